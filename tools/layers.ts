@@ -63,7 +63,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
 const BUNDLED: readonly string[] = ["commander", "@kubernetes/client-node", "prom-client"];
 
 /** Import and export statements, and dynamic imports; not the word in a text. */
-const IMPORT = /^(?:import|export)\b[^;"]*\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
+export const IMPORT: RegExp =
+  /^(?:import|export)\b[^;"]*\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
 /** Parts of `src/kube/` that are a control plane; the rest is what programs see of one. */
 const CONTROL_PLANE: readonly string[] = ["controllers", "http", "load", "memory", "patch"];

@@ -8,12 +8,14 @@ import type {
   ObjectReference,
   ProblemPlace,
   SessionProblem,
+  ControlPlaneReport,
+  InputText,
+  NodeReport,
+  RepairCount,
 } from "../cluster/session/session.ts";
 import type { AddressFamily, ProbeProtocol, TraceReport } from "../cluster/trace/trace-report.ts";
 import type { NodeChange } from "../cluster/life/node-change.ts";
-import type { ControlPlaneReport, InputText, NodeReport } from "../cluster/session/session.ts";
 import type { NodePacketCounters } from "../cluster/views/packet-counters.ts";
-import type { RepairCount } from "../cluster/services/node-repairs.ts";
 import type { ServiceFrontEnd } from "../cluster/views/service-view.ts";
 import type { NodePort, PortView } from "../cluster/views/vfp-ports.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";

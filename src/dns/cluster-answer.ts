@@ -9,8 +9,19 @@ import { encodeUtf8 } from "../base/utf8.ts";
 import { type Ip, type Ipv6, parseIpv4, parseIpv6 } from "../net/ip.ts";
 import { type DnsQuestion, DnsRcode, type DnsRecord } from "../wire/dns/dns.ts";
 import { type NameAnswer, comparableName, isInZone, makeAnswer } from "./answer.ts";
-import type { ClusterZone } from "./cluster-zone.ts";
-import type { PortRecord, ServiceRecord } from "./service-record.ts";
+import type { PortRecord, ServiceRecord, SliceRecord } from "./service-record.ts";
+
+/** The names of a cluster as answers are made of them. */
+export interface ZoneIndex {
+  readonly zone: string;
+  readonly ttlSeconds: number;
+  readonly serial: number;
+  hasNamespace(namespace: string): boolean;
+  getService(namespace: string, name: string): ServiceRecord | undefined;
+  listSlices(service: ServiceRecord): readonly SliceRecord[];
+  getServiceByIp(ip: Ip): ServiceRecord | undefined;
+  listSlicesByIp(ip: Ip): readonly SliceRecord[];
+}
 
 /** Names of the reverse zones: RFC 1035 §3.5, RFC 3596 §2.5. */
 const V4_ZONE = "in-addr.arpa";
@@ -108,7 +119,7 @@ type Found =
 const UNKNOWN: Found = Object.freeze({ kind: "unknown" });
 const NO_ADDRESS: Found = Object.freeze({ kind: "addresses", targets: Object.freeze([]) });
 
-function soaOf({ zone, ttlSeconds, serial }: ClusterZone): DnsRecord {
+function soaOf({ zone, ttlSeconds, serial }: ZoneIndex): DnsRecord {
   return {
     name: zone,
     ttlSeconds: Math.min(ttlSeconds, SOA_TTL_SECONDS_MAX),
@@ -124,7 +135,7 @@ function soaOf({ zone, ttlSeconds, serial }: ClusterZone): DnsRecord {
 }
 
 /** "No such name", or "no record of that type": with the SOA that says how long to remember it (RFC 2308). */
-function negative(zone: ClusterZone, rcode: number): NameAnswer {
+function negative(zone: ZoneIndex, rcode: number): NameAnswer {
   return makeAnswer({ rcode, authorities: [soaOf(zone)] });
 }
 
@@ -148,12 +159,12 @@ function portsFor(
   return ports.filter((candidate) => matchesPort(request, candidate)).map(({ port }) => port);
 }
 
-function nameOfService(zone: ClusterZone, { namespace, name }: ServiceRecord): string {
+function nameOfService(zone: ZoneIndex, { namespace, name }: ServiceRecord): string {
   return `${name}.${namespace}.svc.${zone.zone}`;
 }
 
 /** Endpoints of a headless Service; of any Service when the request names one of them. */
-function findEndpoints(zone: ClusterZone, service: ServiceRecord, request: RequestName): Found {
+function findEndpoints(zone: ZoneIndex, service: ServiceRecord, request: RequestName): Found {
   const serviceName = nameOfService(zone, service);
   const targets: Target[] = [];
   for (const slice of zone.listSlices(service)) {
@@ -167,7 +178,7 @@ function findEndpoints(zone: ClusterZone, service: ServiceRecord, request: Reque
   return targets.length === 0 ? UNKNOWN : { kind: "addresses", targets };
 }
 
-function findService(zone: ClusterZone, request: RequestName): Found {
+function findService(zone: ZoneIndex, request: RequestName): Found {
   if (!zone.hasNamespace(request.namespace)) return UNKNOWN;
   if (request.service === "") return NO_ADDRESS;
   const service = zone.getService(request.namespace, request.service);
@@ -190,7 +201,7 @@ function findService(zone: ClusterZone, request: RequestName): Found {
  * `a-b-c-d.namespace.pod`: any address, whether a pod has it or not (`pods insecure`, specification §2.6); only the
  * namespace must exist.
  */
-function findPod(zone: ClusterZone, { namespace, service: label, endpoint, port }: RequestName): Found {
+function findPod(zone: ZoneIndex, { namespace, service: label, endpoint, port }: RequestName): Found {
   if (!zone.hasNamespace(namespace)) return UNKNOWN;
   if (label === "") return NO_ADDRESS;
   const ip = endpoint === "" && port === "" ? addressOfPodLabel(label) : undefined;
@@ -200,14 +211,14 @@ function findPod(zone: ClusterZone, { namespace, service: label, endpoint, port 
 }
 
 /** The server's own name, `ns.dns.ZONE`: the addresses of its Service. */
-function findServer(zone: ClusterZone): Found {
+function findServer(zone: ZoneIndex): Found {
   const service = zone.getService(SERVER.namespace, SERVER.name);
   if (service === undefined) return UNKNOWN;
   const name = nameOfService(zone, service);
   return { kind: "addresses", targets: service.ips.map((ip) => ({ ip, name, port: undefined })) };
 }
 
-function find(zone: ClusterZone, name: string): Found {
+function find(zone: ZoneIndex, name: string): Found {
   if (name === `ns.dns.${zone.zone}`) return findServer(zone);
   const request = parseRequestName(name, zone.zone);
   if (request === undefined) return UNKNOWN;
@@ -217,7 +228,7 @@ function find(zone: ClusterZone, name: string): Found {
 }
 
 /** A or AAAA records, each address once; an alias is followed as long as it leads through the zone. */
-function answerAddresses(zone: ClusterZone, question: DnsQuestion, found: Found): NameAnswer {
+function answerAddresses(zone: ZoneIndex, question: DnsQuestion, found: Found): NameAnswer {
   const answers: DnsRecord[] = [];
   const { ttlSeconds } = zone;
   let owner = question.name;
@@ -247,7 +258,7 @@ function answerAddresses(zone: ClusterZone, question: DnsQuestion, found: Found)
  * SRV records of all ports that the name takes, and the addresses of their targets. An alias has none. The weights share
  * 100 among the entries, doubles included, as CoreDNS counts them.
  */
-function answerServices(zone: ClusterZone, question: DnsQuestion, found: Found): NameAnswer {
+function answerServices(zone: ZoneIndex, question: DnsQuestion, found: Found): NameAnswer {
   if (found.kind === "unknown") return negative(zone, DnsRcode.nameError);
   const targets = found.kind === "addresses" ? found.targets : [];
   const weight = Math.max(1, Math.floor(WEIGHT_SUM / Math.max(1, targets.length)));
@@ -265,7 +276,7 @@ function answerServices(zone: ClusterZone, question: DnsQuestion, found: Found):
 }
 
 /** `dns-version.ZONE` alone has a text. */
-function answerText(zone: ClusterZone, question: DnsQuestion, found: Found): NameAnswer {
+function answerText(zone: ZoneIndex, question: DnsQuestion, found: Found): NameAnswer {
   if (comparableName(question.name) === `dns-version.${zone.zone}`) {
     const strings = [encodeUtf8(SCHEMA_VERSION)];
     const record: DnsRecord = {
@@ -280,11 +291,11 @@ function answerText(zone: ClusterZone, question: DnsQuestion, found: Found): Nam
 }
 
 /** A name with records of other types only, or none at all. */
-function answerNothing(zone: ClusterZone, found: Found): NameAnswer {
+function answerNothing(zone: ZoneIndex, found: Found): NameAnswer {
   return negative(zone, found.kind === "unknown" ? DnsRcode.nameError : DnsRcode.noError);
 }
 
-function answerAlias(zone: ClusterZone, question: DnsQuestion, found: Found): NameAnswer {
+function answerAlias(zone: ZoneIndex, question: DnsQuestion, found: Found): NameAnswer {
   if (found.kind !== "alias") return answerNothing(zone, found);
   const { ttlSeconds } = zone;
   return makeAnswer({
@@ -293,7 +304,7 @@ function answerAlias(zone: ClusterZone, question: DnsQuestion, found: Found): Na
 }
 
 /** The servers of the zone: its own Service. */
-function answerServers(zone: ClusterZone, question: DnsQuestion): NameAnswer {
+function answerServers(zone: ZoneIndex, question: DnsQuestion): NameAnswer {
   const found = findServer(zone);
   const targets = found.kind === "addresses" ? found.targets : [];
   const [first] = targets;
@@ -309,7 +320,7 @@ function answerServers(zone: ClusterZone, question: DnsQuestion): NameAnswer {
  * PTR of a Service's cluster address, else of the endpoints with a host name that have the address; what neither knows
  * belongs to somebody else (`fallthrough`).
  */
-function answerReverse(zone: ClusterZone, { name, type }: DnsQuestion): NameAnswer | undefined {
+function answerReverse(zone: ZoneIndex, { name, type }: DnsQuestion): NameAnswer | undefined {
   const ip = addressOfReverseName(comparableName(name));
   if (type !== "PTR" || ip === undefined) return undefined;
   const service = zone.getServiceByIp(ip);
@@ -329,7 +340,7 @@ function answerReverse(zone: ClusterZone, { name, type }: DnsQuestion): NameAnsw
 }
 
 /** The answer to a question of class IN; undefined when the name is none of the cluster's. */
-export function answerInCluster(zone: ClusterZone, question: DnsQuestion): NameAnswer | undefined {
+export function answerInCluster(zone: ZoneIndex, question: DnsQuestion): NameAnswer | undefined {
   const name = comparableName(question.name);
   if (isReverseName(name)) return answerReverse(zone, question);
   if (!isInZone(name, zone.zone)) return undefined;

@@ -8,7 +8,7 @@ import type { Ip } from "../net/ip.ts";
 import type { DnsQuestion } from "../wire/dns/dns.ts";
 import { isDnsName } from "../wire/dns/dns-structure.ts";
 import { type NameAnswer, type NameSource, comparableName } from "./answer.ts";
-import { answerInCluster } from "./cluster-answer.ts";
+import { type ZoneIndex, answerInCluster } from "./cluster-answer.ts";
 import { type ServiceRecord, type SliceRecord, serviceRecordOf, sliceRecordOf } from "./service-record.ts";
 
 export interface ClusterZoneOptions {
@@ -38,7 +38,7 @@ function keyOf(record: { readonly namespace: string; readonly name: string }): s
   return `${record.namespace}/${record.name}`;
 }
 
-export class ClusterZone implements NameSource {
+export class ClusterZone implements NameSource, ZoneIndex {
   /** Comparable: lower case, no final dot. */
   readonly zone: string;
   readonly ttlSeconds: number;

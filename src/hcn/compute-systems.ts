@@ -5,7 +5,8 @@
  * The calls are those of `computecore.dll`: `HcsEnumerateComputeSystems`, `HcsCreateComputeSystem`,
  * `HcsModifyComputeSystem`, `HcsTerminateComputeSystem`.
  */
-import type { Guid, JsonObject } from "./client.ts";
+import type { Guid } from "./guid.ts";
+import type { JsonObject } from "./json-value.ts";
 
 export type ComputeSystemType = "Container" | "VirtualMachine";
 

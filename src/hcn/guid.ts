@@ -1,6 +1,8 @@
 /** GUIDs as text: 36 characters, lower case, without braces, everywhere inside (hcn.md §1.1). */
-import type { Guid } from "./client.ts";
 import { HcnError } from "./error.ts";
+
+/** 36 characters, lower case, without braces. */
+export type Guid = string;
 
 /** What stands for "none" and, on create, for "choose one". */
 export const ZERO_GUID: Guid = "00000000-0000-0000-0000-000000000000";

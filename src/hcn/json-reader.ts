@@ -3,11 +3,10 @@
  * fields are ignored, enumerations come as names in any letter case or as numbers, and numbers may come as text
  * (hcn.md §1.6, §3.3).
  */
-import type { JsonObject, JsonValue } from "./client.ts";
 import type { HcnErrorCode } from "./error-codes.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
-import { isJsonObject } from "./json-value.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "./json-value.ts";
 
 /** An enumeration of the schema: names at the index of their number; undefined where a number is not used. */
 export type Enumeration<Name extends string> = readonly (Name | undefined)[];

@@ -1,7 +1,13 @@
 /** JSON from outside: bounded, copied, frozen. */
 import { LIMITS } from "../base/limits.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "../base/json.ts";
 import { HcnError } from "./error.ts";
+
+/** A JSON document as it stands on the wire. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [field: string]: JsonValue | undefined;
+}
 
 function invalidJson(detail: string): HcnError {
   return new HcnError("HCN_E_INVALID_JSON", { detail });

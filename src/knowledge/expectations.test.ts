@@ -2,15 +2,13 @@ import { describe, expect, it } from "vitest";
 import { Prng } from "../base/prng.ts";
 import {
   ALL_UPDATES,
-  EXPECTATION_ROWS,
   type Expectation,
   type ExpectationRow,
   FLOWS,
   type FlowFacts,
   type FlowName,
-  findExpectation,
-  matchesRow,
 } from "./expectations.ts";
+import { EXPECTATION_ROWS, findExpectation, matchesRow } from "./expectation-table.ts";
 
 /** A pod on Windows Server 2022 with all updates, in a cluster as the defaults make it. */
 const FACTS: FlowFacts = {

@@ -11,12 +11,11 @@ export { followSource } from "./tracking/follow-source.ts";
 export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
 export { DEFAULT_HEALTHZ_PORT, type HostInterface, type KubeProxyOptions } from "./options.ts";
 export { ProxyObjects } from "./tracking/proxy-objects.ts";
-export { REPAIR_KINDS, type Repair, type RepairKind } from "./sync/repair.ts";
+export { REPAIR_KINDS, type Repair, type RepairKind, type LoadBalancerKind } from "./sync/repair.ts";
 export type {
   FamilySyncReport,
   Finding,
   FrontEndPlace,
-  LoadBalancerKind,
   ProgrammedFrontEnd,
   ProxyEvent,
   ServicePortStatus,

@@ -2,8 +2,10 @@
  * What rules know besides the document in hand: the builds of Windows and the Kubernetes that it is for, address ranges,
  * how kube-proxy runs, which CNI plugins there are, and all other documents of the input.
  */
+import type { KnownRanges } from "./views/address-ranges.ts";
+import type { KnownRange } from "./views/address-ranges.ts";
 import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profiles.ts";
-import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
+import { hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";
 import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
 import { flannelRange } from "./views/cluster-view.ts";
@@ -53,23 +55,6 @@ export interface KnownKubernetes {
   readonly minor: number;
   readonly patch: number | undefined;
   readonly origin: Origin;
-}
-
-/** An address range of the cluster, and where it was found. */
-export interface KnownRange {
-  readonly prefix: Prefix;
-  /** For messages: `podCIDR of Node win-1`. */
-  readonly from: string;
-  /** Plugins that give pods addresses of the nodes' network have one range for both (kube-proxy's cluster CIDR). */
-  readonly mayHoldNodes: boolean;
-}
-
-export interface KnownRanges {
-  /** The whole cluster's pods, or what is known of them. */
-  readonly pods: readonly KnownRange[];
-  readonly services: readonly KnownRange[];
-  /** The nodes' own addresses, or the subnet that they stand in. */
-  readonly nodes: readonly KnownRange[];
 }
 
 /** How kube-proxy runs on Windows nodes; undefined: not known. */

@@ -2,18 +2,9 @@
  * Counts a port's connections by class, holds them to its limits, and says how long an idle one lives. A connection has a
  * flow in each stateful layer that it passes; it is counted with the one that was made first.
  */
-import { IpProtocol } from "../wire/ip-protocol.ts";
 import { type TcpCounters, newTcpCounters } from "./counters.ts";
-import type { FlowState, LayerFlowPair } from "./layer-flow.ts";
+import type { FlowState, LayerFlowPair, TransportClass } from "./layer-flow.ts";
 import { type FlowClass, NO_LIMITS, type PortFlowSettings } from "./port-settings.ts";
-
-/** What a flow is, as the limits of a port sort it. */
-export type TransportClass = "tcp" | "udp" | "other";
-
-export function classOfProtocol(protocol: number): TransportClass {
-  if (protocol === IpProtocol.tcp) return "tcp";
-  return protocol === IpProtocol.udp ? "udp" : "other";
-}
 
 /** Flows of one class, as `/get-port-flow-stats` lists them (dataplane.md §7.7). */
 export interface FlowClassStatistics {

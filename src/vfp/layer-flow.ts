@@ -4,11 +4,25 @@
  */
 import { defined } from "../base/assert.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { RuleMatch } from "./layer.ts";
 import type { NatPool } from "./nat-pool.ts";
-import { type TransportClass, classOfProtocol } from "./flow-census.ts";
-import type { BackEnd } from "./rule.ts";
+import type { BackEnd, Rule } from "./rule.ts";
 import { NOTHING, type Transposition } from "./transposition.ts";
+import { IpProtocol } from "../wire/ip-protocol.ts";
+import type { Group } from "./group.ts";
+
+/** A rule and the group it stands in. */
+export interface RuleMatch {
+  readonly group: Group;
+  readonly rule: Rule;
+}
+
+/** What a flow is, as the limits of a port sort it. */
+export type TransportClass = "tcp" | "udp" | "other";
+
+export function classOfProtocol(protocol: number): TransportClass {
+  if (protocol === IpProtocol.tcp) return "tcp";
+  return protocol === IpProtocol.udp ? "udp" : "other";
+}
 
 /** One direction of a pair. */
 export interface LayerFlow {

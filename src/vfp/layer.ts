@@ -11,17 +11,11 @@ import { FlowStamps } from "./flow-stamps.ts";
 import { FlowTable } from "./flow-table.ts";
 import type { Group } from "./group.ts";
 import { KeyPool } from "./key-pool.ts";
-import type { ChainStep, LayerFlow } from "./layer-flow.ts";
+import type { ChainStep, LayerFlow, RuleMatch } from "./layer-flow.ts";
 import { LayerFlowPair } from "./layer-flow.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { Direction, LayerDefinition, Rule } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
-
-/** A rule and the group it stands in. */
-export interface RuleMatch {
-  readonly group: Group;
-  readonly rule: Rule;
-}
 
 /** A tuple that had no flow in a layer when a packet came through. */
 export interface LayerMiss {

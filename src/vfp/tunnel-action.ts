@@ -5,7 +5,7 @@ import { familyOf } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import { destinationIp } from "../wire/headers.ts";
 import { readTtl } from "../wire/ttl.ts";
-import type { ActionContext, ActionResult, ActionSubject } from "./action.ts";
+import type { ActionContext, ActionResult, ActionSubject } from "./action-result.ts";
 import { Encapsulation } from "./encapsulation.ts";
 import { hashWords } from "./flow-table.ts";
 import type { Action, EncapDestination } from "./rule.ts";

@@ -7,21 +7,20 @@ import type { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { readTtl } from "../wire/ttl.ts";
 import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
-import {
-  type ActionContext,
-  type ActionPass,
-  type ActionResult,
-  type ActionSubject,
-  equalActions,
-  evaluateAction,
-} from "./action.ts";
+import { equalActions, evaluateAction } from "./action.ts";
+import type { ActionContext, ActionPass, ActionResult, ActionSubject } from "./action-result.ts";
 import { keepsBackEnd } from "./back-end.ts";
 import type { FlowCensus } from "./flow-census.ts";
-import { classOfProtocol } from "./flow-census.ts";
+import {
+  classOfProtocol,
+  type ChainStep,
+  type LayerFlow,
+  type LayerFlowPair,
+  type RuleMatch,
+} from "./layer-flow.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { QuotedPacket } from "./icmp-error.ts";
-import type { ChainStep, LayerFlow, LayerFlowPair } from "./layer-flow.ts";
-import type { Layer, LayerMiss, RuleMatch } from "./layer.ts";
+import type { Layer, LayerMiss } from "./layer.ts";
 import { type PortParserSettings, vxlanPortFor } from "./port-settings.ts";
 import type { PortRecorder } from "./port-recorder.ts";
 import type { Direction, Rule } from "./rule.ts";

@@ -2,7 +2,7 @@
 import { type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, lastIp, prefixContains, prefixCovers } from "../../net/prefix.ts";
 import type { ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
-import type { RawCluster } from "./complete-cluster.ts";
+import type { RawCluster } from "./description.ts";
 import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
 import type { Place, Reading } from "./reading.ts";
 

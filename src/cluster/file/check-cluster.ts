@@ -2,10 +2,9 @@
 import { nearestNames } from "../../base/nearest-name.ts";
 import { checkAddresses } from "./check-addresses.ts";
 import type { ClusterFile } from "./cluster-file.ts";
-import type { RawCluster } from "./complete-cluster.ts";
+import type { RawCluster, NodeFields, PodFields } from "./description.ts";
 import { checkIpv6 } from "./complete-ipv6.ts";
 import { checkNetwork, checkNetworks } from "./check-networks.ts";
-import type { NodeFields, PodFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type Place, type Reading, quote } from "./reading.ts";
 

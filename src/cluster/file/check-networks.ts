@@ -2,7 +2,7 @@
 import { nearestNames } from "../../base/nearest-name.ts";
 import { hasFeature } from "../../hcn/features.ts";
 import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
-import type { RawCluster } from "./complete-cluster.ts";
+import type { RawCluster } from "./description.ts";
 import { backendOf, driverOf } from "./complete-networks.ts";
 import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
 import { driverTraits } from "./driver-traits.ts";

@@ -18,14 +18,11 @@ import {
   type NodeFields,
   type OutsideFields,
   type PodFields,
-  type RootFields,
+  type RawCluster,
 } from "./description.ts";
 import type { UnderlayFields } from "./description-of-underlay.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, Reading } from "./reading.ts";
-
-/** The fields of a whole file, each with its place. */
-export type RawCluster = LocatedFields<RootFields>;
 
 const OUTSIDE_PORTS: readonly PortSpec[] = [
   { port: 80, protocol: "TCP" },

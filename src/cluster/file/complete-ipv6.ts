@@ -18,7 +18,7 @@ import type {
   PodNetworkSpec,
   UnderlaySpec,
 } from "./cluster-file.ts";
-import type { RawCluster } from "./complete-cluster.ts";
+import type { RawCluster } from "./description.ts";
 import type { NodeIpv6Fields } from "./description-of-nodes.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Reading } from "./reading.ts";

@@ -418,3 +418,6 @@ export const DEFAULTS: {
   vni: 4_096,
   vxlanPort: 4_789,
 });
+
+/** The fields of a whole file, each with its place. */
+export type RawCluster = LocatedFields<RootFields>;

@@ -6,10 +6,18 @@ import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import type { LoadedObject } from "../../kube/load/manifests.ts";
 import type { KubeKind, KubeObject } from "../../kube/objects.ts";
-import type { ServicePortStatus } from "../../kube-proxy/mod.ts";
+import type { ServicePortStatus } from "../../kube-proxy/report.ts";
+import type { RepairKind } from "../../kube-proxy/sync/repair.ts";
 import type { Cluster } from "../cluster.ts";
 import type { NodeChange, NodeStanding } from "../life/node-change.ts";
-import type { RepairCount } from "../services/node-repairs.ts";
+
+/** How many repairs of one kind a node has had. */
+export interface RepairCount {
+  readonly node: string;
+  readonly family: "IPv4" | "IPv6";
+  readonly kind: RepairKind;
+  readonly count: number;
+}
 
 /** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
 export interface InputText {

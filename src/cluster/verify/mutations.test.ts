@@ -9,6 +9,7 @@ import type * as PortMapping from "../../hns/compile/port-mapping.ts";
 import type * as CandidateNames from "../../host/resolver/candidate-names.ts";
 import type * as VfpAction from "../../vfp/action.ts";
 import type * as LinuxMasquerade from "../services/linux-masquerade.ts";
+import type { ActionResult } from "../../vfp/action-result.ts";
 import type { VerifyReport } from "./report.ts";
 
 /** Opens the cluster and verifies it with all modules loaded anew, so that they see what is broken. */
@@ -83,7 +84,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
 /** Replaces what one kind of VFP action comes to. */
 function mockAction(
   type: string,
-  change: (result: Extract<VfpAction.ActionResult, { kind: "pass" }>) => VfpAction.ActionResult,
+  change: (result: Extract<ActionResult, { kind: "pass" }>) => ActionResult,
 ): void {
   vi.doMock("../../vfp/action.ts", async (original) => {
     const real = await original<typeof VfpAction>();

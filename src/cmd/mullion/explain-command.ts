@@ -1,11 +1,9 @@
 /** The command line of `mullion explain`. */
 import { Argument, type Command, Option } from "commander";
-import { ERROR_ORIGINS, type ErrorOrigin } from "../../catalogue/errors/known-error.ts";
+import { ERROR_ORIGINS } from "../../catalogue/errors/known-error.ts";
 import { type Run, examples, usage } from "./options.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-
-/** What `--group` takes: the catalogue's codes, or the errors of one origin. */
-export type ExplainedGroup = "codes" | ErrorOrigin;
+import type { ExplainedGroup } from "./explain-list.ts";
 
 const GROUPS: readonly ExplainedGroup[] = ["codes", ...ERROR_ORIGINS];
 

@@ -3,11 +3,18 @@ import { CATALOGUE, SECTIONS } from "../../catalogue/catalogue.ts";
 import type { KnowledgeEntry } from "../../catalogue/entry.ts";
 import { explanationList } from "../../catalogue/errors/error-documents.ts";
 import { formatNumber } from "../../catalogue/errors/hresult.ts";
-import { ERROR_ORIGINS, type KnownError, ORIGIN_TITLES } from "../../catalogue/errors/known-error.ts";
+import {
+  ERROR_ORIGINS,
+  type KnownError,
+  ORIGIN_TITLES,
+  type ErrorOrigin,
+} from "../../catalogue/errors/known-error.ts";
 import { KNOWN_ERRORS } from "../../catalogue/errors/table.ts";
 import { formatJson } from "./explain.ts";
-import type { ExplainedGroup } from "./explain-command.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
+
+/** What `--group` takes: the catalogue's codes, or the errors of one origin. */
+export type ExplainedGroup = "codes" | ErrorOrigin;
 
 export interface ExplainListRequest {
   /** Only what has all these words. */

@@ -8,7 +8,8 @@ import type { ProxierConfiguration, ProxierState } from "../sync/proxier-state.t
 import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
 import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 import { increment } from "./reference-counts.ts";
-import { createProxyEndpoint, proxyEndpoint } from "./remote-endpoints.ts";
+import { createProxyEndpoint } from "./remote-endpoints.ts";
+import { proxyEndpoint } from "../proxy-endpoint.ts";
 import type { Finding } from "../report.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "../tracking/tracked-endpoints.ts";

@@ -2,7 +2,14 @@
 import type { Guid } from "../../hcn/client.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import type { Behaviour, EqualAddressRule } from "../behaviour.ts";
-import type { EndpointRecord } from "./hns-records.ts";
+
+export interface EndpointRecord {
+  readonly isLocal: boolean;
+  /** None: kube-proxy passes it by, as it does endpoints of other networks. */
+  readonly addresses: readonly string[];
+  /** The node that a remote endpoint of an overlay network is on; absent: none is said. */
+  readonly providerAddress?: string;
+}
 
 /** An endpoint of HNS as kube-proxy sees it. */
 export interface HnsEndpoint {

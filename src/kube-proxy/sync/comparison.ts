@@ -3,9 +3,8 @@
  * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
  * follows; what nobody wants is deleted after it.
  */
-import type { Guid } from "../../hcn/client.ts";
+import { type Guid, DEFAULT_QUERY } from "../../hcn/client.ts";
 import { parseEndpoint } from "../../hcn/endpoint.ts";
-import { DEFAULT_QUERY } from "../../hcn/client.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import { conjureMac } from "../load-balancers/conjured-mac.ts";
 import { frontEndText } from "./findings.ts";

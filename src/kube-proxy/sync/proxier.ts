@@ -21,11 +21,8 @@ import { type ProxyNetwork, readProxyNetwork } from "../load-balancers/proxy-net
 import type { QueriedEndpoints } from "../load-balancers/queried-endpoints.ts";
 import { ReferenceCounts } from "../load-balancers/reference-counts.ts";
 import type { Repair } from "./repair.ts";
-import {
-  createProxyEndpoint,
-  deleteProxyEndpoint,
-  proxyEndpoint,
-} from "../load-balancers/remote-endpoints.ts";
+import { createProxyEndpoint, deleteProxyEndpoint } from "../load-balancers/remote-endpoints.ts";
+import { proxyEndpoint } from "../proxy-endpoint.ts";
 import type {
   FamilySyncReport,
   Finding,

@@ -5,7 +5,9 @@
 import type { Guid } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { IpFamily } from "../../net/ip.ts";
-import type { LoadBalancerKind } from "../report.ts";
+
+/** Which front end of a Service a load balancer is. */
+export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";
 
 /** What was wrong. Stable words: a metric carries them as a label. */
 export const REPAIR_KINDS = [

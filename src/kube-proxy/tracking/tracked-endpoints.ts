@@ -4,7 +4,7 @@
  */
 import type { EndpointSlice } from "../../kube/objects.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
-import { type ProxyEndpoint, remoteEndpointFor } from "../load-balancers/remote-endpoints.ts";
+import { type ProxyEndpoint, remoteEndpointFor } from "../proxy-endpoint.ts";
 import { portKey } from "./tracked-service.ts";
 
 /** One address and port behind a Service. */

@@ -5,17 +5,15 @@
 import { SERVICE_NAME_LABEL } from "../labels.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type LoadedObject, type Origin, placeInOrigin } from "../load/manifests.ts";
+import { type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "../pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "../objects.ts";
-import { applyObjects } from "./admission/apply.ts";
 import { cascadeOf } from "./garbage.ts";
-import type { ApplyReport } from "./memory-kube.ts";
+
 import { MultiMap } from "./multi-map.ts";
 import { NodeRanges } from "./node-ranges.ts";
 import { ObjectStore, keyOf, referenceOf } from "./object-store.ts";
 import { type MemoryKubeOptions, NODE_PORTS_DEFAULT } from "./options.ts";
-import { reconcileAll } from "./reconcile.ts";
 import { ServiceBooks } from "./services/service-addresses.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set([
@@ -70,14 +68,6 @@ export class ControlPlane {
     const { ipv4 = 24, ipv6 = 64 } = options.nodeMaskSizes ?? {};
     this.books = new ServiceBooks(options.serviceCIDRs, first, last);
     this.ranges = new NodeRanges(options.clusterCIDRs, ipv4, ipv6);
-  }
-
-  apply(objects: readonly LoadedObject[]): ApplyReport {
-    return applyObjects(this, objects);
-  }
-
-  reconcile(): void {
-    reconcileAll(this);
   }
 
   /** How often something of this name was made; ascends with each call. */

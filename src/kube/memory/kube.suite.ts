@@ -5,7 +5,8 @@ import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { loadManifests } from "../load/load-manifests.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import type { Pod } from "../objects.ts";
-import { type ApplyReport, MemoryKube } from "./memory-kube.ts";
+import { MemoryKube } from "./memory-kube.ts";
+import type { ApplyReport } from "./admission/apply.ts";
 import type { MemoryKubeOptions } from "./options.ts";
 
 export function range(text: string): Prefix {

@@ -5,12 +5,14 @@
  *
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
+import { applyObjects } from "./admission/apply.ts";
 import type { Prng } from "../../base/prng.ts";
 import type { KubeKind, KubeObject, KubeObjects, Pod } from "../objects.ts";
 import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "../source.ts";
 import type { FileProblem } from "../../knowledge/file-problem.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import { ControlPlane } from "./control-plane.ts";
+import { reconcileAll } from "./reconcile.ts";
 import { findings } from "./findings.ts";
 import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
 import { type ObjectStore, type StoredEvent, keyOf } from "./object-store.ts";
@@ -86,7 +88,7 @@ export class MemoryKube implements KubeReader {
 
   /** Stores objects: new ones are created, others replaced by what is given, with what the server filled in kept. */
   apply(objects: readonly LoadedObject[]): ApplyReport {
-    const report = this.plane.apply(objects);
+    const report = applyObjects(this.plane, objects);
     this.publish();
     return report;
   }
@@ -131,7 +133,7 @@ export class MemoryKube implements KubeReader {
    * Call it after `apply` and `delete`, and after kubelets have set the status of pods.
    */
   reconcile(): void {
-    this.plane.reconcile();
+    reconcileAll(this.plane);
     this.publish();
   }
 

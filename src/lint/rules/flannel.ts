@@ -7,13 +7,15 @@ import {
   parseRange,
   serviceRangesOf,
   shown,
+  type KnownRange,
 } from "../views/address-ranges.ts";
 import { flannelOfCluster, isFlannelCluster } from "../views/cluster-view.ts";
 import type { FieldView } from "../views/cni-view.ts";
-import type { KnownRange, LintContext } from "../context.ts";
+import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
 import { keyOf, textAt, valueAt } from "../input/fields.ts";
-import { type FlannelView, flannelView, isForWindows } from "../views/flannel-view.ts";
+import { type FlannelView, flannelView } from "../views/flannel-view.ts";
+import { isForWindows } from "../views/hns-networks.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 
 const VNI_MIN = 4_096;

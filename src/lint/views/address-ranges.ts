@@ -1,5 +1,4 @@
 /** Addresses and prefixes as people write them in configuration. */
-import type { KnownRange, LintContext } from "../context.ts";
 import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import {
   type Prefix,
@@ -11,6 +10,23 @@ import {
   prefixOf,
   prefixesOverlap,
 } from "../../net/prefix.ts";
+
+/** An address range of the cluster, and where it was found. */
+export interface KnownRange {
+  readonly prefix: Prefix;
+  /** For messages: `podCIDR of Node win-1`. */
+  readonly from: string;
+  /** Plugins that give pods addresses of the nodes' network have one range for both (kube-proxy's cluster CIDR). */
+  readonly mayHoldNodes: boolean;
+}
+
+export interface KnownRanges {
+  /** The whole cluster's pods, or what is known of them. */
+  readonly pods: readonly KnownRange[];
+  readonly services: readonly KnownRange[];
+  /** The nodes' own addresses, or the subnet that they stand in. */
+  readonly nodes: readonly KnownRange[];
+}
 
 /** A prefix, or an address alone as the prefix that holds only it. Host bits are taken off. */
 export function parseRange(text: string): Prefix | undefined {
@@ -86,11 +102,11 @@ function ofOneCluster(ranges: readonly KnownRange[]): readonly KnownRange[] {
   return ranges;
 }
 
-export function podRangesOf({ ranges }: LintContext): readonly KnownRange[] {
+export function podRangesOf({ ranges }: { readonly ranges: KnownRanges }): readonly KnownRange[] {
   return ofOneCluster(ranges.pods);
 }
 
-export function serviceRangesOf({ ranges }: LintContext): readonly KnownRange[] {
+export function serviceRangesOf({ ranges }: { readonly ranges: KnownRanges }): readonly KnownRange[] {
   return ofOneCluster(ranges.services);
 }
 

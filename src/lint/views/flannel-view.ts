@@ -1,6 +1,5 @@
 /** flannel's `net-conf.json` as rules look at it. */
 import { fieldOf, type FieldView } from "./cni-view.ts";
-import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
 import { isFields } from "../../base/json.ts";
 
@@ -24,25 +23,6 @@ export function flannelView(document: LintDocument): FlannelView {
     type: typeof type === "string" ? type.toLowerCase() : "",
     option,
   };
-}
-
-/**
- * True when a net-conf is for a cluster with Windows nodes: something of the input says so, or it holds what only
- * flanneld for Windows reads (`Name`, `MacPrefix`), or the VNI that only Windows asks for.
- */
-export function isForWindows(document: LintDocument, context: LintContext): boolean {
-  const view = flannelView(document);
-  return (
-    context.hasWindows ||
-    context.ofKind("cni").some((cni) => cni.host === document.host && isWindowsCni(cni)) ||
-    view.option("Name") !== undefined ||
-    view.option("MacPrefix") !== undefined ||
-    view.option("VNI")?.value === 4096
-  );
-}
-
-function isWindowsCni(document: LintDocument): boolean {
-  return document.host !== undefined && /win-(?:bridge|overlay)|sdn(?:bridge|overlay)/.test(document.text);
 }
 
 /** The name of the HNS network that flanneld makes on Windows (control-planes.md §1.3). */

@@ -1,7 +1,27 @@
 /** The HNS networks that an input names: by CNI configurations for Windows, and by flannel's net-confs. */
 import { cniView, networkNameOf } from "./cni-view.ts";
 import type { LintContext } from "../context.ts";
-import { flannelView, isForWindows, networkNameOfFlannel } from "./flannel-view.ts";
+import { flannelView, networkNameOfFlannel } from "./flannel-view.ts";
+import type { LintDocument } from "../input/document.ts";
+
+/**
+ * True when a net-conf is for a cluster with Windows nodes: something of the input says so, or it holds what only
+ * flanneld for Windows reads (`Name`, `MacPrefix`), or the VNI that only Windows asks for.
+ */
+export function isForWindows(document: LintDocument, context: LintContext): boolean {
+  const view = flannelView(document);
+  return (
+    context.hasWindows ||
+    context.ofKind("cni").some((cni) => cni.host === document.host && isWindowsCni(cni)) ||
+    view.option("Name") !== undefined ||
+    view.option("MacPrefix") !== undefined ||
+    view.option("VNI")?.value === 4096
+  );
+}
+
+function isWindowsCni(document: LintDocument): boolean {
+  return document.host !== undefined && /win-(?:bridge|overlay)|sdn(?:bridge|overlay)/.test(document.text);
+}
 
 export interface NamedNetwork {
   readonly name: string;

@@ -25,7 +25,7 @@ import {
   withAdditionalGateways,
 } from "./endpoint.ts";
 import { endpointDns } from "./name-resolution.ts";
-import type { SdnCall } from "./plugin.ts";
+import type { SdnCall } from "./ipam-session.ts";
 import { additionalPolicies, loopbackPolicy, portPolicies } from "./policies.ts";
 import { referenceSdnResult } from "./result.ts";
 

@@ -82,3 +82,12 @@ function requestFor({ configuration, request, podNamespace, compat }: SdnIpamOpt
   const written = makeIpamConfiguration(configuration, podNamespace);
   return { ...request, configuration: written, configurationText: formatJson(written, 0) };
 }
+
+/** One call with what was read for it. */
+export interface SdnCall {
+  readonly request: PluginRequest;
+  readonly configuration: SdnConfiguration;
+  readonly ipam: SdnIpamSession;
+  /** The Kubernetes namespace of the pod; empty: unknown. */
+  readonly podNamespace: string;
+}

@@ -6,7 +6,7 @@ import { createNetwork, getNetworkByName, listNetworks } from "../../hcn/operati
 import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/failure.ts";
 import { sdnNetworkDocument } from "./endpoint.ts";
 import { endpointDns } from "./name-resolution.ts";
-import type { SdnCall } from "./plugin.ts";
+import type { SdnCall } from "./ipam-session.ts";
 import { additionalPolicies } from "./policies.ts";
 
 export class SdnNetworks {

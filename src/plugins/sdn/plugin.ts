@@ -14,9 +14,9 @@ import { SPEC_VERSIONS } from "../../cni/version.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { requireNetwork } from "../windows-endpoint/endpoint-api.ts";
 import { HnsCaller } from "../windows-endpoint/failure.ts";
-import { type SdnConfiguration, type SdnName, readSdnConfiguration } from "./conf.ts";
+import { type SdnName, readSdnConfiguration } from "./conf.ts";
 import { SdnEndpoints } from "./endpoints.ts";
-import { SdnIpamSession } from "./ipam-session.ts";
+import { SdnIpamSession, type SdnCall } from "./ipam-session.ts";
 import { SdnNetworks } from "./networks.ts";
 
 export interface SdnPluginOptions {
@@ -25,15 +25,6 @@ export interface SdnPluginOptions {
   /** Calls the IPAM plugin. */
   readonly delegate: Delegate;
   readonly compat: Compat;
-}
-
-/** One call with what was read for it. */
-export interface SdnCall {
-  readonly request: PluginRequest;
-  readonly configuration: SdnConfiguration;
-  readonly ipam: SdnIpamSession;
-  /** The Kubernetes namespace of the pod; empty: unknown. */
-  readonly podNamespace: string;
 }
 
 /** What the reference takes (row 110); better takes every version. */

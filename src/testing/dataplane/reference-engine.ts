@@ -4,48 +4,20 @@
  * computes every checksum anew. What nobody can know (the hash that chooses a back end, the order in which a pool gives
  * ports, the arithmetic of a rate) it shares with the engine.
  */
-import type { Ip } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
 import { keepsBackEnd } from "../../vfp/back-end.ts";
 import type { Group } from "../../vfp/group.ts";
-import type { Mapping } from "../../vfp/mapping-space.ts";
-import type { NatPool } from "../../vfp/nat-pool.ts";
-import type { BackEnd, Direction, LayerDefinition, Rule } from "../../vfp/rule.ts";
+import type { Direction, Rule } from "../../vfp/rule.ts";
 import { type Charge, TokenBucket } from "../../vfp/token-bucket.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { Dropped, type Edit, type Seen, Subject, holds } from "./reference-packet.ts";
-import { ReferenceWalk } from "./reference-walk.ts";
-
-export interface Step {
-  readonly group: Group;
-  readonly rule: Rule;
-  readonly seen: Seen;
-  readonly backEnd: BackEnd | undefined;
-}
-
-export interface Flow {
-  readonly layer: LayerState;
-  readonly main: string;
-  readonly answer: string;
-  chain: Step[];
-  readonly forward: readonly Edit[];
-  readonly reverse: readonly Edit[];
-  readonly isTurned: boolean;
-  readonly isTcp: boolean;
-  readonly ttlMs: number | undefined;
-  readonly port: { readonly pool: NatPool; readonly port: number } | undefined;
-  state: "opening" | "open" | "closing" | "time-wait";
-  finished: Set<boolean>;
-  lastUsedMs: number;
-  version: number;
-  isGone: boolean;
-}
-
-export interface LayerState {
-  readonly definition: LayerDefinition;
-  groups: readonly Group[];
-  readonly flows: Map<string, { readonly flow: Flow; readonly isMain: boolean }>;
-}
+import {
+  ReferenceWalk,
+  type Step,
+  type Flow,
+  type LayerState,
+  type ReferenceSettings,
+  type ReferenceOutcome,
+} from "./reference-walk.ts";
 
 /** What all fragments of a datagram get. */
 interface Train {
@@ -54,23 +26,6 @@ interface Train {
   readonly mirrors: readonly string[];
   readonly isTurned: boolean;
   readonly untilMs: number;
-}
-
-export interface ReferenceSettings {
-  readonly layers: readonly LayerDefinition[];
-  readonly pools: readonly NatPool[];
-  readonly mappings: readonly Mapping[];
-  readonly providers: Readonly<Record<4 | 6, Ip>>;
-  readonly providerMac: Mac;
-  readonly nextHop: { readonly sourceMac: Mac; readonly destinationMac: Mac };
-  readonly ttlMs: { readonly halfOpen: number; readonly timeWait: number; readonly other: number };
-}
-
-export interface ReferenceOutcome {
-  readonly verdict: "pass" | "turned" | "drop" | "delayed";
-  readonly untilMs: number;
-  readonly isTurned: boolean;
-  readonly mirrors: readonly string[];
 }
 
 const DROP: ReferenceOutcome = { verdict: "drop", untilMs: 0, isTurned: false, mirrors: [] };

@@ -6,15 +6,15 @@ import { chooseBackEnd } from "../../vfp/back-end.ts";
 import { hashWords } from "../../vfp/flow-table.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { NatPool } from "../../vfp/nat-pool.ts";
-import type { BackEnd, Rule } from "../../vfp/rule.ts";
+import type { BackEnd, Rule, Direction, LayerDefinition } from "../../vfp/rule.ts";
 import type { Charge } from "../../vfp/token-bucket.ts";
 import { checksumOf, updateChecksum } from "../../wire/checksum.ts";
 import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
 import { fillChecksums } from "../../wire/transport-checksum.ts";
-import type { Flow, LayerState, ReferenceEngine, ReferenceOutcome, Step } from "./reference-engine.ts";
 import {
   Dropped,
   type Edit,
+  type Identifications,
   type Ends,
   type Seen,
   type Subject,
@@ -22,13 +22,76 @@ import {
   textOf,
   writeIp,
 } from "./reference-packet.ts";
+import type { Mapping } from "../../vfp/mapping-space.ts";
+
+export interface Step {
+  readonly group: Group;
+  readonly rule: Rule;
+  readonly seen: Seen;
+  readonly backEnd: BackEnd | undefined;
+}
+
+export interface Flow {
+  readonly layer: LayerState;
+  readonly main: string;
+  readonly answer: string;
+  chain: Step[];
+  readonly forward: readonly Edit[];
+  readonly reverse: readonly Edit[];
+  readonly isTurned: boolean;
+  readonly isTcp: boolean;
+  readonly ttlMs: number | undefined;
+  readonly port: { readonly pool: NatPool; readonly port: number } | undefined;
+  state: "opening" | "open" | "closing" | "time-wait";
+  finished: Set<boolean>;
+  lastUsedMs: number;
+  version: number;
+  isGone: boolean;
+}
+
+export interface LayerState {
+  readonly definition: LayerDefinition;
+  groups: readonly Group[];
+  readonly flows: Map<string, { readonly flow: Flow; readonly isMain: boolean }>;
+}
+
+export interface ReferenceSettings {
+  readonly layers: readonly LayerDefinition[];
+  readonly pools: readonly NatPool[];
+  readonly mappings: readonly Mapping[];
+  readonly providers: Readonly<Record<4 | 6, Ip>>;
+  readonly providerMac: Mac;
+  readonly nextHop: { readonly sourceMac: Mac; readonly destinationMac: Mac };
+  readonly ttlMs: { readonly halfOpen: number; readonly timeWait: number; readonly other: number };
+}
+
+export interface ReferenceOutcome {
+  readonly verdict: "pass" | "turned" | "drop" | "delayed";
+  readonly untilMs: number;
+  readonly isTurned: boolean;
+  readonly mirrors: readonly string[];
+}
+
+/** The engine as a packet meets it on its way. */
+export interface WalkedEngine extends Identifications {
+  readonly world: ReferenceSettings;
+  orderOf(direction: Direction): readonly LayerState[];
+  chargeOf(layer: LayerState, match: { group: Group; rule: Rule }): Charge | undefined;
+  findRule(layer: LayerState, seen: Seen, after?: Group): { group: Group; rule: Rule } | undefined;
+  findFlow(layer: LayerState, tuple: string, nowMs: number): { flow: Flow; isMain: boolean } | undefined;
+  isUnchanged(flow: Flow): boolean;
+  addFlow(flow: Flow): void;
+  remove(flow: Flow): void;
+  removeExpired(nowMs: number): void;
+  returnIdentification(): void;
+}
 
 /** A packet's way through the layers. */
 export class ReferenceWalk {
   readonly edits: Edit[] = [];
   readonly charges: Charge[] = [];
   private readonly mirrors: string[] = [];
-  private readonly engine: ReferenceEngine;
+  private readonly engine: WalkedEngine;
   private readonly subject: Subject;
   private readonly nowMs: number;
   private readonly arrivedBytes: number;
@@ -40,7 +103,7 @@ export class ReferenceWalk {
   private hasPushed = false;
   private readonly arrivedInTunnel: boolean;
 
-  constructor(engine: ReferenceEngine, subject: Subject, nowMs: number) {
+  constructor(engine: WalkedEngine, subject: Subject, nowMs: number) {
     this.engine = engine;
     this.subject = subject;
     this.nowMs = nowMs;
@@ -368,7 +431,7 @@ class QuotedTwin {
       : undefined;
   }
 
-  follow(engine: ReferenceEngine, layer: LayerState, nowMs: number, turn: () => void): boolean {
+  follow(engine: WalkedEngine, layer: LayerState, nowMs: number, turn: () => void): boolean {
     const tuple = `${this.subject.direction} ${this.headers.protocol} false ${textOf(this.ends, false)} `;
     const found = engine.findFlow(layer, tuple, nowMs);
     if (found === undefined || !engine.isUnchanged(found.flow)) return false;
@@ -379,7 +442,7 @@ class QuotedTwin {
     return true;
   }
 
-  private translate(edit: Edit, engine: ReferenceEngine): void {
+  private translate(edit: Edit, engine: WalkedEngine): void {
     const { subject, headers } = this;
     const { bytes } = subject.packet;
     const addresses = headers.network + (headers.family === 4 ? 12 : 8);

@@ -1,11 +1,6 @@
 /** One question of the matrix: who asks whom for what, and what the table expects. */
-import {
-  type Expectation,
-  type FlowFacts,
-  type FlowName,
-  type FlowProtocol,
-  findExpectation,
-} from "../../../knowledge/expectations.ts";
+import type { Expectation, FlowFacts, FlowName, FlowProtocol } from "../../../knowledge/expectations.ts";
+import { findExpectation } from "../../../knowledge/expectation-table.ts";
 import type { Ip, IpFamily } from "../../../net/ip.ts";
 import type { VerifySender } from "../model.ts";
 

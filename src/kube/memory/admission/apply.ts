@@ -3,16 +3,43 @@ import type { FileProblem } from "../../../knowledge/file-problem.ts";
 import { parseIp, formatIp } from "../../../net/ip.ts";
 import { type LoadedObject, placeInOrigin } from "../../load/manifests.ts";
 import { LoadReport } from "../../load/load-report.ts";
-import type { KubeObject } from "../../objects.ts";
+import type { KubeObject, KubeKind } from "../../objects.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
 import type { Refusal, Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { equalJson } from "../deep.ts";
-import type { ApplyChange, ApplyOutcome, ApplyReport } from "../memory-kube.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts";
 import { settle } from "../settle.ts";
+
+/** What `apply` did with the objects, in the order in which they were given. */
+export interface ApplyReport {
+  /** One for each object given, in that order. */
+  readonly outcomes: readonly ApplyOutcome[];
+  /** What was stored, in the order of storing: namespaces and nodes come first. */
+  readonly changes: readonly ApplyChange[];
+  readonly notes: readonly FileProblem[];
+  /** Objects that the API server would refuse; they are not stored, the others are. */
+  readonly problems: readonly FileProblem[];
+}
+
+export interface ApplyChange {
+  readonly kind: KubeKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly change: "created" | "configured" | "unchanged";
+}
+
+/** What became of one object; `name` is the one that was generated for it, if it came without. */
+export interface ApplyOutcome {
+  readonly kind: KubeKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly change: ApplyChange["change"] | "refused";
+  /** Set when the object is refused. */
+  readonly problem?: FileProblem;
+}
 
 /** Addresses and ports that Services ask for by name. */
 function reservationsOf(objects: readonly LoadedObject[]): Reservations {

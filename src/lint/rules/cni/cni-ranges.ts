@@ -10,6 +10,7 @@ import {
   podRangesOf,
   serviceRangesOf,
   shown,
+  type KnownRange,
 } from "../../views/address-ranges.ts";
 import {
   type PluginView,
@@ -24,7 +25,7 @@ import {
   settingsOf,
 } from "../../views/cni-view.ts";
 import { outsideAddresses, pluginsOfCluster } from "../../views/cluster-view.ts";
-import type { KnownRange, LintContext } from "../../context.ts";
+import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { keyOf } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
