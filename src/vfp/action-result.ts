@@ -10,7 +10,7 @@ import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
 import type { BackEnd } from "./rule.ts";
-import { Transposition } from "./transposition.ts";
+import type { Transposition } from "./transposition.ts";
 
 /** The packet an action works on. */
 export interface ActionSubject {
