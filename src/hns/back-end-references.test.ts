@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BackEndReferences } from "./back-end-references.ts";
+import { BackEndReferences } from "./state.ts";
 
 describe("which load balancers name an endpoint", () => {
   it("is known in the order in which they came, however many they are", () => {

@@ -20,7 +20,7 @@ import {
   NOTHING_PASSED,
 } from "./datapath.ts";
 import { HOST_COMPARTMENT } from "./namespace-record.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
 
 interface ReservedPool {
   readonly pool: HostPoolDefinition;

@@ -15,7 +15,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { PortAddressInfo } from "../vfp/port-settings.ts";
 import type { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import type { HostLayerName, LayerName, LayerStack } from "./compile/layers.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
 import type { QuirkSet } from "./quirk-set.ts";
 
 /** A NAT pool that a port has to have. Equal names mean the same pool. */

@@ -10,9 +10,8 @@ import { asksDhcp } from "./endpoint-addresses.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
-import { limitOfType, ruleLimitOf } from "./network/type-limits.ts";
+import { limitOfType, ruleLimitOf, hasRules } from "./network/type-traits.ts";
 import { shownPolicies } from "./network/management.ts";
-import { hasRules } from "./network/type-traits.ts";
 import {
   NOT_YET,
   STORED_NETWORK_POLICIES,
@@ -20,7 +19,7 @@ import {
   reasonForNetworkPolicy,
   reasonForRoute,
 } from "./policies/enforcement.ts";
-import { hasVlans } from "./network/vlan.ts";
+import { hasVlans } from "./network/make-record.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 

@@ -32,11 +32,10 @@ import {
   modifyComputeSystem,
   terminateComputeSystem,
 } from "./compute-systems/compute-systems.ts";
-import { endRestoration } from "./defects/late-restoration.ts";
-import { degradeEndpoint } from "./endpoint-port.ts";
+import { endRestoration, rebootNode, restartService } from "./service-life.ts";
+import { degradeEndpoint, requireEndpoint } from "./endpoints.ts";
 import type { WindowsBuild } from "../knowledge/profiles.ts";
 import type { QuirkName, QuirkSetting } from "../knowledge/quirks.ts";
-import { requireEndpoint } from "./endpoints.ts";
 import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
@@ -45,7 +44,6 @@ import { createOwnNetworks, requestMirroring, settleMirroring } from "./network/
 import { listPortReservations, releasePorts, reservePorts } from "./port-reservations.ts";
 import type { QuirkSet } from "./quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
-import { rebootNode, restartService } from "./service-life.ts";
 import type { RestartState } from "../hcn/faults/fault.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "./stored/restore.ts";
 import type {

@@ -18,14 +18,13 @@ import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../hcn/p
 import type { HnsDumps } from "../hcn/dumps.ts";
 import { HcnError } from "../hcn/error.ts";
 import { isUnreachable } from "./faults/fault-errors.ts";
-import { type CallFacts, factsOfCall, factsOfV1Call } from "./faults/call-facts.ts";
+import { type CallFacts, factsOfCall, factsOfV1Call, ServiceTarget } from "./faults/call-facts.ts";
 import { FaultInjector } from "./faults/fault-injector.ts";
-import { ServiceTarget } from "./faults/service-target.ts";
 import type { HnsVersion } from "../hcn/features.ts";
 import { ServiceDumps } from "./dump/service-dumps.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "./store.ts";
-import { failureEnvelope } from "./v1/envelope.ts";
+import { failureEnvelope } from "./v1/router.ts";
 import type { StoredChange } from "./stored/stored-object.ts";
 
 type Listener = (notification: HcnNotification) => void;

@@ -10,12 +10,11 @@ import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
-import { type AdapterDescription, DEFAULT_ADAPTERS } from "./adapter-description.ts";
+import { type AdapterDescription, DEFAULT_ADAPTERS, type PhysicalAdapter } from "./adapter-description.ts";
 import { BooksDatapath } from "./books-datapath.ts";
 import { HnsService } from "./hns-service.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
 import type { NetworkingOptions } from "./network/networking-options.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
 import type { ObjectStore } from "./store.ts";
 
 export interface LocalHnsOptions {

@@ -1,5 +1,5 @@
 /** The Host Networking Service of one node, and a client for it in the same process. */
-export { type AdapterDescription, DEFAULT_ADAPTERS } from "./adapter-description.ts";
+export { type AdapterDescription, DEFAULT_ADAPTERS, type PhysicalAdapter } from "./adapter-description.ts";
 export { BooksDatapath } from "./books-datapath.ts";
 export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
 export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
@@ -14,7 +14,6 @@ export {
 } from "./local-hns.ts";
 export type { RestartState } from "../hcn/faults/fault.ts";
 export type { InstalledExtension, NetworkingOptions } from "./network/networking-options.ts";
-export type { PhysicalAdapter } from "./physical-adapter.ts";
 export type { HnsServiceOptions } from "./service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store.ts";
 export type {

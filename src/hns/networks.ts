@@ -5,7 +5,7 @@ import { HcnError } from "../hcn/error.ts";
 import { JsonReader, present as presentFields } from "../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../hcn/modify.ts";
 import { readDns, readPolicies } from "../hcn/base-document.ts";
-import { NETWORK_FLAGS, subnetsOf } from "../hcn/network.ts";
+import { NETWORK_FLAGS, subnetsOf, type NetworkType } from "../hcn/network.ts";
 import { parseSubnetPolicy } from "../hcn/network-policy.ts";
 import { NOTIFICATION_TYPES } from "../hcn/notification.ts";
 import { NETWORK_POLICY_TYPES } from "../hcn/policy-type.ts";
@@ -25,10 +25,46 @@ import {
 import { changeIpSubnets, changeSubnets } from "./network/subnet-changes.ts";
 import { settingsOf } from "./network/policy-index.ts";
 import { hasSwitch, isSwitchShared, placeSwitch } from "./network/switch-placement.ts";
-import { checkTypeAvailable } from "./network/type-availability.ts";
 import type { ServiceContext } from "./service-context.ts";
 import { checkNetworkPolicies, combineNetworkPolicies } from "./policies/network-policies.ts";
 import { aclsOf, checkSetPolicies } from "./policies/set-policies.ts";
+import { traitsOf } from "./network/type-traits.ts";
+
+// Which types of network a node can make (hcn.md §2.2, §4.1, §6.1).
+
+/** Types that came later: with which minor of schema 2 (hcn.md §2.2). */
+const SCHEMA_MINORS: Readonly<Partial<Record<NetworkType, number>>> = {
+  Mirrored: 4,
+  Infiniband: 4,
+  ConstrainedICS: 10,
+};
+
+function checkKnown(context: ServiceContext, type: NetworkType): void {
+  const { profile } = context.windows;
+  const minor = SCHEMA_MINORS[type] ?? 0;
+  if (profile.schemaMinor >= minor) return;
+  throw new HcnError("HCN_E_INVALID_NETWORK_TYPE", {
+    detail: `Type is ${type}, which came with schema 2.${minor}; ${profile.title} knows 2.${profile.schemaMinor}`,
+  });
+}
+
+/**
+ * Inferred (hcn.md §11.18): an Infiniband network finds no adapter where there is no RDMA hardware, and the nodes here
+ * have none.
+ * @throws HcnError HCN_E_INVALID_NETWORK_TYPE for a type that the build does not know, HCN_E_ADAPTER_NOT_FOUND,
+ * HCN_E_VFP_NOT_ALLOWED without VFP, HCN_E_ICS_DISABLED without the service that ICS networks need.
+ */
+export function checkTypeAvailable(context: ServiceContext, type: NetworkType): void {
+  checkKnown(context, type);
+  const { hasVfp, hasIcs } = context.networking;
+  if (type === "Infiniband") {
+    throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
+      detail: "An Infiniband network needs an RDMA adapter, and the node has none",
+    });
+  }
+  if (traitsOf(type).needsVfp && !hasVfp) throw new HcnError("HCN_E_VFP_NOT_ALLOWED");
+  if (traitsOf(type).needsIcs && !hasIcs) throw new HcnError("HCN_E_ICS_DISABLED");
+}
 
 /** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
 export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {

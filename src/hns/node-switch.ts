@@ -14,8 +14,8 @@ import { VirtualSwitch } from "../vswitch/virtual-switch.ts";
 import { HOST_LAYERS } from "./compile/layers.ts";
 import type { SwitchDefinition } from "./datapath.ts";
 import { HostPort } from "./host-port.ts";
-import { NodePortBlocks } from "./node-port-blocks.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import { NodePortBlocks } from "./compile/node-ports.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
 
 /** MTU of what stands on no adapter. */
 const MTU_DEFAULT = 1_500;

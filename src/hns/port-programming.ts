@@ -17,6 +17,7 @@ import {
   hostLegsOf,
   managementIpOf,
   managementIpv6Of,
+  serviceRangesOf,
 } from "./compile/network-view.ts";
 import { ProgramDefects } from "./defects/program-defects.ts";
 import { isMapped, planOverlay } from "./compile/overlay-plan.ts";
@@ -24,15 +25,14 @@ import { compileHostTunnel, compileRouter } from "./compile/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "./compile/port-program.ts";
 import { remoteSubnetsOf } from "./compile/remote-subnets.ts";
 import { reservedPoolsOf } from "./compile/node-ports.ts";
-import { serviceRangesOf } from "./compile/service-ranges.ts";
 import { compileTranslation } from "./compile/translation.ts";
 import type { Datapath, PortProgram } from "./datapath.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
 import type { NetworkRecord } from "./network-record.ts";
-import { type NetworkFrame, frameOf } from "./network/network-frame.ts";
+import { type NetworkFrame, frameOf } from "./network/policy-index.ts";
 import { hasRules, traitsOf } from "./network/type-traits.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
 import type { QuirkSet } from "./quirk-set.ts";
 import type { ServiceState } from "./state.ts";
 

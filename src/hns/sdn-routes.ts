@@ -5,8 +5,8 @@
 import type { Guid, JsonObject } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "../hcn/sdn-route.ts";
-import { checkSameNetwork, readBackEndList } from "./back-end-list.ts";
-import { checkTakesSdnRoutes } from "./policies/applicability.ts";
+import { checkSameNetwork, readBackEndList } from "./load-balancers.ts";
+import { checkTakesSdnRoutes } from "./policies/features.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
 import type { ServiceContext } from "./service-context.ts";
 

@@ -25,7 +25,7 @@ import {
   networkingSettings,
 } from "./network/networking-options.ts";
 import type { NetworkRecord, RecordBase } from "./network-record.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
 import { PROGRAM_QUIRKS } from "./defects/program-defects.ts";
 import { PortProgramming } from "./port-programming.ts";
 import { QuirkSet } from "./quirk-set.ts";

@@ -4,22 +4,227 @@
  */
 import { SharedMap } from "../base/shared-map.ts";
 import type { Guid } from "../hcn/client.ts";
-import { AddressPool } from "./address-pool.ts";
-import { BackEndReferences } from "./back-end-references.ts";
+import { AddressPool, MacPool } from "./address-pool.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
-import { FormerBackEnds } from "./defects/former-back-ends.ts";
 import { FrontEndTable } from "./front-end-table.ts";
 import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
 import { type GuestNetworkServiceRecord, PortReservationTable } from "./guest-network-service-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";
-import { MacPool } from "./mac-pool.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
-import { NetworkMembers } from "./network-members.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import { PortMappingTable } from "./port-mapping-table.ts";
-import type { SdnRouteRecord } from "./sdn-route-record.ts";
-import { SdnRouteTable } from "./sdn-route-table.ts";
+import { type SdnRouteRecord, SdnRouteTable } from "./sdn-route-record.ts";
 import type { RoutedEndpoint } from "./compile/sdn-routes.ts";
+import { isMapped } from "./compile/overlay-plan.ts";
+import { LoadBalancerTable } from "./compile/load-balancer-table.ts";
+import { formatIp } from "../net/ip.ts";
+
+// Which load balancers name an endpoint as a back end, whether it still exists or not. Plain data.
+
+type References = Pick<LoadBalancerRecord, "id" | "endpointIds">;
+
+/** Pieces of a list, so that a change copies and freezes one piece of it, however long it is. */
+type Pieces = readonly (readonly Guid[])[];
+
+const PIECE_MAX = 64;
+const NONE: readonly Guid[] = Object.freeze([]);
+const NO_PIECES: Pieces = Object.freeze([]);
+
+function withAdded(pieces: Pieces, id: Guid): Pieces {
+  const last = pieces.at(-1);
+  const copy = [...pieces];
+  if (last === undefined || last.length >= PIECE_MAX) copy.push(Object.freeze([id]));
+  else copy[copy.length - 1] = Object.freeze([...last, id]);
+  return Object.freeze(copy);
+}
+
+function withoutRemoved(pieces: Pieces, id: Guid): Pieces {
+  const index = pieces.findIndex((piece) => piece.includes(id));
+  if (index < 0) return pieces;
+  const left = (pieces[index] ?? NONE).filter((other) => other !== id);
+  const copy = [...pieces];
+  if (left.length === 0) copy.splice(index, 1);
+  else copy[index] = Object.freeze(left);
+  return Object.freeze(copy);
+}
+
+export class BackEndReferences {
+  /** Most endpoints are named once, and a big cluster has many: only several get a list, in order. */
+  private readonly referring = new SharedMap<Guid, Guid | Pieces>();
+
+  add({ id, endpointIds }: References): void {
+    for (const endpointId of new Set(endpointIds)) this.link(endpointId, id);
+  }
+
+  remove({ id, endpointIds }: References): void {
+    for (const endpointId of new Set(endpointIds)) this.unlink(endpointId, id);
+  }
+
+  /** A load balancer names others: what it named before and still does is left alone. */
+  replace(before: References, after: References): void {
+    const [old, young] = [new Set(before.endpointIds), new Set(after.endpointIds)];
+    for (const endpointId of old) if (!young.has(endpointId)) this.unlink(endpointId, before.id);
+    for (const endpointId of young) if (!old.has(endpointId)) this.link(endpointId, after.id);
+  }
+
+  /** Makes forks cheap. */
+  settle(): void {
+    this.referring.settle();
+  }
+
+  /** Identifiers of the load balancers, in the order in which they came. */
+  to(endpointId: Guid): readonly Guid[] {
+    const known = this.referring.get(endpointId);
+    if (known === undefined) return NONE;
+    return typeof known === "string" ? [known] : known.flat();
+  }
+
+  private piecesOf(endpointId: Guid): Pieces {
+    const known = this.referring.get(endpointId);
+    if (known === undefined) return NO_PIECES;
+    return typeof known === "string" ? [[known]] : known;
+  }
+
+  private link(endpointId: Guid, id: Guid): void {
+    const known = this.referring.get(endpointId);
+    this.referring.set(endpointId, known === undefined ? id : withAdded(this.piecesOf(endpointId), id));
+  }
+
+  private unlink(endpointId: Guid, id: Guid): void {
+    const left = withoutRemoved(this.piecesOf(endpointId), id);
+    const [first] = left;
+    if (first === undefined) this.referring.delete(endpointId);
+    else if (left.length === 1 && first.length === 1) this.referring.set(endpointId, first[0] ?? "");
+    else this.referring.set(endpointId, left);
+  }
+}
+
+// Which back ends a front end had before its load balancer was deleted: for `front-end-keeps-back-ends`.
+
+/** What a front end is known by. */
+type FrontEndFields = Pick<LoadBalancerRecord, "networkId" | "frontendVips" | "portMappings">;
+
+const FRONT_ENDS_MAX = 4_096;
+
+function keyOf({ networkId, frontendVips, portMappings }: FrontEndFields): string {
+  const ports = portMappings.map(({ protocol, externalPort }) => `${protocol}/${externalPort}`);
+  return [networkId, ...frontendVips.map(formatIp), ...ports].join(" ");
+}
+
+/** Plain data, part of the service's state. */
+export class FormerBackEnds {
+  /** The oldest first. */
+  private readonly known = new Map<string, readonly Guid[]>();
+
+  note(loadBalancer: LoadBalancerRecord): void {
+    const key = keyOf(loadBalancer);
+    this.known.delete(key);
+    this.known.set(key, loadBalancer.endpointIds);
+    if (this.known.size <= FRONT_ENDS_MAX) return;
+    const oldest = this.known.keys().next();
+    if (oldest.done !== true) this.known.delete(oldest.value);
+  }
+
+  of(fields: FrontEndFields): readonly Guid[] | undefined {
+    return this.known.size === 0 ? undefined : this.known.get(keyOf(fields));
+  }
+
+  clear(): void {
+    this.known.clear();
+  }
+}
+
+// What belongs to one network, by order of creation. Plain data, part of the service's state.
+
+export class NetworkMembers {
+  /** Endpoints without remote ones, of which a big cluster has many. */
+  readonly local: Map<Guid, EndpointRecord> = new Map();
+  /** Those remote endpoints of an overlay network that have rules of their own. */
+  readonly mapped: Map<Guid, EndpointRecord> = new Map();
+  /** In order of creation. */
+  readonly loadBalancers: Map<Guid, LoadBalancerRecord> = new Map();
+  /** The rules that they come to. */
+  readonly services: LoadBalancerTable = new LoadBalancerTable();
+  /** Endpoints, remote ones among them. */
+  endpointCount = 0;
+  /** The most that there were at once, and all that there ever were, since the service started. */
+  endpointCountMax = 0;
+  endpointCountTotal = 0;
+  /** Goes up with every change of a local or mapped endpoint, or of what belongs to one. */
+  localRevision = 0;
+  /** Goes up with every change of a mapped endpoint. */
+  mappedRevision = 0;
+  /** Load balancers whose rules are out of date: they changed, or a back end did. Undefined: gone. */
+  private outdated = new Map<Guid, LoadBalancerRecord | undefined>();
+
+  /** Puts the new record of an endpoint in the place of the old. */
+  setEndpoint(endpoint: EndpointRecord): void {
+    if (isRemoteEndpoint(endpoint)) {
+      this.setRemote(endpoint);
+      return;
+    }
+    this.local.set(endpoint.id, endpoint);
+    this.localRevision++;
+  }
+
+  /** Enters a new endpoint. */
+  addEndpoint(endpoint: EndpointRecord): void {
+    this.endpointCount++;
+    this.endpointCountTotal++;
+    this.endpointCountMax = Math.max(this.endpointCountMax, this.endpointCount);
+    this.setEndpoint(endpoint);
+  }
+
+  removeEndpoint({ id }: EndpointRecord): void {
+    this.endpointCount--;
+    if (this.local.delete(id)) this.localRevision++;
+    else if (this.mapped.delete(id)) this.mappedChanged();
+  }
+
+  private setRemote(endpoint: EndpointRecord): void {
+    if (isMapped(endpoint)) this.mapped.set(endpoint.id, endpoint);
+    else if (!this.mapped.delete(endpoint.id)) return;
+    this.mappedChanged();
+  }
+
+  private mappedChanged(): void {
+    this.mappedRevision++;
+    this.localRevision++;
+  }
+
+  /** Notes that something changed which belongs to local endpoints: their SDN routes. */
+  touch(): void {
+    this.localRevision++;
+  }
+
+  /** Enters a load balancer, or its new record in the place of the old. */
+  setLoadBalancer(loadBalancer: LoadBalancerRecord): void {
+    this.loadBalancers.set(loadBalancer.id, loadBalancer);
+    this.outdated.set(loadBalancer.id, loadBalancer);
+  }
+
+  removeLoadBalancer(id: Guid): void {
+    this.loadBalancers.delete(id);
+    this.outdated.set(id, undefined);
+  }
+
+  /** Rules that nobody owns any more go. */
+  dropLeftRules(): void {
+    for (const id of this.services.left) this.outdated.set(id, undefined);
+  }
+
+  /** A back end of this load balancer changed. */
+  markOutdated(loadBalancer: LoadBalancerRecord): void {
+    this.outdated.set(loadBalancer.id, loadBalancer);
+  }
+
+  /** What to compile anew, once. */
+  takeOutdated(): ReadonlyMap<Guid, LoadBalancerRecord | undefined> {
+    const taken = this.outdated;
+    this.outdated = new Map();
+    return taken;
+  }
+}
 
 /** What is to come back, and when. */
 export interface LateRestoration {

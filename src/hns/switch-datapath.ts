@@ -33,8 +33,7 @@ import type {
   TranslationDefinition,
   VnicDefinition,
 } from "./datapath.ts";
-import { LateGroups, RebuiltLayer } from "./defects/late-layers.ts";
-import { SwitchDefects } from "./defects/switch-defects.ts";
+import { LateGroups, RebuiltLayer, SwitchDefects } from "./defects/switch-defects.ts";
 import {
   type NodeSwitch,
   cableOf,
@@ -43,7 +42,7 @@ import {
   removeNodeSwitch,
   setHostAddresses,
 } from "./node-switch.ts";
-import type { PhysicalAdapter } from "./physical-adapter.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
 import type { QuirkSet } from "./quirk-set.ts";
 
 /** One endpoint's vNIC. */

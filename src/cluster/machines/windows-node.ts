@@ -7,7 +7,7 @@ import type { HcnClient } from "../../hcn/client.ts";
 import { HnsService } from "../../hns/hns-service.ts";
 import { InProcessHcnClient } from "../../hns/in-process-client.ts";
 import type { NetworkingOptions } from "../../hns/network/networking-options.ts";
-import type { PhysicalAdapter } from "../../hns/physical-adapter.ts";
+import type { PhysicalAdapter } from "../../hns/adapter-description.ts";
 import { SwitchDatapath } from "../../hns/switch-datapath.ts";
 import { Host } from "../../host/host.ts";
 import type { Mac } from "../../net/mac.ts";

@@ -16,7 +16,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/network-frame.ts";
+import type { NetworkFrame } from "../network/policy-index.ts";
 import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";
 import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";

@@ -16,7 +16,7 @@ import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
 import type { StaticBindingDefinition } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/network-frame.ts";
+import type { NetworkFrame } from "../network/policy-index.ts";
 import { endpointProvenance, networkProvenance } from "./provenance.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 

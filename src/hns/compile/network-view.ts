@@ -2,11 +2,13 @@
 import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/network-frame.ts";
+import type { NetworkFrame } from "../network/policy-index.ts";
 import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import type { RemoteSubnets } from "./remote-subnets.ts";
-import type { RoutedEndpoint } from "./sdn-routes.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
+import { type Prefix, formatPrefix, prefixFamily } from "../../net/prefix.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {
@@ -56,4 +58,45 @@ export function hostLegsOf(view: NetworkView): readonly EndpointRecord[] {
 /** What tells two lists of addresses of attached endpoints apart. */
 export function attachedKey(view: NetworkView): readonly unknown[] {
   return view.attached.flatMap((endpoint) => [endpoint.id, endpoint.ipConfigs, endpoint.mac]);
+}
+
+// The two ways in which an L2Bridge network is used (dataplane.md §2.4), told apart endpoint by endpoint.
+//
+// `own-subnet`: the endpoint's gateway is an endpoint of the same network that is attached to the host; the host
+// routes. `node-subnet`: it is not; frames go to the wire with the host's MAC. `host`: the endpoint is the host's own
+// leg in the network. Inferred: HNS has no field for this; the rules that a node shows differ with it.
+
+export type Shape = "own-subnet" | "node-subnet" | "host";
+
+/** The shape of `endpoint`; `hostLegs` are the endpoints of its network that are attached to the host. */
+export function shapeOf(endpoint: EndpointRecord, hostLegs: readonly EndpointRecord[]): Shape {
+  if (endpoint.attachment?.kind === "host") return "host";
+  const gateways = endpoint.routes
+    .filter((route) => route.destination.length === 0)
+    .map((route) => route.nextHop);
+  const isRoutedByHost = hostLegs.some((leg) => leg.ipConfigs.some((config) => gateways.includes(config.ip)));
+  return isRoutedByHost ? "own-subnet" : "node-subnet";
+}
+
+// The ranges of service addresses that endpoints' policies name: SDNRoutes to more than one address.
+
+/** Network configurations route the service range over the host and the node's address besides (cni.md §2.10). */
+function rangeOf(prefix: string): Prefix | undefined {
+  const parsed = parseAddressOrPrefix(prefix);
+  const range = parsed === undefined ? undefined : prefixOfAddress(parsed);
+  return range !== undefined && prefixFamily(range) === 4 && range.length < 32 ? range : undefined;
+}
+
+/** Without repetition, in the order of the endpoints. Costs a look at each list of policies that differs. */
+export function serviceRangesOf(endpoints: readonly RoutedEndpoint[]): readonly Prefix[] {
+  const ranges = new Map<string, Prefix>();
+  const texts = new Set<string>();
+  for (const endpoint of endpoints)
+    for (const { setting } of sdnRouteSources(endpoint))
+      if (setting.NeedEncap === true) texts.add(setting.DestinationPrefix);
+  for (const text of texts) {
+    const range = rangeOf(text);
+    if (range !== undefined) ranges.set(formatPrefix(range), range);
+  }
+  return [...ranges.values()];
 }

@@ -1,7 +1,7 @@
 /** What load balancers take of the node's own ports: blocks for source NAT, and the node ports that they serve. */
 import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import { familyOf, formatIp, type Ip } from "../../net/ip.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { HostPoolDefinition, PortClaimDefinition } from "../datapath.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
@@ -12,6 +12,10 @@ import {
   hasFlag,
   isBalanced,
 } from "./load-balancer-plan.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import type { LocalPorts } from "../../host/local-ports.ts";
+import type { PortRange } from "../../net/port-range.ts";
+import type { PortBlockSource } from "../../vfp/nat-pool.ts";
 
 /**
  * The source of translated connections: the load balancer's SourceVIP, else the node's address, as B-4 has it.
@@ -93,4 +97,34 @@ export function claimsOf(
     const code = unservedCode(loadBalancer, isServed, facts) ?? reached;
     return { family, protocol: mapping.protocol, port: mapping.externalPort, code };
   });
+}
+
+// Port blocks for NAT, kept from the node's own sockets: HNS reserves them from the host's dynamic range, where they
+// show as excluded ports (dataplane.md §1.8; hcn.md §4.8).
+
+export class NodePortBlocks implements PortBlockSource {
+  private readonly blocks: PortBlockSource;
+  private readonly host: Compartment;
+
+  /** `blocks` is the budget as one switch port sees it; `host` the compartment whose sockets keep off. */
+  constructor(blocks: PortBlockSource, host: Compartment) {
+    this.blocks = blocks;
+    this.host = host;
+  }
+
+  acquire(ip: Ip, protocol: number): PortRange | undefined {
+    const block = this.blocks.acquire(ip, protocol);
+    if (block !== undefined) this.portsOf(protocol)?.exclude(block);
+    return block;
+  }
+
+  release(ip: Ip, protocol: number, block: PortRange): void {
+    this.blocks.release(ip, protocol, block);
+    this.portsOf(protocol)?.include(block);
+  }
+
+  private portsOf(protocol: number): LocalPorts | undefined {
+    if (protocol === IpProtocol.tcp) return this.host.tcp.ports;
+    return protocol === IpProtocol.udp ? this.host.udp.ports : undefined;
+  }
 }

@@ -9,7 +9,7 @@ import { type Prefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
 import { VXLAN_PORT } from "../../wire/tunnels/vxlan.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
 import { isRemoteEndpoint } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/network-frame.ts";
+import type { NetworkFrame } from "../network/policy-index.ts";
 
 /** A prefix of the network that this node holds. */
 export interface OwnSubnet {

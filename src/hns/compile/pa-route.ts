@@ -4,7 +4,7 @@
  */
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import type { NetworkFrame } from "../network/network-frame.ts";
+import type { NetworkFrame } from "../network/policy-index.ts";
 import { networkProvenance } from "./provenance.ts";
 
 const GROUP_PRIORITY = 200;

@@ -11,7 +11,7 @@ import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { NetworkView } from "./network-view.ts";
-import { frameOf } from "../network/network-frame.ts";
+import { frameOf } from "../network/policy-index.ts";
 import { compilePrograms } from "./port-program.ts";
 
 const HOST_MAC = parseMac("00-22-48-00-00-11")!;

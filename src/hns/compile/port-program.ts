@@ -5,7 +5,7 @@ import type { Rule } from "../../vfp/rule.ts";
 import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
 import type { PortProgram } from "../datapath.ts";
 import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/network-frame.ts";
+import type { NetworkFrame } from "../network/policy-index.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
@@ -26,12 +26,19 @@ import {
   compileInternalRules,
 } from "./l2-rewrite.ts";
 import { L2BRIDGE_STACK } from "./layers.ts";
-import { type NetworkView, type NodeFacts, attachedKey, hostLegsOf, managementIpOf } from "./network-view.ts";
+import {
+  type NetworkView,
+  type NodeFacts,
+  attachedKey,
+  hostLegsOf,
+  managementIpOf,
+  type Shape,
+  shapeOf,
+} from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay-program.ts";
 import { prefixFamily } from "../../net/prefix.ts";
 import { compilePaRoute } from "./pa-route.ts";
 import { type RoutedEndpoint } from "./sdn-routes.ts";
-import { type Shape, shapeOf } from "./shape.ts";
 
 /** The rule for translated packets, the same on all ports of a network. */
 export function paRouteOf(cache: CompileCache, network: NetworkFrame): readonly Group[] {

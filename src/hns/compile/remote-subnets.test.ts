@@ -7,8 +7,13 @@ import { parseIpv4 } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
 import { networkRecord } from "../../testing/hns/endpoint-record.ts";
 import type { Group } from "../../vfp/group.ts";
-import { frameOf } from "../network/network-frame.ts";
-import { type SubnetRoute, changedPolicies, routeRevisionOf, settingsOf } from "../network/policy-index.ts";
+import {
+  frameOf,
+  type SubnetRoute,
+  changedPolicies,
+  routeRevisionOf,
+  settingsOf,
+} from "../network/policy-index.ts";
 import { combineNetworkPolicies } from "../policies/network-policies.ts";
 import { compileHostEncap } from "./overlay-host-rules.ts";
 import { type OverlayPlan, planOverlay } from "./overlay-plan.ts";

@@ -6,27 +6,168 @@ import type { Guid } from "../../hcn/client.ts";
 import type { Ip } from "../../net/ip.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkName } from "../../knowledge/quirks.ts";
-import type { Group } from "../../vfp/group.ts";
+import { type Group, createGroup } from "../../vfp/group.ts";
 import type { CompileCache } from "../compile/compile-cache.ts";
 import type { HostLayerName, LayerName } from "../compile/layers.ts";
-import type { NetworkView } from "../compile/network-view.ts";
+import { type NetworkView, hostLegsOf, serviceRangesOf } from "../compile/network-view.ts";
 import type { RoutedEndpoint } from "../compile/sdn-routes.ts";
 import type { HostProgram, PortProgram, RouterProgram } from "../datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
-import { compileBridgeDefect } from "./bridge-with-dsr.ts";
-import {
-  type GroupChange,
-  blockingAll,
-  doubled,
-  emptied,
-  limited,
-  withoutBlocks,
-  withoutDecap,
-  withoutNames,
-  withoutPolicies,
-  withoutSourceNat,
-  withoutTunnels,
-} from "./group-changes.ts";
+import type { Rule, Direction } from "../../vfp/rule.ts";
+import { HNS_DEFAULT, networkProvenance } from "../compile/provenance.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
+import { type Prefix, hostPrefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
+
+// `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
+// (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of
+// another pod ends in LB_DSR, the layer that only DSR fills; what a Service leads there passes, and so do the answers
+// to what came in. Inferred: IPv6, which nobody reported, is not concerned.
+
+/** Behind the rules of load balancers. */
+const GROUP_PRIORITY = 60_000;
+const RULE_PRIORITY = 100;
+const NAME = "L2BRIDGE_DSR_KB5005619";
+
+/** Ranges that the endpoint's source NAT leaves alone: the cluster's, that of services, that of the nodes. */
+function exceptionsOf(endpoint: RoutedEndpoint): readonly Prefix[] {
+  return endpoint.policies.flatMap((policy) =>
+    policy.Type === "OutBoundNAT" ? (policy.Settings.Exceptions ?? []).flatMap(readPrefix) : [],
+  );
+}
+
+function readPrefix(text: string): readonly Prefix[] {
+  const parsed = parseAddressOrPrefix(text);
+  const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
+  return prefix !== undefined && prefixFamily(prefix) === 4 ? [prefix] : [];
+}
+
+function overlaps(a: Prefix, b: Prefix): boolean {
+  return prefixContains(a, b.address) || prefixContains(b, a.address);
+}
+
+/** Where pods have their addresses, as far as the node can tell: neither its own range nor that of services. */
+function podRangesOf(view: NetworkView, endpoint: RoutedEndpoint): readonly Prefix[] {
+  const services = serviceRangesOf([endpoint]);
+  const all = [...view.network.subnets.map(({ prefix }) => prefix), ...exceptionsOf(endpoint)];
+  return all.filter(
+    (prefix) =>
+      prefixFamily(prefix) === 4 &&
+      !view.node.addresses.some((ip) => prefixContains(prefix, ip)) &&
+      !services.some((range) => overlaps(range, prefix)),
+  );
+}
+
+/** Addresses in the ranges that are no pod's: gateways and the host's legs. */
+function otherAddresses(view: NetworkView): readonly Ip[] {
+  const gateways = view.network.subnets.flatMap(({ gateway }) => (gateway === undefined ? [] : [gateway]));
+  const legs = hostLegsOf(view).flatMap(({ ipConfigs }) => ipConfigs.map(({ ip }) => ip));
+  return [...gateways, ...legs].filter((ip) => typeof ip === "number");
+}
+
+function groupOf(
+  direction: Direction,
+  fields: Pick<Rule, "condition" | "action" | "isStateful">,
+  view: NetworkView,
+): Group {
+  const rule: Rule = Object.freeze({
+    id: `${NAME}_${direction}`,
+    name: NAME,
+    priority: RULE_PRIORITY,
+    isTerminating: true,
+    provenance: networkProvenance(view.network),
+    inferred: "windows-networking-documentation.md §5",
+    ...fields,
+    condition: Object.freeze(fields.condition),
+    action: Object.freeze(fields.action),
+  });
+  // A name of its own: ids of groups are unique in a layer, and services have theirs here.
+  const name = `LB_DSR_DEFECT_IPv4_${direction.toUpperCase()}`;
+  return createGroup({
+    name,
+    direction,
+    family: 4,
+    priority: GROUP_PRIORITY,
+    match: "priority",
+    rules: [rule],
+  });
+}
+
+/** What the defect adds to the LB_DSR layer of a pod's port. */
+export function compileBridgeDefect(
+  cache: CompileCache,
+  view: NetworkView,
+  endpoint: RoutedEndpoint,
+): readonly Group[] {
+  const others = otherAddresses(view);
+  const inputs = [view.network, endpoint.policies, endpoint.sdnRoutes, ...view.node.addresses, ...others];
+  return cache.get(endpoint.id, "defect/bridge-with-dsr", inputs, () => {
+    const pods = podRangesOf(view, endpoint);
+    if (pods.length === 0) return Object.freeze([]);
+    const toPods = { destination: pods, destinationExcept: others.map(hostPrefix) };
+    const block = { type: "block", code: "l2bridge-broken-with-dsr" } as const;
+    return Object.freeze([
+      groupOf("out", { condition: toPods, action: block, isStateful: false }, view),
+      // Whoever was let in gets answers.
+      groupOf("in", { condition: {}, action: { type: "allow" }, isStateful: true }, view),
+    ]);
+  });
+}
+
+// Groups that HNS programs wrongly: pure functions of groups. What came of a group is remembered by the group, which is
+// frozen, so ports that share a group share the wrong one, too.
+
+export type GroupChange = (group: Group) => Group;
+
+/** `change`, asked once for each group. */
+function remembered(change: GroupChange): GroupChange {
+  const known = new WeakMap<Group, Group>();
+  return (group) => {
+    const found = known.get(group) ?? change(group);
+    known.set(group, found);
+    return found;
+  };
+}
+
+function without(isMissing: (rule: Rule) => boolean): GroupChange {
+  return remembered((group) => group.replaceRules(group.rules.filter(isMissing), []));
+}
+
+/** Each rule stands there twice; the second one never matches. */
+export const doubled: GroupChange = remembered((group) =>
+  group.replaceRules(
+    [],
+    group.rules.map((rule) => Object.freeze({ ...rule, id: `${rule.id}|again` })),
+  ),
+);
+
+export const withoutTunnels: GroupChange = without(({ action }) => action.type === "routeencap");
+export const withoutDecap: GroupChange = without(({ action }) => action.type === "decap");
+export const withoutSourceNat: GroupChange = without(({ action }) => action.type === "dynnat");
+export const withoutBlocks: GroupChange = without(({ action }) => action.type === "block");
+/** As health checks look for them: `RULE.*53_53_17` (dataplane.md §9, F-19). */
+export const withoutNames: GroupChange = without(({ name }) => name.endsWith("_53_53_17"));
+/** What HNS programs without anybody's policy. */
+export const withoutPolicies: GroupChange = without(({ provenance }) => provenance !== HNS_DEFAULT);
+export const emptied: GroupChange = without(() => true);
+
+/** A rule that blocks blocks all there is; groups without one stay. */
+export const blockingAll: GroupChange = remembered((group) => {
+  const { rules } = group;
+  const first = rules.find(({ action }) => action.type === "block");
+  if (first === undefined) return group;
+  const all: Rule = Object.freeze({ ...first, condition: Object.freeze({}) });
+  return group.replaceRules(rules, [all]);
+});
+
+/** Of all rules of a layer, the first so many. */
+export function limited(groups: readonly Group[], rulesMax: number): readonly Group[] {
+  let room = rulesMax;
+  return groups.map((group) => {
+    const kept = Math.min(room, group.size);
+    room -= kept;
+    return kept === group.size ? group : group.replaceRules(group.rules.slice(kept), []);
+  });
+}
 
 /** A defect of the rules in one layer of endpoints' ports. */
 interface LayerDefect {

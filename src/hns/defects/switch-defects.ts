@@ -9,6 +9,14 @@ import type { TakenPort, WireFaults } from "../../vswitch/wire-faults.ts";
 import { VXLAN_PORT } from "../../wire/tunnels/vxlan.ts";
 import type { LayerName } from "../compile/layers.ts";
 import type { QuirkSet } from "../quirk-set.ts";
+import type { FilterProgram } from "../../host/windows-filtering/filter-program.ts";
+import { hostFiltersOf } from "../compile/host-filters.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
+import { frameOf } from "../network/policy-index.ts";
+import type { NetworkRecord } from "../network-record.ts";
+import type { ServiceContext } from "../service-context.ts";
+import type { Task } from "../../base/clock.ts";
+import type { Group } from "../../vfp/group.ts";
 
 /** Longer than anything idles: two days. */
 const UNFORGOTTEN_TTL_MS = 172_800_000;
@@ -128,5 +136,72 @@ export class SwitchDefects {
     const shiftMs = this.quirks.chanceOf("l2bridge-unstable", portId).below(2 * OUTAGE_MS);
     const outages = { worksMs: OUTAGE_MS, failsMs: OUTAGE_MS, shiftMs, code: "l2bridge-unstable" } as const;
     return { takenUdp, ...(isUnstable && { outages }) };
+  }
+}
+
+// `proxy-policy-limit`: beyond about 15 L4WFPPROXY policies of a node further ones have no effect (dataplane.md §9, F-31).
+
+const PROXIES_MAX = 15;
+
+/** Inferred: policies count in the order in which their endpoints were made. */
+function proxiesBefore(context: ServiceContext, endpoint: EndpointRecord): number {
+  let count = 0;
+  for (const other of context.state.localEndpoints()) {
+    if (other.id === endpoint.id) break;
+    count += other.policies.filter((policy) => policy.Type === "L4WFPPROXY").length;
+  }
+  return count;
+}
+
+/** What WFP does for an endpoint on this node. */
+export function filtersOf(
+  context: ServiceContext,
+  network: NetworkRecord,
+  endpoint: EndpointRecord,
+): FilterProgram | undefined {
+  const program = hostFiltersOf(context.cache, frameOf(network), endpoint);
+  const isLimited = context.quirks.strikes("proxy-policy-limit", network.id);
+  if (program === undefined || program.redirections.length === 0 || !isLimited) return program;
+  const room = Math.max(0, PROXIES_MAX - proxiesBefore(context, endpoint));
+  if (room >= program.redirections.length) return program;
+  return Object.freeze({ ...program, redirections: Object.freeze(program.redirections.slice(0, room)) });
+}
+
+// What comes to a port later than HNS says: groups of a layer, the layer itself, the end of a router (dataplane.md §9).
+
+/** Puts groups into a layer when their time has come. */
+export class LateGroups implements Task {
+  private readonly port: SwitchPort;
+  private readonly layer: LayerName;
+  private readonly groups: readonly Group[];
+
+  constructor(port: SwitchPort, layer: LayerName, groups: readonly Group[]) {
+    this.port = port;
+    this.layer = layer;
+    this.groups = groups;
+  }
+
+  run(): void {
+    this.port.vfp.setGroups(this.layer, this.groups);
+  }
+}
+
+const REBUILT: LayerName = "VNET_ENCAP_LAYER";
+
+/** VNET_ENCAP_LAYER of a router's port is gone; this puts it back. Flows that were made meanwhile are not judged again. */
+export class RebuiltLayer implements Task {
+  private readonly port: SwitchPort;
+
+  constructor(port: SwitchPort) {
+    this.port = port;
+  }
+
+  /** Takes the layer away. */
+  begin(): void {
+    this.port.vfp.setLayerPresent(REBUILT, false, false);
+  }
+
+  run(): void {
+    this.port.vfp.setLayerPresent(REBUILT, true, false);
   }
 }

@@ -5,8 +5,7 @@ import { LIMITS } from "../../base/limits.ts";
 import { SourceText, decodeSource } from "../../base/source-text.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import type { DumpRead } from "./dumped-object.ts";
-import { formatDump } from "./own-dump.ts";
-import { readDump } from "./read-dump.ts";
+import { formatDump, readDump } from "./read-dump.ts";
 
 function read(text: string): DumpRead {
   return readDump(new SourceText("dump.txt", text));

@@ -14,10 +14,31 @@ import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
 import { readFormatList } from "./format-list.ts";
 import { readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
 import { BrokenJson, type Extent, type Member, membersOf, parseValue, visitItems } from "./json-extent.ts";
-import { readStoredItem } from "./own-dump.ts";
 import { undoPowerShell } from "./power-shell.ts";
 import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
 import { type TextLine, linesOf } from "./text-lines.ts";
+import { parseDumpItem } from "../../hcn/dump-protocol.ts";
+import { DUMP_VERSION, type DumpItem, type HnsDump } from "../../hcn/dumps.ts";
+
+// Our own dump as a text: the objects in stored form, which is what the durable store keeps, so nothing is lost on the way
+// back.
+
+export function formatDump(service: HnsDump["service"], objects: readonly DumpItem[]): string {
+  const dump: HnsDump = {
+    apiVersion: DUMP_VERSION,
+    kind: "HnsDump",
+    ...(service !== undefined && { service }),
+    objects,
+  };
+  return `${JSON.stringify(dump, undefined, 2)}\n`;
+}
+
+/** An object of a dump; undefined when it is none. */
+export function readStoredItem(value: JsonObject): Omit<DumpedObject, "where"> | undefined {
+  const item = parseDumpItem(value);
+  if (item === undefined) return undefined;
+  return { ...item, dialect: "v2", document: { ID: item.id, ...item.document }, cut: [] };
+}
 
 /** A line that begins with a bracket begins JSON; behind JSON the next value may follow at once. */
 const JSON_START = /^[ \t\u00a0\ufeff]*([{[])/gm;

@@ -10,8 +10,7 @@ import type { RestoreNote } from "../stored/stored-object.ts";
 import { dumpItems } from "./dump-items.ts";
 import { dumpSchema } from "./dump-schema.ts";
 import type { DumpedObject } from "./dumped-object.ts";
-import { formatDump } from "./own-dump.ts";
-import { readDump } from "./read-dump.ts";
+import { formatDump, readDump } from "./read-dump.ts";
 import type { HnsService } from "../hns-service.ts";
 
 function idOf(document: JsonObject): string {

@@ -1,9 +1,16 @@
 /** What of a call faults ask for: the same for HCN and for HNS v1, which are two ways to one service. */
-import type { Guid, HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
-import type { CallMatch, CallOperation } from "../../hcn/faults/fault.ts";
+import type { Guid, HcnObjectKind, JsonObject, JsonValue, HostComputeQuery } from "../../hcn/client.ts";
+import type { CallMatch, CallOperation, DegradableKind, RestartState } from "../../hcn/faults/fault.ts";
 import { equalGuids, parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject, parseJsonText } from "../../hcn/json-value.ts";
 import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
+import type { QuirkStatus } from "../../hcn/faults/hns-faults.ts";
+import type { WindowsBuild } from "../../knowledge/profiles.ts";
+import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
+import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
+import { HCN_ERRORS } from "../../hcn/error-codes.ts";
+import { HcnError } from "../../hcn/error.ts";
+import type { HnsService } from "../hns-service.ts";
 
 /** A v1 call as it came. */
 interface V1Call {
@@ -168,5 +175,163 @@ export function backEndsMade(facts: CallFacts): readonly Guid[] {
   return texts.flatMap((text) => {
     const id = typeof text === "string" ? parseGuid(text.replace(/^\/endpoints\//i, "")) : undefined;
     return id ?? [];
+  });
+}
+
+// What faults do to the service itself, and ask of it.
+
+export interface FaultTarget {
+  readonly windows: WindowsBuild;
+  /** Endpoints and load balancers that are there: calls take longer, the more there are. */
+  countObjects(): number;
+  /** True when a defect can let calls hang. */
+  readonly mayHang: boolean;
+  /** The defect that lets a call hang, and all calls behind it; undefined: it goes on. */
+  hangs(facts: CallFacts): QuirkName | undefined;
+  /** Takes load balancers away; all, or those named. @returns their ids. */
+  forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]>;
+  /** Puts an object into the state Degraded. @throws HcnError when it is not there. */
+  degrade(kind: DegradableKind, id: Guid): Promise<void>;
+  /** Puts an object back into the state that it should have. */
+  mend(kind: DegradableKind, id: Guid): Promise<void>;
+  /** Makes a remote endpoint. @returns its id. */
+  createRemoteEndpoint(network: Guid, address: string, faultId: string): Promise<Guid>;
+  /** Deletes an endpoint; one that is gone already is none of its concern. */
+  deleteEndpoint(id: Guid): Promise<void>;
+  restart(state?: RestartState): Promise<void>;
+  reboot(): Promise<void>;
+  quirks(): readonly QuirkStatus[];
+  setQuirk(name: QuirkName, setting: QuirkSetting): void;
+}
+
+// The service as faults reach it: what no client can do, done behind everybody's back.
+
+/** Brings a degraded endpoint back (hcn.md §5.2). */
+const REFRESH = Object.freeze({ RequestType: "Refresh" });
+
+/** Defects that let the service hang. */
+const HANGING: readonly QuirkName[] = ["service-deadlock", "load-balancers-of-one-endpoint-hang"];
+
+export class ServiceTarget implements FaultTarget {
+  private readonly service: HnsService;
+  /** Does something to the service, stores what it changed and tells it. */
+  private readonly administer: <T>(action: () => T) => Promise<T>;
+
+  constructor(service: HnsService, administer: <T>(action: () => T) => Promise<T>) {
+    this.service = service;
+    this.administer = administer;
+  }
+
+  get windows(): WindowsBuild {
+    return this.service.windows;
+  }
+
+  countObjects(): number {
+    return this.service.endpointAndLoadBalancerCount;
+  }
+
+  get mayHang(): boolean {
+    return HANGING.some((name) => this.service.quirks.mayStrike(name));
+  }
+
+  hangs(facts: CallFacts): QuirkName | undefined {
+    const { quirks } = this.service;
+    if (quirks.has("service-deadlock")) return "service-deadlock";
+    const ids = backEndsMade(facts);
+    const isShared = ids.some((id) => this.service.isBalanced(id));
+    return isShared && quirks.has("load-balancers-of-one-endpoint-hang")
+      ? "load-balancers-of-one-endpoint-hang"
+      : undefined;
+  }
+
+  async forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]> {
+    return this.administer(() => {
+      const wanted = ids ?? this.service.enumerate("LoadBalancer");
+      // All are there, or none is touched.
+      for (const id of wanted) this.service.query("LoadBalancer", id);
+      for (const id of wanted) this.service.delete("LoadBalancer", id);
+      return wanted;
+    });
+  }
+
+  async degrade(kind: DegradableKind, id: Guid): Promise<void> {
+    return this.administer(() => {
+      this.service.query(kind, id);
+      if (kind === "LoadBalancer") this.service.degradeLoadBalancer(id);
+      else this.service.degradeEndpoint(id, HCN_ERRORS.HCN_E_DEGRADED_OPERATION.hresult);
+    });
+  }
+
+  async mend(kind: DegradableKind, id: Guid): Promise<void> {
+    return this.administer(() => {
+      if (kind === "LoadBalancer") this.service.mendLoadBalancer(id);
+      else if (this.service.enumerate("Endpoint", { Filter: JSON.stringify({ ID: id }) }).length > 0)
+        this.service.modify("Endpoint", id, REFRESH);
+    });
+  }
+
+  async createRemoteEndpoint(network: Guid, address: string, faultId: string): Promise<Guid> {
+    return this.administer(() =>
+      this.service.create(
+        "Endpoint",
+        {
+          Name: `stale-${faultId}`,
+          Flags: ENDPOINT_FLAGS.RemoteEndpoint,
+          IpConfigurations: [{ IpAddress: address }],
+          SchemaVersion: { Major: 2, Minor: 0 },
+        },
+        { network },
+      ),
+    );
+  }
+
+  async deleteEndpoint(id: Guid): Promise<void> {
+    return this.administer(() => {
+      try {
+        this.service.delete("Endpoint", id);
+      } catch (error) {
+        // Whoever clears up stale endpoints was faster.
+        if (!(error instanceof HcnError && error.code === "HCN_E_ENDPOINT_NOT_FOUND")) throw error;
+      }
+    });
+  }
+
+  async restart(state?: RestartState): Promise<void> {
+    return this.administer(() => this.service.restart(state));
+  }
+
+  async reboot(): Promise<void> {
+    return this.administer(() => this.service.reboot());
+  }
+
+  quirks(): readonly QuirkStatus[] {
+    return this.service.quirks.list();
+  }
+
+  setQuirk(name: QuirkName, setting: QuirkSetting): void {
+    this.service.setQuirk(name, setting);
+  }
+}
+
+// An endpoint that is listed and not found: which enumerations list it.
+
+function filterOf(query: HostComputeQuery | undefined): JsonObject {
+  const text = query?.Filter ?? "";
+  if (text === "") return {};
+  const filter = parseJsonText(text);
+  return isJsonObject(filter) ? filter : {};
+}
+
+/** True when an enumeration of endpoints lists `id`, of `network`: by its id, by its network, or without a filter. */
+export function listsGhost(
+  query: HostComputeQuery | undefined,
+  id: Guid,
+  network: Guid | undefined,
+): boolean {
+  return Object.entries(filterOf(query)).every(([key, value]) => {
+    if (typeof value !== "string") return false;
+    if (key === "ID") return equalGuids(value, id);
+    const isNetwork = key === "VirtualNetwork" || key === "HostComputeNetwork";
+    return isNetwork && network !== undefined && equalGuids(value, network);
   });
 }

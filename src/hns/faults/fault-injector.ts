@@ -9,18 +9,139 @@ import type { Clock } from "../../base/clock.ts";
 import { type Log, SILENT_LOG } from "../../base/log.ts";
 import type { Guid, HcnNotification, HostComputeQuery } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
-import type { CostFault, FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "../../hcn/faults/fault.ts";
+import type {
+  CostFault,
+  FaultStatus,
+  HnsFault,
+  HnsFaultPlan,
+  RestartState,
+  CallMatch,
+  FaultSchedule,
+} from "../../hcn/faults/fault.ts";
 import type { HnsFaults, QuirkStatus } from "../../hcn/faults/hns-faults.ts";
 import { FAULTS_MAX, invalidFault } from "../../hcn/faults/read-fault.ts";
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import { ActiveFault } from "./active-fault.ts";
-import { type CallFacts, describeCall, needsPorts } from "./call-facts.ts";
+import {
+  type CallFacts,
+  describeCall,
+  needsPorts,
+  endpointAddedBy,
+  matchesCall,
+  type FaultTarget,
+  listsGhost,
+} from "./call-facts.ts";
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
 import { injectedError } from "./fault-errors.ts";
-import type { FaultTarget } from "./fault-target.ts";
-import { type Refusal, absenceRefusal, objectRefusal } from "./refusals.ts";
-import { listsGhost } from "./stale-endpoint.ts";
 import { HungCalls, waitFor } from "./waiting-calls.ts";
+import { Prng } from "../../base/prng.ts";
+
+// One fault in force: what it concerns, what it strikes, what it has done.
+
+const CHANCE_STEPS = 0x1_0000_0000;
+
+function scheduleOf(fault: HnsFault): FaultSchedule {
+  return fault.effect === "stop" || fault.effect === "stale-endpoint" || fault.effect === "degrade"
+    ? {}
+    : fault;
+}
+
+function callsOf(fault: HnsFault): CallMatch | undefined {
+  return "calls" in fault ? fault.calls : undefined;
+}
+
+export class ActiveFault {
+  readonly id: string;
+  readonly fault: HnsFault;
+  /** Ids of objects that exist for it. */
+  readonly objects: string[] = [];
+  private readonly prng: Prng;
+  private seen = 0;
+  private struck = 0;
+  private expiresAtMs: number | undefined;
+
+  constructor(id: string, fault: HnsFault, seed: string) {
+    this.id = id;
+    this.fault = fault;
+    this.prng = new Prng(`${seed}/fault/${id}`);
+  }
+
+  /** Counts a call that it concerns. @returns true when it strikes the call. */
+  strikes(facts: CallFacts): boolean {
+    return matchesCall(callsOf(this.fault), facts) && this.strikesNext();
+  }
+
+  /** Counts one more of what it concerns. @returns true when it strikes. */
+  strikesNext(): boolean {
+    this.seen++;
+    const { nth, after = 0, every = 1, rate, times } = scheduleOf(this.fault);
+    if (times !== undefined && this.struck >= times) return false;
+    if (nth !== undefined && this.seen !== nth) return false;
+    if (this.seen <= after || (this.seen - after) % every !== 0) return false;
+    if (rate !== undefined && this.prng.nextU32() >= rate * CHANCE_STEPS) return false;
+    this.struck++;
+    return true;
+  }
+
+  /** A number from 0 up to `limit`, drawn from its seed. */
+  draw(limit: number): number {
+    return (this.prng.nextU32() / CHANCE_STEPS) * limit;
+  }
+
+  /** A GUID of its own. */
+  guid(): string {
+    return this.prng.guid();
+  }
+
+  /** The service is away because of it until then. */
+  goesDownUntil(atMs: number): void {
+    this.expiresAtMs = atMs;
+  }
+
+  isDown(nowMs: number): boolean {
+    return this.fault.effect === "stop" || (this.expiresAtMs !== undefined && nowMs < this.expiresAtMs);
+  }
+
+  status(waiting: number): FaultStatus {
+    return { id: this.id, fault: this.fault, seen: this.seen, struck: this.struck, waiting };
+  }
+}
+
+// Faults that refuse calls as long as they are there: a service that is away, objects that are not as they should be.
+
+export interface Refusal {
+  /** Name or number of the error. */
+  readonly error: string | number;
+  /** What happens, for the message. */
+  readonly what: string;
+}
+
+/** What a call fails with because the service is away. */
+export function absenceRefusal(active: ActiveFault, facts: CallFacts, nowMs: number): Refusal | undefined {
+  if (!active.isDown(nowMs)) return undefined;
+  const { fault } = active;
+  const error = fault.effect === "stop" ? fault.error : undefined;
+  return {
+    error: error ?? "RPC_S_SERVER_UNAVAILABLE",
+    what: `${describeCall(facts)}: the service is not running`,
+  };
+}
+
+/** What a call fails with that concerns an endpoint which is only listed, or changes an object which is degraded. */
+export function objectRefusal({ fault, objects }: ActiveFault, facts: CallFacts): Refusal | undefined {
+  const added = endpointAddedBy(facts);
+  if (fault.effect === "stale-endpoint" && fault.address === undefined) {
+    if (!objects.some((id) => id === facts.id || id === added)) return undefined;
+    return {
+      error: "HCN_E_ENDPOINT_NOT_FOUND",
+      what: `endpoint ${objects.join()} is listed, but is not there`,
+    };
+  }
+  if (fault.effect !== "degrade") return undefined;
+  const isChange = facts.operation === "modify" || facts.operation === "delete";
+  const changed = added ?? (isChange ? facts.id : undefined);
+  if (fault.object.toLowerCase() !== changed) return undefined;
+  return { error: "HCN_E_DEGRADED_OPERATION", what: `${fault.kind} ${fault.object} is degraded` };
+}
 
 export interface FaultInjectorOptions {
   readonly target: FaultTarget;

@@ -9,13 +9,48 @@ import {
 } from "../../hcn/network.ts";
 import { parseSubnetPolicy } from "../../hcn/network-policy.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { addToIp, formatIp } from "../../net/ip.ts";
-import { type Prefix, formatPrefix, prefixFamily, prefixOf } from "../../net/prefix.ts";
+import { addToIp, formatIp, type Ipv4, type Ip } from "../../net/ip.ts";
+import { type Prefix, formatPrefix, prefixFamily, prefixOf, prefixesOverlap } from "../../net/prefix.ts";
 import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
 import { checkDisjoint, readSubnetRecord } from "../network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { chooseFreeSubnet } from "./free-subnet.ts";
 import { traitsOf } from "./type-traits.ts";
+import type { Prng } from "../../base/prng.ts";
+import type { HcnErrorCode } from "../../hcn/error-codes.ts";
+
+// The subnet that the service picks for a network that names none (hcn.md §4.1).
+
+/** Results that were seen have 20 bits (hcn.md §4.1). */
+const LENGTH = 20;
+const BLOCK_SIZE = 2 ** (32 - LENGTH);
+
+/**
+ * Private ranges (RFC 1918) in the order in which they are tried: 172.16.0.0/12, where all published results lie.
+ * Inferred: then 192.168.0.0/16 and 10.0.0.0/8.
+ */
+const RANGES = [
+  { start: 0xac10_0000, blocks: 256 },
+  { start: 0xc0a8_0000, blocks: 16 },
+  { start: 0x0a00_0000, blocks: 4_096 },
+] as const;
+
+/**
+ * A private /20 that overlaps nothing in `taken`.
+ * @throws HcnError HCN_E_INVALID_NETWORK when all are taken.
+ */
+export function chooseFreeSubnet(taken: readonly Prefix[], prng: Prng): Prefix {
+  for (const { start, blocks } of RANGES) {
+    const offset = prng.below(blocks);
+    for (let tried = 0; tried < blocks; tried++) {
+      const address = (start + ((offset + tried) % blocks) * BLOCK_SIZE) as Ipv4;
+      const candidate: Prefix = Object.freeze({ address, length: LENGTH });
+      if (!taken.some((prefix) => prefixesOverlap(prefix, candidate))) return candidate;
+    }
+  }
+  throw new HcnError("HCN_E_INVALID_NETWORK", {
+    detail: `No private /${LENGTH} is free on the node; give the network an Ipams entry`,
+  });
+}
 
 type Addressing = Pick<NetworkRecord, "ipamType" | "subnets" | "bareSubnets">;
 
@@ -163,4 +198,58 @@ function checkFamilies(context: ServiceContext, subnets: readonly SubnetRecord[]
   if (ipv6 === undefined || context.has("IPv6DualStack")) return;
   const { title } = context.windows.profile;
   throw invalid(`${title} has no IPv6 on ${type} networks: ${formatIp(ipv6.prefix.address)}`);
+}
+
+// Subnets that a host that translates cannot serve at once (hcn.md §4.1).
+
+/** Networks whose gateway is the host. */
+function hostedNetworks(context: ServiceContext, exceptId: string): readonly NetworkRecord[] {
+  return [...context.state.networks.values()].filter(
+    (network) => network.switchKind === "internal" && network.id !== exceptId,
+  );
+}
+
+function codeOf(type: NetworkType): HcnErrorCode {
+  return traitsOf(type).needsIcs ? "ERROR_DUP_NAME" : "ERROR_OBJECT_ALREADY_EXISTS";
+}
+
+/** Whoever has `ip` on the host; undefined: nobody. */
+function ownerOnHost(context: ServiceContext, ip: Ip, exceptId: string): string | undefined {
+  for (const adapter of context.adapters)
+    if (context.datapath.addressesOf(adapter).some((address) => address.ip === ip)) return adapter.name;
+  for (const network of hostedNetworks(context, exceptId))
+    if (network.subnets.some((subnet) => subnet.gateway === ip)) return `vEthernet (${network.name})`;
+  return undefined;
+}
+
+/**
+ * Checks the subnets of a network whose gateway is the host: no other such network translates for the same addresses,
+ * and nobody else on the host has the gateway's. Inferred: an Internal network may overlap others, since nothing is
+ * translated; its gateway answers as that of NAT does.
+ * @throws HcnError ERROR_OBJECT_ALREADY_EXISTS, for ICS ERROR_DUP_NAME.
+ */
+export function checkHostSubnets(
+  context: ServiceContext,
+  network: Pick<NetworkRecord, "id" | "type">,
+  subnets: readonly SubnetRecord[],
+): void {
+  const traits = traitsOf(network.type);
+  if (traits.switchKind !== "internal") return;
+  for (const { prefix, gateway } of subnets) {
+    const owner = gateway === undefined ? undefined : ownerOnHost(context, gateway, network.id);
+    if (gateway !== undefined && owner !== undefined) {
+      throw new HcnError(codeOf(network.type), {
+        detail: `${owner} has the gateway's address ${formatIp(gateway)} already; choose another subnet`,
+      });
+    }
+    if (!traits.hasChosenSubnet) continue;
+    for (const other of hostedNetworks(context, network.id)) {
+      if (!traitsOf(other.type).hasChosenSubnet) continue;
+      const clash = other.subnets.find((candidate) => prefixesOverlap(candidate.prefix, prefix));
+      if (clash === undefined) continue;
+      throw new HcnError(codeOf(network.type), {
+        detail: `${formatPrefix(prefix)} overlaps ${formatPrefix(clash.prefix)} of network ${other.name}; choose another subnet`,
+      });
+    }
+  }
 }

@@ -2,19 +2,19 @@
 import type { Guid } from "../../hcn/client.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "../../hcn/network.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
-import type { InterfaceAddress } from "../../net/prefix.ts";
+import { type InterfaceAddress, prefixContains } from "../../net/prefix.ts";
 import type { SwitchDefinition } from "../datapath.ts";
-import { chooseMac, chooseMacRange } from "../mac-pool.ts";
+import { chooseMac, chooseMacRange } from "../address-pool.ts";
 import type { NetworkRecord } from "../network-record.ts";
 import { readMacRanges } from "../network-validation.ts";
-import type { PhysicalAdapter } from "../physical-adapter.ts";
+import type { PhysicalAdapter } from "../adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { readAddressing } from "./addressing.ts";
+import { readAddressing, checkHostSubnets } from "./addressing.ts";
 import { type ExtensionChange, changesOfPolicies, withExtensions } from "./extensions.ts";
 import { wantedRouterMac } from "./management.ts";
-import { checkHostSubnets } from "./overlap.ts";
 import type { SwitchPlacement } from "./switch-placement.ts";
 import { traitsOf } from "./type-traits.ts";
+import type { EndpointRecord } from "../endpoint-record.ts";
 
 /** A request to make a network: a v2 document, and what v1 says besides. */
 export interface NetworkRequest extends HostComputeNetwork {
@@ -118,4 +118,31 @@ export function switchDefinitionOf(
   }
   if (switchKind === "private" || hostMac === undefined || !hasHost) return { kind: "private", id, name };
   return { kind: "internal", id, name, hostMac, hostAddresses: hostAddressesOf(network) };
+}
+
+// The VLAN that an endpoint's port is in: its own policy's, else that of its subnet (dataplane.md §2.6, walk T-7).
+
+/** A subnet as far as its policies go; those of addresses that are an endpoint's own affair have no prefix. */
+function subnetPoliciesOf(
+  network: NetworkRecord,
+  endpoint: EndpointRecord,
+): NetworkRecord["bareSubnets"][number]["policies"] {
+  const subnet = network.subnets.find(({ prefix }) =>
+    endpoint.ipConfigs.some((config) => prefixContains(prefix, config.ip)),
+  );
+  return (subnet ?? network.subnets[0] ?? network.bareSubnets[0])?.policies ?? [];
+}
+
+/** True where ports are in access mode of a VLAN: Transparent and L2Bridge (hcn.md §3.2). */
+export function hasVlans(network: NetworkRecord): boolean {
+  const isPlain = traitsOf(network.type).isPlain && network.switchKind === "external";
+  return isPlain || network.type === "L2Bridge";
+}
+
+/** 0: untagged. */
+export function vlanOf(network: NetworkRecord, endpoint: EndpointRecord): number {
+  if (!hasVlans(network)) return 0;
+  for (const policy of [...endpoint.policies, ...subnetPoliciesOf(network, endpoint)])
+    if (policy.Type === "VLAN") return policy.Settings.IsolationId;
+  return 0;
 }

@@ -7,7 +7,7 @@ import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { JsonValue } from "../../hcn/client.ts";
 import { NETWORK_FLAGS } from "../../hcn/network.ts";
 import { createNetwork } from "../networks.ts";
-import type { PhysicalAdapter } from "../physical-adapter.ts";
+import type { PhysicalAdapter } from "../adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 /** The network `Default Switch` of every client (hcn.md §2.12). */

@@ -8,8 +8,13 @@ import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "../.
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
 import { checkDisjoint, readIpSubnetRecord, readSubnetRecord } from "../network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { blockFlagsOf, checkIsolation, checkSubnetCount, withGatewayOf } from "./addressing.ts";
-import { checkHostSubnets } from "./overlap.ts";
+import {
+  blockFlagsOf,
+  checkIsolation,
+  checkSubnetCount,
+  withGatewayOf,
+  checkHostSubnets,
+} from "./addressing.ts";
 import { traitsOf } from "./type-traits.ts";
 
 /** @throws HcnError HCN_E_ENTITY_HAS_REFERENCES when a local endpoint has an address of `prefix`. */

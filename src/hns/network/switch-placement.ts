@@ -5,7 +5,7 @@ import type { NetworkType } from "../../hcn/network.ts";
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { parseIp } from "../../net/ip.ts";
 import type { NetworkRecord } from "../network-record.ts";
-import type { PhysicalAdapter } from "../physical-adapter.ts";
+import type { PhysicalAdapter } from "../adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";
 

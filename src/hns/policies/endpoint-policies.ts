@@ -15,8 +15,7 @@ import type { NetworkRecord } from "../network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import { mappedProtocols } from "../port-mapping-table.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { checkApplies } from "./applicability.ts";
-import { checkPolicyFeatures } from "./features.ts";
+import { checkApplies, checkPolicyFeatures } from "./features.ts";
 import { isSamePolicy } from "./match.ts";
 
 /** The endpoint that policies are for. */

@@ -11,9 +11,8 @@ import { reasonForProxy } from "../compile/l4-proxy.ts";
 import { isIpv6Nat } from "../compile/outbound-nat.ts";
 import { isIpv6Mapping } from "../compile/port-mapping.ts";
 import type { NetworkRecord } from "../network-record.ts";
-import { RULE_POLICIES, ruleLimitOf } from "../network/type-limits.ts";
-import { hasRules, traitsOf } from "../network/type-traits.ts";
-import { hasVlans } from "../network/vlan.ts";
+import { RULE_POLICIES, ruleLimitOf, hasRules, traitsOf } from "../network/type-traits.ts";
+import { hasVlans } from "../network/make-record.ts";
 import { tuplesOf } from "./set-policies.ts";
 
 /** What stands in health data of everything that is kept without an effect. */

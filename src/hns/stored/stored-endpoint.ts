@@ -8,7 +8,7 @@ import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import type { Attachment, EndpointRecord, IpConfigRecord, VirtualMachinePort } from "../endpoint-record.ts";
-import { ownerOfMac } from "../endpoint-validation.ts";
+import { ownerOfMac } from "../endpoints.ts";
 import { isGuest } from "../namespace-record.ts";
 import { RemoteEndpointRecord } from "../remote-endpoint.ts";
 import { compartmentOf } from "../compute-systems/compartments.ts";

@@ -10,7 +10,7 @@ import {
 import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.ts";
 import { NETWORK_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
-import { chooseMac, chooseMacRange } from "../mac-pool.ts";
+import { chooseMac, chooseMacRange } from "../address-pool.ts";
 import type {
   BareSubnetRecord,
   IpSubnetRecord,

@@ -2,11 +2,10 @@
  * HNS v1: method and path to what is done, and the envelope of the answer (hcn.md §1.7). A slash at the end is optional,
  * words and ids come in either letter case, and what stands behind a question mark is about the answer's form.
  */
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { checkGuid } from "../../hcn/guid.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { failureEnvelope, successEnvelope } from "./envelope.ts";
 import type { Handler, Routes } from "./route.ts";
 import { ACCELNET_ROUTES } from "./routes/accelnet.ts";
 import { DIAGNOSTIC_ROUTES } from "./routes/diagnostics.ts";
@@ -14,6 +13,24 @@ import { ENDPOINT_ROUTES } from "./routes/endpoints.ts";
 import { NAMESPACE_ROUTES } from "./routes/namespaces.ts";
 import { NETWORK_ROUTES } from "./routes/networks.ts";
 import { POLICY_LIST_ROUTES } from "./routes/policy-lists.ts";
+import type { HnsVersion } from "../../hcn/features.ts";
+
+// The envelope of an answer of HNS v1 (hcn.md §1.7). Its keys come in alphabetical order, as Windows writes them.
+
+/** From 1809 on failures have a number; before, HNS 7 and 8 said only the text. */
+const ERROR_CODE_SINCE_MAJOR = 9;
+
+/** `output` is undefined for calls without a result. */
+export function successEnvelope(output: JsonValue | undefined): JsonObject {
+  return output === undefined ? { Success: true } : { Output: output, Success: true };
+}
+
+/** The envelope of a refusal, as `version` of HNS writes it. */
+export function failureEnvelope(error: HcnError, version: HnsVersion): JsonObject {
+  const { Error: text, ErrorCode } = error.toRecord();
+  if (version.Major < ERROR_CODE_SINCE_MAJOR) return { Error: text, Success: false };
+  return { Error: text, ErrorCode, Success: false };
+}
 
 const ALL_ROUTES: Routes = {
   ...NETWORK_ROUTES,

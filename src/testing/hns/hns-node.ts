@@ -8,7 +8,7 @@ import { BooksDatapath } from "../../hns/books-datapath.ts";
 import { HnsService } from "../../hns/hns-service.ts";
 import { InProcessHcnClient } from "../../hns/in-process-client.ts";
 import type { NetworkingOptions } from "../../hns/network/networking-options.ts";
-import type { PhysicalAdapter } from "../../hns/physical-adapter.ts";
+import type { PhysicalAdapter } from "../../hns/adapter-description.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import { parseMac } from "../../net/mac.ts";
