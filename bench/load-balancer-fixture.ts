@@ -1,6 +1,6 @@
 /** Services for benchmarks: groups of their rules, and a node that programs them through HNS. */
-import { SwitchDatapath } from "../src/hns/switch-datapath.ts";
-import { HnsService } from "../src/hns/hns-service.ts";
+import { SwitchDatapath } from "../src/hns/ports/switch-datapath.ts";
+import { HnsService } from "../src/hns/service/hns-service.ts";
 import { VirtualClock } from "../src/base/clock.ts";
 import { Prng } from "../src/base/prng.ts";
 import { defined } from "../src/base/assert.ts";

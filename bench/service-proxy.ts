@@ -6,7 +6,7 @@
 import type { Guid, HcnClient, HcnObjectKind } from "../src/hcn/client.ts";
 import type { CallOperation } from "../src/hcn/faults/fault.ts";
 import { createEndpoint, createNetwork } from "../src/hcn/operations.ts";
-import { COST_MODEL_TABLE, type CostModel, costOf } from "../src/hns/faults/cost-model.ts";
+import { COST_MODEL_TABLE, type CostModel, costOf } from "../src/hns/failures/faults/cost-model.ts";
 import type { Compat } from "../src/kube-proxy/behaviour.ts";
 import { ProxyObjects, createKubeProxy } from "../src/kube-proxy/mod.ts";
 import { CBR0, type HnsNode, hnsNode } from "../src/testing/hns/hns-node.ts";

@@ -20,7 +20,7 @@ import type { CniPlugin } from "../src/cni/plugin.ts";
 import { MemoryResultCache } from "../src/cni/result-cache.ts";
 import { type Attachment, CniRuntime } from "../src/cni/runtime.ts";
 import { isAtLeast } from "../src/cni/version.ts";
-import type { InProcessHcnClient } from "../src/hns/in-process-client.ts";
+import type { InProcessHcnClient } from "../src/hns/service/in-process-client.ts";
 import type { HostComputeNetwork, Subnet } from "../src/hcn/network.ts";
 import { createNamespace, createNetwork, listEndpoints } from "../src/hcn/operations.ts";
 import { lint } from "../src/lint/mod.ts";

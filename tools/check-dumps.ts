@@ -7,7 +7,7 @@ import type { HnsDump } from "../src/hcn/dumps.ts";
 import { dumpItems } from "../src/hns/dump/dump-items.ts";
 import type { DumpedObject } from "../src/hns/dump/dumped-object.ts";
 import { formatDump, readDump } from "../src/hns/dump/read-dump.ts";
-import type { HnsService } from "../src/hns/hns-service.ts";
+import type { HnsService } from "../src/hns/service/hns-service.ts";
 import { type LocalHnsOptions, createHns } from "../src/hns/local-hns.ts";
 import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
 import { type FieldDifference, lostFields } from "../src/testing/lost-fields.ts";

@@ -7,7 +7,7 @@ import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
 import { BRING_UP_SCHEMA } from "../src/cluster/bring-up/report-schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace/trace-schema.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
-import { formatCosts } from "../src/hns/faults/cost-model.ts";
+import { formatCosts } from "../src/hns/failures/faults/cost-model.ts";
 import { formatKnownFaults, formatQuirks } from "../src/catalogue/format-quirks.ts";
 import { faultPlanSchema } from "../src/hcn/faults/fault-schema.ts";
 import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";

@@ -9,7 +9,7 @@ import type { Recorder } from "../base/recorder.ts";
 import type { MemoryDevice } from "../device/memory-pair.ts";
 import type { OutsideHost } from "../fabric/outside-host.ts";
 import type { Underlay } from "../fabric/underlay.ts";
-import type { HnsService } from "../hns/hns-service.ts";
+import type { HnsService } from "../hns/service/hns-service.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Host } from "../host/host.ts";
 import type { IdentificationServer } from "../host/services/identification-server.ts";

@@ -5,13 +5,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../base/limits.ts";
-import type { Guid, HcnClient, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
+import {
+  type Guid,
+  type HcnClient,
+  type HcnObjectKind,
+  type JsonObject,
+  type JsonValue,
+  HCN_KINDS,
+} from "../hcn/client.ts";
 import { HCN_ERRORS, type HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
-import { HCN_KINDS } from "../hcn/client.ts";
 import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
-import { HnsHttpServer } from "./http-server.node.ts";
+import { HnsHttpServer } from "./http/http-server.node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";

@@ -18,9 +18,9 @@ import {
   type TranslationDefinition,
   type VnicDefinition,
   NOTHING_PASSED,
-} from "./datapath.ts";
-import { HOST_COMPARTMENT } from "./namespace-record.ts";
-import type { PhysicalAdapter } from "./adapter-description.ts";
+} from "./ports/datapath.ts";
+import { HOST_COMPARTMENT } from "./service/namespace/namespace-record.ts";
+import type { PhysicalAdapter } from "./ports/adapter-description.ts";
 
 interface ReservedPool {
   readonly pool: HostPoolDefinition;

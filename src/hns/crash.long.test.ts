@@ -15,7 +15,7 @@ import { HcnError } from "../hcn/error.ts";
 import { isJsonObject } from "../hcn/json-value.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
 import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
-import { openStateFolder } from "./state-folder.node.ts";
+import { openStateFolder } from "./store/state-folder.node.ts";
 
 const CHANGES = 500;
 const CHANGES_PER_LIFE = 40;

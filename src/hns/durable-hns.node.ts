@@ -1,9 +1,9 @@
 /** An HNS whose objects outlive the process, in one call: a service on a state folder. */
 import { hnsVersionOf } from "../knowledge/profiles.ts";
 import { LOCAL_NODE, type LocalHns, type LocalHnsOptions, createHns, requireProfile } from "./local-hns.ts";
-import { type StateFolder, openStateFolder } from "./state-folder.node.ts";
-import { loadService } from "./stored/open-service.ts";
-import type { RestoreNote } from "./stored/stored-object.ts";
+import { type StateFolder, openStateFolder } from "./store/state-folder.node.ts";
+import { loadService } from "./store/open-service.ts";
+import type { RestoreNote } from "./store/stored-object.ts";
 
 /** A service and the folder that it keeps its objects in. */
 export interface DurableHns extends LocalHns {

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
 import { type Golden, GoldenRun, type GoldenService } from "../testing/hns/golden.ts";
 import { type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
-import { HnsHttpServer } from "./http-server.node.ts";
+import { HnsHttpServer } from "./http/http-server.node.ts";
 
 const FOLDER = "src/hns/golden";
 const GOLDENS = readdirSync(FOLDER)

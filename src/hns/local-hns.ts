@@ -10,12 +10,16 @@ import type { QuirkSettings } from "../knowledge/quirks.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
 import { type Mac, parseMac } from "../net/mac.ts";
 import { parseInterfaceAddress } from "../net/prefix.ts";
-import { type AdapterDescription, DEFAULT_ADAPTERS, type PhysicalAdapter } from "./adapter-description.ts";
+import {
+  type AdapterDescription,
+  DEFAULT_ADAPTERS,
+  type PhysicalAdapter,
+} from "./ports/adapter-description.ts";
 import { BooksDatapath } from "./books-datapath.ts";
-import { HnsService } from "./hns-service.ts";
-import { InProcessHcnClient } from "./in-process-client.ts";
-import type { NetworkingOptions } from "./network/networking-options.ts";
-import type { ObjectStore } from "./store.ts";
+import { HnsService } from "./service/hns-service.ts";
+import { InProcessHcnClient } from "./service/in-process-client.ts";
+import type { NetworkingOptions } from "./service/network/networking-options.ts";
+import type { ObjectStore } from "./store/store.ts";
 
 export interface LocalHnsOptions {
   /** The build of Windows: a profile such as `ws2022` or `ws2022.2582`, or a build number. Default `ws2022`. */

@@ -1,16 +1,16 @@
 /** What of the Host Networking Service touches the machine: a server, and the machine's clock. */
 export { RealClock, type RealClockOptions } from "../base/real-clock.node.ts";
 export { type DurableHns, openHns } from "./durable-hns.node.ts";
-export type { ServedFacts } from "./http-app.node.ts";
+export type { ServedFacts } from "./http/http-app.node.ts";
 export {
   HnsHttpServer,
   type HnsHttpServerOptions,
   type ListenAddress,
   startHnsServer,
-} from "./http-server.node.ts";
+} from "./http/http-server.node.ts";
 export {
   StateFolder,
   StateFolderError,
   type StateFolderOptions,
   openStateFolder,
-} from "./state-folder.node.ts";
+} from "./store/state-folder.node.ts";

@@ -1,27 +1,31 @@
 /** The Host Networking Service of one node, and a client for it in the same process. */
-export { type AdapterDescription, DEFAULT_ADAPTERS, type PhysicalAdapter } from "./adapter-description.ts";
+export {
+  type AdapterDescription,
+  DEFAULT_ADAPTERS,
+  type PhysicalAdapter,
+} from "./ports/adapter-description.ts";
 export { BooksDatapath } from "./books-datapath.ts";
 export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
-export type { Datapath, PortProgram, VnicDefinition } from "./datapath.ts";
+export type { Datapath, PortProgram, VnicDefinition } from "./ports/datapath.ts";
 export type { DumpProblem } from "./dump/dumped-object.ts";
 export { type DumpFile, type NodeDump, readDumps } from "./dump/read-dumps.ts";
-export { HnsService } from "./hns-service.ts";
-export { InProcessHcnClient } from "./in-process-client.ts";
+export { HnsService } from "./service/hns-service.ts";
+export { InProcessHcnClient } from "./service/in-process-client.ts";
 export {
   type LocalHns,
   type LocalHnsOptions,
   createHns,
 } from "./local-hns.ts";
 export type { RestartState } from "../hcn/faults/fault.ts";
-export type { InstalledExtension, NetworkingOptions } from "./network/networking-options.ts";
-export type { HnsServiceOptions } from "./service-context.ts";
-export { MemoryObjectStore, type ObjectStore } from "./store.ts";
+export type { InstalledExtension, NetworkingOptions } from "./service/network/networking-options.ts";
+export type { HnsServiceOptions } from "./service/service-context.ts";
+export { MemoryObjectStore, type ObjectStore } from "./store/store.ts";
 export type {
   ImportedObject,
   RestoreNote,
   RestoreOptions,
   StoredChange,
   StoredObject,
-} from "./stored/stored-object.ts";
-export { SwitchDatapath } from "./switch-datapath.ts";
-export { loadService } from "./stored/open-service.ts";
+} from "./store/stored-object.ts";
+export { SwitchDatapath } from "./ports/switch-datapath.ts";
+export { loadService } from "./store/open-service.ts";

@@ -10,7 +10,7 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createEndpoint, createNetwork, listEndpoints, namespaceOf } from "../../src/hcn/operations.ts";
-import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
+import { HnsHttpServer } from "../../src/hns/http/http-server.node.ts";
 import { CBR0, type HnsNode, hnsNode } from "../../src/testing/hns/hns-node.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));

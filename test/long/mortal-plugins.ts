@@ -10,7 +10,7 @@ import {
 } from "../../src/cni/plugin-runner.ts";
 import type { HcnClient } from "../../src/hcn/client.ts";
 import { HcnError } from "../../src/hcn/error.ts";
-import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
+import { HnsHttpServer } from "../../src/hns/http/http-server.node.ts";
 
 /** How a process ends. */
 export type Fate =

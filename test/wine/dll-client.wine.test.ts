@@ -12,7 +12,7 @@ import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
 import { NativeCalls } from "../../src/hcn/dll/native-calls.node.ts";
 import { NOTIFICATION_TYPES } from "../../src/hcn/notification.ts";
 import { createNetwork } from "../../src/hcn/operations.ts";
-import { HnsHttpServer } from "../../src/hns/http-server.node.ts";
+import { HnsHttpServer } from "../../src/hns/http/http-server.node.ts";
 import { CBR0, hnsNode } from "../../src/testing/hns/hns-node.ts";
 import { ClientHost, HostedClient } from "./hosted-client.ts";
 import { closePrograms, openPrograms, startProgramOnWine } from "./programs.ts";

@@ -11,7 +11,7 @@ import {
   listEndpoints,
   listLoadBalancers,
 } from "../../hcn/operations.ts";
-import { InProcessHcnClient } from "../../hns/in-process-client.ts";
+import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
 import {
   type SessionWorld,
   apply,

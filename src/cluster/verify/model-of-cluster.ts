@@ -56,7 +56,7 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean, second?: N
     name: spec.name,
     os: spec.os,
     windows: spec.build,
-    // The reports are of IPv4 (src/hns/defects/program-defects.ts).
+    // The reports are of IPv4 (src/hns/failures/defects/program-defects.ts).
     losesPodsWithDsr: second === undefined && hasDefect(spec, "l2bridge-dsr-kb5005619"),
     losesOverlayNodePorts: hasDefect(spec, "overlay-nodeport-ws2022"),
     compat: spec.compat,

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
 import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { HnsHttpServer } from "../../hns/http-server.node.ts";
+import { HnsHttpServer } from "../../hns/http/http-server.node.ts";
 import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
 import { CnsService } from "../../plugins/cns/service.ts";
 import { pool } from "../../testing/cni/cns-node.ts";

@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { HnsHttpServer } from "../../hns/http-server.node.ts";
+import { HnsHttpServer } from "../../hns/http/http-server.node.ts";
 import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
 import { CnsService } from "../../plugins/cns/service.ts";
 import { pool } from "../../testing/cni/cns-node.ts";

@@ -18,7 +18,7 @@ import { MemoryResultCache } from "../../cni/result-cache.ts";
 import { formatResult } from "../../cni/result.ts";
 import { CniRuntime } from "../../cni/runtime.ts";
 import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { HnsHttpServer } from "../../hns/http-server.node.ts";
+import { HnsHttpServer } from "../../hns/http/http-server.node.ts";
 import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
 import { BIN, PROGRAM_PATH, runPluginProcess as run } from "../../testing/cni/plugin-process.ts";
 import { chooseCompat } from "./plugin-process.ts";

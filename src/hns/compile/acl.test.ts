@@ -3,7 +3,7 @@ import { formatPrefix } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
-import { frameOf } from "../network/policy-index.ts";
+import { frameOf } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 
 /** Compiles ACLs of an endpoint; each is its settings with Allow and In unless they say otherwise. */

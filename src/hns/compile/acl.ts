@@ -19,8 +19,8 @@ import { type Prefix, prefixFamily } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AddressSets, NO_SETS } from "./address-sets.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 

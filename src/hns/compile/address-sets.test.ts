@@ -4,7 +4,7 @@ import { formatPrefix } from "../../net/prefix.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
-import { frameOf } from "../network/policy-index.ts";
+import { frameOf } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { resolveAddressSets } from "./address-sets.ts";
 

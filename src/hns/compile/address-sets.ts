@@ -4,7 +4,7 @@ import { parseAddressOrPrefix, prefixOfAddress, splitList } from "../../hcn/addr
 import type { NetworkPolicy } from "../../hcn/network-policy.ts";
 import { type Prefix, maskIp, prefixFamily } from "../../net/prefix.ts";
 import type { CompileCache } from "./compile-cache.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 
 /**
  * The sets of a network. Rules that name the same sets get the same list, so that the engine searches one set for all of

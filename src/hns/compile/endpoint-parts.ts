@@ -2,8 +2,8 @@
 import type { Ip, Ipv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";

@@ -14,9 +14,9 @@ import { type Prefix, formatPrefix, hostPrefix, prefixFamily } from "../../net/p
 import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Direction, Rule } from "../../vfp/rule.ts";
-import type { StaticBindingDefinition } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { StaticBindingDefinition } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance } from "./provenance.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 

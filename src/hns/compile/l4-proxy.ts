@@ -17,8 +17,8 @@ import { type Prefix, hostPrefix, prefixContains, prefixFamily, parsePrefix } fr
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { IpProtocol, ipProtocolName } from "../../wire/ip-protocol.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 const RULE_PRIORITY = 100;

@@ -9,8 +9,15 @@ import {
 import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from "../../net/ip.ts";
 import type { BackEnd, Distribution } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { type EndpointRecord, type IpConfigRecord, isRemoteEndpoint } from "../endpoint-record.ts";
-import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
+import {
+  type EndpointRecord,
+  type IpConfigRecord,
+  isRemoteEndpoint,
+} from "../service/endpoint/endpoint-record.ts";
+import type {
+  LoadBalancerPortMappingRecord,
+  LoadBalancerRecord,
+} from "../service/load-balancer/load-balancer-record.ts";
 import { loadBalancerProvenance } from "./provenance.ts";
 
 /** What the build of Windows does with load balancers. */

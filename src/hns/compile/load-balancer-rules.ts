@@ -6,7 +6,7 @@ import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import type { Action, BackEnd, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import type { HostPoolDefinition } from "../datapath.ts";
+import type { HostPoolDefinition } from "../ports/datapath.ts";
 import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
 
 const RULE_PRIORITY = 100;

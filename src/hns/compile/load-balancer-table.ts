@@ -14,8 +14,8 @@ import type {
   StaticBindingDefinition,
   TunnelSettings,
   Changes,
-} from "../datapath.ts";
-import type { LoadBalancerRecord } from "../load-balancer-record.ts";
+} from "../ports/datapath.ts";
+import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
 import {
   type CompiledLoadBalancer,
   HOST_GROUP_NAMES,

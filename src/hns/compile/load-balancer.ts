@@ -10,8 +10,8 @@
  */
 import type { Guid } from "../../hcn/client.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import type { HostPoolDefinition, PortClaimDefinition, StaticBindingDefinition } from "../datapath.ts";
-import type { LoadBalancerRecord } from "../load-balancer-record.ts";
+import type { HostPoolDefinition, PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
+import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
 import {
   type EndpointTable,
   type LoadBalancerFacts,

@@ -1,8 +1,8 @@
 /** What the rules of a network's ports depend on. */
 import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import type { RemoteSubnets } from "./remote-subnets.ts";

@@ -3,8 +3,11 @@ import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { familyOf, formatIp, type Ip } from "../../net/ip.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import type { HostPoolDefinition, PortClaimDefinition } from "../datapath.ts";
-import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
+import type { HostPoolDefinition, PortClaimDefinition } from "../ports/datapath.ts";
+import type {
+  LoadBalancerPortMappingRecord,
+  LoadBalancerRecord,
+} from "../service/load-balancer/load-balancer-record.ts";
 import {
   type FrontEnd,
   type LoadBalancerFacts,

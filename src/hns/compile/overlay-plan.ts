@@ -7,9 +7,8 @@ import { type Ip, type Ipv4, parseIpv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import { type Prefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
 import { VXLAN_PORT } from "../../wire/tunnels/vxlan.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import { isRemoteEndpoint } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 
 /** A prefix of the network that this node holds. */
 export interface OwnSubnet {

@@ -5,8 +5,8 @@ import { prefixContains } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { PortAddressInfo } from "../../vfp/port-settings.ts";
 import type { DhcpLease } from "../../vswitch/switch-port.ts";
-import type { PortProgram, RouterProgram, TunnelSettings } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
+import type { PortProgram, RouterProgram, TunnelSettings } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
   NO_GROUPS,

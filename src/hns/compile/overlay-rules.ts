@@ -10,7 +10,7 @@ import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily, prefixOf } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Action, Rule } from "../../vfp/rule.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import {
   HOST_ROUTE,
   LOCAL,

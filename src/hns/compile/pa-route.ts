@@ -4,10 +4,10 @@
  */
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { networkProvenance } from "./provenance.ts";
 
-const GROUP_PRIORITY = 200;
+const BRIDGE_PA_ROUTE_PRIORITY = 200;
 const RULE_PRIORITY = 45_535;
 
 /**
@@ -37,7 +37,7 @@ function groupOf(family: 4 | 6, rules: readonly Rule[]): Group {
     name: `VNET_GROUP_PA_ROUTE_IPV${family}_OUT`,
     direction: "out",
     family,
-    priority: GROUP_PRIORITY,
+    priority: BRIDGE_PA_ROUTE_PRIORITY,
     match: "priority",
     rules,
   });

@@ -16,9 +16,9 @@ import { hostPrefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import type { PortClaimDefinition, StaticBindingDefinition } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import { mappedProtocols } from "../port-mapping-table.ts";
+import type { PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 const RULE_PRIORITY = 100;

@@ -5,13 +5,13 @@ import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
-import type { PortProgram } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
+import type { PortProgram } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { NetworkView } from "./network-view.ts";
-import { frameOf } from "../network/policy-index.ts";
+import { frameOf } from "../service/network/policy-index.ts";
 import { compilePrograms } from "./port-program.ts";
 
 const HOST_MAC = parseMac("00-22-48-00-00-11")!;

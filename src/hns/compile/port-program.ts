@@ -3,10 +3,10 @@ import type { Guid } from "../../hcn/client.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
-import type { PortProgram } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkFrame } from "../network/policy-index.ts";
-import { traitsOf } from "../network/type-traits.ts";
+import type { PortProgram } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkFrame } from "../service/network/policy-index.ts";
+import { traitsOf } from "../service/network/type-traits.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import {
   NO_GROUPS,

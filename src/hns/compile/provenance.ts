@@ -1,9 +1,9 @@
 /** Who put a rule where it is, in the words of the HCN contract. */
 import type { Provenance } from "../../base/recorder.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { LoadBalancerRecord } from "../load-balancer-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
-import type { SdnRouteRecord } from "../sdn-route-record.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
+import type { NetworkRecord } from "../service/network/network-record.ts";
+import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 
 /** Rules that HNS adds although no policy asks for them. */
 export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });

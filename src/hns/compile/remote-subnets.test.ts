@@ -13,8 +13,8 @@ import {
   changedPolicies,
   routeRevisionOf,
   settingsOf,
-} from "../network/policy-index.ts";
-import { combineNetworkPolicies } from "../policies/network-policies.ts";
+} from "../service/network/policy-index.ts";
+import { combineNetworkPolicies } from "../service/policies/network-policies.ts";
 import { compileHostEncap } from "./overlay-host-rules.ts";
 import { type OverlayPlan, planOverlay } from "./overlay-plan.ts";
 import { compileEncapOut } from "./overlay-rules.ts";

@@ -14,7 +14,7 @@ import {
   type SubnetRoute,
   listRoutes,
   routeRevisionOf,
-} from "../network/policy-index.ts";
+} from "../service/network/policy-index.ts";
 import { makeRule } from "./overlay-parts.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import { networkProvenance, withNamedPolicy } from "./provenance.ts";
@@ -92,7 +92,7 @@ function makeRules(
   });
 }
 
-/** Undefined without a usable prefix or node: `NotEnforced` says so (`policies/enforcement.ts`). */
+/** Undefined without a usable prefix or node: `NotEnforced` says so (`service/policies/enforcement.ts`). */
 function ruleOf(plan: OverlayPlan, route: SubnetRoute, sender: Sender): Rule | undefined {
   const known = KNOWN_RULES.get(route);
   if (known !== undefined && isSameFor(known.plan, plan)) return known.rules?.[sender];

@@ -1,8 +1,8 @@
 /** The SDN routes of an endpoint: its own policies, and the route objects that name it (hcn.md §2.8, §3.3). */
 import type { Provenance } from "../../base/recorder.ts";
 import type { SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { SdnRouteRecord } from "../sdn-route-record.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 import { endpointProvenance, sdnRouteProvenance, withPolicy } from "./provenance.ts";
 
 /** An endpoint as the compiler sees it: with the route objects that name it; undefined: none does. */

@@ -7,7 +7,7 @@ import { parseIp } from "../../net/ip.ts";
 import { buildTcpFrame } from "../../wire/build-frame.ts";
 import { Headers } from "../../wire/headers.ts";
 import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
-import { frameOf } from "../network/policy-index.ts";
+import { frameOf } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { NO_SETS } from "./address-sets.ts";
 import { compileTierAcls } from "./tier-acl.ts";

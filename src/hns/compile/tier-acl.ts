@@ -9,13 +9,13 @@ import type { AclAction, TierAclPolicySetting, TierAclRule } from "../../hcn/acl
 import type { Provenance } from "../../base/recorder.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
 import type { Action, Direction, Rule } from "../../vfp/rule.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { ACL_SIDES, compareAclRules, compileAclCondition } from "./acl.ts";
 import type { AddressSets } from "./address-sets.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 /** Before the groups of plain ACLs, which have 1. */
-const GROUP_PRIORITY = 0;
+const TIER_GROUP_PRIORITY = 0;
 const INFERRED = "dataplane.md §4.1";
 
 interface Tier {
@@ -69,7 +69,7 @@ function compileTier(tier: Tier, direction: Direction, family: 4 | 6, sets: Addr
     name: `TIER_ACL_${setting.Name ?? ""}_IPV${family}_${direction === "out" ? "OUT" : "IN"}`,
     direction,
     family,
-    priority: GROUP_PRIORITY,
+    priority: TIER_GROUP_PRIORITY,
     match: "priority",
     rules: rules.sort(compareAclRules),
   });

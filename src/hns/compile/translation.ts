@@ -6,10 +6,10 @@ import { NETWORK_FLAGS } from "../../hcn/network.ts";
 import type { StaticMapping } from "../../host/winnat/nat-program.ts";
 import { type Ipv4, parseIp } from "../../net/ip.ts";
 import { prefixFamily } from "../../net/prefix.ts";
-import type { TranslationDefinition } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
-import { mappedProtocols } from "../port-mapping-table.ts";
+import type { TranslationDefinition } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkRecord } from "../service/network/network-record.ts";
+import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
 import { isIpv6Mapping } from "./port-mapping.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import type { Dialect } from "../../hcn/schema-version.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { StoredKind } from "../stored/stored-object.ts";
+import type { StoredKind } from "../store/stored-object.ts";
 
 /** Where an object begins: file, line and column from 1. */
 export interface DumpPlace {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpHcnClient } from "../../hcn/http-client.node.ts";
 import { HttpHnsDumps } from "../../hcn/http-dumps.node.ts";
 import { createNetwork } from "../../hcn/operations.ts";
-import { HnsHttpServer } from "../http-server.node.ts";
+import { HnsHttpServer } from "../http/http-server.node.ts";
 import { createHns } from "../local-hns.ts";
 
 const ITEM = {

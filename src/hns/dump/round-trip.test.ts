@@ -6,12 +6,12 @@ import { SourceText } from "../../base/source-text.ts";
 import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
 import { lostFields } from "../../testing/lost-fields.ts";
 import { createHns } from "../local-hns.ts";
-import type { RestoreNote } from "../stored/stored-object.ts";
+import type { RestoreNote } from "../store/stored-object.ts";
 import { dumpItems } from "./dump-items.ts";
 import { dumpSchema } from "./dump-schema.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 import { formatDump, readDump } from "./read-dump.ts";
-import type { HnsService } from "../hns-service.ts";
+import type { HnsService } from "../service/hns-service.ts";
 
 function idOf(document: JsonObject): string {
   const id = document["ID"];
@@ -209,7 +209,7 @@ const NODE: readonly (readonly [kind: HcnObjectKind, document: JsonObject])[] = 
   ["LoadBalancer", POLICY_LIST],
 ];
 
-/** What the service works out itself, so that its own value stands (stored/kept-fields.ts). */
+/** What the service works out itself, so that its own value stands (store/kept-fields.ts). */
 const WORKED_OUT: readonly string[] = [
   "CurrentEndpointCount",
   "MaxConcurrentEndpoints",

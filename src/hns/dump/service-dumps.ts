@@ -7,7 +7,7 @@ import {
   type RestoreRequest,
 } from "../../hcn/dumps.ts";
 import { HcnError } from "../../hcn/error.ts";
-import type { HnsService } from "../hns-service.ts";
+import type { HnsService } from "../service/hns-service.ts";
 
 /** Whoever stores what a service changes. */
 export interface ChangeWriter {

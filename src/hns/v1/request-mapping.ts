@@ -14,9 +14,9 @@ import {
   parseHnsEndpoint,
   parseHnsNetwork,
 } from "../../hcn/v1-documents.ts";
-import type { ExtensionChange } from "../network/extensions.ts";
-import type { NetworkRequest } from "../network/make-record.ts";
-import { traitsOf } from "../network/type-traits.ts";
+import type { ExtensionChange } from "../service/network/extensions.ts";
+import type { NetworkRequest } from "../service/network/make-record.ts";
+import { traitsOf } from "../service/network/type-traits.ts";
 import { policyFromV1, splitIsolation } from "./policy-mapping.ts";
 
 const DEFAULT_IPV4 = "0.0.0.0/0";

@@ -1,7 +1,7 @@
 /** What the routes of HNS v1 are made of (hcn.md §1.7). */
 import type { Guid, JsonValue } from "../../hcn/client.ts";
 import { parseJsonText } from "../../hcn/json-value.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 
 export interface V1Request {
   readonly context: ServiceContext;

@@ -5,7 +5,7 @@
 import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { checkGuid } from "../../hcn/guid.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 import type { Handler, Routes } from "./route.ts";
 import { ACCELNET_ROUTES } from "./routes/accelnet.ts";
 import { DIAGNOSTIC_ROUTES } from "./routes/diagnostics.ts";

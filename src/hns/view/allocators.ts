@@ -5,8 +5,8 @@
 import { Prng } from "../../base/prng.ts";
 import type { Guid, JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
-import type { RecordBase } from "../network-record.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { RecordBase } from "../service/network/network-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 
 /** State of a working allocator, and of resources (hcn.md §2.10). */
 const ALLOCATOR_STATE = 3;

@@ -4,9 +4,9 @@ import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { policyDocument } from "../../hcn/endpoint-policy.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import type { NotEnforced } from "../enforcement.ts";
-import type { RecordBase, RouteRecord } from "../network-record.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { NotEnforced } from "../service/enforcement.ts";
+import type { RecordBase, RouteRecord } from "../service/network/network-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 
 /**
  * Leaves out fields that hold their default: undefined, empty text, zero, and an empty list.

@@ -2,9 +2,9 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import { formatIp } from "../../net/ip.ts";
-import { NOTHING_PASSED, type PortStatistics } from "../datapath.ts";
-import type { EndpointRecord } from "../endpoint-record.ts";
-import type { ServiceContext } from "../service-context.ts";
+import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 import { withoutDefaults } from "./document-fields.ts";
 
 /** The counters of the endpoint's port since it was made. */

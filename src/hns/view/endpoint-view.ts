@@ -3,14 +3,14 @@ import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
-import { notEnforcedOnEndpoint } from "../enforcement.ts";
-import { notProcessed } from "../old-schema.ts";
-import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../endpoint-record.ts";
-import type { NetworkRecord } from "../network-record.ts";
-import type { ServiceContext } from "../service-context.ts";
+import { notEnforcedOnEndpoint } from "../service/enforcement.ts";
+import { notProcessed } from "../service/old-schema.ts";
+import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkRecord } from "../service/network/network-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";
-import { withKept } from "../stored/kept-fields.ts";
+import { withKept } from "../store/kept-fields.ts";
 import {
   baseFields,
   healthData,

@@ -2,8 +2,8 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import { GUEST_NETWORK_SERVICE_STATES } from "../../hcn/guest-network-service.ts";
 import { ZERO_GUID } from "../../hcn/guid.ts";
-import type { GuestNetworkServiceRecord } from "../guest-network-service-record.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 import { baseFields, healthData, withoutDefaults } from "./document-fields.ts";
 
 function stateNumber(service: GuestNetworkServiceRecord): number {

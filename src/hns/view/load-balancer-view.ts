@@ -7,10 +7,13 @@ import {
   LOAD_BALANCER_PORT_FLAGS,
 } from "../../hcn/load-balancer.ts";
 import { type Ip, formatIp } from "../../net/ip.ts";
-import { type NotEnforced, notEnforcedOnLoadBalancer } from "../enforcement.ts";
-import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "../load-balancer-record.ts";
-import type { ServiceContext } from "../service-context.ts";
-import { withKept } from "../stored/kept-fields.ts";
+import { type NotEnforced, notEnforcedOnLoadBalancer } from "../service/enforcement.ts";
+import type {
+  LoadBalancerPortMappingRecord,
+  LoadBalancerRecord,
+} from "../service/load-balancer/load-balancer-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
+import { withKept } from "../store/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 
 /** hcn.md §2.10. */

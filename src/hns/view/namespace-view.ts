@@ -2,10 +2,10 @@
 import type { JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import { type NamespaceRecord, namespaceState } from "../namespace-record.ts";
-import type { ServiceContext } from "../service-context.ts";
+import { type NamespaceRecord, namespaceState } from "../service/namespace/namespace-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";
-import { withKept } from "../stored/kept-fields.ts";
+import { withKept } from "../store/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 
 function resourceList(namespace: NamespaceRecord): readonly JsonObject[] {

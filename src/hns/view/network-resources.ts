@@ -8,10 +8,10 @@ import { isJsonObject } from "../../hcn/json-value.ts";
 import { NETWORK_FLAGS } from "../../hcn/network.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
-import type { NetworkRecord } from "../network-record.ts";
-import { hasHostPort } from "../network/make-record.ts";
-import { traitsOf } from "../network/type-traits.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { NetworkRecord } from "../service/network/network-record.ts";
+import { hasHostPort } from "../service/network/make-record.ts";
+import { traitsOf } from "../service/network/type-traits.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 import { sortFields } from "./document-fields.ts";
 
 /** Resources are in state 1, allocators in state 3 (hcn.md §2.10). */

@@ -3,11 +3,11 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { familyOf } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import { notEnforcedOnNetwork } from "../enforcement.ts";
-import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../network-record.ts";
-import { managementAddress, shownPolicies } from "../network/management.ts";
-import type { ServiceContext } from "../service-context.ts";
-import { withKept } from "../stored/kept-fields.ts";
+import { notEnforcedOnNetwork } from "../service/enforcement.ts";
+import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../service/network/network-record.ts";
+import { managementAddress, shownPolicies } from "../service/network/management.ts";
+import type { ServiceContext } from "../service/service-context.ts";
+import { withKept } from "../store/kept-fields.ts";
 import {
   baseFields,
   healthData,

@@ -1,10 +1,10 @@
 /** An SDN route as results show it (hcn.md §2.8). HNS v1 has no shape for it: both dialects show this one. */
 import type { JsonObject } from "../../hcn/client.ts";
 import type { SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
-import { notEnforcedOnSdnRoute } from "../enforcement.ts";
-import type { SdnRouteRecord } from "../sdn-route-record.ts";
-import type { ServiceContext } from "../service-context.ts";
-import { withKept } from "../stored/kept-fields.ts";
+import { notEnforcedOnSdnRoute } from "../service/enforcement.ts";
+import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
+import { withKept } from "../store/kept-fields.ts";
 import { baseFields, healthData, withoutDefaults } from "./document-fields.ts";
 
 /** hcn.md §2.10 has no row for routes. Inferred: applied is 2, as for the load balancers that they are kept with. */

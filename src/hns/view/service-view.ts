@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../hcn/client.ts";
 import { featuresOf } from "../../hcn/features.ts";
-import type { ServiceContext } from "../service-context.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 
 /** `HcnQueryFeatures`. */
 export function featuresDocument(context: ServiceContext): JsonObject {

@@ -18,9 +18,9 @@ import {
   createNamespace,
   createNetwork,
 } from "../../hcn/operations.ts";
-import { HnsService } from "../../hns/hns-service.ts";
-import { InProcessHcnClient } from "../../hns/in-process-client.ts";
-import { SwitchDatapath } from "../../hns/switch-datapath.ts";
+import { HnsService } from "../../hns/service/hns-service.ts";
+import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
+import { SwitchDatapath } from "../../hns/ports/switch-datapath.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { Host } from "../../host/host.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";

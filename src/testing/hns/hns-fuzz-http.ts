@@ -2,7 +2,7 @@
 import { HTTP_OPERATIONS } from "../../hcn/http-operations.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { isJsonObject, parseAnswerText } from "../../hcn/json-value.ts";
-import { HnsApp } from "../../hns/http-app.node.ts";
+import { HnsApp } from "../../hns/http/http-app.node.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS } from "./hns-fuzz-corpus.ts";
 import { HnsFuzz } from "./hns-fuzz.ts";
 import { hnsNode } from "./hns-node.ts";

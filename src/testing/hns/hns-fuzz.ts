@@ -4,12 +4,11 @@
  * and what objects say of each other is true.
  */
 import { Prng } from "../../base/prng.ts";
-import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { type HcnObjectKind, type JsonObject, type JsonValue, HCN_KINDS } from "../../hcn/client.ts";
 import { HCN_ERRORS } from "../../hcn/error-codes.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { HCN_KINDS } from "../../hcn/client.ts";
 import { isJsonObject } from "../../hcn/json-value.ts";
-import type { HnsService } from "../../hns/hns-service.ts";
+import type { HnsService } from "../../hns/service/hns-service.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS, FUZZ_V1_BODIES } from "./hns-fuzz-corpus.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

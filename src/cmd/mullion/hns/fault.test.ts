@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { listEndpoints, listLoadBalancers, listNetworks } from "../../../hcn/operations.ts";
-import { HnsHttpServer } from "../../../hns/http-server.node.ts";
+import { HnsHttpServer } from "../../../hns/http/http-server.node.ts";
 import { type FaultyNode, faultyNode } from "../../../testing/hns/faulty-node.ts";
 import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { HcnClient } from "../../../hcn/client.ts";
 import { createEndpoint, createNamespace, createNetwork, deleteNetwork } from "../../../hcn/operations.ts";
-import { HnsHttpServer } from "../../../hns/http-server.node.ts";
+import { HnsHttpServer } from "../../../hns/http/http-server.node.ts";
 import { createHns } from "../../../hns/local-hns.ts";
 import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";

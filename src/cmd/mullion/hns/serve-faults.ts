@@ -1,5 +1,5 @@
 /** The faults and defects that `mullion hns serve` begins with. */
-import type { FaultInjector } from "../../../hns/faults/fault-injector.ts";
+import type { FaultInjector } from "../../../hns/failures/faults/fault-injector.ts";
 import { parseQuirk } from "../../../knowledge/quirks.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,5 +1,5 @@
 /** What the options of `mullion hns serve` mean. */
-import { DEFAULT_ADAPTERS, type AdapterDescription } from "../../../hns/adapter-description.ts";
+import { DEFAULT_ADAPTERS, type AdapterDescription } from "../../../hns/ports/adapter-description.ts";
 import { parseInterfaceAddress } from "../../../net/prefix.ts";
 import { type Failure } from "../failure.ts";
 import { usage } from "../options.ts";

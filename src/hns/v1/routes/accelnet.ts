@@ -3,9 +3,9 @@ import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
 import { isGroupMac, parseMac } from "../../../net/mac.ts";
-import { NO_GLOBALS } from "../../globals.ts";
-import { GLOBALS_ID } from "../../stored/stored-globals.ts";
-import type { ServiceContext } from "../../service-context.ts";
+import { NO_GLOBALS } from "../../service/globals.ts";
+import { GLOBALS_ID } from "../../store/stored-globals.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import { type Handler, type Routes, type V1Request, bodyOf } from "../route.ts";
 
 /** More are refused; clients send two. */

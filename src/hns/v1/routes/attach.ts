@@ -2,19 +2,27 @@
 import { HcnError } from "../../../hcn/error.ts";
 import { parseGuid } from "../../../hcn/guid.ts";
 import { type EndpointAttachDetachRequest, parseAttachRequest } from "../../../hcn/v1-documents.ts";
-import { attachToHost, checkLocal, checkUnattached, detachEndpoint } from "../../attachment.ts";
-import { attachToContainer, detachFromContainer } from "../../compute-systems/container-attachment.ts";
-import type { ComputeSystemRecord } from "../../compute-systems/registry.ts";
+import {
+  attachToHost,
+  checkLocal,
+  checkUnattached,
+  detachEndpoint,
+} from "../../service/endpoint/attachment.ts";
+import {
+  attachToContainer,
+  detachFromContainer,
+} from "../../service/compute-systems/container-attachment.ts";
+import type { ComputeSystemRecord } from "../../service/compute-systems/registry.ts";
 import {
   addVirtualMachinePort,
   isPortOf,
   removeVirtualMachinePort,
-} from "../../compute-systems/virtual-machine-port.ts";
-import type { EndpointRecord, VirtualMachinePort } from "../../endpoint-record.ts";
-import { requireEndpoint } from "../../endpoints.ts";
-import { removeFromNamespace } from "../../namespace-members.ts";
-import { HOST_COMPARTMENT } from "../../namespace-record.ts";
-import type { ServiceContext } from "../../service-context.ts";
+} from "../../service/compute-systems/virtual-machine-port.ts";
+import type { EndpointRecord, VirtualMachinePort } from "../../service/endpoint/endpoint-record.ts";
+import { requireEndpoint } from "../../service/endpoint/endpoints.ts";
+import { removeFromNamespace } from "../../service/namespace/namespace-members.ts";
+import { HOST_COMPARTMENT } from "../../service/namespace/namespace-record.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import { type V1Request, bodyOf } from "../route.ts";
 
 /** What is attached, and to whom. */

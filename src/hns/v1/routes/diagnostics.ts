@@ -6,8 +6,8 @@ import type { JsonObject } from "../../../hcn/client.ts";
 import { formatUpperGuid } from "../../../hcn/guid.ts";
 import { NETWORK_TYPES } from "../../../hcn/network.ts";
 import { formatIp } from "../../../net/ip.ts";
-import type { RecordBase } from "../../network-record.ts";
-import type { ServiceContext } from "../../service-context.ts";
+import type { RecordBase } from "../../service/network/network-record.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import type { Routes } from "../route.ts";
 
 /** The resources that the service set aside, by the object that they are for. */

@@ -1,8 +1,13 @@
 /** `/endpoints` of HNS v1, and the counters and addresses of one. */
 import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { isJsonObject } from "../../../hcn/json-value.ts";
-import { createEndpoint, deleteEndpoint, modifyPolicies, requireEndpoint } from "../../endpoints.ts";
-import type { ServiceContext } from "../../service-context.ts";
+import {
+  createEndpoint,
+  deleteEndpoint,
+  modifyPolicies,
+  requireEndpoint,
+} from "../../service/endpoint/endpoints.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import { endpointAddressesDocument, endpointStatisticsDocument } from "../../view/endpoint-counters-view.ts";
 import { endpointDocumentV1 } from "../../view/endpoint-view.ts";
 import { endpointFromV1 } from "../request-mapping.ts";

@@ -1,15 +1,18 @@
 /** `/namespaces` of HNS v1. */
 import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
-import { addNamespaceContainer, removeNamespaceContainer } from "../../namespace-containers.ts";
+import {
+  addNamespaceContainer,
+  removeNamespaceContainer,
+} from "../../service/namespace/namespace-containers.ts";
 import {
   addNamespaceEndpoint,
   createNamespace,
   deleteNamespace,
   removeNamespaceEndpoint,
   requireNamespace,
-} from "../../namespaces.ts";
-import type { ServiceContext } from "../../service-context.ts";
+} from "../../service/namespace/namespaces.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import { namespaceDocumentV1 } from "../../view/namespace-view.ts";
 import { namespaceFromV1 } from "../request-mapping.ts";
 import { type Routes, type V1Request, bodyOf } from "../route.ts";

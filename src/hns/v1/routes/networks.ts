@@ -1,7 +1,12 @@
 /** `/networks` of HNS v1. */
 import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
-import { createNetwork, deleteNetwork, requireNetwork, updateNetworkV1 } from "../../networks.ts";
-import type { ServiceContext } from "../../service-context.ts";
+import {
+  createNetwork,
+  deleteNetwork,
+  requireNetwork,
+  updateNetworkV1,
+} from "../../service/network/networks.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import { networkDocumentV1 } from "../../view/network-view-v1.ts";
 import { networkFromV1 } from "../request-mapping.ts";
 import { type Routes, type V1Request, bodyOf } from "../route.ts";

@@ -2,9 +2,13 @@
 import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { checkJsonObject } from "../../../hcn/json-value.ts";
 import { SCHEMA_V2_0 } from "../../../hcn/schema-version.ts";
-import { deleteLoadBalancer } from "../../load-balancer-deletion.ts";
-import { createLoadBalancer, modifyLoadBalancer, requireLoadBalancer } from "../../load-balancers.ts";
-import type { ServiceContext } from "../../service-context.ts";
+import { deleteLoadBalancer } from "../../service/load-balancer/load-balancer-deletion.ts";
+import {
+  createLoadBalancer,
+  modifyLoadBalancer,
+  requireLoadBalancer,
+} from "../../service/load-balancer/load-balancers.ts";
+import type { ServiceContext } from "../../service/service-context.ts";
 import { policyListDocument } from "../../view/load-balancer-view.ts";
 import { loadBalancerFromV1 } from "../policy-list.ts";
 import { type Routes, type V1Request, bodyOf } from "../route.ts";

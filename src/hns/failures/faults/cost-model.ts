@@ -1,0 +1,120 @@
+/**
+ * How long calls of HNS take, fitted to what users measured. Nobody has published times of single calls, so this is a
+ * model and not a measurement: docs/reference/hns-faults.md shows the figures that it reproduces.
+ *
+ * Inferred: making an endpoint and making a load balancer take the same time; where a build is slower than the fastest
+ * one, the time grows with the number of endpoints and load balancers that are there, because all ports are programmed
+ * anew. The four slopes follow from four totals of one measurement (kubernetes/kubernetes#109124): 2000 Services with
+ * ClusterIPs and 5000 remote endpoints take 110 and 22 minutes on Server 2019, before and after an update of Windows,
+ * and 10 and 1 on Server 2022.
+ */
+import { type CallOperation, type CostModelName, COST_MODELS } from "../../../hcn/faults/fault.ts";
+import type { HcnObjectKind } from "../../../hcn/client.ts";
+import type { WindowsBuild } from "../../../knowledge/profiles.ts";
+import { hasUpdate } from "../../../knowledge/profiles.ts";
+import { formatMarkdownTable } from "../../../base/markdown-table.ts";
+
+export interface CostModel {
+  /** A call that reads: list or query. An idle pass of kube-proxy, some 76 calls, took 7.2 ms (kubernetes#130963). */
+  readonly readMs: number;
+  /** A call that makes, changes or deletes an endpoint or a load balancer, while there is no other. */
+  readonly changeMs: number;
+  /** How much longer a call that makes or changes one takes, for each endpoint and load balancer that is there. */
+  readonly changeMsPerObject: number;
+  /** A call that makes or deletes a network. */
+  readonly networkMs: number;
+}
+
+const READ_MS = 0.1;
+/** 60 s for 7000 objects on an updated Server 2022, where no growth is seen. */
+const CHANGE_MS = 60_000 / 7_000;
+/**
+ * Inferred: no source has a figure. A network with a new switch moves the adapter's addresses; programs wait for it
+ * for 5 to 30 s (hcn.md §4.1), so that it takes less.
+ */
+const NETWORK_MS = 1_000;
+
+/** The slope that makes 7000 objects, made one after the other, take so many minutes. */
+function slopeFor(minutes: number): number {
+  const objects = 7_000;
+  const excess = minutes * 60_000 - objects * CHANGE_MS;
+  return excess / ((objects * (objects - 1)) / 2);
+}
+
+function model(minutes: number): CostModel {
+  return Object.freeze({
+    readMs: READ_MS,
+    changeMs: CHANGE_MS,
+    changeMsPerObject: slopeFor(minutes),
+    networkMs: NETWORK_MS,
+  });
+}
+
+/** By name: a build, before and after the updates of 2022. */
+export const COST_MODEL_TABLE: Readonly<Record<CostModelName, CostModel>> = Object.freeze({
+  ws2019: model(110),
+  "ws2019-updated": model(22),
+  ws2022: model(10),
+  "ws2022-updated": model(1),
+});
+
+/** The updates that brought it. Inferred: nobody has published which; those of August 2022 stand here. */
+const FASTER_UPDATES: readonly string[] = ["KB5016623", "KB5016627"];
+const WS2022_BUILD = 20_348;
+
+/** The model of a build: builds before Server 2022 are as 2019, later ones as an updated 2022. */
+export function costModelOf(build: WindowsBuild): CostModelName {
+  const isUpdated = FASTER_UPDATES.some((kb) => hasUpdate(build, kb));
+  if (build.profile.build < WS2022_BUILD) return isUpdated ? "ws2019-updated" : "ws2019";
+  return isUpdated || build.profile.build > WS2022_BUILD ? "ws2022-updated" : "ws2022";
+}
+
+/** How long a call takes while `objects` endpoints and load balancers are there. */
+export function costOf(
+  { readMs, changeMs, changeMsPerObject, networkMs }: CostModel,
+  operation: CallOperation,
+  kind: HcnObjectKind | undefined,
+  objects: number,
+): number {
+  if (operation === "enumerate" || operation === "query" || operation === "call") return readMs;
+  if (kind === "Network" && operation !== "modify") return networkMs;
+  return operation === "delete" ? changeMs : changeMs + changeMsPerObject * objects;
+}
+
+// The table of the cost model in docs/reference/hns-faults.md.
+
+/** The cluster of the measurement that the model is fitted to. */
+const ENDPOINTS = 5_000;
+const LOAD_BALANCERS = 2_000;
+const MS_PER_MINUTE = 60_000;
+
+function milliseconds(ms: number): string {
+  return `${Number(ms.toPrecision(2))} ms`;
+}
+
+/** One row per model, with the total that it is fitted to. */
+export function formatCosts(): string {
+  const rows = COST_MODELS.map((name) => {
+    const model = COST_MODEL_TABLE[name];
+    let total = 0;
+    for (let made = 0; made < ENDPOINTS + LOAD_BALANCERS; made++)
+      total += costOf(model, "create", made < ENDPOINTS ? "Endpoint" : "LoadBalancer", made);
+    return [
+      `\`${name}\``,
+      milliseconds(model.readMs),
+      milliseconds(model.changeMs),
+      model.changeMsPerObject < 1e-9 ? "0" : milliseconds(model.changeMsPerObject),
+      milliseconds(model.networkMs),
+      `${Math.round(total / MS_PER_MINUTE)} min`,
+    ];
+  });
+  const titles = [
+    "Model",
+    "List, query",
+    "Make, change, delete",
+    "and for each that is there",
+    "Make, delete a network",
+    "5000 endpoints, 2000 load balancers",
+  ];
+  return formatMarkdownTable([titles, ...rows]);
+}

@@ -1,0 +1,74 @@
+/** Calls that wait: for a time of the clock, or for somebody to let them go on. */
+import type { Clock, Task } from "../../../base/clock.ts";
+import { HcnError } from "../../../hcn/error.ts";
+
+/** Who waits for a task. Not in the task itself: the clock belongs to a world that can be forked, and waiting does not. */
+const WAITING = new WeakMap<Task, () => void>();
+
+class WakeUp implements Task {
+  run(): void {
+    WAITING.get(this)?.();
+  }
+}
+
+/** Resolves after `ms` of the clock. */
+export async function waitFor(clock: Clock, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const task = new WakeUp();
+    WAITING.set(task, resolve);
+    clock.schedule(ms, task);
+  });
+}
+
+/** Calls that hang at a time; a further one is refused, so that nobody can fill the memory with them. */
+const WAITING_MAX = 4_096;
+
+interface HungCall {
+  readonly faultId: string;
+  readonly goOn: () => void;
+  readonly fail: (error: HcnError) => void;
+}
+
+/** Calls that hang on faults. */
+export class HungCalls {
+  private readonly calls = new Set<HungCall>();
+
+  /** Resolves when the call is released. @throws HcnError when the service ends before. */
+  async hang(faultId: string): Promise<void> {
+    if (this.calls.size >= WAITING_MAX) {
+      throw new HcnError("RPC_S_SERVER_UNAVAILABLE", {
+        detail: `injected fault ${faultId}: ${WAITING_MAX} calls hang already`,
+        explanation: "hns-fault-injected",
+      });
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.calls.add({ faultId, goOn: resolve, fail: reject });
+    });
+  }
+
+  count(faultId: string): number {
+    return this.of(faultId).length;
+  }
+
+  /** Lets calls go on; all of them without a fault's id. @returns how many. */
+  release(faultId?: string): number {
+    const calls = this.of(faultId);
+    for (const call of calls) {
+      this.calls.delete(call);
+      call.goOn();
+    }
+    return calls.length;
+  }
+
+  /** Ends all calls with what their callers see when the service goes away. */
+  fail(why: string): void {
+    for (const call of this.of()) {
+      this.calls.delete(call);
+      call.fail(new HcnError("RPC_S_SERVER_UNAVAILABLE", { detail: why, explanation: "hns-fault-injected" }));
+    }
+  }
+
+  private of(faultId?: string): readonly HungCall[] {
+    return [...this.calls].filter((call) => faultId === undefined || call.faultId === faultId);
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Serves an `HcnClient` over HTTP (`hcn/http-protocol.ts`): on a Unix socket that only its owner can open, or on
+ * loopback TCP for those who know the token.
+ */
+import { createAdaptorServer } from "@hono/node-server";
+import { createHash, timingSafeEqual } from "node:crypto";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  rmdirSync,
+  unlinkSync,
+} from "node:fs";
+import type { Server } from "node:http";
+import { dirname, join } from "node:path";
+import { LIMITS } from "../../base/limits.ts";
+import type { Log } from "../../base/log.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { isPipeName } from "../../hcn/pipe-name.ts";
+import { isListening } from "../../hcn/unix-socket.node.ts";
+import { HnsApp, type ServedFacts } from "./http-app.node.ts";
+
+/** Where to listen. On Windows the socket's path is the name of a pipe. Port 0: the system chooses. */
+export type ListenAddress =
+  | { readonly socketPath: string }
+  | { readonly host: "127.0.0.1" | "::1"; readonly port: number; readonly token: string };
+
+export interface HnsHttpServerOptions {
+  /** Who answers. The server does not close it. */
+  readonly client: HcnClient;
+  readonly address: ListenAddress;
+  /** What health and metrics say of the service beside its objects. */
+  readonly facts?: () => ServedFacts;
+  readonly log?: Log;
+  /** How long a peer may take to send a request, in milliseconds. Default 30 000. */
+  readonly requestTimeoutMs?: number;
+}
+
+const OWNER_ONLY = 0o600;
+const OWNER_ONLY_FOLDER = 0o700;
+const TOKEN_LENGTH_MIN = 16;
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Headers are short. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** How long a connection may lie idle. */
+const KEEP_ALIVE_TIMEOUT_MS = 60_000;
+/** How long answers under way may take when the server ends, in milliseconds. */
+const GRACE_MS = 2_000;
+const IDLE_CHECK_MS = 20;
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}
+
+/** What refuses requests without the token, and without anything to check, because the socket is private. */
+function accessCheck(address: ListenAddress): (authorization: string | undefined) => void {
+  if (!("token" in address)) return () => undefined;
+  const wanted = digest(`Bearer ${address.token}`);
+  return (authorization) => {
+    if (timingSafeEqual(digest(authorization ?? ""), wanted)) return;
+    throw new HcnError("E_ACCESSDENIED", {
+      detail: "The request needs the header Authorization: Bearer <token of this service>",
+      explanation: "hns-unreachable",
+    });
+  };
+}
+
+/** Peers who send slowly or never end cannot hold a connection for ever. */
+function createServer(app: HnsApp, requestTimeoutMs: number): Server {
+  const server = createAdaptorServer({
+    fetch: app.app.fetch,
+    serverOptions: {
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    },
+  }) as Server;
+  server.maxConnections = LIMITS.httpConnectionsMax;
+  return server;
+}
+
+async function listen(
+  server: Server,
+  where: { path: string } | { host: string; port: number },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(where, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/**
+ * Listens on a socket that nobody else can open at any moment: it is made in a private folder and then moved to its
+ * name.
+ */
+async function listenOnSocket(server: Server, socketPath: string): Promise<void> {
+  const folder = dirname(socketPath);
+  mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
+  const present = lstatSync(socketPath, { throwIfNoEntry: false });
+  if (present !== undefined && !present.isSocket())
+    throw new Error(`${socketPath} is there already and is no socket; choose another path`);
+  if (present !== undefined && (await isListening(socketPath)))
+    throw new Error(`Another service listens on ${socketPath}; stop it or choose another path`);
+  const privateFolder = mkdtempSync(join(folder, ".hns-"));
+  try {
+    const madeAt = join(privateFolder, "s");
+    await listen(server, { path: madeAt });
+    chmodSync(madeAt, OWNER_ONLY);
+    renameSync(madeAt, socketPath);
+    rmdirSync(privateFolder);
+  } catch (error) {
+    rmSync(privateFolder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+export class HnsHttpServer {
+  private readonly app: HnsApp;
+  private readonly server: Server;
+  private readonly socketPath: string | undefined;
+
+  private constructor(options: HnsHttpServerOptions) {
+    const { address, client, facts, log } = options;
+    this.socketPath =
+      "socketPath" in address && !isPipeName(address.socketPath) ? address.socketPath : undefined;
+    this.app = new HnsApp({ client, facts, log, checkAccess: accessCheck(address) });
+    this.server = createServer(this.app, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
+  }
+
+  /** Starts to listen. @throws Error when the address is taken, or the token is too short to be one. */
+  static async listen(options: HnsHttpServerOptions): Promise<HnsHttpServer> {
+    const { address } = options;
+    if ("token" in address && address.token.length < TOKEN_LENGTH_MIN)
+      throw new Error(`The token has to have at least ${TOKEN_LENGTH_MIN} characters`);
+    const server = new HnsHttpServer(options);
+    try {
+      if (!("socketPath" in address)) await listen(server.server, { host: address.host, port: address.port });
+      else if (isPipeName(address.socketPath)) await listen(server.server, { path: address.socketPath });
+      else await listenOnSocket(server.server, address.socketPath);
+    } catch (error) {
+      server.app.feed.close();
+      throw error;
+    }
+    return server;
+  }
+
+  /** The TCP port it listens on; undefined for a socket. */
+  get port(): number | undefined {
+    const address = this.server.address();
+    return typeof address === "object" ? address?.port : undefined;
+  }
+
+  /** Says good-bye to listeners, lets answers under way finish, ends connections and removes the socket. */
+  async close(): Promise<void> {
+    this.app.feed.close();
+    const closed = new Promise<void>((resolve) => {
+      this.server.close(() => resolve());
+    });
+    this.server.closeIdleConnections();
+    // A connection whose answer is sent lies idle then, and is not closed by itself.
+    const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_CHECK_MS);
+    const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(cut);
+    if (this.socketPath !== undefined) {
+      try {
+        unlinkSync(this.socketPath);
+      } catch {
+        // Somebody took the socket away already.
+      }
+    }
+  }
+}
+
+/**
+ * Serves an HNS to other programs, until it is closed.
+ *
+ * ```ts
+ * const { client } = createHns();
+ * const server = await startHnsServer({ client, address: { socketPath: "/tmp/hns.sock" } });
+ * ```
+ * @throws Error when the address is taken, or the token is too short to be one.
+ */
+export async function startHnsServer(options: HnsHttpServerOptions): Promise<HnsHttpServer> {
+  return HnsHttpServer.listen(options);
+}

@@ -1,0 +1,211 @@
+/** The simulated switches of a node, by kind (hcn.md §4.1): what stands behind them, and how they come and go. */
+import type { Environment } from "../../base/environment.ts";
+import type { Prng } from "../../base/prng.ts";
+import { type MemoryDevice, memoryPair } from "../../device/memory-pair.ts";
+import type { Compartment } from "../../host/compartment.ts";
+import { isLinkLocal } from "../../host/address-scope.ts";
+import type { Host } from "../../host/host.ts";
+import type { Interface } from "../../host/interface.ts";
+import type { Route } from "../../host/stack.ts";
+import type { InterfaceAddress } from "../../net/prefix.ts";
+import type { PortBlockSource } from "../../vfp/nat-pool.ts";
+import type { SwitchPort } from "../../vswitch/switch-port.ts";
+import { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import { HOST_LAYERS } from "../compile/layers.ts";
+import type { SwitchDefinition } from "./datapath.ts";
+import { HostPort } from "./host-port.ts";
+import { NodePortBlocks } from "../compile/node-ports.ts";
+import type { PhysicalAdapter } from "./adapter-description.ts";
+
+/** MTU of what stands on no adapter. */
+const MTU_DEFAULT = 1_500;
+
+export interface NodeSwitch {
+  readonly virtualSwitch: VirtualSwitch;
+  /** Of an external switch. */
+  readonly adapter: PhysicalAdapter | undefined;
+  /** The host's vNIC on it; on an external switch it carries what the adapter carried. */
+  readonly hostInterface: Interface | undefined;
+  /** What load balancers put into the host's port; external switches only. */
+  readonly hostPort: HostPort | undefined;
+  /** What the adapter carried, while nobody does. */
+  readonly parked: CarriedSettings | undefined;
+}
+
+export function portBlocksFor(host: Host, virtualSwitch: VirtualSwitch, port: SwitchPort): PortBlockSource {
+  return new NodePortBlocks(virtualSwitch.portBlocksFor(port), host.root);
+}
+
+/** A cable between a switch and whoever is behind one of its ports. */
+export function cableOf(env: Environment, { adapter }: NodeSwitch): readonly [MemoryDevice, MemoryDevice] {
+  return memoryPair(env.clock, { delayMs: 0, mtuBytes: adapter?.device.mtuBytes ?? MTU_DEFAULT });
+}
+
+/** What an interface carried, while there is none. */
+interface CarriedSettings {
+  readonly addresses: readonly InterfaceAddress[];
+  readonly routes: readonly Omit<Route, "interface">[];
+  readonly isForwarding: boolean;
+  readonly metric: number;
+}
+
+/** The metadata service of clouds. */
+const METADATA_IP = 0xa9fe_a9fe;
+
+/** What comes along where the node has the defect `metadata-route-lost`. */
+function withoutMetadataRoute(carried: CarriedSettings): CarriedSettings {
+  const routes = carried.routes.filter(({ prefix }) => prefix.address !== METADATA_IP);
+  return { ...carried, routes };
+}
+
+/** Drops an interface; the settings are for the one that takes its place. */
+function takeAway(compartment: Compartment, from: Interface): CarriedSettings {
+  const routes = compartment
+    .listRoutes()
+    .filter((route) => route.interface === from && route.origin === "static");
+  const { isForwarding, metric } = from;
+  // Each interface makes a link-local address of its own.
+  const addresses = from.addresses.filter(({ ip }) => !isLinkLocal(ip));
+  const carried = { addresses, routes, isForwarding, metric };
+  compartment.removeInterface(from);
+  return carried;
+}
+
+function giveBack(compartment: Compartment, to: Interface, { addresses, routes }: CarriedSettings): void {
+  for (const address of addresses) compartment.addAddress(to, address);
+  for (const { prefix, nextHop, metric, source } of routes) {
+    compartment.addRoute({
+      prefix,
+      interface: to,
+      metric,
+      ...(nextHop !== undefined && { nextHop }),
+      ...(source !== undefined && { source }),
+    });
+  }
+}
+
+type Definition<Kind extends SwitchDefinition["kind"]> = Extract<SwitchDefinition, { kind: Kind }>;
+
+function makeExternalSwitch(
+  env: Environment,
+  host: Host,
+  { id, adapter, isPlain }: Definition<"external">,
+  prng: Prng,
+): VirtualSwitch {
+  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name: adapter.name, isPlain });
+  virtualSwitch.addPort({
+    id: prng.guid(),
+    name: `${adapter.name} (uplink)`,
+    kind: "external",
+    mac: adapter.mac,
+    device: adapter.device,
+    layers: [],
+  });
+  return virtualSwitch;
+}
+
+/**
+ * The host's vNIC takes the MAC, addresses and routes of the adapter (hcn.md §4.1). Connections through it live on;
+ * Inferred: the moment of interruption that Windows has is not acted out. Without a host port they are gone until the
+ * switch is.
+ */
+function createExternal(env: Environment, host: Host, definition: Definition<"external">): NodeSwitch {
+  const { root } = host;
+  const { id, adapter } = definition;
+  const prng = env.prng.derive(`hns-switch/${id}`);
+  const before = root.getInterface(adapter.name);
+  const taken = before && takeAway(root, before);
+  const carried = taken && definition.losesMetadataRoute === true ? withoutMetadataRoute(taken) : taken;
+  const virtualSwitch = makeExternalSwitch(env, host, definition, prng);
+  if (!definition.hasHostPort)
+    return { virtualSwitch, adapter, hostInterface: undefined, hostPort: undefined, parked: carried };
+  const name = `vEthernet (${adapter.name})`;
+  const [switchEnd, hostEnd] = memoryPair(env.clock, { delayMs: 0, mtuBytes: adapter.device.mtuBytes });
+  const hostInterface = root.addInterface({
+    name,
+    mac: adapter.mac,
+    device: hostEnd,
+    ...(carried !== undefined && { isForwarding: carried.isForwarding, metric: carried.metric }),
+  });
+  const port = virtualSwitch.addPort({
+    id: prng.guid(),
+    name,
+    kind: "host",
+    mac: adapter.mac,
+    device: switchEnd,
+    layers: HOST_LAYERS,
+    nextHopResolver: root,
+  });
+  if (carried === undefined) for (const address of adapter.addresses) root.addAddress(hostInterface, address);
+  else giveBack(root, hostInterface, carried);
+  port.setIps(hostInterface.addresses.map((address) => address.ip));
+  const hostPort = new HostPort(port, portBlocksFor(host, virtualSwitch, port), root);
+  return { virtualSwitch, adapter, hostInterface, hostPort, parked: undefined };
+}
+
+function withoutAdapter(virtualSwitch: VirtualSwitch): NodeSwitch {
+  const [adapter, hostInterface, hostPort, parked] = [undefined, undefined, undefined, undefined];
+  return { virtualSwitch, adapter, hostInterface, hostPort, parked };
+}
+
+/** The host's vNIC has the gateway's address. Inferred: its port has no layers, since no type on it needs VFP. */
+function createInternal(env: Environment, host: Host, definition: Definition<"internal">): NodeSwitch {
+  const { id, name, hostMac, hostAddresses } = definition;
+  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name, isPlain: true });
+  const vnicName = `vEthernet (${name})`;
+  const [switchEnd, hostEnd] = memoryPair(env.clock, { delayMs: 0, mtuBytes: MTU_DEFAULT });
+  const hostInterface = host.root.addInterface({ name: vnicName, mac: hostMac, device: hostEnd });
+  const port = virtualSwitch.addPort({
+    id: env.prng.derive(`hns-switch/${id}`).guid(),
+    name: vnicName,
+    kind: "host",
+    mac: hostMac,
+    device: switchEnd,
+    layers: [],
+    nextHopResolver: host.root,
+  });
+  for (const address of hostAddresses) host.root.addAddress(hostInterface, address);
+  port.setIps(hostAddresses.map((address) => address.ip));
+  return { ...withoutAdapter(virtualSwitch), hostInterface };
+}
+
+/** Makes a switch and what stands behind its first ports. */
+export function createNodeSwitch(env: Environment, host: Host, definition: SwitchDefinition): NodeSwitch {
+  if (definition.kind === "external") return createExternal(env, host, definition);
+  if (definition.kind === "internal") return createInternal(env, host, definition);
+  const { id, name } = definition;
+  const virtualSwitch = new VirtualSwitch(env, { node: host.name, id, name, isPlain: true });
+  return withoutAdapter(virtualSwitch);
+}
+
+/** Brings the host's vNIC on an internal switch to these addresses. */
+export function setHostAddresses(
+  host: Host,
+  { virtualSwitch, hostInterface }: NodeSwitch,
+  addresses: readonly InterfaceAddress[],
+): void {
+  if (hostInterface === undefined) return;
+  const present = hostInterface.addresses.slice();
+  for (const { ip } of present)
+    if (!addresses.some((address) => address.ip === ip)) host.root.removeAddress(hostInterface, ip);
+  for (const address of addresses) host.root.addAddress(hostInterface, address);
+  virtualSwitch.hostPort?.setIps(addresses.map((address) => address.ip));
+}
+
+/** Takes a switch away; what was on an adapter goes back to it. */
+export function removeNodeSwitch(host: Host, nodeSwitch: NodeSwitch): void {
+  const { virtualSwitch, adapter, hostInterface, parked } = nodeSwitch;
+  const { root } = host;
+  const carried = hostInterface === undefined ? parked : takeAway(root, hostInterface);
+  if (adapter !== undefined && carried !== undefined) {
+    const restored = root.addInterface({
+      name: adapter.name,
+      mac: adapter.mac,
+      device: adapter.device,
+      isForwarding: carried.isForwarding,
+      metric: carried.metric,
+    });
+    giveBack(root, restored, carried);
+  }
+  for (const port of virtualSwitch.listPorts()) virtualSwitch.removePort(port.id);
+}

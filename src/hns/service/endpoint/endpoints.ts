@@ -1,0 +1,360 @@
+/** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
+import { guidOf } from "../../../base/prng.ts";
+import { readPolicies } from "../../../hcn/base-document.ts";
+import type { PolicyDocument } from "../../../hcn/base-document.ts";
+import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../../hcn/endpoint.ts";
+import { HcnError } from "../../../hcn/error.ts";
+import { JsonReader } from "../../../hcn/json-reader.ts";
+import { type ModifyRequestType, parseModifyRequest, type ModifyRequest } from "../../../hcn/modify.ts";
+import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import { ENDPOINT_POLICY_TYPES } from "../../../hcn/policy-type.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "../../../hcn/schema-version.ts";
+import {
+  checkHealthy,
+  detachEndpoint,
+  followPort,
+  followFilters,
+  followMtu,
+  notifyNetwork,
+  updateEndpoint,
+  renewVnic,
+} from "./attachment.ts";
+import { type EndpointRecord, isRemoteEndpoint, type IpConfigRecord } from "./endpoint-record.ts";
+import { readIpConfigs } from "./endpoint-addresses.ts";
+import { type EndpointTraits, RemoteEndpointRecord, shareTraits } from "./remote-endpoint.ts";
+import { followBackEnd } from "../load-balancer/load-balancers.ts";
+import { removeFromNamespace } from "../namespace/namespace-members.ts";
+import type { NetworkRecord, RouteRecord, SubnetRecord } from "../network/network-record.ts";
+import { changedEndpointPolicies, policiesOfNewEndpoint } from "../policies/endpoint-policies.ts";
+import type { ServiceContext } from "../service-context.ts";
+import { type Mac, formatMac, isGroupMac, parseMac } from "../../../net/mac.ts";
+import { readRouteRecords } from "../network/network-validation.ts";
+import { traitsOf } from "../network/type-traits.ts";
+import {
+  addVirtualMachinePort,
+  readVirtualMachinePort,
+  removeVirtualMachinePort,
+} from "../compute-systems/virtual-machine-port.ts";
+
+// What requests do to an endpoint's port: a virtual machine's adapter, refresh, reset, and breaking down (hcn.md §5.2).
+
+/** Carries out a request on the resource `Port`: `VmEndpointRequest` on Add, nothing on Remove. */
+export function modifyPort(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  request: ModifyRequest<"Endpoint">,
+): void {
+  if (request.requestType === "Remove") {
+    removeVirtualMachinePort(context, endpoint);
+    return;
+  }
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  addVirtualMachinePort(context, endpoint, readVirtualMachinePort(context, reader));
+}
+
+function heal(context: ServiceContext, endpoint: EndpointRecord): EndpointRecord {
+  // What contradicts other objects since it was restored still does.
+  if (endpoint.errorCode === 0) return endpoint;
+  return updateEndpoint(context, endpoint, { degraded: undefined, errorCode: 0 });
+}
+
+/**
+ * Brings the port in line with what the endpoint says. Inferred (hcn.md §11.7): a degraded endpoint is whole again then;
+ * that the request needs no settings and succeeds is what WSL relies on.
+ */
+export function refreshEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
+  const healed = heal(context, endpoint);
+  context.ports.reprogram(healed.networkId);
+}
+
+/**
+ * Inferred (hcn.md §11.7): reset makes the vNIC anew with the same port. Flows and counters begin from nothing;
+ * addresses, policies and the place of the endpoint stay.
+ */
+export function resetEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
+  if (isRemoteEndpoint(endpoint)) {
+    throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
+      detail: `Endpoint ${endpoint.id} stands for one on another machine (Flags 1) and has no vNIC to reset`,
+    });
+  }
+  const healed = heal(context, endpoint);
+  renewVnic(context, healed);
+  context.ports.reprogram(healed.networkId);
+}
+
+/**
+ * Marks an endpoint as broken, as HNS does when an operation on its port failed: State 5, and what is asked of it is
+ * HCN_E_DEGRADED_OPERATION until it is refreshed or deleted (hcn.md §4.5).
+ * @throws HcnError HCN_E_ENDPOINT_NOT_FOUND.
+ */
+export function degradeEndpoint(context: ServiceContext, id: Guid, errorCode: number): void {
+  const endpoint = context.state.endpoints.get(id);
+  if (endpoint === undefined)
+    throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
+  const degraded = `an operation on its port failed with 0x${errorCode.toString(16)}`;
+  updateEndpoint(context, endpoint, { degraded, errorCode });
+}
+
+// What an endpoint document has to be (hcn.md §4.2–4.4).
+
+function invalid(detail: string): HcnError {
+  return new HcnError("HCN_E_INVALID_ENDPOINT", { detail });
+}
+
+/** Refuses what this version does not do, and what a request may not say. */
+export function checkEndpointRequest(network: NetworkRecord, endpoint: HostComputeEndpoint): void {
+  if (endpoint.HostComputeNamespace !== undefined)
+    throw invalid(
+      "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
+    );
+  const { ipams, needsIcs } = traitsOf(network.type);
+  // Internet Connection Sharing has a DHCP server of its own.
+  const takesDhcp = ipams.includes("Dhcp") || needsIcs;
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !takesDhcp)
+    throw invalid(`Flags has EnableDhcp (32); a network of type ${network.type} has static addresses only`);
+}
+
+/**
+ * The endpoint's own MAC, else one of the network's pool. Kept as it was written; several remote endpoints may have
+ * one MAC, and old versions of kube-proxy gave all of them the same (hcn.md §4.3).
+ * Inferred: two local endpoints cannot share a MAC, because the switch finds its ports by them.
+ * @throws HcnError HCN_E_INVALID_ENDPOINT, ERROR_OBJECT_ALREADY_EXISTS.
+ */
+export function readMac(
+  context: ServiceContext,
+  network: NetworkRecord,
+  text: string | undefined,
+  isRemote: boolean,
+): { readonly mac: Mac; readonly macText: string } {
+  const { macs } = context.state;
+  if (text === undefined || text === "") {
+    const mac = macs.allocate(network.macRanges, context.prng);
+    return { mac, macText: formatMac(mac) };
+  }
+  const mac = parseMac(text);
+  if (mac === undefined || isGroupMac(mac))
+    throw invalid(
+      `MacAddress is ${JSON.stringify(text)}; it has to be a unicast MAC such as 00-15-5D-01-02-03`,
+    );
+  const owner = isRemote ? undefined : ownerOfMac(context, network, mac);
+  if (owner !== undefined) {
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
+      detail: `${formatMac(mac)} belongs to endpoint ${owner}; leave MacAddress out or choose another one`,
+    });
+  }
+  return { mac, macText: text };
+}
+
+/**
+ * Who has a MAC, as far as an endpoint of `network` is concerned. On an overlay network it counts inside the network
+ * only, and the node's own one is for the address that its load balancers send from: kube-proxy makes that endpoint with
+ * it (dataplane.md §3.5).
+ */
+export function ownerOfMac(context: ServiceContext, network: NetworkRecord, mac: Mac): string | undefined {
+  const { state } = context;
+  const owner = state.macs.ownerOf(mac);
+  if (network.type !== "Overlay" || owner === undefined) return owner;
+  if (mac === context.adapterOf(network)?.mac) return undefined;
+  const { local } = state.membersOf(network.id);
+  return [...local.values()].find((endpoint) => endpoint.mac === mac)?.id;
+}
+
+function subnetOf(network: NetworkRecord, config: IpConfigRecord): SubnetRecord | undefined {
+  return network.subnets.find(
+    (subnet) =>
+      subnet.id === config.ipSubnetId || subnet.ipSubnets.some((block) => block.id === config.ipSubnetId),
+  );
+}
+
+const NO_ROUTES: readonly RouteRecord[] = Object.freeze([]);
+
+/** The endpoint's routes; without any, a default route through the gateway of each of its subnets (hcn.md §2.3). */
+export function readEndpointRoutes(
+  network: NetworkRecord,
+  endpoint: HostComputeEndpoint,
+  configs: readonly IpConfigRecord[],
+): readonly RouteRecord[] {
+  const routes = readRouteRecords(endpoint.Routes ?? [], "Routes", "HCN_E_INVALID_ENDPOINT");
+  if (routes.length > 0) return routes;
+  const defaults: RouteRecord[] = [];
+  for (const config of configs) {
+    const subnet = subnetOf(network, config);
+    const route = subnet?.routes.find((candidate) => candidate.destination.length === 0);
+    if (route?.nextHop !== undefined) defaults.push(route);
+  }
+  return defaults.length === 0 ? NO_ROUTES : Object.freeze(defaults);
+}
+
+/** What the service calls an endpoint that the request does not name (hcn.md §2.3). */
+const UNNAMED = "Ethernet";
+
+/** @throws HcnError HCN_E_ENDPOINT_NOT_FOUND. */
+export function requireEndpoint(context: ServiceContext, id: Guid): EndpointRecord {
+  const endpoint = context.state.endpoints.get(id);
+  if (endpoint !== undefined) return endpoint;
+  throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
+}
+
+function networkFor(
+  context: ServiceContext,
+  document: HostComputeEndpoint,
+  networkId: Guid | undefined,
+): NetworkRecord {
+  // The handle decides, not the document (hcn.md §2.3).
+  const id = networkId ?? document.HostComputeNetwork ?? "";
+  const network = context.state.networks.get(id);
+  if (network !== undefined) return network;
+  throw new HcnError("HCN_E_NETWORK_NOT_FOUND", {
+    detail: id === "" ? "The endpoint names no network" : `There is no network ${id}`,
+  });
+}
+
+/** What every endpoint begins with. */
+const UNATTACHED = Object.freeze({
+  attachment: undefined,
+  isPortGone: false,
+  containers: Object.freeze([]) as readonly string[],
+  virtualMachine: undefined,
+  wasUsed: false,
+  errorCode: 0,
+});
+
+/** The service itself writes 2.0. */
+function schemaOf({ SchemaVersion }: HostComputeEndpoint): SchemaVersion {
+  return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : SCHEMA_V2_0;
+}
+
+/**
+ * Creates an endpoint from a checked document. Inferred: the order in which its faults are found: network, what a request
+ * may not say, id, policies, addresses, routes, MAC.
+ * @returns its id.
+ */
+export function createEndpoint(
+  context: ServiceContext,
+  document: HostComputeEndpoint,
+  wantedId: Guid | undefined,
+  networkId: Guid | undefined,
+): Guid {
+  const network = networkFor(context, document, networkId);
+  checkEndpointRequest(network, document);
+  const id = context.chooseId(wantedId ?? document.ID);
+  if (context.state.endpoints.has(id))
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is an endpoint ${id} already` });
+  const isRemote = ((document.Flags ?? 0) & ENDPOINT_FLAGS.RemoteEndpoint) !== 0;
+  const policies = policiesOfNewEndpoint(context, network, { id, isRemote }, document.Policies ?? []);
+  const ipConfigs = readIpConfigs(context, network, document, isRemote);
+  const routes = readEndpointRoutes(network, document, ipConfigs);
+  const activity = context.prng.guidWords();
+  const name = document.Name ?? "";
+  const traits: EndpointTraits = {
+    owner: document.Owner ?? "",
+    name: name === "" ? UNNAMED : name,
+    additionalParams: document.AdditionalParams,
+    schemaVersion: schemaOf(document),
+    version: context.objectVersion,
+    policies,
+    ipConfigs,
+    dns: document.Dns,
+    routes,
+    ...readMac(context, network, document.MacAddress, isRemote),
+    flags: document.Flags ?? 0,
+  };
+  const own = { id, networkId: network.id, changedAtMs: context.nowMs };
+  context.state.addEndpoint(
+    isRemote
+      ? new RemoteEndpointRecord(own, activity, shareTraits(traits))
+      : Object.freeze({ ...traits, ...own, activityId: guidOf(activity), ...UNATTACHED }),
+  );
+  context.changed("Endpoint", id);
+  // Load balancers may know it: one that was deleted comes back under its id.
+  followBackEnd(context, id, network.id);
+  const created = context.state.endpoints.get(id);
+  if (created !== undefined) context.ports.followUnattached(created);
+  return id;
+}
+
+/** Takes an endpoint away with its vNIC and its place in a namespace. */
+export function removeEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
+  const namespaceId = endpoint.attachment?.namespaceId;
+  const detached = detachEndpoint(context, endpoint);
+  if (namespaceId !== undefined) removeFromNamespace(context, namespaceId, endpoint.id);
+  if (endpoint.virtualMachine !== undefined)
+    notifyNetwork(context, endpoint, NOTIFICATION_TYPES.NetworkEndpointDetached);
+  context.state.removeEndpoint(detached);
+  context.cache.forget(endpoint.id);
+  if (context.ports.defects.release(endpoint.id)) context.ports.renew(endpoint.networkId);
+  context.changed("Endpoint", endpoint.id);
+  followBackEnd(context, endpoint.id, endpoint.networkId);
+  context.ports.followUnattached(endpoint);
+}
+
+/** Inferred (hcn.md §4.4): an attached endpoint is detached on the way. */
+export function deleteEndpoint(context: ServiceContext, id: Guid): void {
+  const endpoint = requireEndpoint(context, id);
+  // The call succeeds, and the endpoint stays (dataplane.md §9, F-25).
+  if (isRemoteEndpoint(endpoint) && context.hasQuirk("remote-endpoint-left-behind")) {
+    context.ports.defects.leave(
+      id,
+      endpoint.ipConfigs.map(({ ip }) => ip),
+    );
+    context.ports.reprogram(endpoint.networkId);
+    return;
+  }
+  removeEndpoint(context, endpoint);
+}
+
+/** Changes the policies of an endpoint; its port follows when it is attached. */
+export function modifyPolicies(
+  context: ServiceContext,
+  endpoint: EndpointRecord,
+  requestType: ModifyRequestType,
+  documents: readonly PolicyDocument[],
+): void {
+  const network = context.state.networks.get(endpoint.networkId);
+  if (network === undefined) return;
+  checkHealthy(endpoint);
+  const subject = {
+    id: endpoint.id,
+    isRemote: isRemoteEndpoint(endpoint),
+    policies: endpoint.policies,
+  };
+  const policies = changedEndpointPolicies(context, network, subject, requestType, documents);
+  const updated = updateEndpoint(context, endpoint, { policies });
+  followMtu(context, updated);
+  followFilters(context, updated);
+  followPort(context, updated);
+  context.ports.reprogram(network.id);
+}
+
+function unsupported(requestType: string, resourceType: string | undefined): HcnError {
+  return new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+    appendix: `${requestType} of ${resourceType ?? "nothing"} is not served for endpoints`,
+  });
+}
+
+const PORT_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove"];
+const POLICY_REQUESTS: readonly ModifyRequestType[] = ["Add", "Remove", "Update"];
+
+/** Carries out a modify request; `Refresh` and `Reset` have no settings (hcn.md §5.2). */
+export function modifyEndpoint(context: ServiceContext, id: Guid, settings: JsonObject): void {
+  const endpoint = requireEndpoint(context, id);
+  const request = parseModifyRequest("Endpoint", settings);
+  if (request.requestType === "Refresh") {
+    refreshEndpoint(context, endpoint);
+    return;
+  }
+  if (request.requestType === "Reset") {
+    resetEndpoint(context, endpoint);
+    return;
+  }
+  if (request.resourceType === "Port" && PORT_REQUESTS.includes(request.requestType)) {
+    modifyPort(context, endpoint, request);
+    return;
+  }
+  if (request.resourceType !== "Policy" || !POLICY_REQUESTS.includes(request.requestType))
+    throw unsupported(request.requestType, request.resourceType);
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const documents = readPolicies(reader, ENDPOINT_POLICY_TYPES) ?? [];
+  modifyPolicies(context, endpoint, request.requestType, documents);
+}

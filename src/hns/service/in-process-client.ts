@@ -1,0 +1,270 @@
+/** `HcnClient` for a service in the same process. One client per service: it takes its notifications and changes. */
+import type {
+  Guid,
+  HcnClient,
+  HcnCreateOptions,
+  HcnNotification,
+  HcnObjectKind,
+  HostComputeQuery,
+  JsonObject,
+  NotificationScope,
+  ServiceProperties,
+} from "../../hcn/client.ts";
+import { checkScope, isHeardBy } from "../../hcn/notification-scope.ts";
+import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
+import { ZERO_GUID } from "../../hcn/guid.ts";
+import type { ComputeSystems } from "../../hcn/compute-systems.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
+import type { HnsDumps } from "../../hcn/dumps.ts";
+import { HcnError } from "../../hcn/error.ts";
+import { isUnreachable } from "../failures/faults/fault-errors.ts";
+import { type CallFacts, factsOfCall, factsOfV1Call, ServiceTarget } from "../failures/faults/call-facts.ts";
+import { FaultInjector } from "../failures/faults/fault-injector.ts";
+import type { HnsVersion } from "../../hcn/features.ts";
+import { ServiceDumps } from "../dump/service-dumps.ts";
+import type { HnsService } from "./hns-service.ts";
+import type { ObjectStore } from "../store/store.ts";
+import { failureEnvelope } from "../v1/router.ts";
+import type { StoredChange } from "../store/stored-object.ts";
+
+type Listener = (notification: HcnNotification) => void;
+
+/** A registration of its own, so that one function can be registered twice. */
+interface Registration {
+  readonly listener: Listener;
+  readonly scope: NotificationScope;
+}
+
+/** Asks for no object of any kind. */
+const QUERY_OF_SERVICE: CallFacts = Object.freeze({
+  operation: "query",
+  kind: undefined,
+  id: undefined,
+  document: undefined,
+  v1: undefined,
+});
+
+/** Not part of the forkable world: it holds call-backs and promises. */
+export class InProcessHcnClient implements HcnClient {
+  private readonly service: HnsService;
+  private readonly store: ObjectStore | undefined;
+  readonly computeSystems: ComputeSystems;
+  private storedCount = 0;
+  private readonly registrations = new Set<Registration>();
+  /** Faults between programs and the service; without any it does nothing. */
+  readonly faults: FaultInjector;
+  /** All that the service holds, as data and back. */
+  readonly dumps: HnsDumps;
+  /** The service has changes that the store refused. */
+  private isAhead = false;
+  private fallingBack: Promise<void> | undefined;
+  /** How often the service went back to what is stored. */
+  private reloads = 0;
+
+  /** Without a store the objects are in the service alone, as those of a simulated node are. */
+  constructor(service: HnsService, store?: ObjectStore) {
+    this.service = service;
+    this.store = store;
+    // Calls of HCS: faults of HNS do not concern them.
+    this.computeSystems = {
+      list: async () => this.carryOut(() => service.listComputeSystems()),
+      create: async (id, document) => this.carryOut(() => service.createComputeSystem(id, document)),
+      modify: async (id, request) => this.carryOut(() => service.modifyComputeSystem(id, request)),
+      terminate: async (id) => this.carryOut(() => service.terminateComputeSystem(id)),
+    };
+    this.dumps = new ServiceDumps(service, this);
+    this.faults = new FaultInjector({
+      target: new ServiceTarget(service, async (action) => this.carryOut(action)),
+      clock: service.clock,
+      disconnect: () => this.disconnect(),
+      seed: service.node,
+    });
+  }
+
+  /** Changes that the store has kept. */
+  get storedChanges(): number {
+    return this.storedCount;
+  }
+
+  /** Undefined while faults are in force: a call may then make its change later. */
+  get revision(): number | undefined {
+    return this.faults.isIdle ? this.service.revision : undefined;
+  }
+
+  get version(): HnsVersion {
+    return this.service.version;
+  }
+
+  /** How many objects of a kind there are, whatever faults say. */
+  countOf(kind: HcnObjectKind): number {
+    return this.service.countOf(kind);
+  }
+
+  async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+    const found = await this.perform(factsOfCall("enumerate", kind), () =>
+      this.service.enumerate(kind, query),
+    );
+    return kind === "Endpoint" && !this.faults.isIdle ? [...found, ...this.faults.ghosts(query)] : found;
+  }
+
+  async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
+    return this.perform(factsOfCall("create", kind, options?.id, settings), () =>
+      this.service.create(kind, settings, options),
+    );
+  }
+
+  async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.perform(factsOfCall("query", kind, id), () => this.service.query(kind, id, query));
+  }
+
+  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+    return this.perform(factsOfCall("modify", kind, id, settings), () =>
+      this.service.modify(kind, id, settings),
+    );
+  }
+
+  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+    return this.perform(factsOfCall("delete", kind, id), () => this.service.delete(kind, id));
+  }
+
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.perform(factsOfCall("query", "Endpoint", id), () =>
+      this.service.queryEndpointStats(id, query),
+    );
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.perform(factsOfCall("query", "Endpoint", id), () =>
+      this.service.queryEndpointAddresses(id, query),
+    );
+  }
+
+  async reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
+    const facts = factsOfCall("modify", "GuestNetworkService", guestNetworkService);
+    return this.perform(facts, () => this.service.reservePorts(guestNetworkService, request));
+  }
+
+  async releasePorts(reservation: Guid): Promise<void> {
+    const facts = factsOfCall("modify", "GuestNetworkService");
+    return this.perform(facts, () => this.service.releasePorts(reservation));
+  }
+
+  async listPortReservations(): Promise<readonly PortRangeEntry[]> {
+    const facts = factsOfCall("enumerate", "GuestNetworkService");
+    return this.perform(facts, () => this.service.listPortReservations());
+  }
+
+  async queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return this.perform(QUERY_OF_SERVICE, () => this.service.queryService(properties));
+  }
+
+  async call(method: string, path: string, body: string): Promise<JsonObject> {
+    try {
+      return await this.perform(factsOfV1Call(method, path, body), () =>
+        this.service.call(method, path, body),
+      );
+    } catch (error) {
+      // The service itself answers with an envelope; where it is gone, nobody does (hcn.md §1.7).
+      if (error instanceof HcnError && !isUnreachable(error))
+        return failureEnvelope(error, this.service.version);
+      throw error;
+    }
+  }
+
+  subscribe(listener: Listener, scope: NotificationScope = "service"): () => void {
+    const registration: Registration = { listener, scope: checkScope(scope) };
+    this.registrations.add(registration);
+    return () => {
+      this.registrations.delete(registration);
+    };
+  }
+
+  /** Stores and tells what happened without a call: what a timer of the service did. */
+  async flush(): Promise<void> {
+    return this.carryOut(() => undefined);
+  }
+
+  /** Tells all listeners that the service goes away (hcn.md §1.4). */
+  async close(): Promise<void> {
+    this.faults.close();
+    this.disconnect();
+    return Promise.resolve();
+  }
+
+  private disconnect(): void {
+    const goodbye: HcnNotification = {
+      type: NOTIFICATION_TYPES.ServiceDisconnect,
+      status: 0,
+      data: { ID: ZERO_GUID, Flags: 0 },
+    };
+    // Whoever registers while it hears of the end has registered with what comes after it.
+    const registered = [...this.registrations].filter(({ scope }) => isHeardBy(scope, goodbye));
+    for (const registration of registered) this.registrations.delete(registration);
+    for (const { listener } of registered) listener(goodbye);
+  }
+
+  /** Makes a call with the faults that are in force. */
+  private async perform<T>(facts: CallFacts, call: () => T): Promise<T> {
+    return this.faults.isIdle
+      ? this.carryOut(call)
+      : this.faults.perform(facts, async () => this.carryOut(call));
+  }
+
+  /**
+   * Makes a call, stores what it changed, and only then answers and tells. What a timer did before a call that is
+   * refused is stored and told, too.
+   */
+  private async carryOut<T>(call: () => T): Promise<T> {
+    if (this.isAhead) await this.fallBack();
+    try {
+      return call();
+    } finally {
+      const notifications = this.service.takeNotifications();
+      if (this.store === undefined) this.service.dropChanges();
+      else await this.save(this.store);
+      this.announce(notifications.filter((notification) => this.faults.delivers(notification)));
+    }
+  }
+
+  private async save(store: ObjectStore): Promise<void> {
+    const changes = this.service.takeChanges();
+    if (changes.length > 0) await this.keep(store, changes);
+  }
+
+  private announce(notifications: readonly HcnNotification[]): void {
+    for (const notification of notifications)
+      for (const { listener, scope } of this.registrations)
+        if (isHeardBy(scope, notification)) listener(notification);
+  }
+
+  private async keep(store: ObjectStore, changes: readonly StoredChange[]): Promise<void> {
+    const { reloads } = this;
+    try {
+      await store.write(changes);
+      this.storedCount += changes.length;
+    } catch (error) {
+      // Others that waited with this one fail with it: the service goes back once for all of them.
+      if (reloads === this.reloads) await this.fallBack();
+      throw error;
+    }
+  }
+
+  /** Puts the service back to what is stored, after changes that could not be: those calls changed nothing. */
+  private async fallBack(): Promise<void> {
+    this.isAhead = true;
+    this.fallingBack ??= this.reload();
+    await this.fallingBack;
+  }
+
+  /** Where the store cannot even be read, calls go on failing with its error until it can. */
+  private async reload(): Promise<void> {
+    try {
+      const objects = (await this.store?.list()) ?? [];
+      this.service.restore(objects, { areStored: true });
+      this.isAhead = false;
+      this.reloads++;
+    } finally {
+      this.fallingBack = undefined;
+    }
+  }
+}

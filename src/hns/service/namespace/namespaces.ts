@@ -1,0 +1,228 @@
+/** Namespaces: create, members, delete (hcn.md §4.5). */
+import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import { HcnError } from "../../../hcn/error.ts";
+import { JsonReader } from "../../../hcn/json-reader.ts";
+import { type ModifyRequest, parseModifyRequest } from "../../../hcn/modify.ts";
+import type { HostComputeNamespace, NamespaceType } from "../../../hcn/namespace.ts";
+import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import {
+  attachEndpoint,
+  attachToHost,
+  checkSharing,
+  checkUnattached,
+  detachEndpoint,
+  updateEndpoint,
+} from "../endpoint/attachment.ts";
+import type { Attachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
+import { requireEndpoint } from "../endpoint/endpoints.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "./namespace-containers.ts";
+import { updateNamespace } from "./namespace-members.ts";
+import { HOST_COMPARTMENT, type NamespaceRecord, isGuest } from "./namespace-record.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+/** Open, query and delete of a missing namespace give the Win32 code, not one of HCN's (hcn.md §4.5). */
+export function requireNamespace(context: ServiceContext, id: Guid): NamespaceRecord {
+  const namespace = context.state.namespaces.get(id);
+  if (namespace !== undefined) return namespace;
+  throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no namespace ${id}` });
+}
+
+/** Inferred (hcn.md §11.15): a namespace without a type is a Host namespace. */
+const DEFAULT_TYPE = "Host";
+
+/** @throws HcnError GCN_E_DEFAULTNAMESPACE_EXISTS for a second GuestDefault (hcn.md §4.5). */
+function checkGuestDefault(context: ServiceContext, type: NamespaceType): void {
+  if (type !== "GuestDefault") return;
+  const present = [...context.state.namespaces.values()].find((other) => other.type === "GuestDefault");
+  if (present === undefined) return;
+  throw new HcnError("GCN_E_DEFAULTNAMESPACE_EXISTS", {
+    detail: `Namespace ${present.id} is the default of guests; delete it first`,
+  });
+}
+
+/**
+ * Inferred (hcn.md §2.4, §11.15): the compartment is made with the namespace, whether `CreateWithCompartment` asks for
+ * that or not, because every published namespace has the number of one; a guest's is made in its utility VM.
+ */
+function compartmentFor(context: ServiceContext, document: HostComputeNamespace): number | undefined {
+  const type = document.Type ?? DEFAULT_TYPE;
+  if (type === "HostDefault") return HOST_COMPARTMENT;
+  if (type !== "Host") return undefined;
+  const name = document.Name ?? "";
+  return context.datapath.createCompartment(name === "" ? "namespace" : name);
+}
+
+/** The dialect a document was written in; containerd writes 0.0 (hcn.md §9.16). */
+function schemaOf({ SchemaVersion }: HostComputeNamespace): Partial<Pick<NamespaceRecord, "schemaVersion">> {
+  const isOld = SchemaVersion === undefined || (SchemaVersion.Major === 1 && SchemaVersion.Minor === 0);
+  return isOld ? {} : { schemaVersion: SchemaVersion };
+}
+
+/**
+ * Creates a namespace. The compartment's number is the service's choice, whatever `NamespaceId` says; its name is that
+ * of the document, so that a trace can say whose it is.
+ */
+export function createNamespace(
+  context: ServiceContext,
+  document: HostComputeNamespace,
+  wantedId: Guid | undefined,
+  isBuiltIn = false,
+): Guid {
+  const id = context.chooseId(wantedId ?? document.ID);
+  if (context.state.namespaces.has(id))
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", { detail: `There is a namespace ${id} already` });
+  checkGuestDefault(context, document.Type ?? DEFAULT_TYPE);
+  const namespace: NamespaceRecord = Object.freeze({
+    ...context.baseOf(id, document),
+    ...schemaOf(document),
+    type: document.Type ?? DEFAULT_TYPE,
+    compartmentId: compartmentFor(context, document),
+    compartmentGuid: context.prng.guid(),
+    containers: Object.freeze([]),
+    endpointIds: Object.freeze([]),
+    isBuiltIn,
+    wasUsed: false,
+    isTeardownBlocked: false,
+  });
+  context.state.namespaces.set(id, namespace);
+  context.changed("Namespace", id);
+  context.notify(NOTIFICATION_TYPES.NamespaceCreate, id);
+  return id;
+}
+
+/** The host's own namespace, compartment 1, which always exists (hcn.md §2.4). */
+export function createHostNamespace(context: ServiceContext): void {
+  createNamespace(context, { Type: "HostDefault" }, undefined, true);
+}
+
+/** Takes a namespace away with its compartment; its endpoints are the caller's. */
+export function removeNamespace(context: ServiceContext, namespace: NamespaceRecord): void {
+  context.state.namespaces.delete(namespace.id);
+  if (namespace.compartmentId !== undefined && namespace.compartmentId !== HOST_COMPARTMENT)
+    context.datapath.removeCompartment(namespace.compartmentId);
+  context.changed("Namespace", namespace.id);
+}
+
+/** Why a namespace cannot be deleted; undefined when it can. */
+function obstacleOf({ isBuiltIn, containers, isTeardownBlocked }: NamespaceRecord): string | undefined {
+  if (isBuiltIn) return "The default namespace of the host cannot be deleted";
+  if (containers.length > 0)
+    return `Containers are in the namespace: ${containers.join(", ")}; remove them first`;
+  return isTeardownBlocked ? "Its teardown is stuck since it was refused; restart the node" : undefined;
+}
+
+/**
+ * Deletes a namespace; its endpoints stay, detached (Inferred), and its compartment goes. One with containers stays, and
+ * shows that its teardown is blocked (hcn.md §4.5, microsoft/Windows-Containers#485).
+ * @throws HcnError HCN_E_REQUEST_UNSUPPORTED while containers are in it, where it is stuck since, and for the host's own
+ *   namespace.
+ */
+export function deleteNamespace(context: ServiceContext, id: Guid): void {
+  const namespace = requireNamespace(context, id);
+  const obstacle = obstacleOf(namespace);
+  if (obstacle !== undefined) {
+    if (!namespace.isBuiltIn) updateNamespace(context, namespace, { isTeardownBlocked: true });
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", { detail: obstacle, explanation: "hns-namespace-stuck" });
+  }
+  for (const endpointId of namespace.endpointIds) {
+    const endpoint = context.state.endpoints.get(endpointId);
+    if (endpoint !== undefined) detachEndpoint(context, endpoint);
+  }
+  removeNamespace(context, namespace);
+  context.notify(NOTIFICATION_TYPES.NamespaceDelete, id);
+}
+
+function attachInNamespace(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  endpoint: EndpointRecord,
+): EndpointRecord {
+  if (namespace.compartmentId === HOST_COMPARTMENT) return attachToHost(context, endpoint, namespace.id);
+  const attachment: Attachment = isGuest(namespace)
+    ? { kind: "guest", namespaceId: namespace.id, portId: undefined }
+    : { kind: "namespace", namespaceId: namespace.id, portId: context.prng.guid() };
+  return attachEndpoint(context, endpoint, Object.freeze(attachment));
+}
+
+function checkNoPort(endpoint: EndpointRecord): void {
+  if (endpoint.virtualMachine === undefined) return;
+  throw new HcnError("HCN_E_ENDPOINT_ALREADY_ATTACHED", {
+    detail: `Endpoint ${endpoint.id} is behind a port of virtual machine ${endpoint.virtualMachine.virtualMachineId}`,
+  });
+}
+
+/** Adds an endpoint: its vNIC appears in the namespace's compartment. */
+export function addNamespaceEndpoint(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  endpointId: Guid,
+): void {
+  const endpoint = requireEndpoint(context, endpointId);
+  checkUnattached(endpoint, true);
+  // Inferred: behind the port of a virtual machine it can be in a guest's namespace only.
+  if (!isGuest(namespace)) checkNoPort(endpoint);
+  checkSharing(context, endpoint, Math.max(0, namespace.containers.length - 1));
+  const attached = attachInNamespace(context, namespace, endpoint);
+  updateNamespace(context, namespace, {
+    endpointIds: Object.freeze([...namespace.endpointIds, endpoint.id]),
+  });
+  if (namespace.containers.length > 0)
+    updateEndpoint(context, attached, { containers: namespace.containers });
+}
+
+/** Inferred: an endpoint that is not in the namespace is "element not found". */
+export function removeNamespaceEndpoint(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  endpointId: Guid,
+): void {
+  const endpoint = requireEndpoint(context, endpointId);
+  if (endpoint.attachment?.namespaceId !== namespace.id) {
+    throw new HcnError("ERROR_NOT_FOUND", {
+      detail: `Endpoint ${endpointId} is not in namespace ${namespace.id}`,
+    });
+  }
+  detachEndpoint(context, endpoint);
+  updateNamespace(context, namespace, {
+    endpointIds: Object.freeze(namespace.endpointIds.filter((id) => id !== endpoint.id)),
+  });
+}
+
+function modifyEndpointMember(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  request: ModifyRequest<"Namespace">,
+): void {
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const endpointId = reader.guid("EndpointId");
+  if (endpointId === undefined) throw reader.fail("EndpointId", "the GUID of an endpoint");
+  if (request.requestType === "Add") addNamespaceEndpoint(context, namespace, endpointId);
+  else removeNamespaceEndpoint(context, namespace, endpointId);
+}
+
+function modifyContainerMember(
+  context: ServiceContext,
+  namespace: NamespaceRecord,
+  request: ModifyRequest<"Namespace">,
+): void {
+  const reader = new JsonReader(request.settings, "Settings", "HCN_E_INVALID_JSON");
+  const containerId = reader.text("ContainerId");
+  if (containerId === undefined || containerId === "")
+    throw reader.fail("ContainerId", "the id of a container");
+  if (request.requestType === "Add") addNamespaceContainer(context, namespace, containerId);
+  else removeNamespaceContainer(context, namespace, containerId);
+}
+
+/** Carries out a modify request. */
+export function modifyNamespace(context: ServiceContext, id: Guid, settings: JsonObject): void {
+  const namespace = requireNamespace(context, id);
+  const request = parseModifyRequest("Namespace", settings);
+  const isMembership = request.requestType === "Add" || request.requestType === "Remove";
+  if (!isMembership || request.resourceType === undefined) {
+    throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+      appendix: `${request.requestType} of ${request.resourceType ?? "nothing"} is not served for namespaces`,
+    });
+  }
+  if (request.resourceType === "Endpoint") modifyEndpointMember(context, namespace, request);
+  else modifyContainerMember(context, namespace, request);
+}

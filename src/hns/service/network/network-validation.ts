@@ -1,0 +1,178 @@
+/**
+ * What a network document has to be (hcn.md §4.1, §4.2). Inferred (hcn.md §11.16): which of the codes for networks,
+ * subnets and prefixes Windows gives is known for host bits only; all that is wrong in a create request is
+ * HCN_E_INVALID_NETWORK here, except IP subnets, which have a code of their own.
+ */
+import type { Route } from "../../../hcn/base-document.ts";
+import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
+import { HcnError } from "../../../hcn/error.ts";
+import type { HostComputeNetwork, IpSubnet, Subnet } from "../../../hcn/network.ts";
+import { parseSubnetPolicy } from "../../../hcn/network-policy.ts";
+import { type Ip, familyOf, formatIp, isMulticastIp, parseIp } from "../../../net/ip.ts";
+import { isGroupMac, parseMac } from "../../../net/mac.ts";
+import {
+  type Prefix,
+  formatPrefix,
+  maskIp,
+  parseInterfaceAddress,
+  parsePrefix,
+  prefixContains,
+  prefixCovers,
+  prefixesOverlap,
+} from "../../../net/prefix.ts";
+import { isLinkLocal } from "../../../host/address-scope.ts";
+import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
+import type { ServiceContext } from "../service-context.ts";
+
+function invalid(code: HcnErrorCode, detail: string): HcnError {
+  return new HcnError(code, { detail });
+}
+
+/** Reads a prefix whose host bits are zero; the message says what the writer probably meant. */
+function requirePrefix(text: string | undefined, where: string, code: HcnErrorCode): Prefix {
+  const prefix = parsePrefix(text ?? "");
+  if (prefix !== undefined) return prefix;
+  const address = parseInterfaceAddress(text ?? "");
+  if (address === undefined)
+    throw invalid(code, `${where} is ${JSON.stringify(text ?? "")}; it has to be a CIDR`);
+  const meant = formatPrefix({ address: maskIp(address.ip, address.length), length: address.length });
+  throw invalid(code, `${where} ${text ?? ""} has bits set behind its length; write ${meant}`);
+}
+
+/** What Windows takes for "no gateway" (hcn.md §4.2). */
+function isUnspecified(ip: Ip): boolean {
+  return typeof ip === "number" ? ip === 0 : ip === 0n;
+}
+
+/**
+ * Reads routes. One without a next hop says nothing and is left out; Inferred (cni.md §11.4): the reference plugin
+ * sends such a route when it has no address from IPAM.
+ */
+export function readRouteRecords(
+  routes: readonly Route[],
+  where: string,
+  code: HcnErrorCode,
+): readonly RouteRecord[] {
+  const records: RouteRecord[] = [];
+  for (const [index, route] of routes.entries()) {
+    const at = `${where}[${index}]`;
+    if ((route.NextHop ?? "") === "") continue;
+    const nextHop = parseIp(route.NextHop ?? "");
+    if (nextHop === undefined)
+      throw invalid(code, `${at}.NextHop is ${JSON.stringify(route.NextHop)}; it has to be an IP address`);
+    const destination = requirePrefix(route.DestinationPrefix, `${at}.DestinationPrefix`, code);
+    if (typeof nextHop !== typeof destination.address)
+      throw invalid(code, `${at} leads to ${formatPrefix(destination)} by a next hop of another family`);
+    const record: RouteRecord = {
+      destination,
+      nextHop: isUnspecified(nextHop) ? undefined : nextHop,
+      metric: route.Metric,
+    };
+    records.push(Object.freeze(record));
+  }
+  return Object.freeze(records);
+}
+
+/** Checks one block of a subnet. @throws HcnError HCN_E_INVALID_IP_SUBNET. */
+export function readIpSubnetRecord(
+  context: ServiceContext,
+  block: IpSubnet,
+  subnet: Prefix,
+  where: string,
+): IpSubnetRecord {
+  const code = "HCN_E_INVALID_IP_SUBNET";
+  const prefix = requirePrefix(block.IpAddressPrefix, `${where}.IpAddressPrefix`, code);
+  if (!prefixCovers(subnet, prefix))
+    throw invalid(code, `${where} ${formatPrefix(prefix)} is no part of the subnet ${formatPrefix(subnet)}`);
+  return Object.freeze({
+    id: context.chooseId(block.ID),
+    name: block.Name ?? "",
+    prefix,
+    flags: block.Flags ?? 0,
+  });
+}
+
+function readIpSubnets(
+  context: ServiceContext,
+  subnet: Subnet,
+  prefix: Prefix,
+  blockFlags: number,
+): readonly IpSubnetRecord[] {
+  const blocks = subnet.IpSubnets ?? [];
+  // One block that covers the subnet is made when none is given (hcn.md §2.5).
+  if (blocks.length === 0) {
+    return Object.freeze([Object.freeze({ id: context.prng.guid(), name: "", prefix, flags: blockFlags })]);
+  }
+  return Object.freeze(
+    blocks.map((block, index) => readIpSubnetRecord(context, block, prefix, `IpSubnets[${index}]`)),
+  );
+}
+
+/** Azure's nodes with two families have the gateway fe80::1234:5678:9abc, which is in no subnet (cni.md §5.4, row 140). */
+function checkGateway(gateway: Ip, prefix: Prefix, where: string, code: HcnErrorCode): void {
+  const isOnLink =
+    prefixContains(prefix, gateway) || (familyOf(prefix.address) === 6 && isLinkLocal(gateway));
+  if (isOnLink && !isMulticastIp(gateway)) return;
+  throw invalid(
+    code,
+    `${where} has the gateway ${formatIp(gateway)}, which is no address of ${formatPrefix(prefix)}`,
+  );
+}
+
+/** Checks one subnet of a network; `blockFlags` are those of the block that the service makes. */
+export function readSubnetRecord(
+  context: ServiceContext,
+  subnet: Subnet,
+  where: string,
+  code: HcnErrorCode,
+  blockFlags = 0,
+): SubnetRecord {
+  const prefix = requirePrefix(subnet.IpAddressPrefix, `${where}.IpAddressPrefix`, code);
+  const routes = readRouteRecords(subnet.Routes ?? [], `${where}.Routes`, code);
+  const gateway = routes.find((route) => route.destination.length === 0)?.nextHop;
+  if (gateway !== undefined) checkGateway(gateway, prefix, where, code);
+  const policies = (subnet.Policies ?? []).map((policy, index) =>
+    parseSubnetPolicy(policy, `${where}.Policies[${index}]`),
+  );
+  return Object.freeze({
+    id: context.chooseId(subnet.ID),
+    name: subnet.Name ?? "",
+    prefix,
+    routes,
+    gateway,
+    policies: Object.freeze(policies),
+    ipSubnets: readIpSubnets(context, subnet, prefix, blockFlags),
+    flags: subnet.Flags ?? 0,
+  });
+}
+
+/** @throws HcnError when two subnets share addresses. */
+export function checkDisjoint(subnets: readonly SubnetRecord[], code: HcnErrorCode): void {
+  for (const [index, subnet] of subnets.entries()) {
+    const other = subnets.slice(0, index).find((earlier) => prefixesOverlap(earlier.prefix, subnet.prefix));
+    if (other === undefined) continue;
+    throw invalid(
+      code,
+      `The subnets ${formatPrefix(other.prefix)} and ${formatPrefix(subnet.prefix)} overlap`,
+    );
+  }
+}
+
+/** Checks the ranges of a MAC pool; undefined when the request has none. */
+export function readMacRanges(network: HostComputeNetwork): readonly MacRange[] | undefined {
+  const ranges = network.MacPool?.Ranges ?? [];
+  if (ranges.length === 0) return undefined;
+  return Object.freeze(
+    ranges.map((range, index) => {
+      const first = parseMac(range.StartMacAddress ?? "");
+      const last = parseMac(range.EndMacAddress ?? "");
+      if (first === undefined || last === undefined || first > last || isGroupMac(first)) {
+        throw invalid(
+          "HCN_E_INVALID_NETWORK",
+          `MacPool.Ranges[${index}] has to go from one unicast MAC address to the same or a higher one`,
+        );
+      }
+      return Object.freeze({ first, last });
+    }),
+  );
+}

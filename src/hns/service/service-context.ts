@@ -1,0 +1,298 @@
+/** What all parts of one node's service share. */
+import type { BaseDocument } from "../../hcn/base-document.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { Environment } from "../../base/environment.ts";
+import type { Prng } from "../../base/prng.ts";
+import type { Guid, HcnNotification, JsonValue } from "../../hcn/client.ts";
+import { type HnsFeature, type HnsVersion, hasFeature } from "../../hcn/features.ts";
+import { ZERO_GUID } from "../../hcn/guid.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "../../hcn/schema-version.ts";
+import {
+  type WindowsBuild,
+  hnsVersionOf,
+  processesNeighborDiscovery,
+  reachesServicesFromNode,
+} from "../../knowledge/profiles.ts";
+import type { QuirkName, QuirkSetting, QuirkSettings } from "../../knowledge/quirks.ts";
+import { CompileCache } from "../compile/compile-cache.ts";
+import type { ServiceTraits } from "../compile/load-balancer-plan.ts";
+import type { NodeFacts } from "../compile/network-view.ts";
+import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
+import type { Datapath } from "../ports/datapath.ts";
+import {
+  type NetworkingOptions,
+  type NetworkingSettings,
+  networkingSettings,
+} from "./network/networking-options.ts";
+import type { NetworkRecord, RecordBase } from "./network/network-record.ts";
+import type { PhysicalAdapter } from "../ports/adapter-description.ts";
+import { PROGRAM_QUIRKS } from "../failures/defects/program-defects.ts";
+import { PortProgramming } from "./port-programming.ts";
+import { QuirkSet } from "../failures/quirk-set.ts";
+import type { StoredKind } from "../store/stored-object.ts";
+import { ServiceState } from "./state.ts";
+
+/** An object that was made, changed or deleted. */
+export interface ChangedObject {
+  readonly kind: StoredKind;
+  readonly id: Guid;
+}
+
+export interface HnsServiceOptions {
+  /** The node, as seeds and traces name it. */
+  readonly node: string;
+  readonly windows: WindowsBuild;
+  readonly datapath: Datapath;
+  readonly adapters: readonly PhysicalAdapter[];
+  /** The containers and virtual machines of the node; default: none. They outlive the service. */
+  readonly computeSystems?: ComputeSystemRegistry;
+  /** What the clock's zero is in milliseconds since 1970; times in documents count from it. Default: 2025-01-01. */
+  readonly epochMs?: number;
+  /** What the node's networks depend on besides the build. */
+  readonly networking?: NetworkingOptions;
+  /** Defects that are to be otherwise than the build has them. */
+  readonly quirks?: QuirkSettings;
+}
+
+const EPOCH_DEFAULT_MS = 1_735_689_600_000;
+/** Milliseconds from 1601, where Windows' file times begin, to 1970. */
+const FILETIME_OFFSET_MS = 11_644_473_600_000;
+const FILETIME_PER_MS = 10_000;
+const VERSION_MAJOR = 0x1_0000_0000;
+
+/** Defects that rules follow from. They strike for as long as they are set: with a rate, once for all. */
+const TRAIT_QUIRKS: readonly QuirkName[] = [
+  ...PROGRAM_QUIRKS,
+  "session-affinity-not-kept",
+  "overlay-nodeport-ws2022",
+  "management-address-flips",
+  "load-balancer-port-blocks-not-shared",
+  "own-node-port-unreachable",
+];
+
+/** What requests may say of any object. */
+type WrittenBase = Pick<BaseDocument, "Owner" | "Name" | "AdditionalParams" | "SchemaVersion">;
+
+/** The dialect that results repeat; undefined for v1 documents: the service itself writes 2.0. */
+function schemaVersionOf({ SchemaVersion }: WrittenBase): SchemaVersion | undefined {
+  return SchemaVersion !== undefined && SchemaVersion.Major >= 2 ? SchemaVersion : undefined;
+}
+
+export class ServiceContext {
+  readonly node: string;
+  readonly windows: WindowsBuild;
+  readonly version: HnsVersion;
+  readonly datapath: Datapath;
+  readonly adapters: readonly PhysicalAdapter[];
+  readonly quirks: QuirkSet;
+  readonly networking: NetworkingSettings;
+  readonly state: ServiceState = new ServiceState();
+  readonly cache: CompileCache = new CompileCache();
+  readonly computeSystems: ComputeSystemRegistry;
+  readonly ports: PortProgramming;
+  readonly clock: Clock;
+  private readonly seed: Prng;
+  private chance: Prng;
+  private readonly epochMs: number;
+  private notifications: HcnNotification[] = [];
+  private changes = new Map<string, ChangedObject>();
+  private changeCount = 0;
+  /** Moments of the clock at which objects change, in order. */
+  private moments: number[] = [];
+
+  constructor(env: Environment, options: HnsServiceOptions) {
+    this.node = options.node;
+    this.windows = options.windows;
+    this.version = hnsVersionOf(options.windows);
+    this.datapath = options.datapath;
+    this.adapters = options.adapters;
+    this.networking = networkingSettings(options.networking);
+    this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
+    this.seed = env.prng.derive(`hns/${options.node}`);
+    this.chance = this.seed;
+    this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);
+    this.ports = new PortProgramming({
+      ...options,
+      state: this.state,
+      cache: this.cache,
+      traits: this.serviceTraits(),
+      quirks: this.quirks,
+      processesNeighborDiscovery: processesNeighborDiscovery(this.windows),
+    });
+    this.datapath.followDefects(this.quirks);
+    this.clock = env.clock;
+    this.epochMs = options.epochMs ?? EPOCH_DEFAULT_MS;
+    for (const adapter of options.adapters) this.state.macs.take(adapter.mac, `adapter ${adapter.name}`);
+  }
+
+  /** Sets a defect; what is programmed follows. */
+  setQuirk(name: QuirkName, setting: QuirkSetting): void {
+    this.quirks.set(name, setting);
+    this.datapath.followDefects(this.quirks);
+    if (TRAIT_QUIRKS.includes(name)) this.ports.changeTraits(this.serviceTraits());
+  }
+
+  private serviceTraits(): ServiceTraits {
+    return Object.freeze({
+      sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
+      reachesServices: reachesServicesFromNode(this.windows),
+      reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
+      keepsAffinity: !this.hasQuirk("session-affinity-not-kept"),
+      losesOverlayNodePorts: this.hasQuirk("overlay-nodeport-ws2022"),
+    });
+  }
+
+  get nowMs(): number {
+    return this.clock.nowMs;
+  }
+
+  /** A moment of the clock as Windows writes it: 100 ns since 1601. */
+  fileTime(atMs: number): number {
+    return Math.round((this.epochMs + atMs + FILETIME_OFFSET_MS) * FILETIME_PER_MS);
+  }
+
+  /** The moment of the clock that a file time means; whole milliseconds. */
+  clockTime(fileTime: number): number {
+    return Math.round(fileTime / FILETIME_PER_MS - FILETIME_OFFSET_MS - this.epochMs);
+  }
+
+  /** A moment of the clock in milliseconds since 1970. */
+  epochTime(atMs: number): number {
+    return this.epochMs + atMs;
+  }
+
+  /** A moment in milliseconds since 1970 on the clock. */
+  sinceEpoch(epochTimeMs: number): number {
+    return epochTimeMs - this.epochMs;
+  }
+
+  /** Chance goes on differently from here: a service that starts anew on old objects must not repeat their ids. */
+  reseed(incarnation: number): void {
+    this.chance = this.seed.derive(`${incarnation}`);
+  }
+
+  get prng(): Prng {
+    return this.chance;
+  }
+
+  /** `Version` of objects that this service writes: major × 2^32 + minor (hcn.md §7.2). */
+  get objectVersion(): number {
+    return this.version.Major * VERSION_MAJOR + this.version.Minor;
+  }
+
+  has(feature: HnsFeature): boolean {
+    return hasFeature(this.version, feature);
+  }
+
+  /** True when a defect strikes now (`knowledge/quirks.ts`). One with a rate draws: ask once per event. */
+  hasQuirk(name: QuirkName): boolean {
+    return this.quirks.has(name);
+  }
+
+  /** The id of a new object: the one asked for, else a new one. */
+  chooseId(wanted: Guid | undefined): Guid {
+    return wanted === undefined || wanted === ZERO_GUID ? this.prng.guid() : wanted;
+  }
+
+  /** What a document that describes a whole object changes in its record; owner and name stay where it has none. */
+  rewritten(document: WrittenBase): Partial<RecordBase> & Pick<RecordBase, "version" | "changedAtMs"> {
+    const { Owner, Name, AdditionalParams } = document;
+    const schemaVersion = schemaVersionOf(document);
+    return {
+      ...(Owner !== undefined && { owner: Owner }),
+      ...(Name !== undefined && { name: Name }),
+      ...(AdditionalParams !== undefined && { additionalParams: AdditionalParams }),
+      ...(schemaVersion !== undefined && { schemaVersion }),
+      version: this.objectVersion,
+      changedAtMs: this.nowMs,
+    };
+  }
+
+  /** What every new record begins with. */
+  baseOf(id: Guid, document: WrittenBase): RecordBase {
+    return {
+      id,
+      owner: document.Owner ?? "",
+      name: document.Name ?? "",
+      additionalParams: document.AdditionalParams,
+      schemaVersion: schemaVersionOf(document) ?? SCHEMA_V2_0,
+      version: this.objectVersion,
+      changedAtMs: this.nowMs,
+      activityId: this.prng.guid(),
+    };
+  }
+
+  adapterOf(network: NetworkRecord): PhysicalAdapter | undefined {
+    return this.ports.adapterOf(network);
+  }
+
+  /** The node as the rules of a network on `adapter` see it. */
+  nodeFacts(adapter: PhysicalAdapter): NodeFacts {
+    return this.ports.nodeFacts(adapter);
+  }
+
+  /** `scope`: the object whose registrations hear it; undefined: those of the service (hcn.md §1.4). */
+  notify(type: number, id: Guid, flags = 0, data?: JsonValue, scope?: Guid): void {
+    this.notifications.push({
+      type,
+      status: 0,
+      data: data === undefined ? { ID: id, Flags: flags } : { ID: id, Flags: flags, Data: data },
+      ...(scope !== undefined && { scope }),
+    });
+  }
+
+  /** Tells who has registered with HCS for a compute system. */
+  notifyComputeSystem(system: string, type: number, runtimeId: Guid, data: JsonValue): void {
+    const told = { ID: runtimeId, Flags: 0, Data: data };
+    this.notifications.push({ type, status: 0, data: told, computeSystem: system });
+  }
+
+  /** Notifications since the last call, in order. */
+  takeNotifications(): readonly HcnNotification[] {
+    const taken = this.notifications;
+    this.notifications = [];
+    return taken;
+  }
+
+  /** Goes up with every change of an object, by a call or by the clock. */
+  get revision(): number {
+    this.passMoments();
+    return this.changeCount;
+  }
+
+  /** Objects show something else from `atMs` on, without a call. */
+  changesAt(atMs: number): void {
+    if (atMs <= this.nowMs) return;
+    this.moments.push(atMs);
+    this.moments.sort((a, b) => a - b);
+  }
+
+  /** The next moment at which objects change without a call; undefined: there is none. */
+  get nextMomentMs(): number | undefined {
+    this.passMoments();
+    return this.moments[0];
+  }
+
+  private passMoments(): void {
+    while ((this.moments[0] ?? Infinity) <= this.nowMs) {
+      this.moments.shift();
+      this.changeCount++;
+    }
+  }
+
+  /** Notes that an object was made, changed or deleted. */
+  changed(kind: StoredKind, id: Guid): void {
+    this.changeCount++;
+    this.changes.set(`${kind}/${id}`, { kind, id });
+  }
+
+  /** What changed since the last call, each object once, in the order of the first change of each. */
+  takeChanges(): readonly ChangedObject[] {
+    if (this.changes.size === 0) return NO_CHANGES;
+    const taken = [...this.changes.values()];
+    this.changes.clear();
+    return taken;
+  }
+}
+
+const NO_CHANGES: readonly ChangedObject[] = Object.freeze([]);

@@ -1,0 +1,94 @@
+/** Load balancers in stored form. */
+import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import { isJsonObject } from "../../hcn/json-value.ts";
+import { parseGuid } from "../../hcn/guid.ts";
+import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "../../hcn/load-balancer.ts";
+import { type Ip, parseIp } from "../../net/ip.ts";
+import type {
+  LoadBalancerPortMappingRecord,
+  LoadBalancerRecord,
+} from "../service/load-balancer/load-balancer-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
+import type { ServiceState } from "../service/state.ts";
+import { IGNORED_UPDATE, loadBalancerDocument, policyListDocument } from "../view/load-balancer-view.ts";
+import { readBaseFields } from "./base-fields.ts";
+import type { LenientReader, Report } from "./lenient-reader.ts";
+import { networkOfBackEnds } from "./network-of-back-ends.ts";
+import { type RecordTable, type StoredKindRow, storedKind } from "./stored-kind.ts";
+
+function readMappings(reader: LenientReader): readonly LoadBalancerPortMappingRecord[] {
+  const list = reader.document["PortMappings"];
+  const parsed = reader.attempt(() => parseLoadBalancer({ PortMappings: list ?? null }));
+  return Object.freeze(
+    (parsed?.PortMappings ?? []).map((mapping) =>
+      Object.freeze({
+        protocol: mapping.Protocol ?? 0,
+        internalPort: mapping.InternalPort ?? 0,
+        externalPort: mapping.ExternalPort ?? 0,
+        distribution: LOAD_BALANCER_DISTRIBUTIONS[mapping.DistributionType ?? 0] ?? "None",
+        flags: mapping.Flags ?? 0,
+      }),
+    ),
+  );
+}
+
+function readVips(reader: LenientReader): readonly Ip[] {
+  const vips: Ip[] = [];
+  for (const text of reader.texts("FrontendVIPs")) {
+    const ip = parseIp(text);
+    if (ip === undefined) reader.note(`The front end ${JSON.stringify(text)} is no address; left out`);
+    else vips.push(ip);
+  }
+  return Object.freeze(vips);
+}
+
+function read(context: ServiceContext, reader: LenientReader): LoadBalancerRecord {
+  const endpointIds = reader.texts("HostComputeEndpoints").map(parseGuid);
+  return {
+    ...readBaseFields(context, reader),
+    networkId: reader.guid("HostComputeNetwork") ?? "",
+    endpointIds: Object.freeze(endpointIds.filter((id): id is Guid => id !== undefined)),
+    sourceVip: parseIp(reader.text("SourceVIP")),
+    frontendVips: readVips(reader),
+    portMappings: readMappings(reader),
+    flags: reader.number("Flags"),
+  };
+}
+
+/** The document says that an update was taken and not carried out. */
+function hasIgnoredUpdate(document: JsonObject): boolean {
+  const health = isJsonObject(document["Health"]) ? document["Health"]["Data"] : undefined;
+  const list = isJsonObject(health) ? health["NotEnforced"] : undefined;
+  const entries = Array.isArray(list) ? (list as readonly JsonValue[]) : [];
+  return entries.some((entry) => isJsonObject(entry) && entry["Type"] === IGNORED_UPDATE.Type);
+}
+
+function check(context: ServiceContext, loadBalancer: LoadBalancerRecord, report: Report): void {
+  const { state } = context;
+  if (!state.networks.has(loadBalancer.networkId))
+    report(`There is no network ${loadBalancer.networkId}; the load balancer serves nobody`);
+  const missing = loadBalancer.endpointIds.filter((id) => !state.endpoints.has(id));
+  if (missing.length > 0) report(`There is no endpoint ${missing.join(", ")}; the others serve`);
+}
+
+/** Those of the service, and those that it has not yet restored: what they come back from is stored. */
+function storedLoadBalancers({ loadBalancers, restoration }: ServiceState): RecordTable<LoadBalancerRecord> {
+  if (restoration === undefined) return loadBalancers;
+  const waiting = restoration.loadBalancers;
+  return new Map([...waiting, ...loadBalancers.values()].map((each) => [each.id, each]));
+}
+
+export const STORED_LOAD_BALANCER: StoredKindRow = storedKind<LoadBalancerRecord>({
+  kind: "LoadBalancer",
+  records: storedLoadBalancers,
+  document: loadBalancerDocument,
+  documentV1: policyListDocument,
+  replace: (state, loadBalancer) => state.replaceLoadBalancer(loadBalancer),
+  read,
+  enter: (context, given, report, document) => {
+    const loadBalancer = Object.freeze({ ...given, networkId: networkOfBackEnds(context, given) });
+    check(context, loadBalancer, report);
+    context.state.addLoadBalancer(loadBalancer);
+    if (hasIgnoredUpdate(document)) context.state.ignoredUpdates.add(loadBalancer.id);
+  },
+});
