@@ -4,7 +4,7 @@ import type { ComputeSystem, ComputeSystemType } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
 import { JsonReader, present } from "./json-reader.ts";
-import { isJsonObject } from "./json-value.ts";
+import { isJsonObject } from "../base/json.ts";
 
 /** What a new compute system asks of the network. */
 export interface ComputeSystemRequest {

@@ -11,7 +11,7 @@ import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump, type RestoreNote
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
 import { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "./json-value.ts";
+import { isJsonObject } from "../base/json.ts";
 
 export const DUMP_PATH = "/hcn/dump";
 export const RESTORE_PATH = "/hcn/restore";

@@ -11,7 +11,7 @@ import {
 } from "./base-document.ts";
 import type { Guid, JsonValue } from "./client.ts";
 import { JsonReader, present } from "./json-reader.ts";
-import { isKeptJson } from "./json-value.ts";
+import { readOnce } from "./json-value.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";
 
 /** Bits of an endpoint's `Flags`. */
@@ -53,23 +53,18 @@ export interface HostComputeEndpoint extends BaseDocument {
   readonly Flags?: number;
 }
 
-/** Of lists that come in many documents. */
-const KNOWN_CONFIGS = new WeakMap<object, readonly IpConfig[]>();
-
+/** A list that comes in many documents is read once (`keepJson`). */
 function readIpConfigurations(reader: JsonReader): readonly IpConfig[] | undefined {
-  const list = reader.raw("IpConfigurations");
-  const isKept = typeof list === "object" && list !== null && isKeptJson(list);
-  const known = isKept ? KNOWN_CONFIGS.get(list) : undefined;
-  if (known !== undefined) return known;
-  const configs = reader.list("IpConfigurations", (config) =>
-    present<IpConfig>({
-      IpAddress: config.text("IpAddress"),
-      PrefixLength: config.number("PrefixLength", 128),
-      IpSubnetId: config.guid("IpSubnetId"),
-    }),
-  );
-  if (isKept && configs !== undefined) KNOWN_CONFIGS.set(list, Object.freeze(configs));
-  return configs;
+  return readOnce(reader.raw("IpConfigurations"), readIpConfigurations, () => {
+    const configs = reader.list("IpConfigurations", (config) =>
+      present<IpConfig>({
+        IpAddress: config.text("IpAddress"),
+        PrefixLength: config.number("PrefixLength", 128),
+        IpSubnetId: config.guid("IpSubnetId"),
+      }),
+    );
+    return configs && Object.freeze(configs);
+  });
 }
 
 /**

@@ -17,7 +17,8 @@ import { HcnError } from "./error.ts";
 import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
 import { type HttpAddress, type HttpExchange, formatHttpAddress } from "./http-exchange.node.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
-import { isJsonObject, parseAnswerText } from "./json-value.ts";
+import { isJsonObject } from "../base/json.ts";
+import { parseAnswerText } from "./json-value.ts";
 import { NotificationStreams } from "./notification-streams.node.ts";
 import { PooledExchange, requestOptionsOf } from "./pooled-exchange.node.ts";
 import {

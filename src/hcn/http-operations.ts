@@ -16,7 +16,8 @@ import { type Schema, component } from "./document-schemas.ts";
 import { HcnError } from "./error.ts";
 import { checkJsonObject } from "./json-value.ts";
 import type { JsonReader } from "./json-reader.ts";
-import { isJsonObject, parseJsonText } from "./json-value.ts";
+import { isJsonObject } from "../base/json.ts";
+import { parseJsonText } from "./json-value.ts";
 import type { PortRequest } from "./port-reservation.ts";
 
 /** A field of a request. */

@@ -16,7 +16,7 @@ import { type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
 import { HcnError } from "./error.ts";
 import type { HttpOperation } from "./http-operations.ts";
 import { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "./json-value.ts";
+import { isJsonObject } from "../base/json.ts";
 
 /**
  * The version of what is spoken here, in each answer of the service. A client that was built for one version, as the

@@ -1,22 +1,22 @@
 /** JSON from outside: bounded, copied, frozen. */
 import { LIMITS } from "../base/limits.ts";
-import { isJsonObject } from "../base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 import { HcnError } from "./error.ts";
-
-/** A JSON document as it stands on the wire. */
-export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
-export interface JsonObject {
-  readonly [field: string]: JsonValue | undefined;
-}
 
 function invalidJson(detail: string): HcnError {
   return new HcnError("HCN_E_INVALID_JSON", { detail });
 }
 
-export { isJsonObject };
+/** Marks what `keepJson` has checked; behind it stands what was read of the value, by reader. */
+const KEPT: unique symbol = Symbol("kept");
 
-/** What `keepJson` has checked. */
-const KEPT = new WeakSet<object>();
+interface Kept {
+  readonly [KEPT]?: Map<object, unknown>;
+}
+
+function keptOf(value: object): Map<object, unknown> | undefined {
+  return (value as Kept)[KEPT];
+}
 
 /**
  * Checks and freezes a value that goes into many documents: it is known again there, and neither copied nor looked
@@ -24,13 +24,21 @@ const KEPT = new WeakSet<object>();
  */
 export function keepJson<T extends object>(value: T): T {
   const checked = checkJsonValue(value) as T & JsonValue;
-  KEPT.add(checked);
-  return checked;
+  const kept = (Array.isArray(checked) ? [...checked] : { ...checked }) as T;
+  // Not enumerable: no document shows it.
+  Object.defineProperty(kept, KEPT, { value: new Map<object, unknown>() });
+  return Object.freeze(kept);
 }
 
-/** True for what `keepJson` returned: it never changes, so what it means may be remembered. */
-export function isKeptJson(value: object): boolean {
-  return KEPT.has(value);
+/**
+ * What `read` makes of a value. Of one that `keepJson` returned, which never changes, it is made once and kept with the
+ * value; it has to be frozen.
+ */
+export function readOnce<T>(value: JsonValue | undefined, reader: object, read: () => T): T {
+  const kept = typeof value === "object" && value !== null ? keptOf(value) : undefined;
+  if (kept === undefined) return read();
+  if (!kept.has(reader)) kept.set(reader, read());
+  return kept.get(reader) as T;
 }
 
 /**
@@ -51,7 +59,7 @@ export function checkJsonValue(value: unknown, depth = 0): JsonValue {
     if (!Number.isFinite(value)) throw invalidJson("A number of the document is not finite");
     return value;
   }
-  if (typeof value === "object" && KEPT.has(value)) return value as JsonValue;
+  if (typeof value === "object" && keptOf(value) !== undefined) return value as JsonValue;
   if (Array.isArray(value)) return Object.freeze(value.map((item) => checkJsonValue(item, depth + 1)));
   if (typeof value !== "object") throw invalidJson(`The document holds a ${typeof value}`);
   const copy: Record<string, JsonValue> = {};

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { Prng } from "../base/prng.ts";
 import type { HcnClient, HcnObjectKind, JsonObject, JsonValue } from "../hcn/client.ts";
 import { HcnError } from "../hcn/error.ts";
-import { isJsonObject } from "../hcn/json-value.ts";
+import { isJsonObject } from "../base/json.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";
 import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
 import { openStateFolder } from "./store/state-folder.node.ts";

@@ -101,6 +101,8 @@ export class LintContext {
   private readonly workloads = new Set<string>();
   private readonly nodeOs = new Map<string, string>();
 
+  private readonly found = new Map<(context: LintContext) => unknown, unknown>();
+
   constructor(documents: readonly LintDocument[], options: LintOptions) {
     this.documents = documents;
     this.isToldWindows = options.isWindows === true;
@@ -146,6 +148,12 @@ export class LintContext {
     const others = this.podsByLabel.get(key);
     if (others === undefined) this.podsByLabel.set(key, [pod]);
     else others.push(pod);
+  }
+
+  /** What `find` finds in the whole input; it looks once. */
+  once<T>(find: (context: LintContext) => T): T {
+    if (!this.found.has(find)) this.found.set(find, find(this));
+    return this.found.get(find) as T;
   }
 
   ofKind(kind: DocumentKind): readonly LintDocument[] {

@@ -1,6 +1,6 @@
 /** What of a document does not come back: fields that are gone, and fields that have another value. */
 import type { JsonValue } from "../hcn/client.ts";
-import { isJsonObject } from "../hcn/json-value.ts";
+import { isJsonObject } from "../base/json.ts";
 
 export interface FieldDifference {
   readonly path: string;

@@ -5,7 +5,7 @@
 import type { Delegate } from "../../cni/delegate.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import type { HcnClient, JsonObject } from "../../hcn/client.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { HostInterface as AzureInterface, AzureHost } from "../../plugins/azure-vnet/host.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import { MemoryStateStore } from "../../plugins/azure-vnet/state-store.ts";

@@ -20,6 +20,7 @@ import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "../pods/serve-ports.ts";
+import { SharedValues } from "../../hns/compile/shared-values.ts";
 import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
 
@@ -133,12 +134,13 @@ export async function raiseMachines(
     servePorts(host.server, spec.ports);
     return host;
   });
+  const shared = new SharedValues();
   const connect = makeCabling(env, file, underlay);
   const nodes = file.nodes.map((spec, index) => {
     const mac = (FIRST_NODE_MAC + index) as Mac;
     const uplink = { device: connect(spec, mac), mac };
     return spec.os === "windows"
-      ? bootWindowsNode(env, file, spec, uplink, equipment.get(spec.name))
+      ? bootWindowsNode(env, file, spec, { ...uplink, shared }, equipment.get(spec.name))
       : bootLinuxNode(env, file, spec, uplink);
   });
   const kubelets = new Map<string, Kubelet>();

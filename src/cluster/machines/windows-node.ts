@@ -16,6 +16,7 @@ import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { ADAPTER_NAME } from "../networks/network-document.ts";
 import { secondFamily } from "../networks/networks-of-node.ts";
+import type { SharedValues } from "../../hns/compile/shared-values.ts";
 import { addSecondFamily } from "./second-family.ts";
 
 const ROUTE_METRIC = 0;
@@ -55,7 +56,7 @@ export function bootWindowsNode(
   env: Environment,
   file: ClusterFile,
   spec: NodeSpec,
-  uplink: { readonly device: MemoryDevice; readonly mac: Mac },
+  uplink: { readonly device: MemoryDevice; readonly mac: Mac; readonly shared: SharedValues },
   equipment?: NodeEquipment,
 ): ClusterNode {
   const host = new Host(env, { name: spec.name, os: "windows" });
@@ -76,6 +77,7 @@ export function bootWindowsNode(
     datapath: new SwitchDatapath(env, host),
     adapters,
     quirks: spec.quirks,
+    shared: uplink.shared,
     networking: { addressDelayMs: spec.addressDelayMs, ...equipment?.networking },
   });
   return { spec, host, hns, uplink: uplink.device };

@@ -3,7 +3,7 @@
  * other, without anything between them.
  */
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { HnsKindNames } from "../mullion/hns/hns-kinds.ts";
 import { textOf } from "../mullion/hns/list-objects.ts";
 

@@ -6,7 +6,8 @@
 import type { Guid, HcnNotification, HcnObjectKind, JsonValue, NotificationScope } from "../client.ts";
 import { HcnError } from "../error.ts";
 import { ZERO_GUID } from "../guid.ts";
-import { isJsonObject, parseAnswerText } from "../json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { parseAnswerText } from "../json-value.ts";
 import { checkScope } from "../notification-scope.ts";
 import { NOTIFICATION_TYPES } from "../notification.ts";
 import { errorOfHresult } from "./dll-error.node.ts";

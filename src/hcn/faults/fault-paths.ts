@@ -15,7 +15,8 @@
  * ```
  */
 import type { JsonValue } from "../client.ts";
-import { checkJsonValue, isJsonObject } from "../json-value.ts";
+import { checkJsonValue } from "../json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { RESTART_STATES, type RestartState } from "./fault.ts";
 import type { HnsFaults } from "./hns-faults.ts";
 import { invalidFault, isFaultPlan, readFault, readFaultPlan, readQuirk } from "./read-fault.ts";

@@ -1,7 +1,7 @@
 /** Reads faults and plans of faults from documents. What is unknown or out of range is refused, and nothing is taken. */
 import { HCN_ERRORS } from "../error-codes.ts";
 import { HcnError } from "../error.ts";
-import { isJsonObject } from "../json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { JsonObject, JsonValue } from "../client.ts";
 import {
   QUIRK_NAMES,

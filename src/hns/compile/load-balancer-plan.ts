@@ -7,17 +7,15 @@ import {
   type LoadBalancerDistribution,
 } from "../../hcn/load-balancer.ts";
 import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from "../../net/ip.ts";
+import type { Condition } from "../../vfp/condition.ts";
 import type { BackEnd, Distribution } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
-import {
-  type EndpointRecord,
-  type IpConfigRecord,
-  isRemoteEndpoint,
-} from "../service/endpoint/endpoint-record.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
 import type {
   LoadBalancerPortMappingRecord,
   LoadBalancerRecord,
 } from "../service/load-balancer/load-balancer-record.ts";
+import type { SharedValues } from "./shared-values.ts";
 import { loadBalancerProvenance } from "./provenance.ts";
 
 /** What the build of Windows does with load balancers. */
@@ -47,6 +45,7 @@ export interface LoadBalancerFacts {
   readonly traits: ServiceTraits;
   /** Bytes that tunnels of the network add to a packet; 0: it has none. */
   readonly overhead: number;
+  readonly shared: SharedValues;
 }
 
 /** Endpoints by their identifiers. */
@@ -76,6 +75,10 @@ export interface FrontEnd {
   /** The back end gets packets with the front end's address (hcn.md §8.2, flag 8). */
   readonly keepsVip: boolean;
   readonly serving: readonly ServingEndpoint[];
+  /** Of those that serve. */
+  readonly backEnds: readonly BackEnd[];
+  /** What asks for it. */
+  readonly condition: Condition;
   readonly hasRemote: boolean;
   /** The node itself serves, and nobody else: a forwarded health check (kube-proxy.md §5.4). */
   readonly isOwn: boolean;
@@ -102,17 +105,6 @@ export function isBalanced(mapping: LoadBalancerPortMappingRecord): boolean {
   return mapping.protocol === IpProtocol.tcp || mapping.protocol === IpProtocol.udp;
 }
 
-/** The latest back end for each list of addresses: nodes share the lists, so they share back ends. */
-const KNOWN_BACK_ENDS = new WeakMap<readonly IpConfigRecord[], BackEnd>();
-
-function remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): BackEnd {
-  const known = KNOWN_BACK_ENDS.get(owner);
-  if (known?.ip === ip && known.port === port) return known;
-  const backEnd = Object.freeze<BackEnd>({ ip, port });
-  KNOWN_BACK_ENDS.set(owner, backEnd);
-  return backEnd;
-}
-
 /**
  * The endpoints of the list that can take connections: remote ones, and local ones that are on the switch. Local back
  * ends get a MAC fix-up (dataplane.md §2.13).
@@ -122,6 +114,7 @@ function servingEndpoints(
   endpoints: EndpointTable,
   family: IpFamily,
   port: number,
+  shared: SharedValues,
 ): readonly ServingEndpoint[] {
   const serving: ServingEndpoint[] = [];
   for (const id of loadBalancer.endpointIds) {
@@ -132,7 +125,7 @@ function servingEndpoints(
     if (!isLocal && !isRemoteEndpoint(endpoint)) continue;
     const backEnd = isLocal
       ? Object.freeze<BackEnd>({ ip, port, mac: endpoint.mac })
-      : remoteBackEnd(endpoint.ipConfigs, ip, port);
+      : shared.remoteBackEnd(endpoint.ipConfigs, ip, port);
     serving.push({ id, backEnd, isLocal, isOnHost: endpoint.attachment?.kind === "host" });
   }
   return serving;
@@ -156,7 +149,7 @@ export function frontEndsOf(
   );
   const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
   return loadBalancer.portMappings.filter(isBalanced).flatMap((mapping) => {
-    const serving = servingEndpoints(loadBalancer, endpoints, family, mapping.internalPort);
+    const serving = servingEndpoints(loadBalancer, endpoints, family, mapping.internalPort, facts.shared);
     if (serving.length === 0) return [];
     const common = {
       loadBalancer,
@@ -165,6 +158,7 @@ export function frontEndsOf(
       isDsr,
       keepsVip: isDsr && hasFlag(mapping, LOAD_BALANCER_PORT_FLAGS.PreserveDip),
       serving,
+      backEnds: facts.shared.listOf(serving.map((each) => each.backEnd)),
       hasRemote: serving.some((each) => !each.isLocal),
       isOwn: serving.every((each) => each.isOnHost),
       distribution: facts.traits.keepsAffinity ? DISTRIBUTIONS[mapping.distribution] : "5-tuple",
@@ -173,6 +167,7 @@ export function frontEndsOf(
     return vips.map((vip) => ({
       ...common,
       vip,
+      condition: facts.shared.toFrontEnd(mapping.protocol, vip, mapping.externalPort),
       isNodePort: isNodePort || facts.nodeIps.includes(vip),
       provenance: Object.freeze(
         loadBalancerProvenance(loadBalancer, formatFrontEnd(vip, mapping.externalPort)),

@@ -4,7 +4,7 @@ import type { Guid } from "../../hcn/client.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
-import type { Action, BackEnd, Rule } from "../../vfp/rule.ts";
+import type { Action, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { HostPoolDefinition } from "../ports/datapath.ts";
 import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
@@ -27,25 +27,6 @@ export interface BackEndRules {
   readonly plain: readonly Rule[];
 }
 
-/** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
-const KNOWN_CONDITIONS_MAX = 65_536;
-const KNOWN_CONDITIONS = new Map<string, Condition>();
-
-/** What asks for a front end: one value for all its rules, on all nodes. */
-function toFrontEnd({ mapping: { protocol, externalPort }, vip }: FrontEnd): Condition {
-  const key = `${protocol} ${vip} ${externalPort}`;
-  const known = KNOWN_CONDITIONS.get(key);
-  if (known !== undefined) return known;
-  const condition = Object.freeze<Condition>({
-    protocols: [protocol],
-    destination: [hostPrefix(vip)],
-    destinationPorts: [{ first: externalPort, last: externalPort }],
-  });
-  if (KNOWN_CONDITIONS.size >= KNOWN_CONDITIONS_MAX) KNOWN_CONDITIONS.clear();
-  KNOWN_CONDITIONS.set(key, condition);
-  return condition;
-}
-
 /** The parts of a name, joined to one text: a cluster has millions of these. */
 function nameOf(...parts: readonly (string | number)[]): string {
   return parts.join("_");
@@ -60,7 +41,7 @@ function makeRule(
     id: [frontEnd.loadBalancer.id, name].join("|"),
     name,
     priority: RULE_PRIORITY,
-    condition: toFrontEnd(frontEnd),
+    condition: frontEnd.condition,
     isTerminating: true,
     isStateful: true,
     provenance: frontEnd.provenance,
@@ -73,26 +54,13 @@ function suffix({ vip, mapping }: FrontEnd, internalPort: number): string {
   return nameOf(formatIp(vip), mapping.externalPort, internalPort, mapping.protocol);
 }
 
-/** The latest list that begins with a back end: nodes without a local one have the same lists of the same values. */
-const KNOWN_LISTS = new WeakMap<BackEnd, readonly BackEnd[]>();
-
-function shareBackEnds(backEnds: readonly BackEnd[]): readonly BackEnd[] {
-  const [first] = backEnds;
-  if (first === undefined) return backEnds;
-  const known = KNOWN_LISTS.get(first);
-  if (known?.length === backEnds.length && known.every((each, index) => each === backEnds[index]))
-    return known;
-  KNOWN_LISTS.set(first, Object.freeze(backEnds));
-  return backEnds;
-}
-
 /**
  * One rule, whatever the number of back ends. Inferred: a rule of VFP holds 64 at most, so a node has several above that
  * (dataplane.md §3.6), and how it spreads connections over them is not public.
  */
 function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
-  const backEnds = shareBackEnds(frontEnd.serving.map((each) => each.backEnd));
-  return Object.freeze({ type: "lbnat", backEnds, distribution: frontEnd.distribution, rewrites });
+  const { backEnds, distribution } = frontEnd;
+  return Object.freeze({ type: "lbnat", backEnds, distribution, rewrites });
 }
 
 const ALLOW: Action = Object.freeze({ type: "allow" });
@@ -232,7 +200,7 @@ export function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readon
   const name = nameOf("HOST_TO_VIP", frontEnd.tag, suffix(frontEnd, frontEnd.mapping.externalPort));
   const rule = makeRule(frontEnd, name, {
     priority: REFUSAL_PRIORITY,
-    condition: Object.freeze({ ...toFrontEnd(frontEnd), source }),
+    condition: Object.freeze({ ...frontEnd.condition, source }),
     action: { type: "block", code: "service-vip-from-node-unsupported" },
     isStateful: false,
     inferred: "dataplane.md §2.4 B-8",

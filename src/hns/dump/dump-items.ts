@@ -3,7 +3,7 @@ import { assert } from "../../base/assert.ts";
 import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { DUMP_KINDS, type DumpItem } from "../../hcn/dumps.ts";
 import { parseGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { parseMac } from "../../net/mac.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 

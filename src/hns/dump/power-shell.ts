@@ -4,7 +4,7 @@
  * fields of its own. What the text still says is taken back; what it does not say is told as cut off.
  */
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 
 /** A value, and the paths below it whose values the dump does not hold. */
 export interface Restored {

@@ -6,7 +6,7 @@ import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../../hcn/load-balancer.ts";
 import { NETWORK_TYPES } from "../../hcn/network.ts";
 import type { HnsPolicy } from "../../hcn/v1-documents.ts";

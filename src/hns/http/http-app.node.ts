@@ -22,7 +22,8 @@ import {
   httpStatusOf,
 } from "../../hcn/http-protocol.ts";
 import { JsonReader } from "../../hcn/json-reader.ts";
-import { isJsonObject, parseJsonText } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
+import { parseJsonText } from "../../hcn/json-value.ts";
 import { checkScope } from "../../hcn/notification-scope.ts";
 import { hnsOpenApi } from "../../hcn/openapi.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";

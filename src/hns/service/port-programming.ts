@@ -8,6 +8,7 @@ import type { Ip } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import type { Group } from "../../vfp/group.ts";
 import { AddressFlag } from "../../vfp/port-settings.ts";
+import type { SharedValues } from "../compile/shared-values.ts";
 import type { CompileCache } from "../compile/compile-cache.ts";
 import type { LoadBalancerFacts, ServiceTraits } from "../compile/load-balancer-plan.ts";
 import {
@@ -47,6 +48,7 @@ export interface PortProgrammingParts {
   readonly adapters: readonly PhysicalAdapter[];
   readonly state: ServiceState;
   readonly cache: CompileCache;
+  readonly shared: SharedValues;
   readonly traits: ServiceTraits;
   readonly quirks: QuirkSet;
   /** What ports of overlay networks are set to on this build. */
@@ -87,6 +89,7 @@ export class PortProgramming {
   private readonly adapters: readonly PhysicalAdapter[];
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
+  private readonly shared: SharedValues;
   private readonly quirks: QuirkSet;
   private traits: ServiceTraits;
   private readonly overlayFlags: number;
@@ -102,6 +105,7 @@ export class PortProgramming {
     this.adapters = adapters;
     this.state = state;
     this.cache = cache;
+    this.shared = parts.shared;
     this.traits = traits;
   }
 
@@ -289,6 +293,7 @@ export class PortProgramming {
       hasPods: view.attached.some((endpoint) => endpoint.attachment?.kind !== "host"),
       traits: this.traits,
       overhead: view.overlay === undefined ? 0 : ENCAP_OVERHEAD,
+      shared: this.shared,
     });
   }
 

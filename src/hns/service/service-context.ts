@@ -15,6 +15,7 @@ import {
 } from "../../knowledge/profiles.ts";
 import type { QuirkName, QuirkSetting, QuirkSettings } from "../../knowledge/quirks.ts";
 import { CompileCache } from "../compile/compile-cache.ts";
+import { SharedValues } from "../compile/shared-values.ts";
 import type { ServiceTraits } from "../compile/load-balancer-plan.ts";
 import type { NodeFacts } from "../compile/network-view.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
@@ -52,6 +53,8 @@ export interface HnsServiceOptions {
   readonly networking?: NetworkingOptions;
   /** Defects that are to be otherwise than the build has them. */
   readonly quirks?: QuirkSettings;
+  /** What the nodes of a world hold in common; default: nothing. */
+  readonly shared?: SharedValues;
 }
 
 const EPOCH_DEFAULT_MS = 1_735_689_600_000;
@@ -89,6 +92,7 @@ export class ServiceContext {
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
   readonly computeSystems: ComputeSystemRegistry;
+  readonly shared: SharedValues;
   readonly ports: PortProgramming;
   readonly clock: Clock;
   private readonly seed: Prng;
@@ -108,6 +112,7 @@ export class ServiceContext {
     this.adapters = options.adapters;
     this.networking = networkingSettings(options.networking);
     this.computeSystems = options.computeSystems ?? new ComputeSystemRegistry();
+    this.shared = options.shared ?? new SharedValues();
     this.seed = env.prng.derive(`hns/${options.node}`);
     this.chance = this.seed;
     this.quirks = new QuirkSet(options.windows, this.prng, options.quirks);
@@ -115,6 +120,7 @@ export class ServiceContext {
       ...options,
       state: this.state,
       cache: this.cache,
+      shared: this.shared,
       traits: this.serviceTraits(),
       quirks: this.quirks,
       processesNeighborDiscovery: processesNeighborDiscovery(this.windows),

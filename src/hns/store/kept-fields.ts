@@ -6,7 +6,8 @@
  * goes when the entry goes. An entry that HNS has nothing of, such as a policy of an unknown type, stays as it is.
  */
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import { equalJson, isJsonObject } from "../../hcn/json-value.ts";
+import { equalJson } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 
 /** What is kept of an object, apart for each dialect: the same name may mean something else in the other. */
 export interface KeptFields {

@@ -7,7 +7,7 @@ import { readDns, readRoutes, readSchemaVersion } from "../../hcn/base-document.
 import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { JsonReader } from "../../hcn/json-reader.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { SCHEMA_V2_0, type SchemaVersion } from "../../hcn/schema-version.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { parseIp } from "../../net/ip.ts";

@@ -3,7 +3,7 @@ import { ENDPOINT_FLAGS, ENDPOINT_STATES, parseEndpoint } from "../../hcn/endpoi
 import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import type { Guid, JsonValue } from "../../hcn/client.ts";
 import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";

@@ -6,7 +6,8 @@
  * that somebody adds to a record is stored from that moment on, whether its document shows it or not.
  */
 import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
-import { checkJsonObject, isJsonObject } from "../../hcn/json-value.ts";
+import { checkJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

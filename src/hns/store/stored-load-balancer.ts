@@ -1,6 +1,6 @@
 /** Load balancers in stored form. */
 import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "../../hcn/load-balancer.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "../../hcn/client.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { NETWORK_FLAGS } from "../../hcn/network.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";

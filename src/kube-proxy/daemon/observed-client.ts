@@ -12,7 +12,7 @@ import type {
 import type { Clock } from "../../base/clock.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { ProxyObjects } from "../tracking/proxy-objects.ts";

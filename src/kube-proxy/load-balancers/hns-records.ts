@@ -18,7 +18,7 @@ import { queryBy } from "../../hcn/operations.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import type { Behaviour, IdentityRule } from "../behaviour.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { type HnsFailure, attempt, isNotFound, isUnanswered } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { ReadMode } from "../options.ts";

@@ -1,7 +1,7 @@
 /** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
 import type { Guid, HcnClient, JsonValue } from "../../hcn/client.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../../hcn/features.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { getHnsVersion, requestHns } from "../../hcn/v1-operations.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";

@@ -28,8 +28,6 @@ export interface NamedNetwork {
   readonly isOverlay: boolean;
 }
 
-const KNOWN = new WeakMap<LintContext, readonly NamedNetwork[]>();
-
 function find(context: LintContext): readonly NamedNetwork[] {
   const ofCni = context.ofKind("cni").flatMap((document) => {
     const view = cniView(document);
@@ -47,7 +45,5 @@ function find(context: LintContext): readonly NamedNetwork[] {
 }
 
 export function namedNetworks(context: LintContext): readonly NamedNetwork[] {
-  const known = KNOWN.get(context) ?? find(context);
-  KNOWN.set(context, known);
-  return known;
+  return context.once(find);
 }

@@ -15,7 +15,7 @@ import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import { equalGuids } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 
 /** One noted call that changes something. */
 export interface NotedCall {

@@ -4,7 +4,7 @@
  */
 import type { HcnClient, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
 import { familyOf, parseIp } from "../../net/ip.ts";
 import { parsePrefix, prefixContains } from "../../net/prefix.ts";

@@ -7,7 +7,7 @@ import { Prng } from "../../base/prng.ts";
 import { type HcnObjectKind, type JsonObject, type JsonValue, HCN_KINDS } from "../../hcn/client.ts";
 import { HCN_ERRORS } from "../../hcn/error-codes.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { isJsonObject } from "../../hcn/json-value.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { HnsService } from "../../hns/service/hns-service.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS, FUZZ_V1_BODIES } from "./hns-fuzz-corpus.ts";
 

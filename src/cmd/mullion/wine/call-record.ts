@@ -3,7 +3,8 @@ import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { errorCodeOf } from "../../../hcn/error-codes.ts";
 import { HTTP_OPERATIONS, isHttpOperation } from "../../../hcn/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "../../../hcn/http-protocol.ts";
-import { isJsonObject, parseJsonText } from "../../../hcn/json-value.ts";
+import { isJsonObject } from "../../../base/json.ts";
+import { parseJsonText } from "../../../hcn/json-value.ts";
 import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 
 export interface CallRecord {

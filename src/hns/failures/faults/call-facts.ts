@@ -2,7 +2,8 @@
 import type { Guid, HcnObjectKind, JsonObject, JsonValue, HostComputeQuery } from "../../../hcn/client.ts";
 import type { CallMatch, CallOperation, DegradableKind, RestartState } from "../../../hcn/faults/fault.ts";
 import { equalGuids, parseGuid } from "../../../hcn/guid.ts";
-import { isJsonObject, parseJsonText } from "../../../hcn/json-value.ts";
+import { isJsonObject } from "../../../base/json.ts";
+import { parseJsonText } from "../../../hcn/json-value.ts";
 import { LOAD_BALANCER_FLAGS } from "../../../hcn/load-balancer.ts";
 import type { QuirkStatus } from "../../../hcn/faults/hns-faults.ts";
 import type { WindowsBuild } from "../../../knowledge/profiles.ts";

@@ -2,21 +2,24 @@
 import type { Clock, Task } from "../../../base/clock.ts";
 import { HcnError } from "../../../hcn/error.ts";
 
-/** Who waits for a task. Not in the task itself: the clock belongs to a world that can be forked, and waiting does not. */
-const WAITING = new WeakMap<Task, () => void>();
-
+/** Who waits is no part of the world: a fork, which has the task too, wakes nobody. */
 class WakeUp implements Task {
+  /** Not enumerable, so that no fork has it. */
+  declare private readonly resolve?: () => void;
+
+  constructor(resolve: () => void) {
+    Object.defineProperty(this, "resolve", { value: resolve, enumerable: false });
+  }
+
   run(): void {
-    WAITING.get(this)?.();
+    this.resolve?.();
   }
 }
 
 /** Resolves after `ms` of the clock. */
 export async function waitFor(clock: Clock, ms: number): Promise<void> {
   await new Promise<void>((resolve) => {
-    const task = new WakeUp();
-    WAITING.set(task, resolve);
-    clock.schedule(ms, task);
+    clock.schedule(ms, new WakeUp(resolve));
   });
 }
 

@@ -18,6 +18,7 @@ import type { AddressPlace, AddressPool } from "../address-pool.ts";
 import type { EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, SubnetRecord } from "../network/network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
+import type { DefaultLengths } from "../../compile/shared-values.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 function invalid(detail: string): HcnError {
@@ -130,24 +131,16 @@ function readRemoteIpConfigs(
   });
 }
 
-type DefaultLengths = Readonly<Record<IpFamily, number>>;
-
-interface KnownConfigs {
-  readonly lengths: DefaultLengths;
-  readonly records: readonly IpConfigRecord[];
-}
-
-/** What lists meant that come in the documents of many nodes; they are frozen. */
-const KNOWN_REMOTE_CONFIGS = new WeakMap<readonly IpConfig[], KnownConfigs>();
-
 /** As `readIpConfigs`, for a remote endpoint. Nodes that are told the same share the result. */
-function remoteIpConfigs(network: NetworkRecord, configs: readonly IpConfig[]): readonly IpConfigRecord[] {
+function remoteIpConfigs(
+  { shared }: ServiceContext,
+  network: NetworkRecord,
+  configs: readonly IpConfig[],
+): readonly IpConfigRecord[] {
   const lengths = { 4: defaultLength(network, 4), 6: defaultLength(network, 6) };
-  const known = KNOWN_REMOTE_CONFIGS.get(configs);
-  if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
-  const records = oneOfEachFamily(readRemoteIpConfigs(withAddress(configs), lengths));
-  if (Object.isFrozen(configs)) KNOWN_REMOTE_CONFIGS.set(configs, { lengths, records });
-  return records;
+  return shared.remoteConfigs(configs, lengths, () =>
+    oneOfEachFamily(readRemoteIpConfigs(withAddress(configs), lengths)),
+  );
 }
 
 function withAddress(configs: readonly IpConfig[]): readonly IpConfig[] {
@@ -223,7 +216,7 @@ export function readIpConfigs(
   isRemote: boolean,
 ): readonly IpConfigRecord[] {
   const configs = document.IpConfigurations ?? NO_CONFIGS;
-  if (isRemote) return remoteIpConfigs(network, configs);
+  if (isRemote) return remoteIpConfigs(context, network, configs);
   const takesDuplicates = context.hasQuirk("duplicate-local-address");
   const request = { context, network, pool: context.state.poolOf(network.id), takesDuplicates };
   if (network.subnets.length === 0 && traitsOf(network.type).needsSubnet) {

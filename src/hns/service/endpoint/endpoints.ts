@@ -22,7 +22,7 @@ import {
 } from "./attachment.ts";
 import { type EndpointRecord, isRemoteEndpoint, type IpConfigRecord } from "./endpoint-record.ts";
 import { readIpConfigs } from "./endpoint-addresses.ts";
-import { type EndpointTraits, RemoteEndpointRecord, shareTraits } from "./remote-endpoint.ts";
+import { type EndpointTraits, RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { followBackEnd } from "../load-balancer/load-balancers.ts";
 import { removeFromNamespace } from "../namespace/namespace-members.ts";
 import type { NetworkRecord, RouteRecord, SubnetRecord } from "../network/network-record.ts";
@@ -263,7 +263,7 @@ export function createEndpoint(
   const own = { id, networkId: network.id, changedAtMs: context.nowMs };
   context.state.addEndpoint(
     isRemote
-      ? new RemoteEndpointRecord(own, activity, shareTraits(traits))
+      ? new RemoteEndpointRecord(own, activity, context.shared.sameTraits(traits))
       : Object.freeze({ ...traits, ...own, activityId: guidOf(activity), ...UNATTACHED }),
   );
   context.changed("Endpoint", id);

@@ -142,31 +142,3 @@ export class RemoteEndpointRecord implements EndpointRecord {
     };
   }
 }
-
-/** The latest traits for each list of addresses: lists are shared by nodes, so traits are. */
-const KNOWN_TRAITS = new WeakMap<readonly IpConfigRecord[], EndpointTraits>();
-
-function areSame(a: EndpointTraits, b: EndpointTraits): boolean {
-  return (
-    a.policies === b.policies &&
-    a.ipConfigs === b.ipConfigs &&
-    a.routes === b.routes &&
-    a.dns === b.dns &&
-    a.additionalParams === b.additionalParams &&
-    a.macText === b.macText &&
-    a.mac === b.mac &&
-    a.flags === b.flags &&
-    a.name === b.name &&
-    a.owner === b.owner &&
-    a.version === b.version &&
-    a.schemaVersion === b.schemaVersion
-  );
-}
-
-/** `traits`, or the same that another node has. */
-export function shareTraits(traits: EndpointTraits): EndpointTraits {
-  const known = KNOWN_TRAITS.get(traits.ipConfigs);
-  if (known !== undefined && areSame(known, traits)) return known;
-  KNOWN_TRAITS.set(traits.ipConfigs, Object.freeze(traits));
-  return traits;
-}

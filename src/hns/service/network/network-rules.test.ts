@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
 import { HcnNotFoundError } from "../../../hcn/error.ts";
-import { isJsonObject } from "../../../hcn/json-value.ts";
+import { isJsonObject } from "../../../base/json.ts";
 import type { HostComputeNetwork } from "../../../hcn/network.ts";
 import {
   createEndpoint,

@@ -1,6 +1,6 @@
 /** `/endpoints` of HNS v1, and the counters and addresses of one. */
 import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
-import { isJsonObject } from "../../../hcn/json-value.ts";
+import { isJsonObject } from "../../../base/json.ts";
 import {
   createEndpoint,
   deleteEndpoint,

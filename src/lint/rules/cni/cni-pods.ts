@@ -90,12 +90,9 @@ const DNS_INVALID: LintRule = {
   },
 };
 
-const HOST_PORTS = new WeakMap<LintContext, string | undefined>();
-
 /** A pod for Windows that asks for a host port, by its title. */
 function podWithHostPort(context: LintContext): string | undefined {
-  if (!HOST_PORTS.has(context)) HOST_PORTS.set(context, findHostPort(context));
-  return HOST_PORTS.get(context);
+  return context.once(findHostPort);
 }
 
 /** None when the input holds the configurations of several networks: nobody knows which one the pod is for. */

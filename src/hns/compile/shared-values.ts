@@ -1,0 +1,112 @@
+/**
+ * Values that come of the same documents on many nodes of one world, so that thousands of nodes hold each once. Who makes
+ * the nodes hands one to all of them; without, a service has its own. Everything in it is frozen and found by identity
+ * or by what it says, so it makes no difference to what a node does, and forks of the world share it.
+ */
+import type { IpConfig } from "../../hcn/endpoint.ts";
+import type { Ip, IpFamily } from "../../net/ip.ts";
+import { hostPrefix } from "../../net/prefix.ts";
+import type { Condition } from "../../vfp/condition.ts";
+import type { BackEnd } from "../../vfp/rule.ts";
+import type { IpConfigRecord } from "../service/endpoint/endpoint-record.ts";
+import type { EndpointTraits } from "../service/endpoint/remote-endpoint.ts";
+
+/** The prefix length of an address that comes without one. */
+export type DefaultLengths = Readonly<Record<IpFamily, number>>;
+
+interface RemoteConfigs {
+  readonly lengths: DefaultLengths;
+  readonly records: readonly IpConfigRecord[];
+}
+
+/** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
+const CONDITIONS_MAX = 65_536;
+
+function areSame(a: EndpointTraits, b: EndpointTraits): boolean {
+  return (
+    a.policies === b.policies &&
+    a.ipConfigs === b.ipConfigs &&
+    a.routes === b.routes &&
+    a.dns === b.dns &&
+    a.additionalParams === b.additionalParams &&
+    a.macText === b.macText &&
+    a.mac === b.mac &&
+    a.flags === b.flags &&
+    a.name === b.name &&
+    a.owner === b.owner &&
+    a.version === b.version &&
+    a.schemaVersion === b.schemaVersion
+  );
+}
+
+export class SharedValues {
+  private readonly conditions: Map<string, Condition> = new Map();
+  /** The latest back end for each list of addresses. */
+  private readonly backEnds: WeakMap<readonly IpConfigRecord[], BackEnd> = new WeakMap();
+  /** The latest list that begins with a back end. */
+  private readonly lists: WeakMap<BackEnd, readonly BackEnd[]> = new WeakMap();
+  private readonly configs: WeakMap<readonly IpConfig[], RemoteConfigs> = new WeakMap();
+  /** The latest traits for each list of addresses. */
+  private readonly traits: WeakMap<readonly IpConfigRecord[], EndpointTraits> = new WeakMap();
+
+  constructor() {
+    // What is frozen is shared by forks.
+    Object.freeze(this);
+  }
+
+  /** What asks for a front end: one value for all its rules. */
+  toFrontEnd(protocol: number, vip: Ip, port: number): Condition {
+    const key = `${protocol} ${typeof vip} ${vip} ${port}`;
+    const known = this.conditions.get(key);
+    if (known !== undefined) return known;
+    const condition = Object.freeze<Condition>({
+      protocols: [protocol],
+      destination: [hostPrefix(vip)],
+      destinationPorts: [{ first: port, last: port }],
+    });
+    if (this.conditions.size >= CONDITIONS_MAX) this.conditions.clear();
+    this.conditions.set(key, condition);
+    return condition;
+  }
+
+  /** A back end that is no port of the node: nodes share the list of its addresses, so they share it. */
+  remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): BackEnd {
+    const known = this.backEnds.get(owner);
+    if (known?.ip === ip && known.port === port) return known;
+    const backEnd = Object.freeze<BackEnd>({ ip, port });
+    this.backEnds.set(owner, backEnd);
+    return backEnd;
+  }
+
+  /** The same list as another node without a local back end has. */
+  listOf(backEnds: readonly BackEnd[]): readonly BackEnd[] {
+    const [first] = backEnds;
+    if (first === undefined) return backEnds;
+    const known = this.lists.get(first);
+    if (known?.length === backEnds.length && known.every((each, index) => each === backEnds[index]))
+      return known;
+    this.lists.set(first, Object.freeze(backEnds));
+    return backEnds;
+  }
+
+  /** What the addresses of a remote endpoint's document come to. */
+  remoteConfigs(
+    configs: readonly IpConfig[],
+    lengths: DefaultLengths,
+    read: () => readonly IpConfigRecord[],
+  ): readonly IpConfigRecord[] {
+    const known = this.configs.get(configs);
+    if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
+    const records = read();
+    if (Object.isFrozen(configs)) this.configs.set(configs, { lengths, records });
+    return records;
+  }
+
+  /** `traits`, or the same that another node has. */
+  sameTraits(traits: EndpointTraits): EndpointTraits {
+    const known = this.traits.get(traits.ipConfigs);
+    if (known !== undefined && areSame(known, traits)) return known;
+    this.traits.set(traits.ipConfigs, Object.freeze(traits));
+    return traits;
+  }
+}
