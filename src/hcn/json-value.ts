@@ -24,7 +24,7 @@ function keptOf(value: object): Map<object, unknown> | undefined {
  */
 export function keepJson<T extends object>(value: T): T {
   const checked = checkJsonValue(value) as T & JsonValue;
-  const kept = (Array.isArray(checked) ? [...checked] : { ...checked }) as T;
+  const kept = Object.assign(Array.isArray(checked) ? [] : {}, checked) as T;
   // Not enumerable: no document shows it.
   Object.defineProperty(kept, KEPT, { value: new Map<object, unknown>() });
   return Object.freeze(kept);

@@ -75,8 +75,7 @@ export interface FrontEnd {
   /** The back end gets packets with the front end's address (hcn.md §8.2, flag 8). */
   readonly keepsVip: boolean;
   readonly serving: readonly ServingEndpoint[];
-  /** Of those that serve. */
-  readonly backEnds: readonly BackEnd[];
+  readonly shared: SharedValues;
   /** What asks for it. */
   readonly condition: Condition;
   readonly hasRemote: boolean;
@@ -158,7 +157,7 @@ export function frontEndsOf(
       isDsr,
       keepsVip: isDsr && hasFlag(mapping, LOAD_BALANCER_PORT_FLAGS.PreserveDip),
       serving,
-      backEnds: facts.shared.listOf(serving.map((each) => each.backEnd)),
+      shared: facts.shared,
       hasRemote: serving.some((each) => !each.isLocal),
       isOwn: serving.every((each) => each.isOnHost),
       distribution: facts.traits.keepsAffinity ? DISTRIBUTIONS[mapping.distribution] : "5-tuple",

@@ -59,7 +59,8 @@ function suffix({ vip, mapping }: FrontEnd, internalPort: number): string {
  * (dataplane.md §3.6), and how it spreads connections over them is not public.
  */
 function balance(frontEnd: FrontEnd, rewrites: "address-and-port" | "mac"): Action {
-  const { backEnds, distribution } = frontEnd;
+  const { shared, serving, distribution } = frontEnd;
+  const backEnds = shared.listOf(serving.map((each) => each.backEnd));
   return Object.freeze({ type: "lbnat", backEnds, distribution, rewrites });
 }
 

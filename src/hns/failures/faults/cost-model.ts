@@ -95,16 +95,16 @@ function milliseconds(ms: number): string {
 /** One row per model, with the total that it is fitted to. */
 export function formatCosts(): string {
   const rows = COST_MODELS.map((name) => {
-    const model = COST_MODEL_TABLE[name];
+    const cost = COST_MODEL_TABLE[name];
     let total = 0;
     for (let made = 0; made < ENDPOINTS + LOAD_BALANCERS; made++)
-      total += costOf(model, "create", made < ENDPOINTS ? "Endpoint" : "LoadBalancer", made);
+      total += costOf(cost, "create", made < ENDPOINTS ? "Endpoint" : "LoadBalancer", made);
     return [
       `\`${name}\``,
-      milliseconds(model.readMs),
-      milliseconds(model.changeMs),
-      model.changeMsPerObject < 1e-9 ? "0" : milliseconds(model.changeMsPerObject),
-      milliseconds(model.networkMs),
+      milliseconds(cost.readMs),
+      milliseconds(cost.changeMs),
+      cost.changeMsPerObject < 1e-9 ? "0" : milliseconds(cost.changeMsPerObject),
+      milliseconds(cost.networkMs),
       `${Math.round(total / MS_PER_MINUTE)} min`,
     ];
   });
