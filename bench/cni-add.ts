@@ -53,7 +53,7 @@ function ours(bin: string, node: BenchNode): CommandOf {
   const policies = [{ name: "EndpointPolicy", value }];
   const stdin = JSON.stringify({ cniVersion: "1.0.0", name: "cbr0", apiVersion: 2, policies, ipam });
   return (verb, pod) => ({
-    argv: [process.execPath, join(bin, "win-bridge")],
+    argv: [join(bin, "win-bridge")],
     env: environment(verb, pod, { ...variables, CNI_NETNS: namespace, CNI_PATH: bin }),
     stdin,
   });

@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { findHns } from "../src/hcn/find-hns.node.ts";
 import { createEndpoint, createNamespace, createNetwork } from "../src/hcn/operations.ts";
+import { thisInstallation, writeLauncher } from "../src/cmd/programs/launchers.ts";
+import { PROGRAMS } from "../src/cmd/programs/table.ts";
 import { SerialExchange } from "../src/hcn/serial-exchange.node.ts";
 import { bundlePrograms } from "../tools/bundle-programs.ts";
 
@@ -44,7 +46,7 @@ export function runTogether(commands: readonly PluginCommand[]): Promise<readonl
   );
 }
 
-/** Bundles the programs and lays them out as an installed package has them. @returns its folder `bin`. */
+/** Bundles the programs and lays them out as an installed package has them. @returns a folder with its launchers. */
 export async function layOutPackage(): Promise<string> {
   // In the clone, because mullion looks for its package.
   const root = resolve("out", "bench", "package");
@@ -53,7 +55,10 @@ export async function layOutPackage(): Promise<string> {
   await bundlePrograms(process.cwd(), join(root, "dist", "programs"));
   cpSync("bin", join(root, "bin"), { recursive: true });
   writeFileSync(join(root, "package.json"), '{ "name": "mullion", "version": "0.0.0" }\n');
-  return join(root, "bin");
+  const folder = join(root, "installed");
+  mkdirSync(folder);
+  for (const { name } of PROGRAMS) writeLauncher(folder, name, { ...thisInstallation(), root });
+  return folder;
 }
 
 /** A node for win-bridge: HNS as a process of its own that keeps its objects on disk, cbr0 and a pod's namespace. */

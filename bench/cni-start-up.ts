@@ -10,6 +10,7 @@ import { bundlePrograms } from "../tools/bundle-programs.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const RUNS_PER_ROUND = 3;
+const FROM_SOURCE = ["bin/start.cjs", "--source", "win-bridge"];
 
 interface PluginRun {
   readonly name: string;
@@ -73,7 +74,7 @@ export async function run(): Promise<void> {
     const rows = measure([
       started({ name: "node -e 0", argv: ["-e", "0"], expects: "" }),
       started({ name: "win-bridge, VERSION", argv: [bundle("win-bridge")], ...version }),
-      started({ name: "win-bridge, VERSION, from the source", argv: ["bin/win-bridge"], ...version }),
+      started({ name: "win-bridge, VERSION, from the source", argv: FROM_SOURCE, ...version }),
       started({ name: "host-local, VERSION", argv: [bundle("host-local")], ...version }),
       started(hostLocal(bundle("host-local"), folder)),
       started({ name: "mullion --version", argv: [bundle("mullion"), "--version"], expects: "0." }),

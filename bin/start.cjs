@@ -2,19 +2,27 @@
 // dist/programs in its place. On a Node that cannot run the source this file starts itself again with that of
 // node_modules. CommonJS, because that starts faster, and written so that a very old Node can say that it is too old.
 // What a start in a package does not need is loaded where it is used: a plugin lives for some milliseconds.
+//
+// A launcher (src/cmd/programs/launcher-text.ts) runs this file itself: node start.cjs [--source] NAME ARGUMENT...
 "use strict";
 const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 
 const root = join(__dirname, "..");
 
-/** @param {string} name of the executable: its source is src/cmd/NAME/main.ts, its bundle dist/programs/NAME.cjs */
-function start(name) {
-  const source = join(root, "src", "cmd", name, "main.ts");
+/**
+ * Runs a program with the arguments of this process; the promise, if there is one, ends with it.
+ * @param {string} name mullion, or one of src/cmd/programs/table.ts; its bundle is dist/programs/NAME.cjs
+ * @param {boolean} isBundleFirst in a clone that has been built: the bundle, which starts faster, or the source
+ */
+function start(name, isBundleFirst) {
+  const isOwn = name === "mullion";
+  const source = join(root, "src", "cmd", ...(isOwn ? ["mullion", "main.ts"] : ["programs", "start.ts"]));
   const bundle = join(root, "dist", "programs", `${name}.cjs`);
-  if (existsSync(source)) startSource(name, source);
-  else if (existsSync(bundle)) startBundle(bundle);
-  else fail(name, `neither ${source} nor ${bundle} exists`, "Install the package again.");
+  if (isBundleFirst && existsSync(bundle)) return startBundle(bundle);
+  if (existsSync(source)) return startSource(name, source);
+  if (existsSync(bundle)) return startBundle(bundle);
+  fail(name, `neither ${source} nor ${bundle} exists`, "Install the package again.");
 }
 
 /**
@@ -24,7 +32,7 @@ function start(name) {
 function startBundle(bundle) {
   const nodeModule = require("node:module");
   if (nodeModule.enableCompileCache) nodeModule.enableCompileCache(join(root, "dist", ".compiled"));
-  require(bundle);
+  return require(bundle).ended;
 }
 
 function startSource(name, source) {
@@ -32,8 +40,8 @@ function startSource(name, source) {
   if (major > 22 || (major === 22 && minor >= 18)) {
     const modules = join(root, "node_modules");
     if (existsSync(modules)) require("node:module").enableCompileCache(join(modules, ".cache", "mullion"));
-    import(require("node:url").pathToFileURL(source).href);
-    return;
+    const started = import(require("node:url").pathToFileURL(source).href);
+    return name === "mullion" ? started : started.then(({ startProgram }) => startProgram(name));
   }
   const node = join(root, "node_modules", "node", "bin", process.platform === "win32" ? "node.exe" : "node");
   if (existsSync(node)) runWith(name, node);
@@ -59,11 +67,14 @@ function fail(name, message, advice) {
   process.exitCode = 2;
 }
 
+/** The command line as it was given. */
+const words = process.argv.slice(1);
+
 /** Runs the program again with another Node; input, output, signals and the exit code pass through. */
 function runWith(name, node) {
   const { spawn } = require("node:child_process");
   const { constants } = require("node:os");
-  const child = spawn(node, process.argv.slice(1), { stdio: "inherit" });
+  const child = spawn(node, words, { stdio: "inherit" });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
   child.on("error", (error) =>
     fail(name, `cannot start ${node}: ${error.message}`, "Run npm ci in the clone."),
@@ -74,3 +85,9 @@ function runWith(name, node) {
 }
 
 module.exports = { start };
+
+if (require.main === module) {
+  const isSource = words[1] === "--source";
+  process.argv.splice(1, isSource ? 3 : 2, __filename);
+  start(words[isSource ? 2 : 1] || "mullion", !isSource);
+}

@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { programNames } from "./bundle-programs.ts";
+import { PROGRAM_NAMES } from "./bundle-programs.ts";
 
 const ROOT = join(fileURLToPath(new URL(".", import.meta.url)), "..");
 
@@ -42,7 +42,7 @@ export function buildShim(): void {
     process.exit(2);
   }
   make("shim");
-  make("launcher", `NAMES=${programNames(ROOT).join(" ")}`);
+  make("launcher", `NAMES=${PROGRAM_NAMES.join(" ")}`);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) buildShim();

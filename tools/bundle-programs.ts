@@ -1,14 +1,15 @@
 /**
- * The executables for the package: one CommonJS file each, `dist/programs/NAME.cjs` from `src/cmd/NAME/main.ts`, with
- * what they use of other packages. A CNI plugin lives for one call, and one file starts in half the time of a hundred
+ * The executables for the package: one CommonJS file each, `dist/programs/NAME.cjs`, with what they use of other packages:
+ * `mullion`, and those of `src/cmd/programs/table.ts`. A CNI plugin lives for one call, and one file starts in half the time of a hundred
  * (bench/cni-start-up.ts); CommonJS, because it starts without Node's module loader. The tools share what they have in
  * common, in `dist/programs/shared/`: each verb of `mullion` is a file of its own there, so that a light one does not
  * read the others.
  */
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import { formatNotices } from "./bundled-licences.ts";
+import { PROGRAMS, findProgram } from "../src/cmd/programs/table.ts";
 
 /** What is not bundled: it is native, and optional. */
 const EXTERNAL: readonly string[] = ["koffi"];
@@ -17,7 +18,10 @@ const EXTERNAL: readonly string[] = ["koffi"];
 const TARGET = "node16";
 
 /** Programs for people and daemons, which have much in common. The others are CNI plugins. */
-export const TOOLS: readonly string[] = ["mullion", "hnsdiag", "vfpctrl", "pktmon", "kube-proxy", "flanneld"];
+export const TOOLS: readonly string[] = [
+  "mullion",
+  ...PROGRAMS.filter(({ kind }) => kind !== "CNI plugin").map(({ name }) => name),
+];
 
 /**
  * Plugins that may ask an API server: the client of Kubernetes is large, and lies in a file of its own that they read when
@@ -79,17 +83,52 @@ function outputOf(folder: string): OutputOptions {
   };
 }
 
-/** The names of the executables: those of package.json. */
-export function programNames(root: string): readonly string[] {
-  const { bin } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-    readonly bin: Readonly<Record<string, string>>;
+/** The names of the executables. */
+export const PROGRAM_NAMES: readonly string[] = ["mullion", ...PROGRAMS.map(({ name }) => name)];
+
+const ENTRY = "program:";
+/** What the table says of a program's start. */
+const START = /^async \(\) => \(await import\("([^"]+)"\)\)\.(\w+)\(\)$/;
+
+/**
+ * The begin of a bundle: imports what the table imports when the program is started, and starts it.
+ * @throws Error when the table says it in other words.
+ */
+export function entryOf(name: string): string {
+  const said = String(findProgram(name)?.start);
+  const [, from, start] = START.exec(said) ?? [];
+  if (from === undefined || start === undefined)
+    throw new Error(`${name} starts with ${said}, which is not one import and one call`);
+  return `import { ${start} } from ${JSON.stringify(from)};\nexport const ended = ${start}();\n`;
+}
+
+/** A start in the source of the table. */
+const START_IN_TABLE = /\bstart: async \(\) => \(await import\("[^"]+"\)\)\.\w+\(\),/g;
+
+/**
+ * Entries that are written nowhere: they import as the table does. The table itself comes without its starts: where there
+ * are bundles, bin/start.cjs starts those.
+ */
+function entries(root: string): Plugin {
+  const table = join(root, "src", "cmd", "programs", "table.ts");
+  return {
+    name: "program-entries",
+    resolveId: (id, importer) => {
+      if (id.startsWith(ENTRY)) return id;
+      return importer?.startsWith(ENTRY) === true ? join(dirname(table), id) : undefined;
+    },
+    load: (id) => (id.startsWith(ENTRY) ? entryOf(id.slice(ENTRY.length)) : undefined),
+    transform: (code, id) => (id === table ? code.replaceAll(START_IN_TABLE, "") : undefined),
   };
-  return Object.keys(bin);
+}
+
+function inputOf(root: string, name: string): string {
+  return name === "mullion" ? join(root, "src", "cmd", "mullion", "main.ts") : `${ENTRY}${name}`;
 }
 
 /** Bundles programs with one another; returns the modules that are in them. */
 async function bundle(root: string, folder: string, names: readonly string[]): Promise<readonly string[]> {
-  const inputs = names.map((name) => [name, join(root, "src", "cmd", name, "main.ts")] as const);
+  const inputs = names.map((name) => [name, inputOf(root, name)] as const);
   const build = await rolldown({
     cwd: root,
     input: Object.fromEntries(inputs),
@@ -100,7 +139,7 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
     treeshake: { moduleSideEffects: [{ test: /[\\/]@kubernetes[\\/]client-node[\\/]/, sideEffects: false }] },
     // How long it takes depends on what else the machine does.
     checks: { pluginTimings: false },
-    plugins: [LAZY_BUILT_INS],
+    plugins: [entries(root), LAZY_BUILT_INS],
     // A warning is a fault of the build.
     onLog: (level, log) => {
       if (level === "warn") throw new Error(log.message);
@@ -113,7 +152,7 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
 
 /** Writes all bundles to `folder`, and the licences of what they hold. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
-  const names = programNames(root);
+  const names = PROGRAM_NAMES;
   const joined = names.filter((name) => TOOLS.includes(name) || ASKING_PLUGINS.includes(name));
   const modules = [...(await bundle(root, folder, joined))];
   for (const name of names) if (!joined.includes(name)) modules.push(...(await bundle(root, folder, [name])));

@@ -33,6 +33,7 @@ function verbNames(): ReadonlySet<string> {
     cni: { attach: none, gc: none, status: none, version: none },
     hns: { serve: none, get: none, watch: none, dump: none, restore: none, fault: none },
     kube: { serve: none },
+    programs: { list: none, install: none, remove: none, run: none },
     vfp: { ports: none, show: none, diff: none },
     wine: none,
     lint: none,

@@ -40,6 +40,7 @@ export const VERBS: Verbs = {
   kube: { serve: notHere },
   vfp: { ports, show, diff },
   wine: notHere,
+  programs: { list: notHere, install: notHere, remove: notHere, run: notHere },
 };
 
 /** Programs other than mullion itself. */

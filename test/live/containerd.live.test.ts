@@ -5,17 +5,14 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createEndpoint, createNetwork, listEndpoints, namespaceOf } from "../../src/hcn/operations.ts";
 import { HnsHttpServer } from "../../src/hns/http/http-server.node.ts";
 import { CBR0, type HnsNode, hnsNode } from "../../src/testing/hns/hns-node.ts";
+import { BIN, PROGRAM_PATH as PATH } from "../../src/testing/cni/plugin-process.ts";
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const BIN = join(ROOT, "bin");
-const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
 const CONTAINER = `mullion-${process.pid}`;
 /** The place of plugins and lists is written into ctr. */
 const SCRIPT = `set -e

@@ -31,6 +31,8 @@ import {
   namespaceOf,
 } from "../../src/hcn/operations.ts";
 import { CBR0, hnsNode } from "../../src/testing/hns/hns-node.ts";
+import { thisInstallation, writeLauncher } from "../../src/cmd/programs/launchers.ts";
+import { PROGRAMS } from "../../src/cmd/programs/table.ts";
 import { bundlePrograms } from "../../tools/bundle-programs.ts";
 import { type Fate, LIVES, MortalRunner, drawFate } from "./mortal-plugins.ts";
 
@@ -53,10 +55,17 @@ beforeAll(async () => {
   for (const copy of copies) {
     mkdirSync(join(copy, "dist"), { recursive: true });
     cpSync(join(ROOT, "bin"), join(copy, "bin"), { recursive: true });
+    cpSync(join(ROOT, "package.json"), join(copy, "package.json"));
   }
   await bundlePrograms(ROOT, join(copies[0]!, "dist", "programs"));
   cpSync(join(copies[0]!, "dist"), join(copies[1]!, "dist"), { recursive: true });
-  bins = [join(copies[0]!, "bin"), join(copies[1]!, "bin")];
+  const [one = "", two = ""] = copies.map((root) => {
+    const plugins = join(root, "plugins");
+    mkdirSync(plugins);
+    for (const { name } of PROGRAMS) writeLauncher(plugins, name, { ...thisInstallation(), root });
+    return plugins;
+  });
+  bins = [one, two];
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 

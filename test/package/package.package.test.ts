@@ -1,11 +1,20 @@
 /** The packed package on the oldest and the newest line of Node that it promises, in an empty folder. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { TOOLS } from "../../tools/bundle-programs.ts";
+import { PROGRAM_NAMES as NAMES, TOOLS } from "../../tools/bundle-programs.ts";
 import { type Ended, ROOT, environment, installNode, makeProject, pack } from "./packed.ts";
 
 const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
@@ -13,7 +22,6 @@ const MANIFEST = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as
   readonly bin: Readonly<Record<string, string>>;
   readonly exports: Readonly<Record<string, unknown>>;
 };
-const NAMES = Object.keys(MANIFEST.bin);
 const PLUGINS = NAMES.filter((name) => !TOOLS.includes(name));
 const SUBPATHS = Object.keys(MANIFEST.exports)
   .filter((path) => path !== "./package.json")
@@ -162,16 +170,41 @@ describe.each([22, 24])("on Node %i", (major) => {
   let variables: Record<string, string> = {};
   const node = (): string => nodes.get(major) ?? "";
 
-  /** Runs an executable as npm has linked it. */
+  /** Runs `mullion` as npm has linked it, and any other program as `mullion programs install` has put it there. */
   function bin(name: string, args: readonly string[], given: Partial<Options> = {}): Ended {
-    const path = join(project, "node_modules", ".bin", name);
-    return end(path, args, { cwd: project, ...given, env: { ...variables, ...given.env } });
+    const folder = name === "mullion" ? join(project, "node_modules", ".bin") : join(project, `cni-${major}`);
+    return end(join(folder, name), args, { cwd: project, ...given, env: { ...variables, ...given.env } });
   }
 
   beforeAll(() => {
     const home = join(project, `home-${major}`);
     mkdirSync(home);
     variables = environment(node(), home);
+    const programs = join(project, `cni-${major}`);
+    mkdirSync(programs);
+    expect(bin("mullion", ["programs", "install", programs]).status).toBe(0);
+  });
+
+  it("mullion alone is on the path, and runs the other programs", () => {
+    const linked = readdirSync(join(project, "node_modules", ".bin"));
+    expect(linked.filter((name) => NAMES.includes(name))).toEqual(["mullion"]);
+    const { status, stdout } = bin("mullion", ["run", "win-bridge"], { env: { CNI_COMMAND: "VERSION" } });
+    expect([status, JSON.parse(stdout)]).toMatchObject([0, { cniVersion: "1.1.0" }]);
+    const version = bin("mullion", ["run", "kube-proxy", "--version"]);
+    expect([version.status, version.stdout]).toEqual([
+      0,
+      expect.stringContaining("Kubernetes v1.") as string,
+    ]);
+  });
+
+  it("mullion cni finds the plugins of the package", () => {
+    const ipam = { type: "host-local", subnet: "10.3.0.0/24", dataDir: join(project, `cni-leases-${major}`) };
+    const input = JSON.stringify({ cniVersion: "1.0.0", name: "n", plugins: [{ type: "host-local", ipam }] });
+    const { status, stdout, stderr } = bin("mullion", ["cni", "add", "-", "none", "--container-id", "a"], {
+      input,
+    });
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({ ips: [{ address: "10.3.0.2/24" }] });
   });
 
   it("mullion --version", () => {

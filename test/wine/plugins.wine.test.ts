@@ -13,8 +13,8 @@ import {
   listEndpoints,
   listNetworks,
 } from "../../src/hcn/operations.ts";
-import { TOOLS, programNames } from "../../tools/bundle-programs.ts";
-import { ROOT, type ProgramResult, type TestDaemon, startDaemon } from "./test-daemon.ts";
+import { PROGRAM_NAMES, TOOLS } from "../../tools/bundle-programs.ts";
+import { type ProgramResult, type TestDaemon, startDaemon } from "./test-daemon.ts";
 import { windowsKoffi, windowsPath } from "./windows-node.ts";
 import { WindowsPlugins } from "./windows-plugins.ts";
 
@@ -38,7 +38,7 @@ function resultOfAdd({ code, stdout, stderr }: ProgramResult): object {
 }
 
 it("all plugins answer VERSION", async () => {
-  const names = programNames(ROOT).filter((name) => !TOOLS.includes(name));
+  const names = PROGRAM_NAMES.filter((name) => !TOOLS.includes(name));
   expect(names).toEqual(
     expect.arrayContaining(["win-overlay", "nat", "sdnbridge", "azure-vnet", "mullion-netns"]),
   );

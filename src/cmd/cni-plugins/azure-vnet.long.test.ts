@@ -2,8 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
 import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
@@ -12,10 +11,8 @@ import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
 import { CnsService } from "../../plugins/cns/service.ts";
 import { pool } from "../../testing/cni/cns-node.ts";
 import { hnsNode } from "../../testing/hns/hns-node.ts";
+import { BIN, PROGRAM_PATH as PATH } from "../../testing/cni/plugin-process.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const BIN = join(ROOT, "bin");
-const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
 const SEED = 7;
 const PODS = 30;
 const AT_ONCE = 6;

@@ -2,12 +2,10 @@
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { BIN, PROGRAM_PATH as PATH } from "../../testing/cni/plugin-process.ts";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
 const COUNT = 100;
 
 function call(verb: string, id: string, dataDir: string): Promise<string> {
@@ -25,7 +23,7 @@ function call(verb: string, id: string, dataDir: string): Promise<string> {
     dataDir,
   };
   return new Promise((resolve) => {
-    const child = spawn(join(ROOT, "bin", "host-local"), [], { env, stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(join(BIN, "host-local"), [], { env, stdio: ["pipe", "pipe", "inherit"] });
     let stdout = "";
     child.stdout.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
     child.stdin.end(JSON.stringify({ cniVersion: "1.0.0", name: "cbr0", ipam }));
@@ -69,7 +67,7 @@ it("killed at any moment: what is left is a whole lease or none, and DEL of it s
         CNI_IFNAME: "eth0",
         CNI_PATH: "/",
       };
-      const child = spawn(join(ROOT, "bin", "host-local"), [], { env, stdio: ["pipe", "ignore", "ignore"] });
+      const child = spawn(join(BIN, "host-local"), [], { env, stdio: ["pipe", "ignore", "ignore"] });
       const closed = new Promise((resolve) => child.once("close", resolve));
       child.stdin.on("error", () => undefined);
       const ipam = { type: "host-local", subnet: "10.1.0.0/24", dataDir };

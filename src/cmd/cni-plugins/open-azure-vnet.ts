@@ -1,4 +1,5 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
+import { writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { readStruct } from "../../cni/decode.ts";
 import type { JsonValue } from "../../cni/json.ts";
@@ -12,7 +13,7 @@ import { SOCKET_TRANSPORT } from "../../plugins/cns/http-transport.node.ts";
 import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
 import { azureHost, now, readInterfaces } from "./azure-host.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
-import type { OpenPlugin } from "./plugin-process.ts";
+import { type OpenPlugin, type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
 /** Overrides the folder of the state. */
@@ -29,6 +30,7 @@ const KUBECONFIG_WINDOWS = "C:\\k\\config";
 const KUBECONFIG_LINUX = "/var/lib/kubelet/kubeconfig";
 /** How long the reference waits for the lock on Windows. */
 const LOCK_WAIT_MS = 60_000;
+const STDOUT = 1;
 
 /** The reference keeps its state in whatever folder it was started in. */
 function stateFolder(compat: Compat): string {
@@ -47,7 +49,7 @@ function openStore(name: string, compat: Compat): FileStateStore {
   });
 }
 
-export function openAzureVnet(compat: Compat): OpenPlugin {
+function openAzureVnet(compat: Compat): OpenPlugin {
   const store = openStore("azure-vnet", compat);
   const host = azureHost(stateFolder(compat), compat);
   const make = (options: WindowsPluginOptions): AzureVnet => new AzureVnet({ ...options, store, host });
@@ -57,7 +59,7 @@ export function openAzureVnet(compat: Compat): OpenPlugin {
 }
 
 /** The plugin that keeps nothing: CNS does. */
-export function openAzureVnetStateless(compat: Compat): OpenPlugin {
+function openAzureVnetStateless(compat: Compat): OpenPlugin {
   const host = azureHost(stateFolder(compat), compat);
   return openWindowsPlugin((options) => new AzureVnet({ ...options, store: undefined, host }), compat);
 }
@@ -106,11 +108,39 @@ function openIpam(name: AzureIpamName, compat: Compat): OpenPlugin {
   return { plugin: new AzureVnetIpam({ name, store, sources, compat }), close: () => Promise.resolve() };
 }
 
-export function openAzureVnetIpam(compat: Compat): OpenPlugin {
+function openAzureVnetIpam(compat: Compat): OpenPlugin {
   return openIpam("azure-vnet-ipam", compat);
 }
 
 /** Addresses of IPv6 from the node's own range. */
-export function openAzureVnetIpamV6(compat: Compat): OpenPlugin {
+function openAzureVnetIpamV6(compat: Compat): OpenPlugin {
   return openIpam("azure-vnet-ipamv6", compat);
+}
+
+/** Azure's plugins have `-v` and `--version` beside the contract (cni.md §5.2); else the plugin runs once. */
+async function start(open: PluginOpener): Promise<void> {
+  const isAsked = process.argv.slice(2).some((word) => word === "-v" || word === "--version");
+  if (!isAsked) return runPluginProcess(open);
+  const { packageVersion } = await import("../installation.ts");
+  writeSync(STDOUT, `Azure CNI Version mullion-${packageVersion()}\n`);
+}
+
+/** The executable `azure-vnet`. */
+export function startAzureVnet(): Promise<void> {
+  return start(openAzureVnet);
+}
+
+/** The executable `azure-vnet-stateless`: azure-vnet without a file of its own. */
+export function startAzureVnetStateless(): Promise<void> {
+  return start(openAzureVnetStateless);
+}
+
+/** The executable `azure-vnet-ipam`. */
+export function startAzureVnetIpam(): Promise<void> {
+  return start(openAzureVnetIpam);
+}
+
+/** The executable `azure-vnet-ipamv6`. */
+export function startAzureVnetIpamV6(): Promise<void> {
+  return start(openAzureVnetIpamV6);
 }

@@ -6,10 +6,10 @@ import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.
 import { Flannel } from "../../plugins/flannel/plugin.ts";
 import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
-import type { OpenPlugin } from "./plugin-process.ts";
+import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
-export function openFlannel(compat: Compat): OpenPlugin {
+function openFlannel(compat: Compat): OpenPlugin {
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
     open: (name) => openMainPlugin(name, compat),
@@ -20,4 +20,9 @@ export function openFlannel(compat: Compat): OpenPlugin {
     plugin: new Flannel({ delegate, files: TEXT_FILES, scratch, compat }),
     close: () => Promise.resolve(),
   };
+}
+
+/** The executable `flannel`. */
+export function startFlannel(): Promise<void> {
+  return runPluginProcess(openFlannel);
 }

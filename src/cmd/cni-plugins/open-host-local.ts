@@ -4,7 +4,7 @@ import { pathRulesOf } from "../../base/path-rules.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { FileLeaseStore } from "../../plugins/host-local/file-lease-store.node.ts";
 import { HostLocal } from "../../plugins/host-local/plugin.ts";
-import type { OpenPlugin } from "./plugin-process.ts";
+import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
 export async function openHostLocal(compat: Compat): Promise<OpenPlugin> {
@@ -15,4 +15,9 @@ export async function openHostLocal(compat: Compat): Promise<OpenPlugin> {
     flockProgram: platform === "linux" ? "flock" : "",
   });
   return { plugin: new HostLocal({ store, compat, files: TEXT_FILES }), close: () => Promise.resolve() };
+}
+
+/** The executable `host-local`. */
+export function startHostLocal(): Promise<void> {
+  return runPluginProcess(openHostLocal);
 }

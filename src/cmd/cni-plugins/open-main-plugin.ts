@@ -1,15 +1,30 @@
-/** The main plugins for Windows of this installation, as delegates of meta plugins. */
+/** The main plugins for Windows of this installation: as programs, and as delegates of meta plugins. */
 import type { Compat } from "../../cni/parameters.ts";
-import type { OpenPlugin } from "./plugin-process.ts";
+import { WinBridge } from "../../plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "../../plugins/win-overlay/plugin.ts";
+import { openWindowsPlugin } from "./open-windows-plugin.ts";
+import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
+
+function openWinBridge(compat: Compat): OpenPlugin {
+  return openWindowsPlugin((options) => new WinBridge(options), compat);
+}
+
+function openWinOverlay(compat: Compat): OpenPlugin {
+  return openWindowsPlugin((options) => new WinOverlay(options), compat);
+}
 
 /** Undefined for a name that is none of them. */
 export async function openMainPlugin(name: string, compat: Compat): Promise<OpenPlugin | undefined> {
-  if (name !== "win-bridge" && name !== "win-overlay") return undefined;
-  const { openWindowsPlugin } = await import("./open-windows-plugin.ts");
-  if (name === "win-bridge") {
-    const { WinBridge } = await import("../../plugins/win-bridge/plugin.ts");
-    return openWindowsPlugin((options) => new WinBridge(options), compat);
-  }
-  const { WinOverlay } = await import("../../plugins/win-overlay/plugin.ts");
-  return openWindowsPlugin((options) => new WinOverlay(options), compat);
+  if (name === "win-bridge") return openWinBridge(compat);
+  return name === "win-overlay" ? openWinOverlay(compat) : undefined;
+}
+
+/** The executable `win-bridge`. */
+export function startWinBridge(): Promise<void> {
+  return runPluginProcess(openWinBridge);
+}
+
+/** The executable `win-overlay`. */
+export function startWinOverlay(): Promise<void> {
+  return runPluginProcess(openWinOverlay);
 }

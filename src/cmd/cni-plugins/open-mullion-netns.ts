@@ -5,12 +5,12 @@ import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
 import { MullionNetns } from "../../plugins/mullion-netns/plugin.ts";
-import { openHns } from "./open-hns.ts";
+import { openHns } from "./lazy-hcn-client.ts";
 import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
-import type { OpenPlugin } from "./plugin-process.ts";
+import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
 
-export function openMullionNetns(compat: Compat): OpenPlugin {
+function openMullionNetns(compat: Compat): OpenPlugin {
   const client = openHns();
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
@@ -24,4 +24,9 @@ export function openMullionNetns(compat: Compat): OpenPlugin {
     compat,
   });
   return { plugin, close: () => client.close() };
+}
+
+/** The executable `mullion-netns`. */
+export function startMullionNetns(): Promise<void> {
+  return runPluginProcess(openMullionNetns);
 }

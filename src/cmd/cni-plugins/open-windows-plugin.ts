@@ -3,7 +3,7 @@ import { RunnerDelegate } from "../../cni/delegate.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
 import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
-import { openHns } from "./open-hns.ts";
+import { openHns } from "./lazy-hcn-client.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 

@@ -1,9 +1,8 @@
 /**
- * Delegates of a plugin's process. They are found in `CNI_PATH` as ever; when what is found there is an
- * executable of this very installation, it runs in this process, which saves the start of another Node.
+ * Delegates of a plugin's process. They are found in `CNI_PATH` as ever; when what is found there is a
+ * launcher of this very installation, it runs in this process, which saves the start of another Node.
  */
 import { realpathSync } from "node:fs";
-import { basename, dirname } from "node:path";
 import { ExecRunner, findPlugin } from "../../cni/exec-plugin.node.ts";
 import { InProcessRunner } from "../../cni/in-process-runner.ts";
 import type { Platform } from "../../cni/plugin.ts";
@@ -13,10 +12,9 @@ import {
   type PluginRunner,
   splitPluginPath,
 } from "../../cni/plugin-runner.ts";
+import { packageRoot } from "../installation.ts";
+import { ownProgramOf } from "../programs/launcher-mark.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
-
-/** The executables of an installation lie side by side. */
-const OWN_FOLDER = dirname(realpathSync(process.argv[1] ?? ""));
 
 export interface OwnPluginRunnerOptions {
   readonly platform: Platform;
@@ -37,9 +35,8 @@ export class OwnPluginRunner implements PluginRunner {
     const { platform, open } = this.options;
     const folders = splitPluginPath(call.env["CNI_PATH"] ?? "", platform);
     const path = realpathSync(findPlugin(call.type, folders, platform));
-    const isOwn = dirname(path) === OWN_FOLDER;
-    // On Windows the executables of this installation are launchers: host-local.exe beside host-local.cjs.
-    const opened = isOwn ? await open(basename(path, ".exe")) : undefined;
+    const own = ownProgramOf(path, packageRoot());
+    const opened = own === undefined ? undefined : await open(own);
     if (opened === undefined) return this.processes.run(call);
     try {
       return await new InProcessRunner(new Map([[call.type, opened.plugin]]), platform).run(call);

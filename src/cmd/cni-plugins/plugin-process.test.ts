@@ -37,7 +37,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-describe("bin/host-local as a process", () => {
+describe("host-local as a process", () => {
   const config = () => ({
     cniVersion: "1.0.0",
     name: "n",
@@ -95,7 +95,7 @@ describe("bin/host-local as a process", () => {
   });
 });
 
-describe("bin/win-bridge as a process", () => {
+describe("win-bridge as a process", () => {
   async function node() {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
@@ -152,7 +152,7 @@ describe("bin/win-bridge as a process", () => {
       const { CNI_PATH: _unset, ...own } = env;
       const words = ["--cache-dir", join(folder, "cache"), "--container-id", "WEB"];
       const cni = (...line: readonly string[]) =>
-        run("mullion.js", own, list().text, ["cni", ...line, ...words]);
+        run("mullion", own, list().text, ["cni", ...line, ...words]);
       const added = await cni("add", "-", netns);
       expect(added).toMatchObject({ status: 0, stderr: "" });
       expect(JSON.parse(added.stdout)).toMatchObject({
@@ -174,7 +174,7 @@ describe("bin/win-bridge as a process", () => {
     }
   });
 
-  it("bin/mullion-netns: a path for the runtime, a namespace of HNS for win-bridge", async () => {
+  it("mullion-netns: a path for the runtime, a namespace of HNS for win-bridge", async () => {
     const { client, server, env } = await node();
     try {
       const dataDir = join(folder, "netns");

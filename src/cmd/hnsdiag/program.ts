@@ -10,6 +10,7 @@ import { type HnsTarget, withHns } from "../mullion/hns/connect.ts";
 import { HNS_OBJECT_KINDS, type HnsKindNames } from "../mullion/hns/hns-kinds.ts";
 import { QUERY_V1, listObjects, textOf } from "../mullion/hns/list-objects.ts";
 import type { Terminal } from "../mullion/terminal.ts";
+import { startTool } from "../programs/start-tool.ts";
 import { type ListedKind, formatDetails, formatTables } from "./format-list.ts";
 
 const USAGE = `hnsdiag list networks|endpoints|namespaces|loadbalancers|all [ID...] [-d]
@@ -154,4 +155,9 @@ export async function runHnsdiag(argv: readonly string[], terminal: Terminal): P
     }
     throw error;
   }
+}
+
+/** The executable `hnsdiag`. */
+export function startHnsdiag(): Promise<void> {
+  return startTool(runHnsdiag);
 }

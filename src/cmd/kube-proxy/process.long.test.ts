@@ -25,7 +25,8 @@ let client: HcnClient;
 const processes: Process[] = [];
 
 function start(name: string, ...words: readonly string[]): Process {
-  const child = spawn(process.execPath, [resolve("bin", name), ...words], {
+  const argv = name === "mullion.js" ? [resolve("bin", name)] : [resolve("bin/start.cjs"), "--source", name];
+  const child = spawn(process.execPath, [...argv, ...words], {
     env: variables,
     stdio: ["ignore", "pipe", "pipe"],
   });

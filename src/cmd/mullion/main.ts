@@ -40,6 +40,12 @@ const VERBS: Verbs = {
   kube: {
     serve: async (...given) => (await import("./kube/serve.ts")).serve(...given),
   },
+  programs: {
+    list: async (...given) => (await import("./programs/programs.ts")).realPrograms().list(...given),
+    install: async (...given) => (await import("./programs/programs.ts")).realPrograms().install(...given),
+    remove: async (...given) => (await import("./programs/programs.ts")).realPrograms().remove(...given),
+    run: async (...given) => (await import("./programs/programs.ts")).realPrograms().run(...given),
+  },
   vfp: {
     ports: async (...given) => (await import("./vfp/vfp.ts")).ports(...given),
     show: async (...given) => (await import("./vfp/vfp.ts")).show(...given),

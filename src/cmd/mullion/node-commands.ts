@@ -2,7 +2,15 @@
 import { Argument, type Command, Option } from "commander";
 import type { NodeChange } from "../../cluster/life/node-change.ts";
 import { RESTART_STATES, type RestartState } from "../../hcn/faults/fault.ts";
-import { type NameOptions, type Run, addNameOptions, examples, runningName, usage } from "./options.ts";
+import {
+  EXIT_CODES,
+  type NameOptions,
+  type Run,
+  addNameOptions,
+  examples,
+  runningName,
+  usage,
+} from "./options.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -93,6 +101,10 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
     .summary("let nodes of the running cluster reboot, leave and join again")
     .description(
       "Lets something happen to nodes of the running cluster: with flannel they reboot, leave, join again\nand lose HNS as real ones do.",
+    )
+    .addHelpText(
+      "after",
+      examples("mullion node reboot win-1", "mullion node restart-hns win-1 --state lose") + EXIT_CODES,
     );
   for (const each of COMMANDS) {
     const command = parent
@@ -156,7 +168,8 @@ export function addControlPlane(
   const parent = program
     .command("control-plane")
     .summary("stop and start the API server of the running cluster")
-    .description("Begins or ends an outage of the API server of the running cluster.");
+    .description("Begins or ends an outage of the API server of the running cluster.")
+    .addHelpText("after", examples("mullion control-plane stop", "mullion control-plane start") + EXIT_CODES);
   for (const [name, apiServer] of [
     ["stop", "down"],
     ["start", "up"],

@@ -12,6 +12,10 @@ export function examples(...lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  ${line}\n`).join("")}`;
 }
 
+/** What most verbs end with. */
+export const EXIT_CODES =
+  "\nExit codes: 0 good, 1 something was not found or did not work, 2 bad usage or bad input.\n";
+
 export function usage(message: string, advice: string): Failure {
   return new Failure("bad-usage", message, advice);
 }

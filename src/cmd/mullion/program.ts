@@ -19,6 +19,7 @@ import {
   examples,
   usage,
 } from "./options.ts";
+import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
 import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
@@ -49,6 +50,9 @@ Nothing on this machine is changed.`;
 const EXIT_CODES = `
 Exit codes: 0 good, 1 findings (a packet did not get through), 2 bad usage or bad input.
 `;
+
+/** The heading of verbs in a help, also of those within a group. */
+const VERBS = "Verbs:";
 
 function parsePort(text: string): number {
   const port = /^\d{1,6}$/.test(text) ? Number(text) : -1;
@@ -302,14 +306,18 @@ function configure(command: Command, terminal: Terminal): void {
     })
     .helpOption("-h, --help", "show this help")
     .showSuggestionAfterError(true);
-  for (const child of command.commands) configure(child, terminal);
+  for (const child of command.commands) {
+    child.helpGroup(VERBS);
+    configure(child, terminal);
+  }
 }
 
 /** The verbs that a program has: all of them, or those that a test is about. */
-export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "vfp">> & {
+export type GivenVerbs = Partial<Omit<Verbs, "cni" | "hns" | "kube" | "programs" | "vfp">> & {
   readonly cni?: Partial<Verbs["cni"]>;
   readonly hns?: Partial<Verbs["hns"]>;
   readonly kube?: Partial<Verbs["kube"]>;
+  readonly programs?: Partial<Verbs["programs"]>;
   readonly vfp?: Partial<Verbs["vfp"]>;
 };
 
@@ -319,7 +327,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   program
     .description(ABOUT)
     .usage("VERB [options]")
-    .commandsGroup("Verbs:")
+    .commandsGroup(VERBS)
     .version(version, "-V, --version", "show the version")
     .helpCommand("help [verb]", "show the help of a verb")
     .addHelpText(
@@ -351,6 +359,8 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.kube !== undefined) addKube(program, run, verbs.kube, terminal);
   if (verbs.vfp !== undefined) addVfp(program, run, verbs.vfp, terminal);
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
+  if (verbs.programs !== undefined) addPrograms(program, run, verbs.programs, terminal);
+  if (verbs.programs?.run !== undefined) addRun(program, run, verbs.programs.run, terminal);
   configure(program, terminal);
   return program;
 }
@@ -363,6 +373,13 @@ function translateError(error: CommanderError, argv: readonly string[], verbs: r
   const help = `See: mullion ${verb === undefined ? "" : `${verb} `}--help`;
   const advice = suggestion === "" ? help : `${suggestion} ${help}`;
   return usage(first.replace("command", "verb").replace(/\.$/, ""), advice);
+}
+
+/** The command that words lead to: `hns fault` of `mullion hns fault`. */
+function commandOf(program: Command, argv: readonly string[]): Command {
+  const [word, ...rest] = argv;
+  const child = program.commands.find((command) => command.name() === word);
+  return child === undefined ? program : commandOf(child, rest);
 }
 
 export interface RunOptions {
@@ -388,11 +405,19 @@ export async function runMullion(options: RunOptions): Promise<number> {
     return 0;
   }
   try {
+    const asked = splitRun(argv);
+    const runProgram = verbs.programs?.run;
+    if (asked !== undefined && runProgram !== undefined) return await runProgram(asked, terminal);
     await program.parseAsync(argv, { from: "user" });
     return exitCode;
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal, isDebug);
     if (error.exitCode === 0) return 0;
+    // A group without one of its verbs.
+    if (error.code === "commander.help") {
+      commandOf(program, argv).outputHelp();
+      return 0;
+    }
     const names = program.commands.map((command) => command.name());
     return reportFailure(translateError(error, argv, names), terminal, isDebug);
   }

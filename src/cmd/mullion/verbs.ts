@@ -7,6 +7,7 @@ import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
 import type { Selection } from "./kinds.ts";
 import type { KubeVerbs } from "./kube/verbs.ts";
+import type { ProgramsVerbs } from "./programs/verbs.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -167,5 +168,6 @@ export interface Verbs {
   readonly cni: CniVerbs;
   readonly hns: HnsVerbs;
   readonly kube: KubeVerbs;
+  readonly programs: ProgramsVerbs;
   readonly vfp: VfpVerbs;
 }

@@ -7,6 +7,7 @@ import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts
 import type { Connect } from "../vfpctrl/program.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
+import { startTool } from "../programs/start-tool.ts";
 import { COUNTER_TYPES, type CounterType, countersJson, formatCounters } from "./format-counters.ts";
 
 const USAGE = `pktmon counters [--type all|flow|drop] [--zero] [--drop-reason] [--include-hidden] [--json]
@@ -133,4 +134,9 @@ export async function runPktmon(
     terminal.stderr(`pktmon: ${known.message}\n    ${known.advice}\n`);
     return 1;
   }
+}
+
+/** The executable `pktmon`. */
+export function startPktmon(): Promise<void> {
+  return startTool(runPktmon);
 }

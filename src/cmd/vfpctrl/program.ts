@@ -9,6 +9,7 @@ import type { LbDsrForm } from "../../vfp-text/lb-dsr-id.ts";
 import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
+import { startTool } from "../programs/start-tool.ts";
 import {
   CommandError,
   PORT_COMMANDS,
@@ -212,4 +213,9 @@ export async function runVfpctrl(
     terminal.stderr(`    ${known.advice}\n`);
     return 1;
   }
+}
+
+/** The executable `vfpctrl`. */
+export function startVfpctrl(): Promise<void> {
+  return startTool(runVfpctrl);
 }

@@ -1,11 +1,22 @@
-/** A CNI plugin of `bin/` as a real process. */
+/** A program of this clone as a real process, by its launcher. */
 import { spawn } from "node:child_process";
+import { mkdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { thisInstallation, writeLauncher } from "../../cmd/programs/launchers.ts";
+import { PROGRAMS } from "../../cmd/programs/table.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** Launchers that run the source, also where bundles have been built. */
+function writeLaunchers(folder: string): string {
+  mkdirSync(folder, { recursive: true });
+  for (const { name } of PROGRAMS) writeLauncher(folder, name, { ...thisInstallation(), isSource: true });
+  return folder;
+}
+
 /** Where the executables lie: `CNI_PATH`. */
-export const BIN: string = join(ROOT, "bin");
+export const BIN: string = writeLaunchers(join(ROOT, "out", "test-programs"));
 /** With the Node of the project first. */
 export const PROGRAM_PATH: string = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(
   delimiter,
@@ -25,7 +36,8 @@ export function runPluginProcess(
   args: readonly string[] = [],
 ): Promise<PluginProcessExit> {
   return new Promise((resolve) => {
-    const child = spawn(join(BIN, name), args, { env: { PATH: PROGRAM_PATH, ...env } });
+    const path = name === "mullion" ? join(ROOT, "bin", "mullion.js") : join(BIN, name);
+    const child = spawn(path, args, { env: { PATH: PROGRAM_PATH, ...env } });
     const out = { stdout: "", stderr: "" };
     child.stdout.on("data", (chunk: Buffer) => (out.stdout += chunk.toString()));
     child.stderr.on("data", (chunk: Buffer) => (out.stderr += chunk.toString()));

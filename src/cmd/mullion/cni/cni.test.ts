@@ -42,7 +42,7 @@ function world(files: Readonly<Record<string, unknown>> = { "10-cbr0.conflist": 
   );
   const run = async (line: string, env: Environment = {}) => {
     const terminal = new MemoryTerminal(Object.fromEntries(texts) as Record<string, string>);
-    const machine = { env, platform: "linux", currentFolder: "/work", runner };
+    const machine = { env, platform: "linux", currentFolder: "/work", runner, ownPlugins: () => "/own" };
     const argv = ["cni", ...line.split(" "), "--cache-dir", folder];
     const exitCode = await runMullion({
       argv,

@@ -20,7 +20,8 @@ import { formatResult } from "../../../cni/result.ts";
 import { type Attachment, CniRuntime } from "../../../cni/runtime.ts";
 import { readStruct } from "../../../cni/decode.ts";
 import { isNamespaceGuid } from "../../../plugins/windows-endpoint/sandbox.ts";
-import { packageRoot } from "../../installation.ts";
+import { ownPluginFolder, thisInstallation } from "../../programs/launchers.ts";
+import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { parseCapabilityJson } from "./capability-options.ts";
@@ -40,6 +41,8 @@ export interface CniMachine {
   readonly platform: string;
   readonly currentFolder: string;
   readonly runner: PluginRunner;
+  /** The folder with this installation's plugins. @throws Failure when there can be none. */
+  readonly ownPlugins: () => string;
 }
 
 /** A list with what runs it. */
@@ -54,9 +57,19 @@ const HASH_BYTES = 10;
 const DEFAULT_CONF_FOLDER = "/etc/cni/net.d";
 const DEFAULT_PLUGIN_FOLDER = "/opt/cni/bin";
 
-/** Programs for Windows have launchers beside their bundles; elsewhere bin/ has what starts them. */
-function ownPluginFolder(platform: string): string {
-  return platform === "win32" ? join(packageRoot(), "dist", "programs") : join(packageRoot(), "bin");
+/** Launchers of this installation's plugins, where a plugin of somebody else finds them, too. */
+function ownPlugins(env: Environment): string {
+  const cache = env["XDG_CACHE_HOME"] ?? "";
+  const folder = join(cache === "" ? join(homedir(), ".cache") : cache, "mullion");
+  try {
+    return ownPluginFolder(thisInstallation(), folder);
+  } catch (error) {
+    throw new Failure(
+      "bad-usage",
+      `cannot write launchers of the plugins to ${JSON.stringify(folder)}: ${describeSystemError(error)}`,
+      "Name another folder in XDG_CACHE_HOME, or that of the plugins with --plugin-dir.",
+    );
+  }
 }
 
 /**
@@ -68,10 +81,10 @@ function defaultCacheFolder(env: Environment): string {
   return join(state === "" ? join(homedir(), ".local", "state") : state, "mullion", "cni");
 }
 
-function pluginPath({ pluginFolders }: CniTarget, { env, platform }: CniMachine): string {
+function pluginPath({ pluginFolders }: CniTarget, machine: CniMachine): string {
   if (pluginFolders.length > 0) return pluginFolders.join(delimiter);
-  const given = env["CNI_PATH"] ?? "";
-  return given === "" ? [ownPluginFolder(platform), DEFAULT_PLUGIN_FOLDER].join(delimiter) : given;
+  const given = machine.env["CNI_PATH"] ?? "";
+  return given === "" ? [machine.ownPlugins(), DEFAULT_PLUGIN_FOLDER].join(delimiter) : given;
 }
 
 /** What plugins say on stderr, people see, as with cnitool. */
@@ -300,5 +313,11 @@ export function cniVerbs(machine: CniMachine): CniVerbs {
 /** The verbs on this machine. */
 export function realCniVerbs(): CniVerbs {
   const { env, platform } = process;
-  return cniVerbs({ env, platform, currentFolder: process.cwd(), runner: new ExecRunner() });
+  return cniVerbs({
+    env,
+    platform,
+    currentFolder: process.cwd(),
+    runner: new ExecRunner(),
+    ownPlugins: () => ownPlugins(env),
+  });
 }

@@ -183,7 +183,10 @@ export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, ter
     .command("cni")
     .summary("run CNI plugins as a container runtime does")
     .description(ABOUT)
-    .addHelpText("after", EXIT_CODES);
+    .addHelpText(
+      "after",
+      examples("mullion cni add cbr0 none --container-id web", "mullion cni gc cbr0") + EXIT_CODES,
+    );
   if (verbs.attach !== undefined) {
     const add = [
       "mullion cni add 10-cbr0.conflist 7cb720c0-ac4c-4266-92e1-dc277b2a9b94",

@@ -1,6 +1,6 @@
 /** `mullion hns` on the command line: one function per verb. */
 import type { Command } from "commander";
-import type { Run } from "../options.ts";
+import { EXIT_CODES, type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { addServe } from "./serve-command.ts";
 import { addDump, addGet, addRestore, addWatch } from "./object-commands.ts";
@@ -8,7 +8,22 @@ import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
 export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, terminal: Terminal): void {
-  const hns = program.command("hns").summary("serve, look at, restore and break a Host Networking Service");
+  const hns = program
+    .command("hns")
+    .summary("serve, look at, restore and break a Host Networking Service")
+    .description(
+      "Serves the Host Networking Service of a Windows node to other programs, and works on one that runs:\n" +
+        "that of --socket, of MULLION_HNS, or of this node.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        "mullion hns serve --socket /tmp/hns.sock",
+        "mullion hns get all",
+        "mullion hns dump -o node.json",
+        "mullion hns fault list",
+      ) + EXIT_CODES,
+    );
   if (verbs.serve !== undefined) addServe(hns, run, verbs.serve, terminal);
   if (verbs.get !== undefined) addGet(hns, run, verbs.get, terminal);
   if (verbs.watch !== undefined) addWatch(hns, run, verbs.watch, terminal);

@@ -5,7 +5,7 @@ import { COST_MODELS, CALL_OPERATIONS, RESTART_STATES } from "../../../hcn/fault
 import type { RestartState } from "../../../hcn/faults/fault.ts";
 import { EFFECT_MEANINGS } from "../../../hcn/faults/fault-fields.ts";
 import { parseQuirk } from "../../../knowledge/quirks.ts";
-import { type Run, examples, usage } from "../options.ts";
+import { EXIT_CODES, type Run, examples, usage } from "../options.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { EFFECT_NAMES, type FaultOptions, type HnsFaultAction, parseFaultOptions } from "./fault-request.ts";
@@ -188,7 +188,16 @@ function quirkSettings(texts: readonly string[]): HnsFaultAction {
 }
 
 function addQuirk(hns: Command, act: Act): void {
-  const quirk = hns.command("quirk").summary("defects of HNS by name: see them, turn them on and off");
+  const quirk = hns
+    .command("quirk")
+    .summary("defects of HNS by name: see them, turn them on and off")
+    .description(
+      "Shows the defects that users of HNS have met, and turns them on and off in a running service.",
+    )
+    .addHelpText(
+      "after",
+      examples("mullion hns quirk list", "mullion hns quirk set reattach-refused=off") + EXIT_CODES,
+    );
   addOutput(
     subcommand(
       quirk,
@@ -219,7 +228,16 @@ function addQuirk(hns: Command, act: Act): void {
 export function addFaults(hns: Command, run: Run, verb: HnsVerbs["fault"], terminal: Terminal): void {
   const act: Act = ({ socket }, action) =>
     run(async () => verb({ target: { files: [], socket }, action: action() }, terminal));
-  const fault = hns.command("fault").summary("break a running HNS on demand, and mend it");
+  const fault = hns
+    .command("fault")
+    .summary("break a running HNS on demand, and mend it")
+    .description(
+      "Breaks a running HNS on demand, and mends it: its answers, its times, its objects, the service itself.",
+    )
+    .addHelpText(
+      "after",
+      examples("mullion hns fault list", "mullion hns fault restart", "mullion hns fault clear") + EXIT_CODES,
+    );
   addAdd(fault, act);
   addLists(fault, act);
   addEvents(fault, act);

@@ -1,6 +1,14 @@
 /** `mullion kube` on the command line. */
 import type { Command } from "commander";
-import { EXAMPLE, type FileOptions, type Run, addFileOptions, examples, inputPaths } from "../options.ts";
+import {
+  EXAMPLE,
+  EXIT_CODES,
+  type FileOptions,
+  type Run,
+  addFileOptions,
+  examples,
+  inputPaths,
+} from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { KubeVerbs } from "./verbs.ts";
 
@@ -12,7 +20,15 @@ interface KubeServeOptions extends FileOptions {
 export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, terminal: Terminal): void {
   const kube = program
     .command("kube")
-    .summary("serve the Kubernetes API of a cluster to kubectl and other programs");
+    .summary("serve the Kubernetes API of a cluster to kubectl and other programs")
+    .description("Serves the Kubernetes API of a cluster to kubectl and other programs.")
+    .addHelpText(
+      "after",
+      examples(
+        `mullion kube serve -f ${EXAMPLE} --kubeconfig twin.kubeconfig`,
+        "KUBECONFIG=twin.kubeconfig kubectl get nodes,pods -A",
+      ) + EXIT_CODES,
+    );
   const { serve } = verbs;
   if (serve === undefined) return;
   const command = kube

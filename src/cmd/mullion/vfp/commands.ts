@@ -104,7 +104,18 @@ function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Termi
 export function addVfp(program: Command, run: Run, verbs: Partial<VfpVerbs>, terminal: Terminal): void {
   const vfp = program
     .command("vfp")
-    .summary("look at switch ports and rules, and compare them with a node's");
+    .summary("look at switch ports and rules, and compare them with a node's")
+    .description(
+      "Looks at the switch ports of Windows nodes and at their rules, and compares them with those of a real node.",
+    )
+    .addHelpText(
+      "after",
+      examples(
+        `mullion vfp ports -f ${EXAMPLE}`,
+        `mullion vfp show pod/client -f ${EXAMPLE}`,
+        "mullion vfp diff good-node.txt bad-node.txt",
+      ) + "\nExit codes: 0 good, 1 differences, 2 bad usage or bad input.\n",
+    );
   if (verbs.ports !== undefined) addPorts(vfp, run, verbs.ports, terminal);
   if (verbs.show !== undefined) addShow(vfp, run, verbs.show, terminal);
   if (verbs.diff !== undefined) addDiff(vfp, run, verbs.diff, terminal);

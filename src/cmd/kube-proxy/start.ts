@@ -36,10 +36,11 @@ function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
 }
-process.stdout.on("error", endQuietly);
-process.stderr.on("error", endQuietly);
 
-async function main(): Promise<void> {
+/** Runs it with this process' arguments, variables and streams, and sets the exit code. */
+export async function startKubeProxy(): Promise<void> {
+  process.stdout.on("error", endQuietly);
+  process.stderr.on("error", endQuietly);
   const terminal = processTerminal();
   const clock = new RealClock();
   // Timers of the clock do not hold the process; this one does, until the run has ended.
@@ -69,5 +70,3 @@ async function main(): Promise<void> {
     setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
   }
 }
-
-void main();

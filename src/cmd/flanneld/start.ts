@@ -16,12 +16,14 @@ import { processTerminal } from "../mullion/process-terminal.ts";
 import { runFlanneld } from "./program.ts";
 
 /** A reader that went away is no fault. */
-process.stderr.on("error", (error: NodeJS.ErrnoException) => {
+function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== "EPIPE") throw error;
   process.exit(0);
-});
+}
 
-async function main(): Promise<void> {
+/** Runs it with this process' arguments, variables and streams, and sets the exit code. */
+export async function startFlanneld(): Promise<void> {
+  process.stderr.on("error", endQuietly);
   const terminal = processTerminal();
   const clock = new RealClock();
   const isWindows = process.platform === "win32";
@@ -55,5 +57,3 @@ async function main(): Promise<void> {
     clock.stop();
   }
 }
-
-void main();

@@ -1,0 +1,101 @@
+/** Launchers in a folder of this machine: written, recognized, taken away. */
+import { createHash } from "node:crypto";
+import { copyFileSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { packageRoot } from "../installation.ts";
+import { bundleFolder, readMark } from "./launcher-mark.ts";
+import { type LauncherOptions, formatScriptLauncher, formatShellLauncher } from "./launcher-text.ts";
+import { PROGRAMS } from "./table.ts";
+
+const EXECUTABLE = 0o755;
+const DIGEST_LENGTH = 12;
+
+/** An installation of this package, as launchers see it. */
+export interface Installation {
+  /** Its folder. */
+  readonly root: string;
+  /** The Node that runs its programs. */
+  readonly node: string;
+  readonly platform: string;
+  /** In a clone: the launchers run the source even where bundles have been built. */
+  readonly isSource?: boolean;
+}
+
+/** What lies at the place of a launcher. */
+export type Occupant = "nothing" | "launcher" | "foreign";
+
+/** The files of a program's launcher in a folder; the first is the one that is run. */
+export function launcherFiles(folder: string, program: string, platform: string): readonly string[] {
+  const path = join(folder, program);
+  return platform === "win32" ? [`${path}.exe`, `${path}.cjs`] : [path];
+}
+
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** @throws an error of the system when the folder cannot be looked into. */
+export function occupantOf(folder: string, program: string, platform: string): Occupant {
+  const files = launcherFiles(folder, program, platform);
+  if (!files.some(isThere)) return "nothing";
+  return files.some((path) => readMark(path) !== undefined) ? "launcher" : "foreign";
+}
+
+/** Whole or not at all: a runtime may look for it at any time. */
+function put(path: string, write: (path: string) => void): void {
+  const fresh = join(dirname(path), `.${basename(path)}.${process.pid}`);
+  try {
+    write(fresh);
+    renameSync(fresh, path);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
+}
+
+/** Writes the launcher of a program. @throws an error of the system. */
+export function writeLauncher(folder: string, program: string, installation: Installation): void {
+  const { root, platform } = installation;
+  const options: LauncherOptions = { ...installation, program, start: join(root, "bin", "start.cjs") };
+  const [path = "", script] = launcherFiles(folder, program, platform);
+  if (script === undefined) {
+    const text = formatShellLauncher(options);
+    put(path, (fresh) => writeFileSync(fresh, text, { mode: EXECUTABLE }));
+    return;
+  }
+  put(script, (fresh) => writeFileSync(fresh, formatScriptLauncher(options)));
+  put(path, (fresh) => copyFileSync(windowsLauncher(root, program), fresh));
+}
+
+/** The executable for Windows that a launcher is a copy of (launcher/). */
+export function windowsLauncher(root: string, program: string): string {
+  return join(bundleFolder(root), `${program}.exe`);
+}
+
+/** Takes the launcher of a program away. @throws an error of the system. */
+export function removeLauncher(folder: string, program: string, platform: string): void {
+  for (const path of launcherFiles(folder, program, platform)) rmSync(path, { force: true });
+}
+
+/** The installation that this process runs from. */
+export function thisInstallation(): Installation {
+  return { root: packageRoot(), node: process.execPath, platform: process.platform };
+}
+
+/**
+ * A folder with launchers of this installation's plugins, for runtimes of ours: on Windows that of the bundles, elsewhere
+ * one of the user's own, which is filled when it is first asked for. In a clone they run the source, as `mullion` does.
+ * @throws an error of the system when it cannot be filled.
+ */
+export function ownPluginFolder(installation: Installation, cacheFolder: string): string {
+  const { root, node, platform } = installation;
+  if (platform === "win32") return bundleFolder(root);
+  // Another installation, and another Node, have launchers of their own.
+  const digest = createHash("sha256").update(`${root}\n${node}`).digest("hex").slice(0, DIGEST_LENGTH);
+  const folder = join(cacheFolder, `programs-${digest}`);
+  mkdirSync(folder, { recursive: true });
+  for (const { name, kind } of PROGRAMS)
+    if (kind === "CNI plugin" && readMark(join(folder, name)) === undefined)
+      writeLauncher(folder, name, { ...installation, isSource: true });
+  return folder;
+}

@@ -1,8 +1,0 @@
-/** The executable `sdnoverlay`. */
-import { SdnPlugin } from "../../plugins/sdn/plugin.ts";
-import { openWindowsPlugin } from "../cni-plugins/open-windows-plugin.ts";
-import { runPluginProcess } from "../cni-plugins/plugin-process.ts";
-
-void runPluginProcess((compat) =>
-  openWindowsPlugin((options) => new SdnPlugin({ ...options, name: "sdnoverlay" }), compat),
-);
