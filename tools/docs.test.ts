@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createProgram } from "../src/cmd/mullion/program.ts";
 import type { Verbs } from "../src/cmd/mullion/verbs.ts";
 import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
+import { PROGRAMS } from "../src/cmd/programs/table.ts";
 import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
 import {
   type Known,
@@ -42,7 +43,17 @@ function verbNames(): ReadonlySet<string> {
   return new Set(program.commands.map((command) => command.name()));
 }
 
-const { scripts } = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly engines: { readonly node: string };
+  readonly bin: unknown;
+  readonly dependencies: object;
+  readonly optionalDependencies: object;
+};
+const { scripts } = manifest;
+const NUMBERS = "no one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split(
+  " ",
+);
 const KNOWN: Known = {
   paths: new Set(listPaths("*", ".ci/*", "{bench,bin,docs,examples,schemas,src,test,tools}/**/*")),
   scripts: new Set(Object.keys(scripts)),
@@ -88,6 +99,45 @@ describe("the documentation", () => {
 
   it("says on the first page that nothing has run on Windows", () => {
     expect(readFileSync("README.md", "utf8").slice(0, 2_000)).toMatch(/nothing here has run on Windows/i);
+  });
+});
+
+describe("README, CONTRIBUTING and SECURITY", () => {
+  const readme = readFileSync("README.md", "utf8");
+  const contributing = readFileSync("CONTRIBUTING.md", "utf8");
+
+  it("name the Node of package.json for the package, and one and the same for a clone", () => {
+    const least = /^>=(\d+\.\d+)$/.exec(manifest.engines.node)?.[1];
+    const sayings = [readme, contributing].map((text) =>
+      [...text.matchAll(/\bNode ([\d.]+\d) or later/g)].map(([, version]) => version),
+    );
+    expect(sayings).toEqual([
+      ["20", least],
+      ["20", least],
+    ]);
+  });
+
+  it("count the run-time packages of package.json, as the decision about them does", () => {
+    const { dependencies, optionalDependencies } = manifest;
+    const count = Object.keys({ ...dependencies, ...optionalDependencies }).length;
+    const said = (file: string): string | undefined =>
+      /\b(?:uses )?(\w+) packages(?: at run time|, each in few folders)/.exec(
+        readFileSync(file, "utf8"),
+      )?.[1];
+    expect([said("SECURITY.md"), said("docs/decisions/0004-dependencies.md")]).toEqual([
+      NUMBERS[count]?.replace(/^./, (letter) => letter.toUpperCase()),
+      NUMBERS[count],
+    ]);
+  });
+
+  it("name every program, and that one executable is on the path", () => {
+    const named = readme
+      .replace(/(\S+) \(also ([^)]+)\)/, (_all, name: string, rest: string) =>
+        [name, ...rest.split(", ").map((ending) => `${name}${ending}`)].join(", "),
+      )
+      .split(/[\s,;:`|()]+/);
+    expect(PROGRAMS.map(({ name }) => name).filter((name) => !named.includes(name))).toEqual([]);
+    expect(manifest.bin).toEqual({ mullion: "bin/mullion.js" });
   });
 });
 

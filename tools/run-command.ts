@@ -9,6 +9,7 @@ import { dump } from "../src/cmd/mullion/hns/dump.ts";
 import { get as getHns } from "../src/cmd/mullion/hns/get.ts";
 import { lint } from "../src/cmd/mullion/lint.ts";
 import { runMullion } from "../src/cmd/mullion/program.ts";
+import { realPrograms } from "../src/cmd/mullion/programs/programs.ts";
 import { trace } from "../src/cmd/mullion/trace.ts";
 import type { Verbs } from "../src/cmd/mullion/verbs.ts";
 import { verify } from "../src/cmd/mullion/verify.ts";
@@ -40,7 +41,7 @@ export const VERBS: Verbs = {
   kube: { serve: notHere },
   vfp: { ports, show, diff },
   wine: notHere,
-  programs: { list: notHere, install: notHere, remove: notHere, run: notHere },
+  programs: { list: realPrograms().list, install: notHere, remove: notHere, run: notHere },
 };
 
 /** Programs other than mullion itself. */

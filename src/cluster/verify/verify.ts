@@ -227,7 +227,7 @@ function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster):
  */
 export function verifyCluster(
   cluster: Cluster,
-  model: VerifyModel,
+  model: VerifyModel = readModel(cluster),
   options: VerifyOptions = {},
 ): VerifyReport {
   const own = ownCells(cluster, model);
