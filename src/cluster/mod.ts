@@ -36,8 +36,6 @@ export type { ClusterFile } from "./file/cluster-file.ts";
 export { parseClusterFile } from "./file/parse-cluster-file.ts";
 export { formatProblem } from "../knowledge/file-problem.ts";
 export type { FileProblem } from "../knowledge/file-problem.ts";
-export { findParty, listParties } from "./trace/find-party.ts";
-export type { Party } from "./trace/find-party.ts";
 export { formatTrace } from "./trace/format-trace.ts";
 export { readInput } from "./input/read-input.ts";
 export type { ClusterInput, ClusterInputResult } from "./input/read-input.ts";

@@ -15,8 +15,6 @@ export {
   type AclRuleType,
   type SetPolicySetting,
   type TierAclPolicySetting,
-  parseAclAddresses,
-  parseAclProtocols,
 } from "./acl-policy.ts";
 export type { BaseDocument, Dns, Health, PolicyDocument, Route } from "./base-document.ts";
 export {
@@ -42,15 +40,13 @@ export {
   type EndpointPolicySettings,
   parseEndpointPolicies,
   parseEndpointPolicy,
-  policyDocument,
 } from "./endpoint-policy.ts";
-export { HCN_ERRORS, type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
+export { HCN_ERRORS, type HcnErrorCode } from "./error-codes.ts";
 export {
   type ErrorRecord,
   HcnError,
   type HcnErrorOptions,
   HcnNotFoundError,
-  formatFailedCall,
   formatHresult,
   isNotFoundError,
 } from "./error.ts";
@@ -68,7 +64,7 @@ export {
   type LoadBalancerPortMapping,
   parseLoadBalancer,
 } from "./load-balancer.ts";
-export { type ModifyRequest, type ModifyRequestType, parseModifyRequest } from "./modify.ts";
+export { type ModifyRequest, type ModifyRequestType } from "./modify.ts";
 export {
   type HostComputeNamespace,
   type NamespaceResource,
@@ -83,7 +79,6 @@ export {
   type ComputeSystems,
   addNetworkAdapter,
   containerDocument,
-  networkAdapterRequest,
   removeNetworkAdapter,
 } from "./compute-systems.ts";
 export {
@@ -140,7 +135,6 @@ export {
   modifyLoadBalancer,
   modifyNetworkPolicies,
   namespaceOf,
-  queryBy,
   removeLoadBalancerEndpoint,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
@@ -153,7 +147,7 @@ export {
 } from "./policy-type.ts";
 export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./proxy-policy.ts";
 export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
-export { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "./sdn-route.ts";
+export { type HostComputeRoute, parseSdnRoute } from "./sdn-route.ts";
 export {
   addSdnRoute,
   addSdnRouteEndpoint,

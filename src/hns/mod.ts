@@ -5,17 +5,13 @@ export {
   type PhysicalAdapter,
 } from "./ports/adapter-description.ts";
 export { BooksDatapath } from "./books-datapath.ts";
-export { L2BRIDGE_LAYERS, LAYER_NAMES, type LayerName } from "./compile/layers.ts";
+export { type LayerName } from "./compile/layers.ts";
 export type { Datapath, PortProgram, VnicDefinition } from "./ports/datapath.ts";
 export type { DumpProblem } from "./dump/dumped-object.ts";
 export { type DumpFile, type NodeDump, readDumps } from "./dump/read-dumps.ts";
 export { HnsService } from "./service/hns-service.ts";
 export { InProcessHcnClient } from "./service/in-process-client.ts";
-export {
-  type LocalHns,
-  type LocalHnsOptions,
-  createHns,
-} from "./local-hns.ts";
+export { type LocalHns, type LocalHnsOptions, createHns } from "./local-hns.ts";
 export type { RestartState } from "../hcn/faults/fault.ts";
 export type { InstalledExtension, NetworkingOptions } from "./service/network/networking-options.ts";
 export type { HnsServiceOptions } from "./service/service-context.ts";
@@ -28,4 +24,3 @@ export type {
   StoredObject,
 } from "./store/stored-object.ts";
 export { SwitchDatapath } from "./ports/switch-datapath.ts";
-export { loadService } from "./store/open-service.ts";

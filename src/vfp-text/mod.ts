@@ -12,12 +12,7 @@ export { BURST_FRAMES_MAX, Burst, BurstFrame } from "../vfp/burst.ts";
 export type { Condition } from "../vfp/condition.ts";
 export { Group, createGroup } from "../vfp/group.ts";
 export { AddressSet } from "../vfp/address-set.ts";
-export type {
-  LayerCounters,
-  PortCounters,
-  RuleCounters,
-  TcpCounters,
-} from "../vfp/counters.ts";
+export type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "../vfp/counters.ts";
 export { Layer } from "../vfp/layer.ts";
 export { type Mapping, MappingSpace } from "../vfp/mapping-space.ts";
 export { NatPool } from "../vfp/nat-pool.ts";
@@ -26,8 +21,6 @@ export type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts
 export {
   AddressFlag,
   DEFAULT_FLOW_SETTINGS,
-  DEFAULT_PARSER_SETTINGS,
-  FLOW_CLASSES,
   type FlowClass,
   type PortAddressInfo,
   type PortFlowSettings,
@@ -36,15 +29,13 @@ export {
 } from "../vfp/port-settings.ts";
 export type {
   Action,
-  BackEnd,
   Direction,
   EncapDestination,
   GroupDefinition,
   LayerDefinition,
   MatchType,
-  Rule,
 } from "../vfp/rule.ts";
-export { FLOW_TTL_MS } from "../vfp/rule.ts";
+export type { BackEnd, Rule } from "../host/netfilter/rule.ts";
 export { VfpPort } from "../vfp/vfp-port.ts";
 export type { MirrorSink, Verdict, VfpPortOptions } from "../vfp/vfp-port.ts";
 export { type ListedGroup, type ListedLayer, type ListedRule } from "../vfp/listing/listing.ts";

@@ -8,9 +8,8 @@
  * if (headers.parse(packet) === undefined && isVxlan(packet.bytes, headers)) decapsulateVxlan(packet, headers);
  * const lines = formatFrame(packet.frame);
  */
-export { HEADROOM_BYTES, Packet } from "./packet.ts";
+export { Packet } from "./packet.ts";
 export { destinationIp, Headers, sourceIp } from "./headers.ts";
-export { type IpView, ipViewOf, Ipv6PacketView } from "./ip-view.ts";
 export { describeMalformed, type MalformedReason } from "./malformed.ts";
 export { type Layer, type LayerContent, listLayers, type TcpStart } from "./layers.ts";
 export { describeFrame, formatFrame } from "./text/format.ts";
@@ -52,26 +51,16 @@ export {
 } from "./tunnels/encapsulation.ts";
 export { TunnelHeaders, type TunnelKind } from "./tunnels/tunnel.ts";
 export { isSegmentable, segmentPacket, segmentTcp } from "./segmentation.ts";
-export {
-  checksumOf,
-  finishSum,
-  foldSum,
-  pseudoHeaderSum,
-  sumWords,
-  updateChecksum,
-  updateChecksum32,
-  updatePartialSum32,
-} from "./checksum.ts";
+export { checksumOf, updateChecksum } from "./checksum.ts";
 export { type ChecksumProblem, fillChecksums, verifyChecksums } from "./transport-checksum.ts";
 export { decrementTtl, readTtl } from "./ttl.ts";
-export { EtherType, etherTypeName } from "./ethertype.ts";
-export { IpProtocol, ipProtocolName } from "./ip-protocol.ts";
+export { EtherType } from "./ethertype.ts";
+export { IpProtocol } from "./ip-protocol.ts";
 export {
   emitEthernet,
   ETHERNET_HEADER_BYTES,
   type EthernetFields,
   EthernetView,
-  multicastMac,
   toEthernetFields,
 } from "./ethernet.ts";
 export { emitVlan, popVlan, pushVlan, toVlanTag, VLAN_TAG_BYTES, type VlanTag, VlanView } from "./vlan.ts";
@@ -85,17 +74,14 @@ export {
   Ipv4View,
   parseIpv4Options,
   toIpv4Fields,
-  writeIpv4Checksum,
 } from "./ipv4.ts";
 export {
   emitIpv6,
   emitIpv6Extension,
   emitIpv6Fragment,
-  IPV6_EXTENSIONS_MAX,
   IPV6_FRAGMENT_HEADER_BYTES,
   IPV6_HEADER_BYTES,
   type Ipv6Extension,
-  ipv6ExtensionLength,
   type Ipv6ExtensionPlace,
   Ipv6ExtensionType,
   type Ipv6Fields,
@@ -108,9 +94,7 @@ export {
 } from "./ipv6.ts";
 export {
   emitIcmp,
-  ICMP_CHECKSUM_OFFSET,
   ICMP_HEADER_BYTES,
-  icmpLength,
   type IcmpRepr,
   IcmpType,
   IcmpUnreachable,
@@ -120,61 +104,32 @@ export {
 } from "./icmp.ts";
 export {
   emitIcmpv6,
-  icmpv6Length,
   type Icmpv6Repr,
   Icmpv6Type,
   Icmpv6Unreachable,
   Icmpv6View,
   toIcmpv6Repr,
 } from "./icmpv6/icmpv6.ts";
-export {
-  emitNd,
-  ND_HOP_LIMIT,
-  ndLength,
-  type NdRepr,
-  NdView,
-  solicitedNodeMulticast,
-  toNdRepr,
-} from "./icmpv6/nd.ts";
+export { emitNd, ND_HOP_LIMIT, type NdRepr, NdView, toNdRepr } from "./icmpv6/nd.ts";
 export { type NdOption, NdOptionType } from "./icmpv6/nd-options.ts";
-export {
-  emitTcp,
-  TCP_CHECKSUM_OFFSET,
-  TCP_HEADER_BYTES_MIN,
-  type TcpFields,
-  TcpFlag,
-  tcpHeaderLength,
-  TcpView,
-} from "./tcp.ts";
+export { emitTcp, TCP_HEADER_BYTES_MIN, type TcpFields, TcpFlag, tcpHeaderLength, TcpView } from "./tcp.ts";
 export {
   emitTcpOptions,
   findTcpOption,
   parseTcpOptions,
-  rewriteTcpMss,
   type SackBlock,
   type TcpOption,
   TcpOptionKind,
-  tcpOptionsLength,
 } from "./tcp-options.ts";
-export {
-  emitUdp,
-  toUdpFields,
-  UDP_CHECKSUM_OFFSET,
-  UDP_HEADER_BYTES,
-  udpChecksumField,
-  type UdpFields,
-  UdpView,
-} from "./udp.ts";
+export { emitUdp, toUdpFields, UDP_HEADER_BYTES, type UdpFields, UdpView } from "./udp.ts";
 export {
   emitGeneve,
   GENEVE_HEADER_BYTES,
   GENEVE_PORT,
   type GeneveFields,
-  geneveLength,
   type GeneveOption,
   GeneveView,
   toGeneveFields,
-  TRANSPARENT_ETHERNET,
 } from "./tunnels/geneve.ts";
 export { emitNvgre, NVGRE_HEADER_BYTES, NvgreView } from "./tunnels/nvgre.ts";
 export {
@@ -185,7 +140,6 @@ export {
   SttFlag,
   SttReassembler,
   type SttSegment,
-  sttSequence,
   SttView,
   toSttFields,
   toSttSegment,
@@ -211,7 +165,6 @@ export {
   type DnsMessage,
   type DnsQuestion,
   DnsRcode,
-  dnsRcodeName,
   type DnsRecord,
   emitDns,
   formatDns,
