@@ -10,15 +10,12 @@ import {
   parseNetworkList,
   parseSinglePlugin,
 } from "../src/cni/conflist.ts";
-import { StructReader } from "../src/cni/decode.ts";
-import { RunnerDelegate } from "../src/cni/delegate.ts";
+import { StructReader, type JsonObject, isJsonObject } from "../src/cni/json.ts";
+import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
 import { CniError } from "../src/cni/error.ts";
-import { InProcessRunner } from "../src/cni/in-process-runner.ts";
-import { type JsonObject, isJsonObject } from "../src/cni/json.ts";
 import type { Compat } from "../src/cni/parameters.ts";
 import type { CniPlugin } from "../src/cni/plugin.ts";
-import { MemoryResultCache } from "../src/cni/result-cache.ts";
-import { type Attachment, CniRuntime } from "../src/cni/runtime.ts";
+import { MemoryResultCache, type Attachment, CniRuntime } from "../src/cni/runtime.ts";
 import { isAtLeast } from "../src/cni/version.ts";
 import type { InProcessHcnClient } from "../src/hns/service/in-process-client.ts";
 import type { HostComputeNetwork, Subnet } from "../src/hcn/network.ts";
@@ -33,7 +30,7 @@ import { CnsService } from "../src/plugins/cns/service.ts";
 import type { HttpTransport } from "../src/plugins/cns/transport.ts";
 import { Flannel } from "../src/plugins/flannel/plugin.ts";
 import { MemoryScratchStore } from "../src/plugins/flannel/scratch-store.ts";
-import { MemoryLeaseStore } from "../src/plugins/host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../src/plugins/host-local/lease-store.ts";
 import { HostLocal } from "../src/plugins/host-local/plugin.ts";
 import { SDN_TYPES, type SdnName } from "../src/plugins/sdn/conf.ts";
 import { SdnPlugin } from "../src/plugins/sdn/plugin.ts";

@@ -8,10 +8,10 @@ import { Session } from "node:inspector/promises";
 import { pathToFileURL } from "node:url";
 import { defined } from "../src/base/assert.ts";
 import { parseNetworkList } from "../src/cni/conflist.ts";
-import { RunnerDelegate } from "../src/cni/delegate.ts";
-import { InProcessRunner } from "../src/cni/in-process-runner.ts";
+import { RunnerDelegate } from "../src/cni/plugin-runner.ts";
+import { InProcessRunner } from "../src/cni/plugin-runner.ts";
 import type { CniPlugin } from "../src/cni/plugin.ts";
-import { MemoryResultCache } from "../src/cni/result-cache.ts";
+import { MemoryResultCache } from "../src/cni/runtime.ts";
 import { CniRuntime } from "../src/cni/runtime.ts";
 import type { HcnClient } from "../src/hcn/client.ts";
 import {
@@ -23,7 +23,7 @@ import {
 import type { HostComputeNetwork } from "../src/hcn/network.ts";
 import { createHns } from "../src/hns/mod.ts";
 import { HostLocal } from "../src/plugins/host-local/plugin.ts";
-import { MemoryLeaseStore } from "../src/plugins/host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../src/plugins/host-local/lease-store.ts";
 import { WinBridge } from "../src/plugins/win-bridge/plugin.ts";
 
 const SOURCES = pathToFileURL("src/").href;

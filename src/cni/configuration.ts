@@ -1,7 +1,6 @@
 /** The parts of a plugin's configuration that every plugin shares (cni.md §1.2). */
-import { DecodeError, StructReader } from "./decode.ts";
 import { CNI_CODES, CniError } from "./error.ts";
-import type { JsonObject } from "./json.ts";
+import { DecodeError, StructReader, type JsonObject } from "./json.ts";
 import { type CniDns, type CniResult, parseResult, readDns } from "./result.ts";
 import { OLDEST_VERSION } from "./version.ts";
 

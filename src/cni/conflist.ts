@@ -1,8 +1,8 @@
 /** Network configuration lists, `*.conflist` and the older single `*.conf`, as the client library reads them (cni.md §1.1). */
+import { NEWEST_VERSION, compareVersions } from "./version.ts";
 import { readStandardConfiguration } from "./configuration.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.ts";
-import { NEWEST_VERSION, compareVersions } from "./version.ts";
 
 /** One plugin of a list. */
 export interface NetworkPlugin {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DecodeError, StructReader, equalFold, readStruct } from "./decode.ts";
+import { DecodeError, StructReader, equalFold, readStruct } from "./json.ts";
 
 describe("struct-like objects are read as Go reads them", () => {
   const reader = new StructReader({

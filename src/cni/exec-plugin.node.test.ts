@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseNetworkList } from "./conflist.ts";
 import { ExecRunner, findPlugin } from "./exec-plugin.node.ts";
-import { MemoryResultCache } from "./result-cache.ts";
-import { CniRuntime } from "./runtime.ts";
+import { MemoryResultCache, CniRuntime } from "./runtime.ts";
 
 let folder = "";
 

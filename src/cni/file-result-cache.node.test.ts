@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FileResultCache } from "./file-result-cache.node.ts";
-import type { CachedAttachment } from "./result-cache.ts";
+import type { CachedAttachment } from "./runtime.ts";
 
 let folder = "";
 let warnings: string[] = [];

@@ -9,10 +9,16 @@ import { join } from "node:path";
 import { errorCode } from "../base/thrown.ts";
 import { LIMITS } from "../base/limits.ts";
 import { type PathRules, pathRulesOf } from "../base/path-rules.ts";
-import { type StructReader, readStruct } from "./decode.ts";
+import {
+  type StructReader,
+  readStruct,
+  type JsonObject,
+  formatJson,
+  isJsonObject,
+  parseJson,
+} from "./json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
-import { type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
-import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./result-cache.ts";
+import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./runtime.ts";
 
 const KIND = "cniCacheV1";
 const FOLDER_MODE = 0o700;

@@ -2,8 +2,7 @@
 import { type Ip, familyOf, formatIp, parseIp } from "../net/ip.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
-import { DecodeError, type StructReader } from "./decode.ts";
-import type { JsonObject } from "./json.ts";
+import { DecodeError, type StructReader, type JsonObject } from "./json.ts";
 
 const BYTE_BITS = 8;
 

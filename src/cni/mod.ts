@@ -6,7 +6,7 @@
  * const runtime = new CniRuntime({ runner, cache: new MemoryResultCache() });
  * const result = await runtime.add(parseNetworkList(text), { containerId: "web", netns: "none", ifName: "eth0" });
  */
-export { formatCniArguments, parseCniArguments } from "./arguments.ts";
+export { formatCniArguments, parseCniArguments } from "./parameters.ts";
 export {
   type GcAttachment,
   type StandardConfiguration,
@@ -15,10 +15,10 @@ export {
   readValidAttachments,
 } from "./configuration.ts";
 export { type NetworkList, type NetworkPlugin, parseNetworkList, parseSinglePlugin } from "./conflist.ts";
-export { DecodeError, StructReader } from "./decode.ts";
-export { type Delegate, RunnerDelegate } from "./delegate.ts";
+export { DecodeError, StructReader } from "./json.ts";
+export { type Delegate, RunnerDelegate } from "./plugin-runner.ts";
 export { CNI_CODES, CniError, type CniErrorOptions } from "./error.ts";
-export { InProcessRunner } from "./in-process-runner.ts";
+export { InProcessRunner } from "./plugin-runner.ts";
 export { type JsonObject, type JsonValue, JsonError, parseJson } from "./json.ts";
 export {
   type CniCommand,
@@ -47,6 +47,6 @@ export {
   type CachedAttachment,
   MemoryResultCache,
   type ResultCache,
-} from "./result-cache.ts";
+} from "./runtime.ts";
 export { type Attachment, CniRuntime, type CniRuntimeOptions } from "./runtime.ts";
 export { NEWEST_VERSION, SPEC_VERSIONS } from "./version.ts";

@@ -5,10 +5,18 @@
 import { pathRulesOf } from "../base/path-rules.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { effectiveVersion } from "./configuration.ts";
-import { StructReader, readStruct } from "./decode.ts";
+import {
+  StructReader,
+  readStruct,
+  type JsonObject,
+  type JsonValue,
+  isJsonObject,
+  parseJson,
+} from "./json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.ts";
-import type { Environment } from "./parameters.ts";
+import type { CniCommand, Environment } from "./parameters.ts";
+import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
+import { type CniProcess, runPlugin } from "./program.ts";
 import { type CniResult, parseResult } from "./result.ts";
 
 /** One call of a plugin. */
@@ -98,4 +106,121 @@ export function readPrintedResult(stdout: string, configVersion: string): Printe
   const document = isJsonObject(printed) ? printed : {};
   const version = new StructReader(document).text("cniVersion") || effectiveVersion(configVersion);
   return { result: parseResult(document, version), document: { ...document, cniVersion: version } };
+}
+
+/**
+ * Calls a delegate of the given type with everything its caller got: the environment but for the verb, and the
+ * whole configuration. Rejects with the delegate's error, code and all.
+ */
+export interface Delegate {
+  add(type: string, request: PluginRequest): Promise<CniResult>;
+  del(type: string, request: PluginRequest): Promise<void>;
+  check(type: string, request: PluginRequest): Promise<void>;
+  status(type: string, request: PluginRequest): Promise<void>;
+  gc(type: string, request: PluginRequest): Promise<void>;
+}
+
+/** A `Delegate` over any way of running plugins. */
+export class RunnerDelegate implements Delegate {
+  private readonly runner: PluginRunner;
+
+  constructor(runner: PluginRunner) {
+    this.runner = runner;
+  }
+
+  async add(type: string, request: PluginRequest): Promise<CniResult> {
+    return readPrintedResult(await this.run("ADD", type, request), request.cniVersion).result;
+  }
+
+  async del(type: string, request: PluginRequest): Promise<void> {
+    await this.run("DEL", type, request);
+  }
+
+  async check(type: string, request: PluginRequest): Promise<void> {
+    await this.run("CHECK", type, request);
+  }
+
+  async status(type: string, request: PluginRequest): Promise<void> {
+    await this.run("STATUS", type, request);
+  }
+
+  async gc(type: string, request: PluginRequest): Promise<void> {
+    await this.run("GC", type, request);
+  }
+
+  private async run(command: CniCommand, type: string, request: PluginRequest): Promise<string> {
+    if (type === "") throw new CniError(CNI_CODES.internal, "no plugin name provided");
+    const call: PluginCall = {
+      type,
+      env: { ...request.env, CNI_COMMAND: command },
+      stdin: request.configurationText,
+    };
+    const exit = await this.runner.run(call);
+    if (exit.stderr !== "") request.warn(exit.stderr.trimEnd());
+    return runForOutput({ run: () => Promise.resolve(exit) }, call);
+  }
+}
+
+/** A process of texts: what `runPlugin` prints is collected. */
+class TextProcess implements CniProcess {
+  readonly env: PluginCall["env"];
+  readonly platform: Platform;
+  private readonly stdin: string;
+  private output = "";
+  private log = "";
+  private knowledge: KnowledgeCode | undefined;
+
+  constructor(call: PluginCall, platform: Platform) {
+    this.env = call.env;
+    this.platform = platform;
+    this.stdin = call.stdin;
+  }
+
+  readStdin(): Promise<string> {
+    return Promise.resolve(this.stdin);
+  }
+
+  stdout(text: string): void {
+    this.output += text;
+  }
+
+  stderr(text: string): void {
+    this.log += text;
+  }
+
+  explain(code: KnowledgeCode): void {
+    this.knowledge = code;
+  }
+
+  exit(status: number): PluginExit {
+    return {
+      status,
+      statusText: `exit status ${status}`,
+      stdout: this.output,
+      stderr: this.log,
+      knowledge: this.knowledge,
+    };
+  }
+}
+
+/** Runs plugins in this process by the same `runPlugin` as the executables. */
+export class InProcessRunner implements PluginRunner {
+  private readonly plugins: ReadonlyMap<string, CniPlugin>;
+  private readonly platform: Platform;
+
+  /** `plugins` maps `type` to plugin; `platform` is what they believe they run on. */
+  constructor(plugins: ReadonlyMap<string, CniPlugin>, platform: Platform) {
+    this.plugins = plugins;
+    this.platform = platform;
+  }
+
+  async run(call: PluginCall): Promise<PluginExit> {
+    const plugin = this.plugins.get(call.type);
+    if (plugin === undefined) {
+      const folders = splitPluginPath(call.env["CNI_PATH"] ?? "", this.platform);
+      throw pluginNotFound(call.type, folders.length === 0 ? ["this process"] : folders);
+    }
+    const process = new TextProcess(call, this.platform);
+    return process.exit(await runPlugin(plugin, process));
+  }
 }

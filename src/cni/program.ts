@@ -4,8 +4,9 @@
  */
 import { LIMITS } from "../base/limits.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { NEWEST_VERSION, checkCommandAllowed, checkSupported } from "./version.ts";
 import { effectiveVersion } from "./configuration.ts";
-import { StructReader, readStruct } from "./decode.ts";
+import { StructReader, readStruct, type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
 import {
   CNI_CODES,
   CniError,
@@ -15,11 +16,9 @@ import {
   formatCniError,
   toCniError,
 } from "./error.ts";
-import { type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
 import { type CniCommand, type Environment, networkNameViolation, readParameters } from "./parameters.ts";
 import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
 import { printResult } from "./result.ts";
-import { NEWEST_VERSION, checkCommandAllowed, checkSupported } from "./version.ts";
 
 /** What a plugin sees of the world. */
 export interface CniProcess {

@@ -3,9 +3,8 @@ import { fork } from "../base/fork.ts";
 import { ScriptedPlugin, resultWith } from "../testing/cni/scripted-plugin.ts";
 import { parseNetworkList } from "./conflist.ts";
 import { CniError } from "./error.ts";
-import { InProcessRunner } from "./in-process-runner.ts";
-import { MemoryResultCache } from "./result-cache.ts";
-import { CniRuntime } from "./runtime.ts";
+import { InProcessRunner } from "./plugin-runner.ts";
+import { MemoryResultCache, CniRuntime } from "./runtime.ts";
 
 const POD = { containerId: "SBX", netns: "7cb720c0-ac4c-4266-92e1-dc277b2a9b94", ifName: "eth0" };
 

@@ -6,12 +6,13 @@
  * deletes what the cache still knows and the caller no longer does, then tells the plugins who is left.
  * The caller keeps operations of one container apart; different containers may run side by side.
  */
-import { formatCniArguments } from "./arguments.ts";
+import { isAtLeast } from "./version.ts";
 import { type GcAttachment, effectiveVersion } from "./configuration.ts";
 import type { NetworkList, NetworkPlugin } from "./conflist.ts";
 import { CNI_CODES, CniError, describeError, toCniError } from "./error.ts";
 import { type JsonObject, type JsonValue, formatJson } from "./json.ts";
 import {
+  formatCniArguments,
   type CniCommand,
   type Environment,
   containerIdViolation,
@@ -19,9 +20,62 @@ import {
   networkNameViolation,
 } from "./parameters.ts";
 import { type PluginRunner, type PrintedResult, readPrintedResult, runForOutput } from "./plugin-runner.ts";
-import type { CachedAttachment, ResultCache } from "./result-cache.ts";
 import { type CniResult, formatResult, parseResult } from "./result.ts";
-import { isAtLeast } from "./version.ts";
+
+/** Names one attachment. */
+export interface AttachmentKey {
+  readonly networkName: string;
+  readonly containerId: string;
+  readonly ifName: string;
+}
+
+/** One attachment with the final result of its ADD. */
+export interface CachedAttachment extends AttachmentKey {
+  readonly netns: string;
+  readonly args: readonly (readonly [name: string, value: string])[];
+  readonly capabilityArgs: JsonObject;
+  /** The list as it was used. */
+  readonly listText: string;
+  readonly result: JsonObject;
+}
+
+/** Keeps attachments; ordered by network, container and interface. */
+export interface ResultCache {
+  get(key: AttachmentKey): Promise<CachedAttachment | undefined>;
+  put(attachment: CachedAttachment): Promise<void>;
+  /** Forgetting what is not there is no error. */
+  delete(key: AttachmentKey): Promise<void>;
+  list(): Promise<readonly CachedAttachment[]>;
+}
+
+/** The name of an attachment's file in the client library's cache. */
+export function keyText(key: AttachmentKey): string {
+  return `${key.networkName}-${key.containerId}-${key.ifName}`;
+}
+
+/** A cache in memory: plain data, so that a world that holds it can be forked. */
+export class MemoryResultCache implements ResultCache {
+  private readonly attachments = new Map<string, CachedAttachment>();
+
+  get(key: AttachmentKey): Promise<CachedAttachment | undefined> {
+    return Promise.resolve(this.attachments.get(keyText(key)));
+  }
+
+  put(attachment: CachedAttachment): Promise<void> {
+    this.attachments.set(keyText(attachment), attachment);
+    return Promise.resolve();
+  }
+
+  delete(key: AttachmentKey): Promise<void> {
+    this.attachments.delete(keyText(key));
+    return Promise.resolve();
+  }
+
+  list(): Promise<readonly CachedAttachment[]> {
+    const keys = [...this.attachments.keys()].toSorted();
+    return Promise.resolve(keys.flatMap((key) => this.attachments.get(key) ?? []));
+  }
+}
 
 /** What a runtime is made of. */
 export interface CniRuntimeOptions {

@@ -4,17 +4,15 @@
  */
 import { describe, expect, it } from "vitest";
 import { HostLocal } from "./host-local/plugin.ts";
-import { MemoryLeaseStore } from "./host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "./host-local/lease-store.ts";
 import { WinBridge } from "./win-bridge/plugin.ts";
 import { errorOf, runWithTexts } from "../testing/cni/cni-process.ts";
 import { FakeHcnClient } from "../testing/hns/fake-hcn-client.ts";
 import { ScriptedPlugin } from "../testing/cni/scripted-plugin.ts";
-import { RunnerDelegate } from "../cni/delegate.ts";
+import { RunnerDelegate, InProcessRunner } from "../cni/plugin-runner.ts";
 import { parseNetworkList } from "../cni/conflist.ts";
 import { CniError } from "../cni/error.ts";
-import { InProcessRunner } from "../cni/in-process-runner.ts";
-import { MemoryResultCache } from "../cni/result-cache.ts";
-import { CniRuntime } from "../cni/runtime.ts";
+import { MemoryResultCache, CniRuntime } from "../cni/runtime.ts";
 
 const NAMESPACE = "7cb720c0-ac4c-4266-92e1-dc277b2a9b94";
 const POD = { containerId: "pod-a", netns: NAMESPACE, ifName: "eth0" };

@@ -14,7 +14,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix, prefixOf } from "../../net/prefix.ts";
-import { MemoryLeaseStore } from "../../plugins/host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../../plugins/host-local/lease-store.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

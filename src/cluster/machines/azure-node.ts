@@ -2,7 +2,7 @@
  * A node as Azure runs it: the network interface has addresses for pods beside the node's own, which azure-vnet-ipam reads
  * from the wire server and CNS has in its pool; azure-vnet attaches pods to the network that is there.
  */
-import type { Delegate } from "../../cni/delegate.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import type { HcnClient, JsonObject } from "../../hcn/client.ts";
 import { isJsonObject } from "../../base/json.ts";

@@ -4,13 +4,11 @@
  */
 import { defined } from "../../base/assert.ts";
 import type { VirtualClock } from "../../base/clock.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { InProcessRunner, RunnerDelegate } from "../../cni/plugin-runner.ts";
 import { parseNetworkList } from "../../cni/conflist.ts";
-import { RunnerDelegate } from "../../cni/delegate.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache } from "../../cni/result-cache.ts";
-import { type Attachment, CniRuntime } from "../../cni/runtime.ts";
+import { MemoryResultCache, type Attachment, CniRuntime } from "../../cni/runtime.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
@@ -30,7 +28,7 @@ import { IdentificationServer } from "../../host/services/identification-server.
 import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
 import { type Prefix, prefixContains, prefixOf } from "../../net/prefix.ts";
 import { HostLocal } from "../../plugins/host-local/plugin.ts";
-import { MemoryLeaseStore } from "../../plugins/host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../../plugins/host-local/lease-store.ts";
 import { Flannel } from "../../plugins/flannel/plugin.ts";
 import { MemoryScratchStore } from "../../plugins/flannel/scratch-store.ts";
 import { WinBridge } from "../../plugins/win-bridge/plugin.ts";

@@ -1,8 +1,7 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
 import { writeSync } from "node:fs";
 import { hostname } from "node:os";
-import { readStruct } from "../../cni/decode.ts";
-import type { JsonValue } from "../../cni/json.ts";
+import { readStruct, type JsonValue } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import { FileStateStore } from "../../plugins/azure-vnet/file-state-store.node.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";

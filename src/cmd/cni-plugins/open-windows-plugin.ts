@@ -1,5 +1,5 @@
 /** A main plugin with the node's HNS, and with delegates from `CNI_PATH`. What not every call needs is loaded by need. */
-import { RunnerDelegate } from "../../cni/delegate.ts";
+import { RunnerDelegate } from "../../cni/plugin-runner.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
 import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";

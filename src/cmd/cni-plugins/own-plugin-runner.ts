@@ -4,14 +4,14 @@
  */
 import { realpathSync } from "node:fs";
 import { ExecRunner, findPlugin } from "../../cni/exec-plugin.node.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
-import type { Platform } from "../../cni/plugin.ts";
 import {
+  InProcessRunner,
   type PluginCall,
   type PluginExit,
   type PluginRunner,
   splitPluginPath,
 } from "../../cni/plugin-runner.ts";
+import type { Platform } from "../../cni/plugin.ts";
 import { packageRoot } from "../installation.ts";
 import { ownProgramOf } from "../programs/launcher-mark.ts";
 import type { OpenPlugin } from "./plugin-process.ts";

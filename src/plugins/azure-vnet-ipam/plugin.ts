@@ -2,13 +2,13 @@
  * azure-vnet-ipam: addresses that Azure gave to the interfaces of the node, one for each container (cni.md §5.9).
  * Who holds what stands in a file that one call at a time reads and writes.
  */
-import { StructReader, DecodeError } from "../../cni/decode.ts";
+import { StructReader, DecodeError } from "../../cni/json.ts";
 import { CNI_CODES, CniError, PlainFailure, describeError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
-import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
+import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";

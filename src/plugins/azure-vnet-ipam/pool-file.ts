@@ -1,7 +1,6 @@
 /** The text of `azure-vnet-ipam.json`, as the reference writes it (cni.md §5.9). */
-import { DecodeError, StructReader, readStruct } from "../../cni/decode.ts";
+import { DecodeError, StructReader, readStruct, type JsonObject, parseJson } from "../../cni/json.ts";
 import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
-import { type JsonObject, parseJson } from "../../cni/json.ts";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import type { AddressPool, AddressRecord, Pools } from "./pools.ts";
 

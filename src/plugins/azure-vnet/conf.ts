@@ -1,8 +1,7 @@
 /** The configuration of azure-vnet (cni.md §5.1). */
 import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { StructReader } from "../../cni/decode.ts";
+import { StructReader, type JsonObject, type JsonValue } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { JsonObject, JsonValue } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";

@@ -1,6 +1,6 @@
 /** What the verbs share: the parts of the plugin, and one call opened with them. */
-import { DecodeError } from "../../cni/decode.ts";
-import type { Delegate } from "../../cni/delegate.ts";
+import { DecodeError } from "../../cni/json.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";

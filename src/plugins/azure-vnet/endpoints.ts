@@ -7,7 +7,7 @@ import { getEndpointById, namespaceOf } from "../../hcn/operations.ts";
 import { getHnsEndpoint } from "../../hcn/v1-operations.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
-import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
+import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
 import { apipaEndpointName, createApipaEndpoint, deleteApipaEndpoint } from "./apipa.ts";
 import type { AzureCaller } from "./caller.ts";

@@ -1,7 +1,6 @@
 /** The state file: read under its lock, written when the call says so (cni.md §5.8). */
-import { DecodeError } from "../../cni/decode.ts";
+import { DecodeError, JsonError } from "../../cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { JsonError } from "../../cni/json.ts";
 import { AZURE_ERROR_CODE } from "./conf.ts";
 import type { AzureHost } from "./host.ts";
 import type { AzureMemory, AzureSession } from "./session.ts";

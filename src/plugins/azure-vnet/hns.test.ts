@@ -1,8 +1,7 @@
 // azure-vnet against the HNS of this project, which validates, allocates and refuses as Windows does; whole, killed at
 // every moment, and with what others did to HNS meanwhile.
 import { describe, expect, it } from "vitest";
-import { RunnerDelegate } from "../../cni/delegate.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import {

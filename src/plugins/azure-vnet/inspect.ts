@@ -5,7 +5,7 @@ import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { listNetworks } from "../../hcn/operations.ts";
 import { familyOf } from "../../net/ip.ts";
-import { requireNetwork } from "../windows-endpoint/endpoint-api.ts";
+import { requireNetwork } from "../windows-endpoint/plugin-traits.ts";
 import type { AzureContext } from "./context.ts";
 import { azureEndpointName } from "./pod.ts";
 import { policiesOf } from "./planning.ts";

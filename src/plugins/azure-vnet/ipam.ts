@@ -1,8 +1,14 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are told (cni.md §5.4 step 2, §5.6). */
-import { StructReader, equalFold } from "../../cni/decode.ts";
-import type { Delegate } from "../../cni/delegate.ts";
+import {
+  StructReader,
+  equalFold,
+  type JsonObject,
+  type JsonValue,
+  formatJson,
+  isJsonObject,
+} from "../../cni/json.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { type JsonObject, type JsonValue, formatJson, isJsonObject } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniResult, formatDns, readDns } from "../../cni/result.ts";

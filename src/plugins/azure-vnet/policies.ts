@@ -2,9 +2,8 @@
  * Policies of a configuration, which is written for HNS v1, as HCN and as HNS v1 take them (cni.md §5.5). Types are
  * compared with case; the members beside them are read without, as Go does.
  */
-import { DecodeError, StructReader } from "../../cni/decode.ts";
+import { DecodeError, StructReader, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { AzurePolicy } from "./conf.ts";

@@ -3,7 +3,7 @@ import { readPrevResult } from "../../cni/configuration.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniInterface, CniIp, CniResult } from "../../cni/result.ts";
-import { betterResult } from "../windows-endpoint/hcn-result.ts";
+import { betterResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";
 import type { AzureEndpointRecord } from "./state.ts";

@@ -2,9 +2,8 @@
  * With several tenants: whether pods need source NAT on the host, which the node's agent says by the calls that it knows
  * (cni.md §5.7).
  */
-import { DecodeError, readStruct } from "../../cni/decode.ts";
+import { DecodeError, readStruct, JsonError, parseJson } from "../../cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { JsonError, parseJson } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { AzureConfiguration } from "./conf.ts";
 import type { AzureHost } from "./host.ts";

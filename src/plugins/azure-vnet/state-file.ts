@@ -1,9 +1,8 @@
 /** The text of `azure-vnet.json`: that of the reference, so that either can go on where the other stopped (cni.md §5.8). */
 import type { NicType } from "../cns/documents.ts";
 import { decodeBase64, encodeBase64 } from "../../cni/base64.ts";
-import { StructReader, readStruct } from "../../cni/decode.ts";
+import { StructReader, readStruct, type JsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
 import { formatGoAddress, readGoAddress, readGoIp } from "../../cni/go-address.ts";
-import { type JsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
 import type { CniRoute } from "../../cni/result.ts";
 import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";

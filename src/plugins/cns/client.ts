@@ -1,7 +1,13 @@
 /** CNS as azure-vnet calls it: JSON over HTTP, on the node's loopback (cni.md §5.7). */
 import { messageOf } from "../../base/thrown.ts";
-import { DecodeError, StructReader, readStruct } from "../../cni/decode.ts";
-import { type JsonObject, JsonError, parseJson } from "../../cni/json.ts";
+import {
+  DecodeError,
+  StructReader,
+  readStruct,
+  type JsonObject,
+  JsonError,
+  parseJson,
+} from "../../cni/json.ts";
 import {
   type AddressStatus,
   CNS_CODES,

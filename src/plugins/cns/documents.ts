@@ -1,7 +1,12 @@
 /** Documents of CNS, the node agent of Azure that knows addresses and network containers, as they are on the wire (cni.md §5.7). */
-import { DecodeError, type StructReader, readStruct } from "../../cni/decode.ts";
+import {
+  DecodeError,
+  type StructReader,
+  readStruct,
+  type JsonObject,
+  type JsonValue,
+} from "../../cni/json.ts";
 import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
-import type { JsonObject, JsonValue } from "../../cni/json.ts";
 import type { InterfaceAddress } from "../../net/prefix.ts";
 
 /** Return codes (cni.md §5.7). */

@@ -1,6 +1,5 @@
 /** The configuration of the flannel meta plugin (cni.md §3.1). */
-import { StructReader } from "../../cni/decode.ts";
-import type { JsonObject } from "../../cni/json.ts";
+import { StructReader, type JsonObject } from "../../cni/json.ts";
 
 const SUBNET_FILE_DEFAULT = "/run/flannel/subnet.env";
 const DATA_FOLDER_DEFAULT = "/var/lib/cni/flannel";

@@ -1,7 +1,6 @@
 /** The configuration that flannel makes for its delegate (cni.md §3.3). */
-import { StructReader } from "../../cni/decode.ts";
+import { StructReader, type JsonObject, type JsonValue, formatJson, sortKeys } from "../../cni/json.ts";
 import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
-import { type JsonObject, type JsonValue, formatJson, sortKeys } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";

@@ -3,9 +3,10 @@
  * and leaves the rest to the delegate (cni.md §3). On Windows that is win-bridge unless something else is said, on Linux
  * bridge.
  */
-import type { Delegate } from "../../cni/delegate.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments } from "../../cni/configuration.ts";
-import { DecodeError, StructReader } from "../../cni/decode.ts";
+import { DecodeError, StructReader, type JsonObject, parseJson } from "../../cni/json.ts";
 import {
   CNI_CODES,
   CniError,
@@ -14,11 +15,9 @@ import {
   annotateDelegate,
   describeError,
 } from "../../cni/error.ts";
-import { type JsonObject, parseJson } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
 import type { TextFiles } from "../host-local/plugin.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
 import { type FlannelConfiguration, readFlannelConfiguration } from "./conf.ts";

@@ -1,7 +1,6 @@
 /** Which scratch file belongs to which attachment. */
 import type { GcAttachment } from "../../cni/configuration.ts";
-import { StructReader } from "../../cni/decode.ts";
-import { type JsonObject, isJsonObject, parseJson } from "../../cni/json.ts";
+import { StructReader, type JsonObject, isJsonObject, parseJson } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { sandboxIdOf } from "../windows-endpoint/sandbox.ts";

@@ -2,12 +2,11 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runWithTexts } from "../../testing/cni/cni-process.ts";
 import { CniError } from "../../cni/error.ts";
-import { DecodeError } from "../../cni/decode.ts";
-import { isJsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
+import { DecodeError, isJsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { formatIp } from "../../net/ip.ts";
 import { HostLocalConfigurationError, readHostLocalConfiguration } from "./conf.ts";
-import { MemoryLeaseStore } from "./memory-lease-store.ts";
+import { MemoryLeaseStore } from "./lease-store.ts";
 import { HostLocal } from "./plugin.ts";
 import { formatRangeSet } from "./range.ts";
 

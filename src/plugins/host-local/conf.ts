@@ -1,6 +1,6 @@
 /** The configuration of host-local: the `ipam` object and what comes beside it (cni.md §4.1). */
-import { parseCniArguments } from "../../cni/arguments.ts";
-import { DecodeError, StructReader } from "../../cni/decode.ts";
+import { parseCniArguments } from "../../cni/parameters.ts";
+import { DecodeError, StructReader } from "../../cni/json.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniRoute, readIpField, readRoute } from "../../cni/result.ts";
 import { isAtLeast } from "../../cni/version.ts";

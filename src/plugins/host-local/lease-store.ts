@@ -1,5 +1,5 @@
 /** Where host-local keeps who owns which address: what the allocator needs of it (cni.md §4.3). */
-import type { Ip } from "../../net/ip.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
 
 /** The attachment that owns an address. */
 export interface LeaseOwner {
@@ -82,4 +82,44 @@ export function leasesOf(leases: Leases, owner: LeaseOwner): readonly Lease[] {
 /** Releases what `leasesOf` finds. */
 export function releaseOwner(leases: Leases, owner: LeaseOwner): void {
   for (const lease of leasesOf(leases, owner)) leases.release(lease.ip);
+}
+
+class MemoryLeases implements Leases {
+  private readonly leases = new Map<Ip, Lease>();
+  private readonly last = new Map<number, Ip>();
+
+  reserve(ip: Ip, owner: LeaseOwner, rangeIndex: number): boolean {
+    if (this.leases.has(ip)) return false;
+    const containerId = owner.containerId.trim();
+    this.leases.set(ip, Object.freeze({ ip, containerId, ifName: owner.ifName }));
+    this.last.set(rangeIndex, ip);
+    return true;
+  }
+
+  lastReserved(rangeIndex: number): Ip | undefined {
+    return this.last.get(rangeIndex);
+  }
+
+  list(): readonly Lease[] {
+    const named = [...this.leases.values()].map((lease) => ({ lease, name: formatIp(lease.ip) }));
+    return named.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(({ lease }) => lease);
+  }
+
+  release(ip: Ip): void {
+    this.leases.delete(ip);
+  }
+}
+
+/** A store for the emulator and for tests. */
+export class MemoryLeaseStore implements LeaseStore {
+  private readonly networks = new Map<string, MemoryLeases>();
+
+  withLeases<T>(network: LeaseNetwork, access: LeaseAccess, work: (leases: Leases) => T): Promise<T> {
+    const key = `${network.dataDir}/${network.name}`;
+    const known = this.networks.get(key);
+    if (known === undefined && access === "existing") return Promise.resolve().then(() => work(NO_LEASES));
+    const leases = known ?? new MemoryLeases();
+    this.networks.set(key, leases);
+    return Promise.resolve().then(() => work(leases));
+  }
 }

@@ -3,8 +3,7 @@ import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
-import type { Leases } from "./lease-store.ts";
-import { MemoryLeaseStore } from "./memory-lease-store.ts";
+import { type Leases, MemoryLeaseStore } from "./lease-store.ts";
 import { HostLocal } from "./plugin.ts";
 
 interface Options {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseResolvConf } from "./resolv-conf.ts";
+import { parseResolvConf } from "./plugin.ts";
 
 it.each([
   [

@@ -1,8 +1,7 @@
 /** What the plugin remembers of each attachment, so that DEL without a path and GC find the namespace again. */
 import type { GcAttachment } from "../../cni/configuration.ts";
-import { readStruct } from "../../cni/decode.ts";
+import { readStruct, formatJson, parseJson } from "../../cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { formatJson, parseJson } from "../../cni/json.ts";
 import type { Guid } from "../../hcn/client.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import type { ScratchStore } from "../flannel/scratch-store.ts";

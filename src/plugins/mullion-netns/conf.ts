@@ -1,6 +1,5 @@
 /** The configuration of mullion-netns: the delegate's, and where the plugin remembers its attachments. */
-import { DecodeError, StructReader } from "../../cni/decode.ts";
-import type { JsonObject } from "../../cni/json.ts";
+import { DecodeError, StructReader, type JsonObject } from "../../cni/json.ts";
 
 const DATA_FOLDER_DEFAULT = "/var/lib/cni/mullion-netns";
 

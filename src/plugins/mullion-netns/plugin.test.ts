@@ -1,13 +1,11 @@
 // The meta plugin mullion-netns: against HNS itself, with win-bridge as delegate, and against its fakes for faults.
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { RunnerDelegate } from "../../cni/delegate.ts";
+import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import { CniError } from "../../cni/error.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
 import { parseNetworkList } from "../../cni/conflist.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache } from "../../cni/result-cache.ts";
-import { CniRuntime } from "../../cni/runtime.ts";
+import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
 import { createEndpoint, createNetwork, listEndpoints, listNamespaces } from "../../hcn/operations.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";

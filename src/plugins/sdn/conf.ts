@@ -1,8 +1,13 @@
 /** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
 import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { DecodeError, type StructReader, StructReader as Reader } from "../../cni/decode.ts";
+import {
+  DecodeError,
+  type StructReader,
+  StructReader as Reader,
+  type JsonObject,
+  type JsonValue,
+} from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { JsonObject, JsonValue } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";

@@ -13,9 +13,14 @@ import { addNamespaceEndpoint, createEndpoint } from "../../hcn/operations.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import { formatIp } from "../../net/ip.ts";
 import { type HnsCaller, namespaceCall } from "../windows-endpoint/failure.ts";
-import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-check.ts";
-import { HcnEndpoints, type HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
-import { betterResult, dnsOfEndpoint, ipsOfHcnEndpoint } from "../windows-endpoint/hcn-result.ts";
+import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
+import {
+  HcnEndpoints,
+  type HcnTarget,
+  betterResult,
+  dnsOfEndpoint,
+  ipsOfHcnEndpoint,
+} from "../windows-endpoint/hcn-endpoint.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
 import {
   type SdnAddressing,

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../hcn/client.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, sdnNode } from "../../testing/cni/windows-plugin-node.ts";
-import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import type { SdnName } from "./conf.ts";
 

@@ -1,5 +1,5 @@
 /** The IPAM plugin of one call, and the text that it gets. */
-import type { Delegate } from "../../cni/delegate.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
 import { formatJson } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";

@@ -2,17 +2,16 @@
  * Microsoft's plugins nat, sdnbridge and sdnoverlay: one program under three names (cni.md §2.4). It makes an endpoint for
  * every container, and the network, too, when there is none of that name.
  */
-import { parseCniArguments } from "../../cni/arguments.ts";
+import { parseCniArguments, type Compat } from "../../cni/parameters.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
-import { DecodeError } from "../../cni/decode.ts";
-import type { Delegate } from "../../cni/delegate.ts";
+import { DecodeError } from "../../cni/json.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
 import type { HcnClient } from "../../hcn/client.ts";
-import { requireNetwork } from "../windows-endpoint/endpoint-api.ts";
+import { requireNetwork } from "../windows-endpoint/plugin-traits.ts";
 import { HnsCaller } from "../windows-endpoint/failure.ts";
 import { type SdnName, readSdnConfiguration } from "./conf.ts";
 import { SdnEndpoints } from "./endpoints.ts";

@@ -7,7 +7,7 @@ import { type HostComputeNetwork, subnetsOf } from "../../hcn/network.ts";
 import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { applyForeignMask } from "../windows-endpoint/hcn-result.ts";
+import { applyForeignMask } from "../windows-endpoint/hcn-endpoint.ts";
 
 const MAC_BYTES = 6;
 const BYTE = 256;

@@ -1,13 +1,11 @@
 /** win-bridge against the HNS of this project, which validates and allocates as Windows does. */
 import { describe, expect, it } from "vitest";
-import { RunnerDelegate } from "../../cni/delegate.ts";
+import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import { parseNetworkList } from "../../cni/conflist.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache } from "../../cni/result-cache.ts";
+import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
 import { formatResult } from "../../cni/result.ts";
-import { CniRuntime } from "../../cni/runtime.ts";
 import {
   createEndpoint,
   createNamespace,
@@ -18,7 +16,7 @@ import {
 import { getHnsEndpointByName } from "../../hcn/v1-operations.ts";
 import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
-import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 import { WinBridge } from "./plugin.ts";
 
 const SERVICE_ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };

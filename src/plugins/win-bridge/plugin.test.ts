@@ -8,7 +8,7 @@ import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "../../testing/
 import type { Compat } from "../../cni/parameters.ts";
 import { CniError } from "../../cni/error.ts";
 import { HostLocal } from "../host-local/plugin.ts";
-import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 
 const TEMPERS = ["reference", "better"] as const;
 const NONE = { CNI_NETNS: "none" };

@@ -4,9 +4,91 @@
  * The network, and the bridge endpoint at network + 2 that is the pods' gateway, are made by others (flanneld,
  * scripts).
  */
+import { StructReader, type JsonObject } from "../../cni/json.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import { gatewayPlusTwo, selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
+import {
+  type WindowsConfiguration,
+  readWindowsConfiguration,
+  type ConfiguredPolicy,
+} from "../windows-endpoint/conf.ts";
+import type {
+  AddLoopback,
+  Allocation,
+  NetworkView,
+  PluginCall,
+  PluginTraits,
+  Sentences,
+} from "../windows-endpoint/plugin-traits.ts";
 import { WindowsPlugin, type WindowsPluginOptions } from "../windows-endpoint/windows-plugin.ts";
-import type { WinBridgeConfiguration } from "./conf.ts";
-import { WIN_BRIDGE } from "./traits.ts";
+import { addOutboundNatException, addPortMappings } from "../windows-endpoint/policies.ts";
+
+export interface WinBridgeConfiguration extends WindowsConfiguration {
+  /**
+   * A network that pods reach with their own address: an exception of OutBoundNAT. Nothing is masqueraded by
+   * it, but its presence alone makes an OutBoundNAT policy. Empty: none.
+   */
+  readonly ipMasqNetwork: string;
+}
+
+/** Reads the configuration. @throws DecodeError, CniError */
+export function readWinBridgeConfiguration(document: JsonObject, compat: Compat): WinBridgeConfiguration {
+  return {
+    ...readWindowsConfiguration(document, compat),
+    ipMasqNetwork: new StructReader(document).text("ipMasqNetwork"),
+  };
+}
+
+type Call = PluginCall<WinBridgeConfiguration>;
+
+const SENTENCES = {
+  networkLookUp: (name: string) => `error while getting network ${name}`,
+  unexpectedType: (name: string, type: string) => `network ${name} is of unexpected type: ${type}`,
+  plan: "error while processing endpoint args",
+  ipam: "error while executing IPAM addition",
+};
+
+function sentences(object: "HostComputeEndpoint" | "HNSEndpoint"): Sentences {
+  return {
+    ...SENTENCES,
+    add: () => `error while adding ${object}`,
+    result: `error while constructing ${object} addition result`,
+  };
+}
+
+async function allocate({ ipam, compat }: Call): Promise<Allocation> {
+  const ips = compat === "better" ? await ipam.addBesideGateway(gatewayPlusTwo) : await ipam.add();
+  const addresses = selectAddresses(ips, compat).map((address) => ({
+    address,
+    gateway: gatewayPlusTwo(address),
+  }));
+  return { addresses };
+}
+
+/** Configured, `ipMasqNetwork`, port mappings, loopback DSR. */
+function policies(
+  { configuration, request, compat }: Call,
+  _view: NetworkView | undefined,
+  addLoopback: AddLoopback,
+): readonly ConfiguredPolicy[] {
+  const { api, ipMasqNetwork, portMappings } = configuration;
+  const withException = addOutboundNatException(configuration.policies, ipMasqNetwork, api, compat);
+  const warn = (text: string): void => request.warn(`win-bridge: ${text}`);
+  return addLoopback(addPortMappings(withException, portMappings, api, { compat, warn }));
+}
+
+/** Frozen: forks of a world share it. */
+export const WIN_BRIDGE: PluginTraits<WinBridgeConfiguration> = Object.freeze({
+  name: "win-bridge",
+  networkTypes: ["L2Bridge", "L2Tunnel"],
+  sentences: { hcn: sentences("HostComputeEndpoint"), hns: sentences("HNSEndpoint") },
+  asksMissingIpamForStatus: false,
+  readConfiguration: readWinBridgeConfiguration,
+  validateForAdd: () => undefined,
+  viewNetwork: () => Promise.resolve(undefined),
+  allocate,
+  policies,
+});
 
 export class WinBridge extends WindowsPlugin<WinBridgeConfiguration> {
   constructor(options: WindowsPluginOptions) {

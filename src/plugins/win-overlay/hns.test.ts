@@ -1,16 +1,14 @@
 // win-overlay against the HNS of this project, which validates and allocates as Windows does.
 import { describe, expect, it } from "vitest";
 import { parseNetworkList } from "../../cni/conflist.ts";
-import { RunnerDelegate } from "../../cni/delegate.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache } from "../../cni/result-cache.ts";
+import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
 import { formatResult } from "../../cni/result.ts";
-import { CniRuntime } from "../../cni/runtime.ts";
 import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
 import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
-import { MemoryLeaseStore } from "../host-local/memory-lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { WinOverlay } from "./plugin.ts";
 

@@ -4,9 +4,198 @@
  * The network is made by flanneld, OVN or scripts. The MAC of the endpoint is made of the pod's address, because the
  * other nodes derive it in the same way.
  */
+import { StructReader, type JsonObject } from "../../cni/json.ts";
+import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
+import type { Compat } from "../../cni/parameters.ts";
+import type { CniIp } from "../../cni/result.ts";
+import type { HnsNetwork } from "../../hcn/v1-documents.ts";
+import { getHnsNetworkByName } from "../../hcn/v1-operations.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
+import {
+  type WindowsConfiguration,
+  readWindowsConfiguration,
+  type ConfiguredPolicy,
+} from "../windows-endpoint/conf.ts";
+import { isMissing, withKnowledge } from "../windows-endpoint/failure.ts";
+import type {
+  AddLoopback,
+  Allocation,
+  EndpointLabel,
+  NetworkView,
+  PluginCall,
+  PluginTraits,
+  Sentences,
+} from "../windows-endpoint/plugin-traits.ts";
 import { WindowsPlugin, type WindowsPluginOptions } from "../windows-endpoint/windows-plugin.ts";
-import type { WinOverlayConfiguration } from "./conf.ts";
-import { WIN_OVERLAY } from "./traits.ts";
+import {
+  addOutboundNatException,
+  addPortMappings,
+  addProviderAddress,
+} from "../windows-endpoint/policies.ts";
+
+/** The MAC prefix that flanneld, too, takes without a word on it. */
+const MAC_PREFIX_DEFAULT = "0E-2A";
+
+export interface WinOverlayConfiguration extends WindowsConfiguration {
+  /** The network's own subnet becomes an exception of OutBoundNAT. */
+  readonly isMasqueraded: boolean;
+  /** The first two octets of the endpoint's MAC; the address of the pod is the rest. */
+  readonly macPrefix: string;
+}
+
+/** Reads the configuration. @throws DecodeError, CniError */
+export function readWinOverlayConfiguration(document: JsonObject, compat: Compat): WinOverlayConfiguration {
+  const reader = new StructReader(document);
+  const macPrefix = reader.text("endpointMacPrefix");
+  return {
+    ...readWindowsConfiguration(document, compat),
+    isMasqueraded: reader.boolean("ipMasq"),
+    macPrefix: macPrefix === "" ? MAC_PREFIX_DEFAULT : macPrefix,
+  };
+}
+
+type Call = PluginCall<WinOverlayConfiguration>;
+
+const unexpectedType = (name: string, type: string): string =>
+  `network ${name} is of an unexpected type: ${type}`;
+
+const HCN_SENTENCES: Sentences = {
+  networkLookUp: (name) => `error while hcn.GetNetworkByName(${name})`,
+  unexpectedType,
+  add: () => "error while adding HostComputeEndpoint",
+  result: "error while constructing HostComputeEndpoint addition result",
+  plan: "error while processing endpoint args",
+  ipam: "error while executing IPAM addition",
+};
+
+const HNS_SENTENCES: Sentences = {
+  // The misspelling is the reference's.
+  networkLookUp: (name) => `error while GETHNSNewtorkByName(${name})`,
+  unexpectedType,
+  add: ({ endpointName, networkId, containerId }: EndpointLabel) =>
+    `error while AddHnsEndpoint(${endpointName},${networkId},${containerId})`,
+  result: "error while constructResult",
+  plan: "",
+  ipam: "error while ipam.ExecAdd",
+};
+
+const SHAPE = /^..-..$/su;
+const OCTETS = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
+
+/** The reference looks at the length and the dash alone; better at the digits, too (row 63). */
+function validateForAdd({ configuration, compat }: Call): void {
+  const { macPrefix } = configuration;
+  if ((compat === "better" ? OCTETS : SHAPE).test(macPrefix)) return;
+  throw new CniError(
+    compat === "better" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal,
+    `endpointMacPrefix [${macPrefix}] is invalid, value must be of the format xx-xx`,
+  );
+}
+
+function viewOf(network: HnsNetwork): NetworkView {
+  const subnet = network.Subnets?.[0];
+  return {
+    gateway: parseIp(subnet?.GatewayAddress ?? ""),
+    prefix: subnet?.AddressPrefix ?? "",
+    managementIp: network.ManagementIP ?? "",
+  };
+}
+
+/**
+ * Gateway, subnet and management address are read through HNS v1, over both APIs. The reference loses the error of
+ * this look-up, and says that the network is not there (cni.md §2.3).
+ */
+async function viewNetwork({ configuration, caller, compat }: Call): Promise<NetworkView> {
+  const { name } = configuration;
+  try {
+    return viewOf(await caller.hns((client) => getHnsNetworkByName(client, name)));
+  } catch (error) {
+    if (compat === "reference") throw new CniError(CNI_CODES.internal, `network ${name} not found`);
+    const annotated = annotate(error, HNS_SENTENCES.networkLookUp(name));
+    throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
+  }
+}
+
+/** The address of the pod; IPv4 alone (row 64), because a MAC is made of it. */
+function ipv4Of(
+  ips: readonly CniIp[],
+  { configuration, compat }: Call,
+): Allocation["addresses"][number]["address"] {
+  const addresses = compat === "reference" ? selectAddresses(ips, compat) : ips.map(({ address }) => address);
+  const address = addresses.find(({ ip }) => familyOf(ip) === 4);
+  if (address !== undefined) return address;
+  const isHns = configuration.api === "hns";
+  throw new CniError(
+    CNI_CODES.internal,
+    isHns ? "win-overlay doesn't support IPv6 now" : "IPAM plugin return is missing valid IP Address",
+    { knowledge: "cni-overlay-ipv6" },
+  );
+}
+
+function macOf(prefix: string, ip: Ip): string {
+  const octets = formatIp(ip).split(".");
+  return [prefix, ...octets.map((octet) => Number(octet).toString(16).padStart(2, "0"))].join("-");
+}
+
+/** The first subnet of the network, which the reference takes for granted. @throws CniError, PluginPanic */
+function requireSubnet({ configuration, compat }: Call, view: NetworkView | undefined): NetworkView {
+  if (view !== undefined && view.prefix !== "") return view;
+  if (compat === "reference") throw new PluginPanic("runtime error: index out of range [0] with length 0");
+  throw new CniError(
+    CNI_CODES.invalidNetworkConfig,
+    `network ${configuration.name} has no subnet; give the HNS network the node's pod subnet`,
+  );
+}
+
+async function allocate(call: Call, view: NetworkView | undefined): Promise<Allocation> {
+  const { ipam, configuration, compat } = call;
+  // Over v1 the reference calls IPAM in any case (cni.md §7.B11).
+  if (!ipam.isConfigured && configuration.api === "hns" && compat === "reference")
+    throw new CniError(CNI_CODES.internal, `${HNS_SENTENCES.ipam}: no plugin name provided`);
+  const ips = await ipam.add();
+  const address = ips.length === 0 ? undefined : ipv4Of(ips, call);
+  const { gateway } = requireSubnet(call, view);
+  if (address === undefined) return { addresses: [], ...(gateway !== undefined && { gateway }) };
+  return { addresses: [{ address, gateway }], mac: macOf(configuration.macPrefix, address.ip) };
+}
+
+/**
+ * Over HCN: configured, loopback DSR, provider address, OutBoundNAT; over v1 loopback DSR comes last. Port mappings are
+ * better's alone (row 68), behind the configured policies.
+ */
+function policies(
+  call: Call,
+  view: NetworkView | undefined,
+  addLoopback: AddLoopback,
+): readonly ConfiguredPolicy[] {
+  const { configuration, request, compat } = call;
+  const { api, isMasqueraded, portMappings } = configuration;
+  const warn = (text: string): void => request.warn(`win-overlay: ${text}`);
+  const configured =
+    compat === "better"
+      ? addPortMappings(configuration.policies, portMappings, api, { compat, warn })
+      : configuration.policies;
+  const first = api === "hcn" ? addLoopback(configured) : configured;
+  const withProvider = addProviderAddress(first, view?.managementIp ?? "", api, compat);
+  const masqueraded = isMasqueraded
+    ? addOutboundNatException(withProvider, view?.prefix ?? "", api, compat)
+    : withProvider;
+  return api === "hcn" ? masqueraded : addLoopback(masqueraded);
+}
+
+/** Frozen: forks of a world share it. */
+export const WIN_OVERLAY: PluginTraits<WinOverlayConfiguration> = Object.freeze({
+  name: "win-overlay",
+  networkTypes: ["Overlay"],
+  sentences: { hcn: HCN_SENTENCES, hns: HNS_SENTENCES },
+  asksMissingIpamForStatus: true,
+  readConfiguration: readWinOverlayConfiguration,
+  validateForAdd,
+  viewNetwork,
+  allocate,
+  policies,
+});
 
 export class WinOverlay extends WindowsPlugin<WinOverlayConfiguration> {
   constructor(options: WindowsPluginOptions) {

@@ -1,8 +1,7 @@
 /** The configuration that win-bridge and win-overlay share (cni.md §2.1). */
 import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { StructReader } from "../../cni/decode.ts";
+import { StructReader, type JsonObject, type JsonValue } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { JsonObject, JsonValue } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 

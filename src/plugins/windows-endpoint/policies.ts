@@ -5,8 +5,7 @@
  * takes `{"Type", "Settings"}`. Looking into a body is done with case, as in the reference.
  */
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { StructReader, equalFold } from "../../cni/decode.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import { StructReader, equalFold, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";

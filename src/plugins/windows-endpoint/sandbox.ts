@@ -1,4 +1,6 @@
 /** Whose endpoint it is: sandbox, endpoint name, namespace (cni.md §2.1, §2.7). */
+import type { GcAttachment } from "../../cni/configuration.ts";
+import { isCniName } from "../../cni/parameters.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 
 /** `CNI_NETNS` of a sandbox that has no namespace (dockershim). */
@@ -26,4 +28,26 @@ export function containerOfEndpointName(endpointName: string, networkName: strin
 /** True for a GUID as the Go client takes it: 36 characters, no braces. */
 export function isNamespaceGuid(netns: string): boolean {
   return netns.length === 36 && parseGuid(netns) !== undefined;
+}
+
+/** What GC looks at: both dialects have it. */
+export interface NamedEndpoint {
+  readonly name: string;
+  /** An endpoint that stands for one on another node. */
+  readonly isRemote: boolean;
+}
+
+/**
+ * True for an endpoint that a plugin of this network made for a container that is not valid any more. Never for
+ * remote endpoints, for the bridge endpoint `<network>_ep`, nor for names that no plugin gives.
+ */
+export function isStale(
+  endpoint: NamedEndpoint,
+  networkName: string,
+  valid: readonly GcAttachment[],
+): boolean {
+  if (endpoint.isRemote || endpoint.name === `${networkName}_ep`) return false;
+  const containerId = containerOfEndpointName(endpoint.name, networkName);
+  if (containerId === undefined || !isCniName(containerId)) return false;
+  return !valid.some((attachment) => attachment.containerId === containerId);
 }

@@ -1,18 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DecodeError } from "../../cni/decode.ts";
+import { DecodeError, isJsonObject, parseJson } from "../../cni/json.ts";
 import { CniError } from "../../cni/error.ts";
-import { isJsonObject, parseJson } from "../../cni/json.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import { formatIp } from "../../net/ip.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { gatewayPlusTwo } from "./addresses.ts";
+import { gatewayPlusTwo } from "./endpoint-plan.ts";
 import { readWindowsConfiguration } from "./conf.ts";
-import { holdsJson } from "./hcn-check.ts";
-import { applyForeignMask } from "./hcn-result.ts";
+import { holdsJson } from "./hcn-api.ts";
+import { applyForeignMask } from "./hcn-endpoint.ts";
 import { addOutboundNatException, parsePortProtocol, toHcnPolicies, toHnsPolicies } from "./policies.ts";
-import { containerOfEndpointName, endpointNameOf, isNamespaceGuid } from "./sandbox.ts";
-import { isStale } from "./stale.ts";
+import { containerOfEndpointName, endpointNameOf, isNamespaceGuid, isStale } from "./sandbox.ts";
 
 const address = (text: string) => parseInterfaceAddress(text)!;
 

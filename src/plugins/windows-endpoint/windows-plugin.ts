@@ -2,22 +2,21 @@
  * A main plugin for Windows: an endpoint on an HNS network for every pod (cni.md §2.1). The network is made by others
  * (flanneld, scripts); the plugin looks for it under the name of the configuration.
  */
-import type { Delegate } from "../../cni/delegate.ts";
+import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
-import { DecodeError } from "../../cni/decode.ts";
 import { CNI_CODES, CniError, PluginPanic, describeError } from "../../cni/error.ts";
+import { DecodeError } from "../../cni/json.ts";
 import type { Compat } from "../../cni/parameters.ts";
+import type { Delegate } from "../../cni/plugin-runner.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
 import type { HcnClient } from "../../hcn/client.ts";
-import { IpamSession } from "./addresses.ts";
 import type { HnsApi as HnsApiName, WindowsConfiguration } from "./conf.ts";
-import type { EndpointApi } from "./endpoint-api.ts";
+import { IpamSession } from "./endpoint-plan.ts";
 import { HnsCaller } from "./failure.ts";
 import { HcnApi } from "./hcn-api.ts";
 import { HnsApi } from "./hns-api.ts";
-import type { PluginCall, PluginTraits } from "./plugin-traits.ts";
+import type { EndpointApi, PluginCall, PluginTraits } from "./plugin-traits.ts";
 
 export interface WindowsPluginOptions {
   readonly client: HcnClient;

@@ -1,6 +1,5 @@
 /** A node for tests of the flannel meta plugin: files in memory, delegates that are told what to do or are real ones. */
-import { RunnerDelegate } from "../../cni/delegate.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
 import type { JsonObject } from "../../hcn/client.ts";

@@ -1,6 +1,5 @@
 /** A Windows node for tests of win-bridge and win-overlay: HNS that notes calls, IPAM that is told what to give. */
-import { RunnerDelegate } from "../../cni/delegate.ts";
-import { InProcessRunner } from "../../cni/in-process-runner.ts";
+import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import type { JsonObject } from "../../hcn/client.ts";

@@ -1,5 +1,5 @@
 /** What `mullion cni` prints: results, and failures with the next step. */
-import type { CachedAttachment } from "../../../cni/result-cache.ts";
+import type { CachedAttachment } from "../../../cni/runtime.ts";
 import { CNI_CODES, type CniError } from "../../../cni/error.ts";
 import { type JsonObject, formatJson } from "../../../cni/json.ts";
 import { type JsonSchema, closedObject } from "../../../base/json-schema.ts";
