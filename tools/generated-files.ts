@@ -6,6 +6,7 @@ import { cniReportSchema } from "../src/cmd/mullion/cni/report.ts";
 import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
 import { BRING_UP_SCHEMA } from "../src/cluster/bring-up/report-schema.ts";
 import { TRACE_SCHEMA } from "../src/cluster/trace/trace-schema.ts";
+import { formatDocumentsPage } from "../src/hcn/format-documents-page.ts";
 import { formatEffects } from "../src/hcn/faults/format-page.ts";
 import { formatCosts } from "../src/hns/failures/faults/cost-model.ts";
 import { formatKnownFaults, formatQuirks } from "../src/catalogue/format-quirks.ts";
@@ -82,6 +83,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "docs/reference/codes.md", text: formatCodesPage() },
     { path: "docs/reference/errors.md", text: formatErrorsPage() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
+    withPart("docs/reference/hcn-documents.md", "documents", formatDocumentsPage()),
     withPart("docs/reference/lint.md", "rules", formatRules()),
     withParts("docs/reference/hns-faults.md", [
       ["effects", formatEffects()],

@@ -1,117 +1,100 @@
-/** What all HCN documents share (hcn.md §2.1, §2.9). */
-import type { Guid, JsonObject, JsonValue } from "./client.ts";
-import { type JsonReader, present } from "./json-reader.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
+/** What all HCN documents share (hcn.md §2.1, §2.5, §2.6, §2.9). */
+import type { ObjectOf } from "./description.ts";
 
-export interface Health {
-  readonly Data?: JsonValue;
-  readonly Extra?: JsonValue;
-}
+/** The fields that every document begins with. */
+export const BASE = {
+  text: "What every document begins with.",
+  fields: {
+    ID: {
+      is: "guid",
+      text: "Which object it is.",
+      absent: "chosen by the service",
+      v1: "ID",
+    },
+    Owner: { is: "text", text: "Who created it, in words.", absent: "empty", v1: { dump: "Owner" } },
+    Name: {
+      is: "text",
+      text: "The name that is shown: unique for networks, free for endpoints.",
+      absent: "empty",
+      v1: "Name",
+    },
+    Version: {
+      is: "serviceVersion",
+      text: "The version of the service that wrote the object: major × 2^32 + minor.",
+      by: "service",
+      v1: { answer: "Version" },
+    },
+    AdditionalParams: {
+      is: "json",
+      text: "Of a network `ICSFlags`, of an endpoint `SwitchId` and `SwitchPortId`.",
+      absent: "none",
+      v1: { answer: "AdditionalParams" },
+    },
+    Health: {
+      is: "object",
+      of: {
+        text: "What is wrong with it.",
+        fields: {
+          Data: { is: "json", text: "`LastErrorCode` and `LastUpdateTime`." },
+          Extra: {
+            is: "json",
+            text: "What the object holds: `Resources`, `SharedContainers`, `SwitchGuid`.",
+          },
+        },
+      },
+      text: "How the object is, and what it holds.",
+      by: "service",
+    },
+    SchemaVersion: {
+      is: "schemaVersion",
+      text: "The dialect of the document: 2.x. A request without one is a document of v1.",
+      absent: "1.0",
+    },
+    State: { is: "u16", text: "Where it is in its life.", by: "service", v1: "State" },
+  },
+} as const;
 
-export interface BaseDocument {
-  readonly ID?: Guid;
-  readonly Owner?: string;
-  readonly Name?: string;
-  /** Version of the service that wrote the object: major × 2^32 + minor. */
-  readonly Version?: number;
-  readonly AdditionalParams?: JsonValue;
-  readonly Health?: Health;
-  readonly SchemaVersion?: SchemaVersion;
-  readonly State?: number;
-}
+/** A policy; `policy.ts` and its sisters read the settings. */
+export const POLICY = {
+  text: "A policy; the settings depend on the type.",
+  name: "Policy",
+  fields: {
+    Type: { is: "text", text: "The type, by name or by number." },
+    Settings: { is: "jsonObject", text: "What the type asks for.", absent: "the fields beside `Type`" },
+  },
+  needs: ["Type"],
+} as const;
+
+export const ROUTE = {
+  text: "A route.",
+  name: "Route",
+  fields: {
+    NextHop: { is: "text", text: "The address of the gateway." },
+    DestinationPrefix: {
+      is: "text",
+      text: "Where it leads, as a prefix. `0.0.0.0/0` and `::/0` are default routes.",
+    },
+    Metric: { is: "u16", text: "The lower one counts.", absent: "0" },
+  },
+} as const;
+
+export const DNS = {
+  text: "Name resolution.",
+  name: "Dns",
+  fields: {
+    Domain: { is: "text", text: "The suffix of the connection.", absent: "empty", v1: "DNSDomain" },
+    Search: { is: "texts", text: "Suffixes that are tried in turn.", absent: "none", v1: "DNSSuffix" },
+    ServerList: { is: "texts", text: "Addresses of name servers.", absent: "none", v1: "DNSServerList" },
+    Options: { is: "texts", text: "Options of the resolver.", absent: "none" },
+  },
+} as const;
+
+export type BaseDocument = ObjectOf<typeof BASE>;
+export type Health = NonNullable<BaseDocument["Health"]>;
 
 /** Type and settings of one policy as they stand in a document; `policy.ts` reads them. */
-export interface PolicyDocument {
-  readonly Type: string;
-  readonly Settings?: JsonObject;
-}
-
-export interface Route {
-  readonly NextHop?: string;
-  readonly DestinationPrefix?: string;
-  readonly Metric?: number;
-}
+export type PolicyDocument = ObjectOf<typeof POLICY>;
+export type Route = ObjectOf<typeof ROUTE>;
 
 /** Name resolution of a network or endpoint (hcn.md §2.6). */
-export interface Dns {
-  readonly Domain?: string;
-  readonly Search?: readonly string[];
-  readonly ServerList?: readonly string[];
-  readonly Options?: readonly string[];
-}
-
-export function readSchemaVersion(reader: JsonReader): SchemaVersion | undefined {
-  const given: unknown = reader.raw("SchemaVersion");
-  if (given === SCHEMA_V2_0) return SCHEMA_V2_0;
-  const version = reader.object("SchemaVersion");
-  if (version === undefined) return undefined;
-  return Object.freeze({ Major: version.u32("Major") ?? 0, Minor: version.u32("Minor") ?? 0 });
-}
-
-function readHealth(reader: JsonReader): Health | undefined {
-  const health = reader.object("Health");
-  return health && present<Health>({ Data: health.raw("Data"), Extra: health.raw("Extra") });
-}
-
-/** The fields of `BaseDocument`, in the order in which results list them. */
-export function readBase(reader: JsonReader): {
-  readonly [K in keyof BaseDocument]-?: BaseDocument[K] | undefined;
-} {
-  return {
-    ID: reader.guid("ID"),
-    Owner: reader.text("Owner"),
-    Name: reader.text("Name"),
-    Version: reader.number("Version"),
-    AdditionalParams: reader.raw("AdditionalParams"),
-    Health: readHealth(reader),
-    SchemaVersion: readSchemaVersion(reader),
-    State: reader.u16("State"),
-  };
-}
-
-export function readDns(reader: JsonReader): Dns | undefined {
-  const dns = reader.object("Dns");
-  if (dns === undefined) return undefined;
-  return present<Dns>({
-    Domain: dns.text("Domain"),
-    Search: dns.texts("Search"),
-    ServerList: dns.texts("ServerList"),
-    Options: dns.texts("Options"),
-  });
-}
-
-export function readRoutes(reader: JsonReader): readonly Route[] | undefined {
-  return reader.list("Routes", (route) =>
-    present<Route>({
-      NextHop: route.text("NextHop"),
-      DestinationPrefix: route.text("DestinationPrefix"),
-      Metric: route.u16("Metric"),
-    }),
-  );
-}
-
-/**
- * The policies of a document. An empty object is no policy: `Policies: [{}]` clears a list (hcn.md §5.3).
- * Types come as names or as numbers of `numbers`; a name is kept as it was written, because only the reader of the
- * policy knows which names exist.
- */
-export function readPolicies(
-  reader: JsonReader,
-  numbers: readonly (string | undefined)[],
-): readonly PolicyDocument[] | undefined {
-  const policies = reader.list("Policies", (policy) => {
-    const type = policy.raw("Type");
-    if (type === undefined && policy.raw("Settings") === undefined) return undefined;
-    const name = typeof type === "number" ? (numbers[type] ?? String(type)) : policy.text("Type");
-    return present<PolicyDocument>({ Type: name ?? "", Settings: policySettings(policy) });
-  });
-  return policies && Object.freeze(policies.filter((policy) => policy !== undefined));
-}
-
-/** Old samples write the fields of a policy beside its type (hcn.md §3): those fields are its settings then. */
-function policySettings(policy: JsonReader): JsonObject | undefined {
-  const settings = policy.raw("Settings");
-  if (settings !== undefined) return policy.object("Settings")?.whole();
-  const { Type: _type, ...rest } = policy.whole();
-  return Object.keys(rest).length === 0 ? undefined : Object.freeze(rest);
-}
+export type Dns = ObjectOf<typeof DNS>;

@@ -179,7 +179,7 @@ function describeNotifications(current: () => HcnClient): void {
     const ofGuest = hear(client, { guestNetworkService: guest });
     const all = hear(client, "all");
     const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
-    await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    await attachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
     await client.modify("GuestNetworkService", guest, { ...state("Bootstrapping") } as never);
     await deleteNetwork(client, network.ID!);
     await client.delete("GuestNetworkService", guest);

@@ -31,7 +31,7 @@ export function describeComputeSystems(current: () => HcnClient): void {
     const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
     const namespace = await createNamespace(client, "Host");
     await systems.create("c1", containerDocument(namespace.ID!));
-    await addNetworkAdapter(systems, "c1", endpoint.ID!);
+    await addNetworkAdapter(systems, "c1", endpoint.ID);
     expect(await systems.list()).toEqual([
       {
         Id: "c1",
@@ -43,8 +43,8 @@ export function describeComputeSystems(current: () => HcnClient): void {
         NetworkAdapters: [{ EndpointId: endpoint.ID }],
       },
     ]);
-    expect(await getEndpointById(client, endpoint.ID!)).toMatchObject({ State: 3 });
-    await removeNetworkAdapter(systems, "c1", endpoint.ID!);
+    expect(await getEndpointById(client, endpoint.ID)).toMatchObject({ State: 3 });
+    await removeNetworkAdapter(systems, "c1", endpoint.ID);
     await systems.terminate("c1");
     expect(await systems.list()).toEqual([]);
     await expect(systems.terminate("c1")).rejects.toMatchObject({

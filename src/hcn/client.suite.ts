@@ -158,7 +158,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       const endpoint = await createEndpoint(client, network.ID!, { Name: "web_cbr0" });
       expect(endpoint.IpConfigurations?.[0]?.IpAddress).toMatch(/^10\.244\.2\./);
       expect(endpoint.MacAddress).toMatch(/^00-15-5D-/);
-      expect(await getEndpointById(client, endpoint.ID!)).toEqual(endpoint);
+      expect(await getEndpointById(client, endpoint.ID)).toEqual(endpoint);
       expect(await getEndpointByName(client, "web_cbr0")).toEqual(endpoint);
     });
 
@@ -167,13 +167,13 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       await createEndpoint(client, network.ID!, { Name: "a" });
       await createEndpoint(client, network.ID!, REMOTE);
       for (const endpoint of await listEndpoints(client)) {
-        const stats = await client.queryEndpointStats(endpoint.ID!);
+        const stats = await client.queryEndpointStats(endpoint.ID);
         expect(stats).toEqual({
           BytesReceived: 0,
           BytesSent: 0,
           DroppedPacketsIncoming: 0,
           DroppedPacketsOutgoing: 0,
-          EndpointId: endpoint.ID!.toUpperCase(),
+          EndpointId: endpoint.ID.toUpperCase(),
           InstanceId: expect.stringMatching(/^[0-9A-F-]{36}$/) as string,
           PacketsReceived: 0,
           PacketsSent: 0,
@@ -188,9 +188,9 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
     it("the addresses of an endpoint, in v1 and by the call of their own", async () => {
       const network = await createNetwork(client, NETWORK);
       const endpoint = await createEndpoint(client, network.ID!, { Name: "a" });
-      const addresses = await client.queryEndpointAddresses(endpoint.ID!, V2);
+      const addresses = await client.queryEndpointAddresses(endpoint.ID, V2);
       expect(addresses).toMatchObject({
-        EndpointId: endpoint.ID!.toUpperCase(),
+        EndpointId: endpoint.ID.toUpperCase(),
         IpConfigurations: endpoint.IpConfigurations!,
         MacAddress: endpoint.MacAddress!,
       });
@@ -221,12 +221,12 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       const network = await createNetwork(client, NETWORK);
       const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
       const namespace = await createNamespace(client, "Host");
-      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
       expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([endpoint.ID]);
-      expect((await getEndpointById(client, endpoint.ID!)).HostComputeNamespace).toBe(namespace.ID);
-      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+      expect((await getEndpointById(client, endpoint.ID)).HostComputeNamespace).toBe(namespace.ID);
+      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
       expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([]);
-      expect((await getEndpointById(client, endpoint.ID!)).HostComputeNamespace).toBeUndefined();
+      expect((await getEndpointById(client, endpoint.ID)).HostComputeNamespace).toBeUndefined();
     });
 
     it("HCN-030 HCN-031 Update replaces the policies of a detached endpoint", async () => {
@@ -238,7 +238,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
         { Type: "ACL", Settings: { Protocols: "6", Action: "Allow", Direction: "In", Priority: 200 } },
         { Type: "ACL", Settings: { Action: "Block", Direction: "Out", Priority: 300 } },
       ] as const;
-      const updated = await modifyEndpointPolicies(client, endpoint.ID!, "Update", acls);
+      const updated = await modifyEndpointPolicies(client, endpoint.ID, "Update", acls);
       expect(updated.Policies).toEqual(acls);
     });
 
@@ -290,7 +290,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       const network = await createNetwork(client, NETWORK);
       const local = await createEndpoint(client, network.ID!, { Name: "web" });
       const remote = await createEndpoint(client, network.ID!, REMOTE);
-      const endpoints = [local.ID!.toUpperCase(), remote.ID!.toUpperCase()];
+      const endpoints = [local.ID.toUpperCase(), remote.ID.toUpperCase()];
       const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: endpoints });
       expect(made).toMatchObject({ ...BALANCED, HostComputeEndpoints: endpoints, State: 2 });
       expect(await getLoadBalancerById(client, made.ID!.toUpperCase())).toEqual(made);
@@ -302,8 +302,8 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       const network = await createNetwork(client, NETWORK);
       const first = await createEndpoint(client, network.ID!, { Name: "a" });
       const second = await createEndpoint(client, network.ID!, { Name: "b" });
-      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [first.ID!] });
-      const endpoints = [first.ID!.toUpperCase(), second.ID!.toUpperCase()];
+      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [first.ID] });
+      const endpoints = [first.ID.toUpperCase(), second.ID.toUpperCase()];
       await deleteLoadBalancer(client, made.ID!);
       const again = await createLoadBalancer(client, {
         ...BALANCED,
@@ -324,9 +324,9 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
     it("HCN-104 v1 lists and deletes the load balancers of v2", async () => {
       const network = await createNetwork(client, NETWORK);
       const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
-      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [endpoint.ID!] });
+      const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [endpoint.ID] });
       expect(await requestHns(client, "GET", "/policylists/")).toMatchObject([
-        { ID: made.ID!.toUpperCase(), References: [`/endpoints/${endpoint.ID!}`], IsApplied: true },
+        { ID: made.ID!.toUpperCase(), References: [`/endpoints/${endpoint.ID}`], IsApplied: true },
       ]);
       await requestHns(client, "DELETE", `/policylists/${made.ID!.toUpperCase()}`);
       expect(await listLoadBalancers(client)).toEqual([]);
@@ -334,8 +334,8 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("SDN routes are made of hcsshim's documents, changed by delete and create, and deleted", async () => {
       const network = await createNetwork(client, NETWORK);
-      const first = (await createEndpoint(client, network.ID!, { Name: "p" })).ID!;
-      const second = (await createEndpoint(client, network.ID!, { Name: "q" })).ID!;
+      const first = (await createEndpoint(client, network.ID!, { Name: "p" })).ID;
+      const second = (await createEndpoint(client, network.ID!, { Name: "q" })).ID;
       const made = await addSdnRoute(client, [first], { DestinationPrefix: "169.254.169.254/24" });
       const added = await addSdnRouteEndpoint(client, made, second);
       expect([added.ID, added.HostComputeEndpoints]).toEqual([made.ID, [first, second]]);

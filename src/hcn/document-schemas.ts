@@ -2,15 +2,11 @@
  * The documents of HNS as JSON schemas, for the published description (hcn.md §2). They say how answers look; requests
  * may be written more freely (§1.6), so a request is not held against them. Unknown fields are allowed everywhere.
  */
-import type { JsonValue } from "./client.ts";
-import { IPAM_TYPES, NETWORK_TYPES } from "./network.ts";
+import { BASE, DNS, POLICY, ROUTE } from "./base-document.ts";
+import { type Schema, component, propertiesOf, schemaOf } from "./description-schema.ts";
+import { ENDPOINT } from "./endpoint.ts";
+import { IPAM_TYPES, MAC_POOL, NETWORK_TYPES } from "./network.ts";
 import { NAMESPACE_RESOURCE_TYPES, NAMESPACE_TYPES } from "./namespace.ts";
-
-export type Schema = Readonly<Record<string, JsonValue>>;
-
-export function component(name: string): Schema {
-  return { $ref: `#/components/schemas/${name}` };
-}
 
 function object(
   description: string,
@@ -34,16 +30,7 @@ const ROUTES = list(component("Route"));
 const POLICIES = list(component("Policy"));
 
 /** What every document begins with (hcn.md §2.1). */
-const BASE: Readonly<Record<string, Schema>> = {
-  ID: GUID,
-  Owner: TEXT,
-  Name: TEXT,
-  Version: { ...NUMBER, description: "The service that wrote it: major × 2^32 + minor." },
-  AdditionalParams: ANY,
-  Health: object("What is wrong with it.", { Data: ANY, Extra: ANY }),
-  SchemaVersion: component("SchemaVersion"),
-  State: U16,
-};
+const BASE_FIELDS = propertiesOf(BASE);
 
 const PARTS: Readonly<Record<string, Schema>> = {
   Guid: { type: "string", pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
@@ -51,14 +38,12 @@ const PARTS: Readonly<Record<string, Schema>> = {
     Major: NUMBER,
     Minor: NUMBER,
   }),
-  Policy: object("A policy; the settings depend on the type.", { Type: TEXT, Settings: { type: "object" } }, [
-    "Type",
-  ]),
-  Route: object("A route.", { NextHop: TEXT, DestinationPrefix: TEXT, Metric: U16 }),
-  Dns: object("Name resolution.", { Domain: TEXT, Search: TEXTS, ServerList: TEXTS, Options: TEXTS }),
-  IpSubnet: object("A block of a subnet.", { ...BASE, IpAddressPrefix: TEXT, Flags: NUMBER }),
+  Policy: schemaOf(POLICY),
+  Route: schemaOf(ROUTE),
+  Dns: schemaOf(DNS),
+  IpSubnet: object("A block of a subnet.", { ...BASE_FIELDS, IpAddressPrefix: TEXT, Flags: NUMBER }),
   Subnet: object("A subnet.", {
-    ...BASE,
+    ...BASE_FIELDS,
     IpAddressPrefix: TEXT,
     Policies: POLICIES,
     Routes: ROUTES,
@@ -88,12 +73,10 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
   HostComputeNetwork: object(
     "A network. Type is missing when it is NAT.",
     {
-      ...BASE,
+      ...BASE_FIELDS,
       Type: { enum: NETWORK_TYPES.filter((type) => type !== undefined) },
       Policies: POLICIES,
-      MacPool: object("Where MAC addresses come from.", {
-        Ranges: list(object("A range.", { StartMacAddress: TEXT, EndMacAddress: TEXT })),
-      }),
+      MacPool: schemaOf(MAC_POOL),
       Dns: component("Dns"),
       Ipams: list(
         object("A pool of addresses.", {
@@ -105,31 +88,11 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
     },
     ["ID", "SchemaVersion"],
   ),
-  HostComputeEndpoint: object(
-    "An endpoint.",
-    {
-      ...BASE,
-      HostComputeNetwork: GUID,
-      HostComputeNamespace: GUID,
-      Policies: POLICIES,
-      IpConfigurations: list(
-        object("An address.", {
-          IpAddress: TEXT,
-          PrefixLength: { type: "integer", minimum: 0, maximum: 128 },
-          IpSubnetId: GUID,
-        }),
-      ),
-      Dns: component("Dns"),
-      Routes: ROUTES,
-      MacAddress: TEXT,
-      Flags: NUMBER,
-    },
-    ["ID", "HostComputeNetwork", "SchemaVersion"],
-  ),
+  HostComputeEndpoint: schemaOf(ENDPOINT),
   HostComputeNamespace: object(
     "A namespace.",
     {
-      ...BASE,
+      ...BASE_FIELDS,
       NamespaceId: NUMBER,
       NamespaceGuid: GUID,
       Type: { enum: [...NAMESPACE_TYPES] },
@@ -149,7 +112,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
   HostComputeLoadBalancer: object(
     "A load balancer.",
     {
-      ...BASE,
+      ...BASE_FIELDS,
       HostComputeEndpoints: list(TEXT),
       SourceVIP: TEXT,
       FrontendVIPs: TEXTS,
@@ -161,7 +124,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
   HostComputeRoute: object(
     "An SDN route.",
     {
-      ...BASE,
+      ...BASE_FIELDS,
       HostComputeNetwork: TEXT,
       HostComputeEndpoints: list(TEXT),
       Routes: list({ type: "object" }),
@@ -172,7 +135,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
   GuestNetworkService: object(
     "What mirrors the host's networking into a virtual machine.",
     {
-      ...BASE,
+      ...BASE_FIELDS,
       VirtualMachineId: GUID,
       MirroredInterfaces: list(component("MirroredInterface")),
       MirrorHostNetworking: { type: "boolean" },

@@ -1,5 +1,6 @@
 /** `GuestNetworkService`: mirrors the host's networking into a virtual machine (hcn.md §2.11). */
-import { type BaseDocument, readBase } from "./base-document.ts";
+import type { BaseDocument } from "./base-document.ts";
+import { readBase } from "./base-readers.ts";
 import type { Guid, JsonValue } from "./client.ts";
 import { JsonReader, present } from "./json-reader.ts";
 

@@ -12,7 +12,7 @@ import type {
 } from "./client.ts";
 import { HCN_KINDS } from "./client.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
-import { type Schema, component } from "./document-schemas.ts";
+import { type Schema, component } from "./description-schema.ts";
 import { HcnError } from "./error.ts";
 import { checkJsonObject } from "./json-value.ts";
 import type { JsonReader } from "./json-reader.ts";

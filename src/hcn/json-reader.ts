@@ -55,6 +55,11 @@ export class JsonReader {
     throw new HcnError(code, { detail: `${where} has to be a JSON object` });
   }
 
+  /** A reader of the same object whose wrong fields fail with `code`. */
+  failingWith(code: HcnErrorCode): JsonReader {
+    return new JsonReader(this.value, this.where, code);
+  }
+
   /** The object itself. */
   whole(): JsonObject {
     return this.value;

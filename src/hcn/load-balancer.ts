@@ -1,5 +1,6 @@
 /** `HostComputeLoadBalancer` (hcn.md §2.7, §8). */
-import { type BaseDocument, readBase } from "./base-document.ts";
+import type { BaseDocument } from "./base-document.ts";
+import { readBase } from "./base-readers.ts";
 import type { Guid, JsonValue } from "./client.ts";
 import { type Enumeration, JsonReader, present } from "./json-reader.ts";
 import { readProtocol } from "./nat-policy.ts";

@@ -33,6 +33,7 @@ export {
   ENDPOINT_STATES,
   type HostComputeEndpoint,
   type IpConfig,
+  type StoredEndpoint,
   parseEndpoint,
 } from "./endpoint.ts";
 export {

@@ -1,5 +1,6 @@
 /** `HostComputeNamespace` (hcn.md §2.4). */
-import { type BaseDocument, readBase } from "./base-document.ts";
+import type { BaseDocument } from "./base-document.ts";
+import { readBase } from "./base-readers.ts";
 import type { Guid, JsonValue } from "./client.ts";
 import { JsonReader, present } from "./json-reader.ts";
 

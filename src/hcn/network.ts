@@ -1,17 +1,12 @@
 /** `HostComputeNetwork` (hcn.md §2.2, §2.5). */
-import {
-  type BaseDocument,
-  type Dns,
-  type PolicyDocument,
-  type Route,
-  readBase,
-  readDns,
-  readPolicies,
-  readRoutes,
-} from "./base-document.ts";
+import type { BaseDocument, Dns, PolicyDocument, Route } from "./base-document.ts";
+import { readBase, readDns, readRoutes } from "./base-readers.ts";
 import type { JsonValue } from "./client.ts";
+import type { ObjectOf } from "./description.ts";
 import { JsonReader, present } from "./json-reader.ts";
+import { readPolicies } from "./policy-list.ts";
 import { NETWORK_POLICY_TYPES, SUBNET_POLICY_TYPES } from "./policy-type.ts";
+import { readerOf } from "./read-object.ts";
 
 /**
  * Types of networks at their number in the schema (hcn.md §2.2). Inferred: the numbers after NAT's 0 follow the
@@ -59,14 +54,25 @@ export const SUBNET_FLAGS = { DoNotReserveGatewayAddress: 1 } as const;
 /** Bits of an IP subnet's `Flags`. */
 export const IP_SUBNET_FLAGS = { EnableBroadcast: 1, ReserveNetworkAddress: 2 } as const;
 
-export interface MacRange {
-  readonly StartMacAddress?: string;
-  readonly EndMacAddress?: string;
-}
+/** Where the MAC addresses of a network's endpoints come from. */
+export const MAC_POOL = {
+  text: "Where MAC addresses come from.",
+  fields: {
+    Ranges: {
+      is: "list",
+      of: {
+        text: "A range.",
+        fields: {
+          StartMacAddress: { is: "text", text: "The first address." },
+          EndMacAddress: { is: "text", text: "The last address." },
+        },
+      },
+      text: "Ranges, of which the first with a free address counts.",
+    },
+  },
+} as const;
 
-export interface MacPool {
-  readonly Ranges?: readonly MacRange[];
-}
+export type MacPool = ObjectOf<typeof MAC_POOL>;
 
 export interface IpSubnet extends BaseDocument {
   readonly IpAddressPrefix?: string;
@@ -124,15 +130,11 @@ function readIpam(reader: JsonReader): Ipam {
   });
 }
 
+const MAC_POOL_READER = readerOf(MAC_POOL);
+
 function readMacPool(reader: JsonReader): MacPool | undefined {
   const pool = reader.object("MacPool");
-  const Ranges = pool?.list("Ranges", (range) =>
-    present<MacRange>({
-      StartMacAddress: range.text("StartMacAddress"),
-      EndMacAddress: range.text("EndMacAddress"),
-    }),
-  );
-  return pool && present<MacPool>({ Ranges });
+  return pool && MAC_POOL_READER.read(pool);
 }
 
 /**
@@ -141,10 +143,9 @@ function readMacPool(reader: JsonReader): MacPool | undefined {
  */
 export function parseNetwork(document: JsonValue): HostComputeNetwork {
   const reader = JsonReader.of(document, "network", "HCN_E_INVALID_JSON");
-  const typeReader = new JsonReader(reader.whole(), "network", "HCN_E_INVALID_NETWORK_TYPE");
   return present<HostComputeNetwork>({
     ...readBase(reader),
-    Type: typeReader.enumeration("Type", NETWORK_TYPES),
+    Type: reader.failingWith("HCN_E_INVALID_NETWORK_TYPE").enumeration("Type", NETWORK_TYPES),
     Policies: readPolicies(reader, NETWORK_POLICY_TYPES),
     MacPool: readMacPool(reader),
     Dns: readDns(reader),

@@ -4,7 +4,8 @@
  */
 import type { JsonObject, JsonValue } from "./client.ts";
 import { DUMP_PATH, RESTORE_PATH } from "./dump-protocol.ts";
-import { DOCUMENT_SCHEMAS, type Schema, component } from "./document-schemas.ts";
+import { type Schema, component } from "./description-schema.ts";
+import { DOCUMENT_SCHEMAS } from "./document-schemas.ts";
 import { FAULT_PATHS } from "./faults/fault-paths.ts";
 import { HCN_KINDS } from "./client.ts";
 import { HTTP_OPERATIONS, type HttpOperationRow } from "./http-operations.ts";

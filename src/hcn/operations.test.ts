@@ -76,7 +76,7 @@ describe("the helper calls (hcn.md §1.5)", () => {
   it("an object that vanishes between the calls is left out", async () => {
     const client = new ScriptedClient([
       ["id-1", { vanished: true }],
-      ["id-2", { Name: "b" }],
+      ["id-2", { ID: "0fb28d70-306c-469d-9690-3245a82d882a", Name: "b" }],
     ]);
     expect((await listEndpoints(client)).map((endpoint) => endpoint.Name)).toEqual(["b"]);
   });

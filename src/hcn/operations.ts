@@ -11,7 +11,7 @@ import {
   type HostComputeQuery,
   type JsonObject,
 } from "./client.ts";
-import { type HostComputeEndpoint, parseEndpoint } from "./endpoint.ts";
+import { type HostComputeEndpoint, type StoredEndpoint, parseStoredEndpoint } from "./endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import { ZERO_GUID, parseGuid } from "./guid.ts";
 import { checkJsonObject } from "./json-value.ts";
@@ -137,25 +137,25 @@ export async function modifyNetworkPolicies(
 export async function listEndpoints(
   client: HcnClient,
   query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly HostComputeEndpoint[]> {
-  return (await listDocuments(client, "Endpoint", query)).map(parseEndpoint);
+): Promise<readonly StoredEndpoint[]> {
+  return (await listDocuments(client, "Endpoint", query)).map(parseStoredEndpoint);
 }
 
 /** The filter carries the v1 name of the field, also in a v2 query, as hcsshim's does (hcn.md §1.5). */
 export async function listEndpointsOfNetwork(
   client: HcnClient,
   network: Guid,
-): Promise<readonly HostComputeEndpoint[]> {
+): Promise<readonly StoredEndpoint[]> {
   return listEndpoints(client, queryBy({ VirtualNetwork: network }));
 }
 
 /** @throws HcnNotFoundError `Endpoint ID "x" not found`. */
-export async function getEndpointById(client: HcnClient, id: Guid): Promise<HostComputeEndpoint> {
+export async function getEndpointById(client: HcnClient, id: Guid): Promise<StoredEndpoint> {
   return firstFound(await listEndpoints(client, queryBy({ ID: id })), "Endpoint ID", id);
 }
 
 /** The first of that name. @throws HcnNotFoundError `Endpoint name "x" not found`. */
-export async function getEndpointByName(client: HcnClient, name: string): Promise<HostComputeEndpoint> {
+export async function getEndpointByName(client: HcnClient, name: string): Promise<StoredEndpoint> {
   return firstFound(await listEndpoints(client, queryBy({ Name: name })), "Endpoint name", name);
 }
 
@@ -182,9 +182,9 @@ export async function createEndpoint(
   client: HcnClient,
   network: Guid,
   endpoint: HostComputeEndpoint,
-): Promise<HostComputeEndpoint> {
+): Promise<StoredEndpoint> {
   const id = await createEndpointOnly(client, network, endpoint);
-  return parseEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
+  return parseStoredEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
 }
 
 export async function deleteEndpoint(client: HcnClient, id: Guid): Promise<void> {
@@ -197,10 +197,10 @@ export async function modifyEndpointPolicies(
   id: Guid,
   requestType: ModifyRequestType,
   policies: readonly PolicyDocument[],
-): Promise<HostComputeEndpoint> {
+): Promise<StoredEndpoint> {
   const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
   await client.modify("Endpoint", id, requestDocument(settings));
-  return parseEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
+  return parseStoredEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY));
 }
 
 // Namespaces.

@@ -1,11 +1,10 @@
 /** `HostComputeQuery` as checked values (hcn.md §5.1). */
-import { readSchemaVersion } from "./base-document.ts";
 import type { JsonObject, JsonValue } from "./client.ts";
 import { HcnError } from "./error.ts";
 import { JsonReader } from "./json-reader.ts";
 import { isJsonObject } from "../base/json.ts";
 import { parseJsonText } from "./json-value.ts";
-import { type Dialect, dialectOf } from "./schema-version.ts";
+import { type Dialect, dialectOf, readSchemaVersion } from "./schema-version.ts";
 
 /** Adds the switch layer and the allocators of resources to the result. */
 const DETAILED = 1;

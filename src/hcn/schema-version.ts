@@ -1,10 +1,8 @@
 /** Schema versions: which dialect a document is written in (hcn.md §1.6). */
+import type { JsonReader } from "./json-reader.ts";
 import { keepJson } from "./json-value.ts";
 
-export interface SchemaVersion {
-  readonly Major: number;
-  readonly Minor: number;
-}
+export type SchemaVersion = { readonly Major: number; readonly Minor: number };
 
 /** What hcsshim and the CNI plugins send. */
 export const SCHEMA_V2_0: SchemaVersion = keepJson({ Major: 2, Minor: 0 });
@@ -18,4 +16,12 @@ export type Dialect = "v1" | "v2";
  */
 export function dialectOf(version: SchemaVersion | undefined): Dialect {
   return version !== undefined && version.Major >= 2 ? "v2" : "v1";
+}
+
+export function readSchemaVersion(reader: JsonReader): SchemaVersion | undefined {
+  const given: unknown = reader.raw("SchemaVersion");
+  if (given === SCHEMA_V2_0) return SCHEMA_V2_0;
+  const version = reader.object("SchemaVersion");
+  if (version === undefined) return undefined;
+  return Object.freeze({ Major: version.u32("Major") ?? 0, Minor: version.u32("Minor") ?? 0 });
 }

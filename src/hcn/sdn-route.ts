@@ -1,5 +1,6 @@
 /** `HostComputeRoute`, the SDN route object (hcn.md §2.8, §9.20). */
-import { type BaseDocument, readBase } from "./base-document.ts";
+import type { BaseDocument } from "./base-document.ts";
+import { readBase } from "./base-readers.ts";
 import type { Guid, JsonValue } from "./client.ts";
 import { JsonReader, present } from "./json-reader.ts";
 import { type SdnRoutePolicySetting, readSdnRoute } from "./nat-policy.ts";

@@ -1,6 +1,9 @@
 /** HNS v1: documents as requests send them and results hold them (hcn.md §2.12, §3.6). */
 import type { Guid, JsonObject, JsonValue } from "./client.ts";
+import type { V1Of } from "./description.ts";
+import { ENDPOINT } from "./endpoint.ts";
 import { JsonReader, present } from "./json-reader.ts";
+import { type V1FormOf, readCommaList, readHnsPolicies, v1FormOf } from "./v1-form.ts";
 
 /** A v1 policy is flat: a type and the fields of that type beside it. */
 export interface HnsPolicy extends JsonObject {
@@ -57,31 +60,7 @@ export interface HnsNetwork {
   readonly Flags?: number;
 }
 
-export interface HnsEndpoint {
-  readonly ID?: Guid;
-  readonly Name?: string;
-  readonly VirtualNetwork?: Guid;
-  readonly VirtualNetworkName?: string;
-  readonly Policies?: readonly HnsPolicy[];
-  readonly MacAddress?: string;
-  readonly IPAddress?: string;
-  readonly PrefixLength?: number;
-  readonly GatewayAddress?: string;
-  readonly IPv6Address?: string;
-  readonly IPv6PrefixLength?: number;
-  readonly GatewayAddressV6?: string;
-  readonly DNSDomain?: string;
-  readonly DNSSuffix?: string;
-  readonly DNSServerList?: string;
-  readonly EnableInternalDNS?: boolean;
-  readonly DisableICC?: boolean;
-  readonly EnableLowMetric?: boolean;
-  readonly IsRemoteEndpoint?: boolean;
-  readonly EncapOverhead?: number;
-  readonly Namespace?: { readonly ID?: Guid };
-  readonly SharedContainers?: readonly string[];
-  readonly State?: number;
-}
+export type HnsEndpoint = V1Of<typeof ENDPOINT>;
 
 /** The body of attach and detach. */
 export interface EndpointAttachDetachRequest {
@@ -94,19 +73,6 @@ export interface EndpointAttachDetachRequest {
 
 const INVALID_JSON = "HCN_E_INVALID_JSON";
 
-function readPolicies(reader: JsonReader): readonly HnsPolicy[] | undefined {
-  return reader.list("Policies", (policy) => {
-    const fields = policy.whole();
-    return Object.freeze({ ...fields, Type: policy.text("Type") ?? "" });
-  });
-}
-
-/** A comma list, which some clients send as a list. */
-function readCommaList(reader: JsonReader, field: string): string | undefined {
-  const items = reader.texts(field);
-  return items?.join(",");
-}
-
 /** Checks the shape of a v1 network. @throws HcnError HCN_E_INVALID_JSON. */
 export function parseHnsNetwork(document: JsonValue): HnsNetwork {
   const reader = JsonReader.of(document, "network", INVALID_JSON);
@@ -116,7 +82,7 @@ export function parseHnsNetwork(document: JsonValue): HnsNetwork {
     Type: reader.text("Type"),
     NetworkAdapterName: reader.text("NetworkAdapterName"),
     SourceMac: reader.text("SourceMac"),
-    Policies: readPolicies(reader),
+    Policies: readHnsPolicies(reader),
     MacPools: reader.list("MacPools", (pool) =>
       present<HnsMacPool>({
         StartMacAddress: pool.text("StartMacAddress"),
@@ -128,7 +94,7 @@ export function parseHnsNetwork(document: JsonValue): HnsNetwork {
         ID: subnet.guid("ID"),
         AddressPrefix: subnet.text("AddressPrefix"),
         GatewayAddress: subnet.text("GatewayAddress"),
-        Policies: readPolicies(subnet),
+        Policies: readHnsPolicies(subnet),
         IpSubnets: subnet.list("IpSubnets", (block) =>
           present<HnsIpSubnet>({
             ID: block.guid("ID"),
@@ -155,41 +121,12 @@ export function parseHnsNetwork(document: JsonValue): HnsNetwork {
   });
 }
 
-function readEndpointAddresses(reader: JsonReader): Partial<HnsEndpoint> {
-  return present<HnsEndpoint>({
-    IPAddress: reader.text("IPAddress"),
-    PrefixLength: reader.number("PrefixLength", 32),
-    GatewayAddress: reader.text("GatewayAddress"),
-    IPv6Address: reader.text("IPv6Address"),
-    IPv6PrefixLength: reader.number("IPv6PrefixLength", 128),
-    GatewayAddressV6: reader.text("GatewayAddressV6"),
-    DNSDomain: reader.text("DNSDomain"),
-    DNSSuffix: readCommaList(reader, "DNSSuffix"),
-    DNSServerList: readCommaList(reader, "DNSServerList"),
-  });
-}
+/** The two forms of an endpoint. */
+export const ENDPOINT_FORM: V1FormOf<typeof ENDPOINT> = v1FormOf(ENDPOINT);
 
 /** Checks the shape of a v1 endpoint. @throws HcnError HCN_E_INVALID_JSON. */
 export function parseHnsEndpoint(document: JsonValue): HnsEndpoint {
-  const reader = JsonReader.of(document, "endpoint", INVALID_JSON);
-  const namespace = reader.object("Namespace");
-  return present<HnsEndpoint>({
-    ID: reader.guid("ID"),
-    Name: reader.text("Name"),
-    VirtualNetwork: reader.guid("VirtualNetwork"),
-    VirtualNetworkName: reader.text("VirtualNetworkName"),
-    Policies: readPolicies(reader),
-    MacAddress: reader.text("MacAddress"),
-    ...readEndpointAddresses(reader),
-    EnableInternalDNS: reader.boolean("EnableInternalDNS"),
-    DisableICC: reader.boolean("DisableICC"),
-    EnableLowMetric: reader.boolean("EnableLowMetric"),
-    IsRemoteEndpoint: reader.boolean("IsRemoteEndpoint"),
-    EncapOverhead: reader.u16("EncapOverhead"),
-    Namespace: namespace && present<{ readonly ID?: Guid }>({ ID: namespace.guid("ID") }),
-    SharedContainers: reader.texts("SharedContainers"),
-    State: reader.u16("State"),
-  });
+  return ENDPOINT_FORM.read(JsonReader.of(document, "endpoint", INVALID_JSON));
 }
 
 const SYSTEM_TYPES = ["Container", "VirtualMachine", "Host"] as const;

@@ -184,6 +184,6 @@ describe("ncproxy", () => {
     await expect(client.query("Endpoint", "")).rejects.toMatchObject({
       code: "HCN_E_GUID_CONVERSION_FAILURE",
     });
-    await deleteEndpoint(client, made.ID!);
+    await deleteEndpoint(client, made.ID);
   });
 });

@@ -163,7 +163,7 @@ class World {
 
   async putLocal(address: string): Promise<void> {
     const IpConfigurations = [{ IpAddress: address, PrefixLength: 24 }];
-    this.locals.set(address, (await createEndpoint(this.hns, this.network, { IpConfigurations })).ID ?? "");
+    this.locals.set(address, (await createEndpoint(this.hns, this.network, { IpConfigurations })).ID);
   }
 
   /** A new process: what it knew is gone. */
@@ -211,7 +211,7 @@ class World {
   /** Load balancers and remote endpoints, by addresses. */
   async holds(): Promise<readonly string[]> {
     const endpoints = await listEndpoints(this.hns);
-    const byId = new Map(endpoints.map((endpoint) => [endpoint.ID ?? "", endpoint]));
+    const byId = new Map(endpoints.map((endpoint) => [endpoint.ID, endpoint]));
     const loadBalancers = await listLoadBalancers(this.hns);
     const remote = endpoints
       .filter(({ Flags = 0 }) => (Flags & 1) !== 0)
@@ -262,7 +262,7 @@ async function disturb(world: World, prng: Prng): Promise<void> {
   if (kind === 0) for (const { ID } of loadBalancers) await deleteLoadBalancer(hns, ID ?? "");
   if (kind === 1 && loadBalancers.length > 0)
     await deleteLoadBalancer(hns, pick(prng, loadBalancers).ID ?? "");
-  if (kind === 2 && remotes.length > 0) await deleteEndpoint(hns, pick(prng, remotes).ID ?? "");
+  if (kind === 2 && remotes.length > 0) await deleteEndpoint(hns, pick(prng, remotes).ID);
   // HNS changes what it has, as when it loses part of its state.
   if (kind === 3 && loadBalancers.length > 0) {
     const { HostComputeEndpoints = [], ...rest } = pick(prng, loadBalancers);

@@ -99,7 +99,7 @@ class World {
 
   async loadBalancers(): Promise<readonly string[]> {
     const endpoints = new Map<string, HostComputeEndpoint>();
-    for (const endpoint of await listEndpoints(this.node.client)) endpoints.set(endpoint.ID!, endpoint);
+    for (const endpoint of await listEndpoints(this.node.client)) endpoints.set(endpoint.ID, endpoint);
     const listed = await listLoadBalancers(this.node.client);
     return listed.map((document) => formatLoadBalancer(document, endpoints, NAMES)).toSorted();
   }
@@ -109,7 +109,7 @@ class World {
     return listed
       .filter(({ Flags }) => Flags === 1)
       .map((endpoint) =>
-        formatRemoteEndpoint(endpoint, this.proxy.proxier(4)?.referencesTo(endpoint.ID!) ?? 0, NAMES),
+        formatRemoteEndpoint(endpoint, this.proxy.proxier(4)?.referencesTo(endpoint.ID) ?? 0, NAMES),
       );
   }
 }

@@ -54,7 +54,7 @@ describe("Services on a Windows node", () => {
     await deleteLoadBalancer(client, web!.loadBalancer!);
     const pod = (await listEndpoints(client)).find(({ Flags = 0 }) => (Flags & 1) === 0)!;
     await createLoadBalancer(client, {
-      HostComputeEndpoints: [pod.ID!],
+      HostComputeEndpoints: [pod.ID],
       FrontendVIPs: ["10.96.77.77"],
       PortMappings: [{ Protocol: 6, InternalPort: 1, ExternalPort: 1 }],
     });

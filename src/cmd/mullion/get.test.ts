@@ -43,7 +43,7 @@ describe("mullion get hnsloadbalancers", () => {
       const IpConfigurations = [{ IpAddress: `10.244.9.${last}` }];
       await createEndpoint(client, network, { IpConfigurations, Flags: 1 });
     }
-    const endpoints = (await listEndpoints(client)).map((endpoint) => endpoint.ID!);
+    const endpoints = (await listEndpoints(client)).map((endpoint) => endpoint.ID);
     await createLoadBalancer(client, {
       HostComputeEndpoints: endpoints.slice(1, 3),
       FrontendVIPs: ["10.96.0.7"],

@@ -297,7 +297,7 @@ describe("remote endpoints with a MAC of their own", () => {
       ttl: 128,
     });
     expect(world.stages().at(-1)).toMatchObject({ at: "deliver W2", eth: "Am→Cm", ttl: 128 });
-    await deleteEndpoint(world.w1.client, toC.ID!);
+    await deleteEndpoint(world.w1.client, toC.ID);
     expect(world.ask(a.compartment, "10.244.2.10", 80).heard).toEqual([]);
   });
 });
@@ -347,7 +347,7 @@ describe("policies of the network", () => {
       Flags: 1,
     });
     await createLoadBalancer(world.w1.client, {
-      HostComputeEndpoints: [remote.ID!],
+      HostComputeEndpoints: [remote.ID],
       FrontendVIPs: ["10.96.0.50"],
       PortMappings: [{ Protocol: 6, ExternalPort: 80, InternalPort: 8080 }],
       SourceVIP: "10.244.1.2",

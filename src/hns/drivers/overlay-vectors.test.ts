@@ -42,7 +42,7 @@ beforeEach(async () => {
     Flags: 1,
   });
   await createLoadBalancer(world.w1.client, {
-    HostComputeEndpoints: [remote.ID!],
+    HostComputeEndpoints: [remote.ID],
     FrontendVIPs: ["10.96.0.50"],
     PortMappings: [{ Protocol: 6, ExternalPort: 80, InternalPort: 8080 }],
     Flags: 1,

@@ -61,7 +61,7 @@ async function remoteBackEnd(at: OverlayWorld, address: string, node: string): P
     Flags: 1,
     Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: node } }],
   });
-  return endpoint.ID!;
+  return endpoint.ID;
 }
 
 /** The ClusterIP V:80, or the node port 30080, with target port 8080; UDP. */

@@ -2,14 +2,15 @@
  * Objects in v1 form as v2 documents, without a check (hcn.md §2.12, field map). What v2 has no place for is source to the
  * v1 document, which a dump keeps beside this one.
  */
+import { BASE } from "../../hcn/base-document.ts";
 import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
-import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../../hcn/load-balancer.ts";
 import { NETWORK_TYPES } from "../../hcn/network.ts";
-import type { HnsPolicy } from "../../hcn/v1-documents.ts";
+import { ENDPOINT_FORM, type HnsPolicy } from "../../hcn/v1-documents.ts";
+import { type V1Place, v1FormOf } from "../../hcn/v1-form.ts";
 import { type PolicyOwner, fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;
@@ -56,6 +57,19 @@ class Source {
     return texts.length === 0 ? undefined : texts;
   }
 
+  /** What stands at a place. */
+  value({ outer, name, kind }: V1Place): JsonValue | undefined {
+    const inside = outer === undefined ? this : new Source(this.object(outer) ?? {});
+    if (kind === "guid") return inside.guid(name);
+    if (kind === "text") return inside.text(name);
+    if (kind === "commaList") return inside.commaList(name);
+    if (kind === "boolean") return inside.isTrue(name) ? true : undefined;
+    if (kind === "list" || kind === "policies") return inside.list(name);
+    if (kind !== "json" && kind !== "jsonObject" && kind !== "schemaVersion") return inside.number(name);
+    const object = inside.object(name);
+    return Object.keys(object ?? {}).length === 0 ? undefined : object;
+  }
+
   guid(field: string): string | undefined {
     const id = parseGuid(this.text(field) ?? "");
     return id === ZERO_GUID ? undefined : id;
@@ -73,24 +87,19 @@ function present(fields: Readonly<Record<string, JsonValue | undefined>>): Field
   return kept;
 }
 
+const BASE_FORM = v1FormOf(BASE);
 const SCHEMA_VERSION: JsonObject = Object.freeze({ Major: 2, Minor: 0 });
 
-/** The base fields in v2 form; `Resources`, switch and containers are in `Health.Extra` there. */
+/** What v2 has in other places: `Resources`, switch and containers are in `Health.Extra` there. */
+function healthOf(source: Source, extra: Readonly<Record<string, JsonValue | undefined>> = {}): Fields {
+  const Extra = present({ Resources: source.object("Resources"), ...extra });
+  const Health = present({ Data: source.object("Health"), Extra });
+  return present({ Health, SchemaVersion: SCHEMA_VERSION });
+}
+
+/** The base fields in v2 form. */
 function baseOf(source: Source, extra: Readonly<Record<string, JsonValue | undefined>> = {}): Fields {
-  const health = source.object("Health");
-  return present({
-    ID: source.guid("ID"),
-    Owner: source.text("Owner"),
-    Name: source.text("Name"),
-    Version: source.number("Version"),
-    AdditionalParams: source.object("AdditionalParams"),
-    Health: present({
-      Data: health,
-      Extra: present({ Resources: source.object("Resources"), ...extra }),
-    }),
-    SchemaVersion: SCHEMA_VERSION,
-    State: source.number("State"),
-  });
+  return BASE_FORM.fromDump((place) => source.value(place), healthOf(source, extra));
 }
 
 function policyOf(owner: PolicyOwner, value: JsonValue): JsonValue {
@@ -186,29 +195,6 @@ function networkToV2(source: Source): Fields {
   };
 }
 
-function ipConfigOf(
-  address: string | undefined,
-  length: number | undefined,
-  subnet: string | undefined,
-): readonly JsonObject[] {
-  if (address === undefined) return [];
-  return [present({ IpAddress: address, PrefixLength: length, IpSubnetId: subnet })];
-}
-
-/** Fields of a v1 endpoint that are bits of its flags in v2. */
-const FLAG_FIELDS: readonly (readonly [field: string, bit: number])[] = [
-  ["IsRemoteEndpoint", ENDPOINT_FLAGS.RemoteEndpoint],
-  ["DisableICC", ENDPOINT_FLAGS.DisableInterComputeCommunication],
-  ["EnableLowMetric", ENDPOINT_FLAGS.EnableLowInterfaceMetric],
-  ["EnableInternalDNS", ENDPOINT_FLAGS.OverrideDNSServerOrder],
-];
-
-function endpointFlags(source: Source): number | undefined {
-  let flags = source.number("Flags") ?? 0;
-  for (const [field, bit] of FLAG_FIELDS) if (source.isTrue(field)) flags |= bit;
-  return flags === 0 ? undefined : flags;
-}
-
 /** `EncapOverhead` is a field of v1, and some builds show the policy beside it. */
 function withOverhead(policies: readonly JsonValue[], overhead: number): readonly JsonValue[] {
   const isThere = policies.some((policy) => isJsonObject(policy) && policy["Type"] === "EncapOverhead");
@@ -220,27 +206,11 @@ function endpointToV2(source: Source, networkId: (name: string) => string | unde
   const named = source.text("VirtualNetworkName");
   const network = source.guid("VirtualNetwork") ?? (named === undefined ? undefined : networkId(named));
   const policies = withOverhead(policiesOf("endpoint", source), source.number("EncapOverhead") ?? 0);
-  const namespace = new Source(source.object("Namespace") ?? {}).guid("ID");
-  const addresses = [
-    ...ipConfigOf(source.text("IPAddress"), source.number("PrefixLength"), source.guid("IPSubnetId")),
-    ...ipConfigOf(source.text("IPv6Address"), source.number("IPv6PrefixLength"), source.guid("IPv6SubnetId")),
-  ];
-  return {
-    ...baseOf(source, { SharedContainers: source.list("SharedContainers") }),
-    ...present({
-      HostComputeNetwork: network,
-      HostComputeNamespace: namespace,
-      Policies: policies,
-      IpConfigurations: addresses,
-      Dns: dnsOf(source),
-      Routes: [
-        ...defaultRoute(source.text("GatewayAddress")),
-        ...defaultRoute(source.text("GatewayAddressV6")),
-      ],
-      MacAddress: source.text("MacAddress"),
-      Flags: endpointFlags(source),
-    }),
-  };
+  return ENDPOINT_FORM.fromDump((place) => source.value(place), {
+    ...healthOf(source, { SharedContainers: source.list("SharedContainers") }),
+    HostComputeNetwork: network,
+    Policies: policies.length === 0 ? undefined : policies,
+  });
 }
 
 function resourcesOf(source: Source): readonly JsonValue[] {

@@ -119,18 +119,18 @@ class World {
       Name: "cbr0_ep",
       IpConfigurations: [{ IpAddress: address }],
     });
-    await attachHnsEndpoint(this.client, endpoint.ID!, HOST_ATTACH);
+    await attachHnsEndpoint(this.client, endpoint.ID, HOST_ATTACH);
     for (const each of this.node.root.listInterfaces()) each.isForwarding = true;
-    return endpoint.ID!;
+    return endpoint.ID;
   }
 
   async pod(network: string, document: HostComputeEndpoint): Promise<Pod> {
     const endpoint = await createEndpoint(this.client, network, document);
     const namespace = await createNamespace(this.client);
-    await addNamespaceEndpoint(this.client, namespace.ID!, endpoint.ID!);
+    await addNamespaceEndpoint(this.client, namespace.ID!, endpoint.ID);
     const compartment = this.node.getCompartment(namespace.NamespaceId!)!;
     return {
-      endpoint: endpoint.ID!,
+      endpoint: endpoint.ID,
       namespace: namespace.ID!,
       compartment,
       mac: parseMac(endpoint.MacAddress!)!,
@@ -490,7 +490,7 @@ describe("a port that a program of the node listens on (F-56, quirk listener-blo
       Type: "PortMapping",
       Settings: { Protocol: 17, InternalPort: 53, ExternalPort: 5353 },
     };
-    const endpoint = (await createEndpoint(world.client, network, {})).ID!;
+    const endpoint = (await createEndpoint(world.client, network, {})).ID;
     const calls = [
       async () => createEndpoint(world.client, network, { Policies: [mapping] }),
       async () =>

@@ -17,7 +17,7 @@ import type {
   ServiceProperties,
 } from "../../hcn/client.ts";
 import type { ComputeSystem } from "../../hcn/compute-systems.ts";
-import { readSchemaVersion } from "../../hcn/base-document.ts";
+import { readSchemaVersion, type Dialect, dialectOf } from "../../hcn/schema-version.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import { ZERO_GUID, checkGuid, parseGuid } from "../../hcn/guid.ts";
@@ -25,7 +25,6 @@ import { JsonReader } from "../../hcn/json-reader.ts";
 import { checkJsonObject, checkJsonValue } from "../../hcn/json-value.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
 import { type CheckedQuery, parseQuery } from "../../hcn/query.ts";
-import { type Dialect, dialectOf } from "../../hcn/schema-version.ts";
 import {
   createComputeSystem,
   listComputeSystems,

@@ -66,7 +66,7 @@ describe("the client in process", () => {
     store.isFull = true;
     const calls = [
       createEndpoint(client, network.ID!, { Name: "second" }),
-      client.delete("Endpoint", endpoint.ID!),
+      client.delete("Endpoint", endpoint.ID),
       deleteNetwork(client, network.ID!),
     ];
     for (const call of await Promise.allSettled(calls)) {

@@ -41,7 +41,7 @@ async function fixture(options: HnsNodeOptions = {}): Promise<Fixture> {
         Name,
         Policies: [{ Type: "OutBoundNAT", Settings: { Exceptions: ["10.244.0.0/16"] } }],
       })
-    ).ID!;
+    ).ID;
   return { ...node, network, endpoints: [await make("e1"), await make("e2")] };
 }
 

@@ -1,4 +1,5 @@
 /** What all records have, as it stands in a stored document. */
+import { BASE_READER } from "../../hcn/base-readers.ts";
 import type { JsonValue } from "../../hcn/client.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
@@ -13,12 +14,12 @@ function changedAt(context: ServiceContext, reader: LenientReader): number {
 
 export function readBaseFields(context: ServiceContext, reader: LenientReader): RecordBase {
   return {
-    id: reader.guid("ID") ?? "",
-    owner: reader.text("Owner"),
-    name: reader.text("Name"),
-    additionalParams: reader.document["AdditionalParams"] ?? undefined,
+    id: reader.field(BASE_READER, "ID") ?? "",
+    owner: reader.field(BASE_READER, "Owner") ?? "",
+    name: reader.field(BASE_READER, "Name") ?? "",
+    additionalParams: reader.field(BASE_READER, "AdditionalParams"),
     schemaVersion: reader.schemaVersion(),
-    version: reader.number("Version"),
+    version: reader.field(BASE_READER, "Version") ?? 0,
     changedAtMs: changedAt(context, reader),
     activityId: reader.guidAt("Health", "Extra", "Resources", "ID") ?? reader.guid("ActivityId") ?? "",
   };

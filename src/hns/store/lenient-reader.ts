@@ -3,12 +3,13 @@
  * out, and the rest is taken.
  */
 import type { Dns, Route } from "../../hcn/base-document.ts";
-import { readDns, readRoutes, readSchemaVersion } from "../../hcn/base-document.ts";
+import { readDns, readRoutes } from "../../hcn/base-readers.ts";
 import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { JsonReader } from "../../hcn/json-reader.ts";
 import { isJsonObject } from "../../base/json.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "../../hcn/schema-version.ts";
+import { SCHEMA_V2_0, type SchemaVersion, readSchemaVersion } from "../../hcn/schema-version.ts";
+import type { ObjectReader } from "../../hcn/read-object.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { parseIp } from "../../net/ip.ts";
 import { maskIp, parseInterfaceAddress, type Prefix } from "../../net/prefix.ts";
@@ -45,6 +46,11 @@ export class LenientReader {
       this.report(`${error.message}; left out`);
       return undefined;
     }
+  }
+
+  /** A described field. */
+  field<T extends object, K extends keyof T & string>(of: ObjectReader<T>, name: K): T[K] | undefined {
+    return this.attempt((reader) => of.readStored(reader, name));
   }
 
   text(field: string): string {

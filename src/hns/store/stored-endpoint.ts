@@ -1,5 +1,5 @@
 /** Endpoints in stored form. */
-import { ENDPOINT_FLAGS, ENDPOINT_STATES, parseEndpoint } from "../../hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, ENDPOINT_READER, ENDPOINT_STATES, parseEndpoint } from "../../hcn/endpoint.ts";
 import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import type { Guid, JsonValue } from "../../hcn/client.ts";
 import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
@@ -57,11 +57,11 @@ function portIdOf(reader: LenientReader): Guid | undefined {
 
 /** Where the document says that the endpoint's vNIC is; which kind of namespace it is shows when it is entered. */
 function readAttachment(reader: LenientReader): Attachment | undefined {
-  const namespaceId = reader.guid("HostComputeNamespace");
+  const namespaceId = reader.field(ENDPOINT_READER, "HostComputeNamespace");
   const portId = portIdOf(reader);
   if (namespaceId !== undefined && namespaceId !== ZERO_GUID)
     return Object.freeze({ kind: "namespace", namespaceId, portId: portId ?? UNKNOWN_PORT });
-  const isAttached = reader.number("State") === ENDPOINT_STATES.Attached;
+  const isAttached = reader.field(ENDPOINT_READER, "State") === ENDPOINT_STATES.Attached;
   if (!isAttached || portId === undefined || readVirtualMachine(reader) !== undefined) return undefined;
   return Object.freeze({ kind: "host", namespaceId: undefined, portId });
 }
@@ -82,17 +82,17 @@ function readContainers(reader: LenientReader): readonly string[] {
 }
 
 function read(context: ServiceContext, reader: LenientReader): EndpointRecord {
-  const macText = reader.text("MacAddress");
+  const macText = reader.field(ENDPOINT_READER, "MacAddress") ?? "";
   return {
     ...readBaseFields(context, reader),
-    networkId: reader.guid("HostComputeNetwork") ?? "",
+    networkId: reader.field(ENDPOINT_READER, "HostComputeNetwork") ?? "",
     policies: readPolicyRecords(reader, ENDPOINT_POLICY_TYPES, parseEndpointPolicy),
     ipConfigs: readIpConfigs(reader),
-    dns: reader.dns(),
+    dns: reader.field(ENDPOINT_READER, "Dns"),
     routes: reader.routes(),
     mac: parseMac(macText) ?? NO_MAC,
     macText,
-    flags: reader.number("Flags"),
+    flags: reader.field(ENDPOINT_READER, "Flags") ?? 0,
     attachment: readAttachment(reader),
     isPortGone: false,
     containers: readContainers(reader),

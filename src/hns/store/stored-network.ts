@@ -61,7 +61,7 @@ function readSubnet(subnet: Subnet, reader: LenientReader): SubnetRecord | undef
     reader.note(`The subnet ${JSON.stringify(subnet.IpAddressPrefix ?? "")} is no prefix; left out`);
     return undefined;
   }
-  const own = reader.inside({ Routes: subnet.Routes ?? [], Policies: subnet.Policies ?? [] } as never);
+  const own = reader.inside({ Routes: subnet.Routes ?? [], Policies: subnet.Policies ?? [] });
   const routes = own.routes();
   return Object.freeze({
     id: subnet.ID ?? "",
@@ -81,7 +81,7 @@ function isBare(subnet: Subnet): boolean {
 }
 
 function readBareSubnet(subnet: Subnet, reader: LenientReader): BareSubnetRecord {
-  const own = reader.inside({ Policies: subnet.Policies ?? [] } as never);
+  const own = reader.inside({ Policies: subnet.Policies ?? [] });
   return Object.freeze({
     id: subnet.ID ?? "",
     name: subnet.Name ?? "",

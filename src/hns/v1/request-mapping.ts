@@ -1,12 +1,13 @@
 /** v1 requests as v2 documents, so that one path checks both (hcn.md §2.12, field map). */
 import type { Dns, PolicyDocument, Route } from "../../hcn/base-document.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { JsonReader, enumerationName, present } from "../../hcn/json-reader.ts";
 import { type HostComputeNamespace, parseNamespace } from "../../hcn/namespace.ts";
 import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "../../hcn/network.ts";
 import {
+  ENDPOINT_FORM,
   type HnsEndpoint,
   type HnsNetwork,
   type HnsPolicy,
@@ -31,7 +32,7 @@ function commaList(text: string | undefined): readonly string[] | undefined {
   return items.length === 0 ? undefined : items;
 }
 
-function dnsOf(document: HnsNetwork | HnsEndpoint): Dns | undefined {
+function dnsOf(document: HnsNetwork): Dns | undefined {
   const dns = present<Dns>({
     Domain: document.DNSDomain === "" ? undefined : document.DNSDomain,
     Search: commaList(document.DNSSuffix),
@@ -133,27 +134,6 @@ export function networkFromV1(document: JsonValue): NetworkRequest {
   });
 }
 
-function ipConfigs(endpoint: HnsEndpoint): readonly IpConfig[] | undefined {
-  const configs: IpConfig[] = [];
-  if ((endpoint.IPAddress ?? "") !== "")
-    configs.push(present<IpConfig>({ IpAddress: endpoint.IPAddress, PrefixLength: endpoint.PrefixLength }));
-  if ((endpoint.IPv6Address ?? "") !== "") {
-    configs.push(
-      present<IpConfig>({ IpAddress: endpoint.IPv6Address, PrefixLength: endpoint.IPv6PrefixLength }),
-    );
-  }
-  return configs.length === 0 ? undefined : configs;
-}
-
-function endpointFlags(endpoint: HnsEndpoint): number {
-  let flags = 0;
-  if (endpoint.IsRemoteEndpoint === true) flags |= ENDPOINT_FLAGS.RemoteEndpoint;
-  if (endpoint.DisableICC === true) flags |= ENDPOINT_FLAGS.DisableInterComputeCommunication;
-  if (endpoint.EnableLowMetric === true) flags |= ENDPOINT_FLAGS.EnableLowInterfaceMetric;
-  if (endpoint.EnableInternalDNS === true) flags |= ENDPOINT_FLAGS.OverrideDNSServerOrder;
-  return flags;
-}
-
 function endpointPolicies(endpoint: HnsEndpoint): readonly PolicyDocument[] {
   const policies = (endpoint.Policies ?? []).map((policy) => policyFromV1("endpoint", policy));
   const overhead = endpoint.EncapOverhead ?? 0;
@@ -164,17 +144,7 @@ function endpointPolicies(endpoint: HnsEndpoint): readonly PolicyDocument[] {
 /** @throws HcnError when the document is no v1 endpoint. */
 export function endpointFromV1(document: JsonValue): HostComputeEndpoint {
   const endpoint = parseHnsEndpoint(document);
-  return present<HostComputeEndpoint>({
-    ID: endpoint.ID,
-    Name: endpoint.Name,
-    HostComputeNetwork: endpoint.VirtualNetwork,
-    Policies: endpointPolicies(endpoint),
-    IpConfigurations: ipConfigs(endpoint),
-    Dns: dnsOf(endpoint),
-    Routes: [...defaultRoute(endpoint.GatewayAddress), ...defaultRoute(endpoint.GatewayAddressV6)],
-    MacAddress: endpoint.MacAddress,
-    Flags: endpointFlags(endpoint),
-  });
+  return ENDPOINT_FORM.fromRequest(endpoint, { Policies: endpointPolicies(endpoint) });
 }
 
 /**

@@ -86,7 +86,7 @@ describe("HNS v1", () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
     const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
-    expect(await getHnsEndpoint(client, endpoint.ID!.toUpperCase())).toMatchObject({
+    expect(await getHnsEndpoint(client, endpoint.ID.toUpperCase())).toMatchObject({
       VirtualNetwork: network.ID,
       VirtualNetworkName: "cbr0",
       IPAddress: "10.244.2.10",
@@ -207,14 +207,14 @@ describe("HNS v1", () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
     const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
-    const before = await getEndpointById(client, endpoint.ID!);
-    const read = await getHnsEndpoint(client, endpoint.ID!);
+    const before = await getEndpointById(client, endpoint.ID);
+    const read = await getHnsEndpoint(client, endpoint.ID);
     await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, { Policies: read.Policies ?? [] });
-    expect((await getEndpointById(client, endpoint.ID!)).Policies).toEqual(before.Policies);
+    expect((await getEndpointById(client, endpoint.ID)).Policies).toEqual(before.Policies);
     await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, {
       Policies: [{ Type: "ACL", Action: "Allow", Direction: "In" }],
     });
-    expect((await getEndpointById(client, endpoint.ID!)).Policies).toHaveLength(1);
+    expect((await getEndpointById(client, endpoint.ID)).Policies).toHaveLength(1);
   });
 
   it("a load-balancer policy on an endpoint, or one that nobody knows, is refused", async () => {
@@ -508,7 +508,7 @@ describe("HNS v1", () => {
     const network = await createNetwork(client, CBR0);
     const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
     await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, { DNSSuffix: "x" });
-    expect((await getEndpointById(client, endpoint.ID!)).Policies).toEqual(endpoint.Policies);
+    expect((await getEndpointById(client, endpoint.ID)).Policies).toEqual(endpoint.Policies);
   });
 
   it("GET /endpoints/{id}/detailed has the resources of the endpoint", async () => {
@@ -556,7 +556,7 @@ describe("HNS v1", () => {
     const { client } = hnsNode({ profile });
     const network = await createNetwork(client, CBR0);
     const endpoint = await createEndpoint(client, network.ID!, {});
-    const document = await client.query("Endpoint", endpoint.ID!, {});
+    const document = await client.query("Endpoint", endpoint.ID, {});
     expect(document["ID"]).toMatch(spelling);
     expect(document["VirtualNetwork"]).toMatch(spelling);
   });

@@ -1,7 +1,8 @@
 /** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
-import type { PolicyDocument } from "../../hcn/base-document.ts";
+import { BASE, type PolicyDocument, ROUTE } from "../../hcn/base-document.ts";
 import type { JsonObject, JsonValue } from "../../hcn/client.ts";
 import { policyDocument } from "../../hcn/endpoint-policy.ts";
+import { type PrintableOf, isDefault, printerOf } from "../../hcn/print-object.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { NotEnforced } from "../service/enforcement.ts";
@@ -15,9 +16,7 @@ import type { ServiceContext } from "../service/service-context.ts";
 export function withoutDefaults(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const kept: Record<string, JsonValue> = {};
   for (const [field, value] of Object.entries(fields)) {
-    if (value === undefined || value === "" || value === 0) continue;
-    if (Array.isArray(value) && value.length === 0) continue;
-    kept[field] = value;
+    if (value !== undefined && !isDefault(value)) kept[field] = value;
   }
   return kept;
 }
@@ -37,32 +36,39 @@ export function healthData(
   };
 }
 
-/** The base fields of a v2 document, in order. */
-export function baseFields(
-  record: RecordBase,
-  health: JsonObject,
-  state: number,
-): Readonly<Record<string, JsonValue | undefined>> {
+/** The base fields that a record knows. */
+export function baseValues(record: RecordBase, state: number): PrintableOf<typeof BASE> {
   return {
     ID: record.id,
     Owner: record.owner,
     Name: record.name,
     Version: record.version,
     AdditionalParams: record.additionalParams,
-    Health: health,
     SchemaVersion: { Major: record.schemaVersion.Major, Minor: record.schemaVersion.Minor },
     State: state,
   };
 }
 
+const BASE_PRINTER = printerOf(BASE);
+
+/** The base fields of a v2 document, in order. */
+export function baseFields(record: RecordBase, health: JsonObject, state: number): JsonObject {
+  return BASE_PRINTER.print({ ...baseValues(record, state), Health: health });
+}
+
+/** The fields of a route. */
+export function routeValues(route: RouteRecord): PrintableOf<typeof ROUTE> {
+  return {
+    NextHop: route.nextHop === undefined ? unspecified(route) : formatIp(route.nextHop),
+    DestinationPrefix: formatPrefix(route.destination),
+    Metric: route.metric,
+  };
+}
+
+const ROUTE_PRINTER = printerOf(ROUTE);
+
 export function routeDocuments(routes: readonly RouteRecord[]): readonly JsonObject[] {
-  return routes.map((route) =>
-    withoutDefaults({
-      NextHop: route.nextHop === undefined ? unspecified(route) : formatIp(route.nextHop),
-      DestinationPrefix: formatPrefix(route.destination),
-      Metric: route.metric,
-    }),
-  );
+  return routes.map((route) => ROUTE_PRINTER.print(routeValues(route)));
 }
 
 function unspecified(route: RouteRecord): string {

@@ -1,8 +1,8 @@
 /** An endpoint as results show it, in both dialects (hcn.md §2.3, §2.12, §9.11). */
-import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
-import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
+import type { Guid, JsonObject } from "../../hcn/client.ts";
+import { ENDPOINT } from "../../hcn/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import { formatIp } from "../../net/ip.ts";
 import { notEnforcedOnEndpoint } from "../service/enforcement.ts";
 import { notProcessed } from "../service/old-schema.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
@@ -11,16 +11,9 @@ import type { ServiceContext } from "../service/service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";
 import { withKept } from "../store/kept-fields.ts";
-import {
-  baseFields,
-  healthData,
-  policyDocuments,
-  routeDocuments,
-  sortFields,
-  v1DnsFields,
-  withoutDefaults,
-} from "./document-fields.ts";
-import { dnsDocument } from "./network-view.ts";
+import { healthData, policyDocuments, sortFields, baseValues, routeValues } from "./document-fields.ts";
+import { type PrintableOf, printerOf } from "../../hcn/print-object.ts";
+import { ENDPOINT_FORM } from "../../hcn/v1-documents.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;
@@ -78,56 +71,38 @@ function health(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
   return healthData(context, endpoint, notEnforced, endpoint.errorCode);
 }
 
+const PRINTER = printerOf(ENDPOINT);
+
+/** What both dialects show of an endpoint. */
+function valuesOf(context: ServiceContext, endpoint: EndpointRecord): PrintableOf<typeof ENDPOINT> {
+  return {
+    ...baseValues(endpoint, endpointState(endpoint)),
+    HostComputeNetwork: endpoint.networkId,
+    HostComputeNamespace: endpoint.attachment?.namespaceId,
+    IpConfigurations: endpoint.ipConfigs.map((config) => ({
+      IpAddress: formatIp(config.ip),
+      PrefixLength: config.length,
+      IpSubnetId: config.ipSubnetId,
+    })),
+    Dns: dnsOf(context, endpoint),
+    Routes: endpoint.routes.map(routeValues),
+    MacAddress: endpoint.macText,
+    Flags: endpoint.flags,
+  };
+}
+
 /** An endpoint in v2 shape. `IpConfigurations` is never empty: clients read its first element. */
 export function endpointDocument(
   context: ServiceContext,
   endpoint: EndpointRecord,
   isDetailed = false,
 ): JsonObject {
-  const fullHealth: JsonObject = {
-    Data: health(context, endpoint),
-    Extra: extra(context, endpoint, isDetailed),
-  };
-  return withKept(
-    withoutDefaults({
-      ...baseFields(endpoint, fullHealth, endpointState(endpoint)),
-      HostComputeNetwork: endpoint.networkId,
-      HostComputeNamespace: endpoint.attachment?.namespaceId,
-      Policies: policyDocuments(endpoint.policies),
-      IpConfigurations: endpoint.ipConfigs.map((config) =>
-        withoutDefaults({
-          IpAddress: formatIp(config.ip),
-          PrefixLength: config.length,
-          IpSubnetId: config.ipSubnetId,
-        }),
-      ),
-      Dns: dnsDocument(dnsOf(context, endpoint)),
-      Routes: routeDocuments(endpoint.routes),
-      MacAddress: endpoint.macText,
-      Flags: endpoint.flags,
-    }),
-    endpoint.kept?.v2,
-  );
-}
-
-/** Addresses and gateways, which v1 has in fields of their own per family. */
-function v1Addresses(endpoint: EndpointRecord): Readonly<Record<string, JsonValue>> {
-  const fields: Record<string, JsonValue> = {};
-  for (const config of endpoint.ipConfigs) {
-    const isIpv4 = familyOf(config.ip) === 4;
-    fields[isIpv4 ? "IPAddress" : "IPv6Address"] = formatIp(config.ip);
-    fields[isIpv4 ? "PrefixLength" : "IPv6PrefixLength"] = config.length;
-    if (isIpv4 && config.ipSubnetId !== undefined) fields["IPSubnetId"] = config.ipSubnetId;
-  }
-  for (const route of endpoint.routes) {
-    if (route.destination.length !== 0 || route.nextHop === undefined) continue;
-    fields[familyOf(route.nextHop) === 4 ? "GatewayAddress" : "GatewayAddressV6"] = formatIp(route.nextHop);
-  }
-  return fields;
-}
-
-function flag(endpoint: EndpointRecord, bit: number): true | undefined {
-  return (endpoint.flags & bit) === 0 ? undefined : true;
+  const document = PRINTER.print({
+    ...valuesOf(context, endpoint),
+    Health: { Data: health(context, endpoint), Extra: extra(context, endpoint, isDetailed) },
+    Policies: policyDocuments(endpoint.policies),
+  });
+  return withKept(document, endpoint.kept?.v2);
 }
 
 /** An endpoint in v1 shape. */
@@ -140,20 +115,13 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
   return sortFields(
     withKept(
       {
+        ...ENDPOINT_FORM.print(valuesOf(context, endpoint)),
         ActivityId: formatUpperGuid(endpoint.activityId),
         AdditionalParams: endpoint.additionalParams ?? {},
-        ...v1Addresses(endpoint),
-        ...withoutDefaults(v1DnsFields(dnsOf(context, endpoint))),
-        DisableICC: flag(endpoint, ENDPOINT_FLAGS.DisableInterComputeCommunication),
-        EnableInternalDNS: flag(endpoint, ENDPOINT_FLAGS.OverrideDNSServerOrder),
-        EnableLowMetric: flag(endpoint, ENDPOINT_FLAGS.EnableLowInterfaceMetric),
         EncapOverhead: overhead?.Settings.Overhead,
         Health: health(context, endpoint),
         ID: spell(endpoint.id),
         InterfaceConstraint: isOld ? { InterfaceGuid: ZERO_GUID } : undefined,
-        IsRemoteEndpoint: flag(endpoint, ENDPOINT_FLAGS.RemoteEndpoint),
-        MacAddress: endpoint.macText,
-        Name: endpoint.name,
         Namespace: {
           ...(isOld && { CompartmentGuid: formatUpperGuid(namespace?.compartmentGuid ?? ZERO_GUID) }),
           ID: spell(endpoint.attachment?.namespaceId ?? ZERO_GUID),
@@ -162,9 +130,7 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
         Policies: policies.length === 0 && !isOld ? undefined : policies,
         Resources: resourcesDocument(context, endpoint, portAllocators(context, endpoint)),
         SharedContainers: endpoint.containers,
-        State: endpointState(endpoint),
         Type: context.state.networks.get(endpoint.networkId)?.type,
-        Version: endpoint.version,
         VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
         VirtualNetwork: spell(endpoint.networkId),
         VirtualNetworkName: networkName(context, endpoint),

@@ -1,5 +1,7 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
+import { DNS } from "../../hcn/base-document.ts";
 import type { JsonObject } from "../../hcn/client.ts";
+import { printerOf } from "../../hcn/print-object.ts";
 import { familyOf } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
@@ -63,14 +65,11 @@ function macPoolDocument(network: NetworkRecord): JsonObject {
   };
 }
 
-export function dnsDocument(dns: NetworkRecord["dns"]): JsonObject | undefined {
+const DNS_PRINTER = printerOf(DNS);
+
+function dnsDocument(dns: NetworkRecord["dns"]): JsonObject | undefined {
   if (dns === undefined) return undefined;
-  const document = withoutDefaults({
-    Domain: dns.Domain,
-    Search: dns.Search,
-    ServerList: dns.ServerList,
-    Options: dns.Options,
-  });
+  const document = DNS_PRINTER.print(dns);
   return Object.keys(document).length === 0 ? undefined : document;
 }
 

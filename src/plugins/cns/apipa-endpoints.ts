@@ -88,7 +88,7 @@ function networkDocument({ LocalIPConfiguration: local }: NetworkContainer): Hos
 /** The endpoint of a network container, made when there is none. @returns its ID */
 export async function ensureApipaEndpoint(client: HcnClient, container: NetworkContainer): Promise<string> {
   const known = await find(() => getEndpointByName(client, nameOf(container)));
-  if (known !== undefined) return known.ID ?? "";
+  if (known !== undefined) return known.ID;
   const network =
     (await find(() => getNetworkByName(client, NETWORK))) ??
     (await createNetwork(client, networkDocument(container)));
@@ -102,11 +102,11 @@ export async function ensureApipaEndpoint(client: HcnClient, container: NetworkC
     Routes: [{ NextHop: HOST_ADDRESS, DestinationPrefix: "0.0.0.0/0" }],
     SchemaVersion: SCHEMA_V2_0,
   });
-  return endpoint.ID ?? "";
+  return endpoint.ID;
 }
 
 /** What is gone already is no error. */
 export async function removeApipaEndpoint(client: HcnClient, container: NetworkContainer): Promise<void> {
   const known = await find(() => getEndpointByName(client, nameOf(container)));
-  if (known !== undefined) await deleteEndpoint(client, known.ID ?? "");
+  if (known !== undefined) await deleteEndpoint(client, known.ID);
 }

@@ -5,7 +5,7 @@ import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
 import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import type { StoredEndpoint } from "../../hcn/endpoint.ts";
 import { hasFeature } from "../../hcn/features.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
@@ -111,8 +111,8 @@ export class SdnEndpoints {
    * The endpoint of that name on this network. On another network the reference makes a second of the same name
    * beside it; better removes the other.
    */
-  private async findExisting(call: SdnCall, target: HcnTarget): Promise<HostComputeEndpoint | undefined> {
-    let endpoint: HostComputeEndpoint | undefined;
+  private async findExisting(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint | undefined> {
+    let endpoint: StoredEndpoint | undefined;
     try {
       endpoint = await this.endpoints.find(target.endpointName);
     } catch (error) {
@@ -130,7 +130,7 @@ export class SdnEndpoints {
   }
 
   /** As win-bridge: an endpoint that is in another living namespace is not taken from it. */
-  private async attachAgain(target: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+  private async attachAgain(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
     if (await this.endpoints.isAttached(endpoint)) {
       const message = `endpoint ${target.endpointName} is in another namespace already; call DEL before ADD with ${target.netns}`;
@@ -139,7 +139,7 @@ export class SdnEndpoints {
     await this.endpoints.attach(target, endpoint);
   }
 
-  private async create(call: SdnCall, target: HcnTarget): Promise<HostComputeEndpoint> {
+  private async create(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint> {
     const { configuration, podNamespace, ipam } = call;
     const before = addressingWithoutIpam(configuration);
     const after = ipam.isConfigured ? addressingOfIpam(configuration, before, await ipam.add()) : before;
@@ -164,7 +164,7 @@ export class SdnEndpoints {
     }
   }
 
-  private async attach(target: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+  private async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     if (this.compat === "reference") return this.attachAsReference(target, endpoint);
     try {
       await this.endpoints.attach(target, endpoint);
@@ -175,12 +175,10 @@ export class SdnEndpoints {
   }
 
   /** The reference leaks the endpoint when this fails (row 105). */
-  private async attachAsReference({ netns }: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+  private async attachAsReference({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     try {
       if (!isNamespaceGuid(netns)) throw new CniError(CNI_CODES.internal, "invalid namespace ID");
-      await this.caller.hcn(namespaceCall, (client) =>
-        addNamespaceEndpoint(client, netns, endpoint.ID ?? ""),
-      );
+      await this.caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, endpoint.ID));
     } catch (error) {
       const text = `error adding endpoint to namespace ${describeError(error)} : endpoint ${JSON.stringify(endpoint)}`;
       throw new CniError(CNI_CODES.internal, text, { cause: error });
@@ -205,7 +203,7 @@ export class SdnEndpoints {
   private resultOf(
     { request, configuration }: SdnCall,
     network: HostComputeNetwork,
-    endpoint: HostComputeEndpoint,
+    endpoint: StoredEndpoint,
   ): CniResult {
     const isDualStack = configuration.flags.enableDualStack;
     if (this.compat === "reference")

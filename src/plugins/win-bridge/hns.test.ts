@@ -135,7 +135,7 @@ describe("the life of a pod", () => {
     const a = await pod("a");
     await runtime.add(list(), a);
     const endpoint = (await listEndpoints(client)).find(({ Name }) => Name === "a_cbr0");
-    await deleteEndpoint(client, endpoint!.ID!);
+    await deleteEndpoint(client, endpoint!.ID);
     await expect(runtime.check(list(), a)).rejects.toThrowError("endpoint a_cbr0 is gone");
   });
 

@@ -7,6 +7,7 @@ import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniIp, CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { ENDPOINT_STATES, type HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import type { StoredEndpoint } from "../../hcn/endpoint.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { namespaceOf, getNetworkByName } from "../../hcn/operations.ts";
@@ -144,7 +145,7 @@ interface FoundNetwork {
 
 /** The endpoint of a call, and whether the call made it. */
 interface EnsuredEndpoint {
-  readonly endpoint: HostComputeEndpoint;
+  readonly endpoint: StoredEndpoint;
   readonly isNew: boolean;
 }
 
@@ -328,11 +329,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   }
 
   /** @throws CniError, PluginPanic when the endpoint has nothing to tell. */
-  private resultOf(
-    call: PluginCall<C>,
-    network: HostComputeNetwork,
-    endpoint: HostComputeEndpoint,
-  ): CniResult {
+  private resultOf(call: PluginCall<C>, network: HostComputeNetwork, endpoint: StoredEndpoint): CniResult {
     if (this.compat === "reference") return referenceHcnResult(network, endpoint);
     const ips = ipsOfHcnEndpoint(network, endpoint);
     const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
@@ -343,7 +340,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   private async wantedPolicies(
     call: PluginCall<C>,
     view: NetworkView | undefined,
-    endpoint: HostComputeEndpoint,
+    endpoint: StoredEndpoint,
   ): Promise<readonly PolicyDocument[]> {
     const { traits, compat } = this;
     const silent = { ...call, request: { ...call.request, warn: () => undefined } };

@@ -5,7 +5,12 @@ import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "../../cni/result.ts";
 import type { Dns, Route } from "../../hcn/base-document.ts";
-import { type HostComputeEndpoint, type IpConfig, ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
+import {
+  type HostComputeEndpoint,
+  type IpConfig,
+  ENDPOINT_FLAGS,
+  type StoredEndpoint,
+} from "../../hcn/endpoint.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import { present } from "../../hcn/json-reader.ts";
 import { type HostComputeNetwork, isDefaultRoute, subnetsOf } from "../../hcn/network.ts";
@@ -240,7 +245,7 @@ export class HcnEndpoints {
   }
 
   /** Undefined when there is none. */
-  async find(name: string): Promise<HostComputeEndpoint | undefined> {
+  async find(name: string): Promise<StoredEndpoint | undefined> {
     try {
       return await this.caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name));
     } catch (error) {
@@ -250,9 +255,9 @@ export class HcnEndpoints {
   }
 
   /** Creates the endpoint and reads it back. Better completes loopback DSR once HNS has chosen the address. */
-  async create(target: HcnTarget, plan: EndpointPlan): Promise<HostComputeEndpoint> {
+  async create(target: HcnTarget, plan: EndpointPlan): Promise<StoredEndpoint> {
     const document = hcnEndpointDocument(target, plan, this.compat);
-    let endpoint: HostComputeEndpoint;
+    let endpoint: StoredEndpoint;
     try {
       endpoint = await this.caller.hcn("hcnCreateEndpoint", (client) =>
         createEndpoint(client, target.networkId, document),
@@ -264,8 +269,8 @@ export class HcnEndpoints {
   }
 
   /** Row 58: the address is known only after HNS has chosen it. */
-  private async addLateLoopbackDsr(endpoint: HostComputeEndpoint): Promise<HostComputeEndpoint> {
-    const id = endpoint.ID ?? "";
+  private async addLateLoopbackDsr(endpoint: StoredEndpoint): Promise<StoredEndpoint> {
+    const id = endpoint.ID;
     const policies = (endpoint.IpConfigurations ?? [])
       .flatMap(({ IpAddress }) => IpAddress ?? [])
       .map((ip) => ({ Type: "OutBoundNAT", Settings: { Destinations: [ip] } }));
@@ -280,7 +285,7 @@ export class HcnEndpoints {
   }
 
   /** Adds the endpoint to the namespace. @throws CniError */
-  async attach(target: HcnTarget, endpoint: HostComputeEndpoint): Promise<void> {
+  async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     const { netns, endpointName } = target;
     try {
       if (!isNamespaceGuid(netns)) {
@@ -288,9 +293,7 @@ export class HcnEndpoints {
           knowledge: "cni-namespace-not-guid",
         });
       }
-      await this.caller.hcn(namespaceCall, (client) =>
-        addNamespaceEndpoint(client, netns, endpoint.ID ?? ""),
-      );
+      await this.caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, endpoint.ID));
     } catch (error) {
       throw annotate(
         error,
@@ -300,13 +303,13 @@ export class HcnEndpoints {
   }
 
   /** True when the endpoint is in the namespace already. */
-  isAttachedTo(endpoint: HostComputeEndpoint, netns: string): boolean {
+  isAttachedTo(endpoint: StoredEndpoint, netns: string): boolean {
     const namespace = namespaceOf(endpoint);
     return namespace !== undefined && equalGuids(namespace, netns);
   }
 
   /** True when the endpoint is in a namespace that exists. */
-  async isAttached(endpoint: HostComputeEndpoint): Promise<boolean> {
+  async isAttached(endpoint: StoredEndpoint): Promise<boolean> {
     const id = namespaceOf(endpoint);
     if (id === undefined) return false;
     try {
@@ -319,11 +322,11 @@ export class HcnEndpoints {
   }
 
   /** Takes the endpoint out of its namespace and deletes it. What is gone already is no error. @throws CniError */
-  async remove(endpoint: HostComputeEndpoint): Promise<void> {
+  async remove(endpoint: StoredEndpoint): Promise<void> {
     const name = endpoint.Name ?? "";
     if (await this.isAttached(endpoint)) await this.detach(endpoint);
     try {
-      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID ?? ""));
+      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID));
     } catch (error) {
       // The reference reports an endpoint that went away in between.
       if (this.compat === "better" && isMissing(error)) return;
@@ -332,7 +335,7 @@ export class HcnEndpoints {
   }
 
   /** As `remove`, after a failure that is the one to report. */
-  async removeQuietly(endpoint: HostComputeEndpoint): Promise<void> {
+  async removeQuietly(endpoint: StoredEndpoint): Promise<void> {
     try {
       await this.remove(endpoint);
     } catch {
@@ -346,7 +349,7 @@ export class HcnEndpoints {
     valid: readonly GcAttachment[] | undefined,
     findNetwork: () => Promise<HostComputeNetwork>,
   ): Promise<readonly string[]> {
-    return collectGarbage<HostComputeEndpoint>({
+    return collectGarbage<StoredEndpoint>({
       networkName,
       valid,
       list: async () => {
@@ -362,19 +365,19 @@ export class HcnEndpoints {
   }
 
   /** Deletes an endpoint of the right name on another network. @throws CniError */
-  async deleteCorrupted(endpoint: HostComputeEndpoint): Promise<void> {
+  async deleteCorrupted(endpoint: StoredEndpoint): Promise<void> {
     try {
-      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID ?? ""));
+      await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID));
     } catch (error) {
       throw annotate(error, `failed to delete corrupted HostComputeEndpoint ${endpoint.Name ?? ""}`);
     }
   }
 
-  private async detach(endpoint: HostComputeEndpoint): Promise<void> {
+  private async detach(endpoint: StoredEndpoint): Promise<void> {
     const namespace = namespaceOf(endpoint) ?? "";
     try {
       await this.caller.hcn(namespaceCall, (client) =>
-        removeNamespaceEndpoint(client, namespace, endpoint.ID ?? ""),
+        removeNamespaceEndpoint(client, namespace, endpoint.ID),
       );
     } catch (error) {
       const isTolerated = this.compat === "better" ? isMissing(error) : isMissingForReference(error);

@@ -122,7 +122,7 @@ describe("mullion hns get", () => {
   it("shows load balancers with the addresses of their back ends, and routes", async () => {
     const other = await serveHns("more.sock");
     const network = await createNetwork(other.client, NETWORK);
-    const { ID: endpoint = "" } = await createEndpoint(other.client, network.ID ?? "", {
+    const { ID: endpoint } = await createEndpoint(other.client, network.ID ?? "", {
       IpConfigurations: [{ IpAddress: "10.244.2.10", PrefixLength: 24 }],
     });
     const ends = { HostComputeEndpoints: [endpoint], SchemaVersion: { Major: 2, Minor: 0 } };

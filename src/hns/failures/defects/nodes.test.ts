@@ -60,7 +60,7 @@ async function remote(address: string): Promise<string> {
     IpConfigurations: [{ IpAddress: address }],
     ...fields,
   });
-  return made.ID!;
+  return made.ID;
 }
 
 async function balance(

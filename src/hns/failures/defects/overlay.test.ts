@@ -229,7 +229,7 @@ describe("overlay-nodeport-ws2022", () => {
     });
     // As kube-proxy makes it: with a local traffic policy DSR, and its own pods alone (kube-proxy.md §3.2).
     await createLoadBalancer(world.w1.client, {
-      HostComputeEndpoints: isLocal ? [a.endpoint] : [a.endpoint, remote.ID!],
+      HostComputeEndpoints: isLocal ? [a.endpoint] : [a.endpoint, remote.ID],
       FrontendVIPs: [],
       PortMappings: [{ Protocol: 17, ExternalPort: 30_080, InternalPort: 8_080, Flags: 18 }],
       SourceVIP: "10.244.1.2",

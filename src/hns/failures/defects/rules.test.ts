@@ -87,7 +87,7 @@ async function remote(address: string): Promise<string> {
   const fields = { MacAddress: `02-11-${hex.join("-")}`, Flags: 1 };
   return (
     await createEndpoint(world.client, network, { IpConfigurations: [{ IpAddress: address }], ...fields })
-  ).ID!;
+  ).ID;
 }
 
 function portOf(address: string): SwitchPort {

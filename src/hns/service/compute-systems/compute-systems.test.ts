@@ -40,7 +40,7 @@ async function node(options: HnsNodeOptions & { readonly flags?: number } = {}):
     IpConfigurations: [{ IpAddress: "10.244.9.37" }],
     Flags: 1,
   });
-  return { ...made, a: a.ID!, b: b.ID!, remote: remote.ID! };
+  return { ...made, a: a.ID, b: b.ID, remote: remote.ID };
 }
 
 /** What Docker's HCS documents look like: schema 1. */

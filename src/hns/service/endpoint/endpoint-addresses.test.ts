@@ -92,7 +92,7 @@ describe.each(STATIC_NETWORKS.map((network) => [network.Type, network] as const)
       const { client, id } = await on(network);
       const made = await createEndpoint(client, id, {});
       await deleteNetwork(client, id);
-      await expect(getEndpointById(client, made.ID!)).rejects.toThrow("not found");
+      await expect(getEndpointById(client, made.ID)).rejects.toThrow("not found");
     });
   },
 );

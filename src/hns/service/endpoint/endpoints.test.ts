@@ -251,7 +251,7 @@ describe("creating an endpoint", () => {
       "No address is left in 10.244.2.0/24",
     );
     const [first] = await listEndpoints(client);
-    await deleteEndpoint(client, first!.ID!);
+    await deleteEndpoint(client, first!.ID);
     const again = await createEndpoint(client, networkId, {});
     expect(again.IpConfigurations).toEqual(first?.IpConfigurations);
   });
@@ -344,33 +344,33 @@ describe("changing an endpoint's policies", () => {
     const { client, networkId } = await nodeWithNetwork();
     const endpoint = await createEndpoint(client, networkId, withPolicies(nat({})));
     const types = async (): Promise<unknown> =>
-      (await getEndpointById(client, endpoint.ID!)).Policies?.map((policy) => policy.Type);
+      (await getEndpointById(client, endpoint.ID)).Policies?.map((policy) => policy.Type);
     expect(await types()).toEqual(["OutBoundNAT", "L2Driver"]);
-    await modifyEndpointPolicies(client, endpoint.ID!, "Add", [acl({ Priority: 300 })]);
+    await modifyEndpointPolicies(client, endpoint.ID, "Add", [acl({ Priority: 300 })]);
     expect(await types()).toEqual(["OutBoundNAT", "L2Driver", "ACL"]);
-    await modifyEndpointPolicies(client, endpoint.ID!, "Remove", [acl({ Priority: "300" })]);
+    await modifyEndpointPolicies(client, endpoint.ID, "Remove", [acl({ Priority: "300" })]);
     expect(await types()).toEqual(["OutBoundNAT", "L2Driver"]);
-    await modifyEndpointPolicies(client, endpoint.ID!, "Update", [mapping(8080)]);
+    await modifyEndpointPolicies(client, endpoint.ID, "Update", [mapping(8080)]);
     expect(await types()).toEqual(["PortMapping"]);
-    await modifyEndpointPolicies(client, endpoint.ID!, "Update", [{} as PolicyDocument]);
+    await modifyEndpointPolicies(client, endpoint.ID, "Update", [{} as PolicyDocument]);
     expect(await types()).toBeUndefined();
   });
 
   it("an Update that is refused changes nothing, and frees no port", async () => {
     const { client, networkId } = await nodeWithNetwork();
     const endpoint = await createEndpoint(client, networkId, withPolicies(mapping(8080)));
-    const before = await getEndpointById(client, endpoint.ID!);
+    const before = await getEndpointById(client, endpoint.ID);
     await expect(
-      modifyEndpointPolicies(client, endpoint.ID!, "Update", [acl({}), { Type: "Nonsense" }]),
+      modifyEndpointPolicies(client, endpoint.ID, "Update", [acl({}), { Type: "Nonsense" }]),
     ).rejects.toMatchObject({ code: "HCN_E_INVALID_POLICY_TYPE" });
-    await expect(modifyEndpointPolicies(client, endpoint.ID!, "Add", [mapping(8080)])).rejects.toMatchObject({
+    await expect(modifyEndpointPolicies(client, endpoint.ID, "Add", [mapping(8080)])).rejects.toMatchObject({
       code: "HCN_E_PORT_ALREADY_EXISTS",
     });
-    expect(await getEndpointById(client, endpoint.ID!)).toEqual(before);
+    expect(await getEndpointById(client, endpoint.ID)).toEqual(before);
     await expect(createEndpoint(client, networkId, withPolicies(mapping(8080)))).rejects.toMatchObject({
       code: "HCN_E_PORT_ALREADY_EXISTS",
     });
-    await modifyEndpointPolicies(client, endpoint.ID!, "Update", [mapping(8081)]);
+    await modifyEndpointPolicies(client, endpoint.ID, "Update", [mapping(8081)]);
     await createEndpoint(client, networkId, withPolicies(mapping(8080)));
   });
 
@@ -445,9 +445,9 @@ describe("changing an endpoint's policies", () => {
   it("HCN-096 Refresh without settings succeeds", async () => {
     const { client, networkId } = await nodeWithNetwork();
     const endpoint = await createEndpoint(client, networkId, {});
-    await client.modify("Endpoint", endpoint.ID!, { RequestType: "Refresh" });
+    await client.modify("Endpoint", endpoint.ID, { RequestType: "Refresh" });
     await expect(
-      client.modify("Endpoint", endpoint.ID!, { ResourceType: "Port", RequestType: "Update", Settings: {} }),
+      client.modify("Endpoint", endpoint.ID, { ResourceType: "Port", RequestType: "Update", Settings: {} }),
     ).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
   });
 });
@@ -457,9 +457,9 @@ describe("deleting an endpoint", () => {
     const { client, networkId, datapath } = await nodeWithNetwork();
     const endpoint = await createEndpoint(client, networkId, {});
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+    await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
     expect(datapath.listVnics()).toHaveLength(1);
-    await deleteEndpoint(client, endpoint.ID!);
+    await deleteEndpoint(client, endpoint.ID);
     expect(datapath.listVnics()).toEqual([]);
     expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([]);
   });
@@ -467,8 +467,8 @@ describe("deleting an endpoint", () => {
   it("HCN-081 a second time is the code that CNI plugins take for success", async () => {
     const { client, networkId } = await nodeWithNetwork();
     const endpoint = await createEndpoint(client, networkId, {});
-    await deleteEndpoint(client, endpoint.ID!);
-    await expect(deleteEndpoint(client, endpoint.ID!)).rejects.toMatchObject({
+    await deleteEndpoint(client, endpoint.ID);
+    await expect(deleteEndpoint(client, endpoint.ID)).rejects.toMatchObject({
       code: "HCN_E_ENDPOINT_NOT_FOUND",
     });
   });
@@ -481,7 +481,7 @@ describe("filters (hcn.md §5.1)", () => {
     const b = await createEndpoint(client, networkId, { Name: "b" });
     const both = [a.ID, b.ID];
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, b.ID!);
+    await addNamespaceEndpoint(client, namespace.ID!, b.ID);
     await client.modify("Namespace", namespace.ID!, {
       ResourceType: "Container",
       RequestType: "Add",

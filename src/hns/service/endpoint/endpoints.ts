@@ -1,6 +1,6 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
 import { guidOf } from "../../../base/prng.ts";
-import { readPolicies } from "../../../hcn/base-document.ts";
+import { readPolicies } from "../../../hcn/policy-list.ts";
 import type { PolicyDocument } from "../../../hcn/base-document.ts";
 import type { Guid, JsonObject } from "../../../hcn/client.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../../hcn/endpoint.ts";

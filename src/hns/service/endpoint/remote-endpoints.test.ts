@@ -64,7 +64,7 @@ describe("remote endpoints (hcn.md §4.4)", () => {
     await createEndpoint(node.client, network, { IpConfigurations });
     const remote = await createEndpoint(node.client, network, { ...PEER, IpConfigurations });
     expect(remote.IpConfigurations).toEqual([{ IpAddress: "10.244.2.10", PrefixLength: 24 }]);
-    await deleteEndpoint(node.client, remote.ID!);
+    await deleteEndpoint(node.client, remote.ID);
     await expect(createEndpoint(node.client, network, { IpConfigurations })).rejects.toMatchObject({
       code: "ERROR_OBJECT_ALREADY_EXISTS",
     });
@@ -77,8 +77,8 @@ describe("remote endpoints (hcn.md §4.4)", () => {
       IpConfigurations,
       MacAddress: PEER.MacAddress,
     });
-    await deleteEndpoint(node.client, remote.ID!);
-    expect(await getEndpointById(node.client, local.ID!)).toEqual(local);
+    await deleteEndpoint(node.client, remote.ID);
+    expect(await getEndpointById(node.client, local.ID)).toEqual(local);
   });
 
   it("all may have one MAC, as old versions of kube-proxy gave them (hcn.md §4.3)", async () => {
@@ -96,11 +96,11 @@ describe("remote endpoints (hcn.md §4.4)", () => {
   it("is never attached: 0x803b0035 in a namespace, 0x803b000f at the host", async () => {
     const endpoint = await createEndpoint(node.client, network, PEER);
     const namespace = await createNamespace(node.client, "Host");
-    await expect(addNamespaceEndpoint(node.client, namespace.ID!, endpoint.ID!)).rejects.toMatchObject({
+    await expect(addNamespaceEndpoint(node.client, namespace.ID!, endpoint.ID)).rejects.toMatchObject({
       code: "HCN_E_ENDPOINT_NOT_LOCAL",
     });
     for (const verb of ["attach", "detach"]) {
-      const path = `/endpoints/${endpoint.ID!}/${verb}`;
+      const path = `/endpoints/${endpoint.ID}/${verb}`;
       expect(await node.client.call("POST", path, JSON.stringify(HOST_ATTACH))).toMatchObject({
         Success: false,
         ErrorCode: 0x803b000f,

@@ -44,7 +44,7 @@ async function fixture(options: HnsNodeOptions = {}, document: HostComputeNetwor
   const node = hnsNode(options);
   const network = (await createNetwork(node.client, document)).ID!;
   const make = async (Name: string): Promise<string> =>
-    (await createEndpoint(node.client, network, { Name })).ID!;
+    (await createEndpoint(node.client, network, { Name })).ID;
   return { ...node, endpoints: [await make("a"), await make("b")] };
 }
 

@@ -37,7 +37,7 @@ async function fixture(options: HnsNodeOptions = {}): Promise<Fixture> {
   const node = hnsNode(options);
   const network = (await createNetwork(node.client, CBR0)).ID!;
   const make = async (document: object): Promise<string> =>
-    (await createEndpoint(node.client, network, document)).ID!;
+    (await createEndpoint(node.client, network, document)).ID;
   const endpoints = [
     await make({ Name: "l1" }),
     await make({ Name: "l2" }),
@@ -134,7 +134,7 @@ describe("creating a load balancer", () => {
   it("endpoints of two networks are refused", async () => {
     const node = await fixture();
     const other = await createNetwork(node.client, { ...CBR0, Name: "cbr1" });
-    const stranger = (await createEndpoint(node.client, other.ID!, {})).ID!;
+    const stranger = (await createEndpoint(node.client, other.ID!, {})).ID;
     const document = clusterIp(node, { HostComputeEndpoints: [node.endpoints[0], stranger] });
     await expect(createLoadBalancer(node.client, document)).rejects.toMatchObject({
       code: "HCN_E_INVALID_JSON_REFERENCE",
@@ -311,7 +311,7 @@ describe("changing a load balancer (hcn.md §5.2)", () => {
     const node = await fixture({ profile: "ws2025", version });
     const made = await createLoadBalancer(node.client, clusterIp(node));
     const other = await createNetwork(node.client, { ...CBR0, Name: "cbr1" });
-    const stranger = (await createEndpoint(node.client, other.ID!, {})).ID!;
+    const stranger = (await createEndpoint(node.client, other.ID!, {})).ID;
     await expect(
       modifyLoadBalancer(node.client, made.ID!, clusterIp(node, { HostComputeEndpoints: [stranger] })),
     ).rejects.toMatchObject({ code: "HCN_E_INVALID_JSON_REFERENCE" });

@@ -22,7 +22,7 @@ async function nodeWithEndpoint(): Promise<HnsNode & { networkId: string; endpoi
   const node = hnsNode();
   const network = await createNetwork(node.client, CBR0);
   const endpoint = await createEndpoint(node.client, network.ID!, { Name: "web" });
-  return { ...node, networkId: network.ID!, endpointId: endpoint.ID! };
+  return { ...node, networkId: network.ID!, endpointId: endpoint.ID };
 }
 
 describe("namespaces", () => {
@@ -266,7 +266,7 @@ describe("namespaces", () => {
       const network = await createNetwork(client, CBR0);
       const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
       const namespace = await createNamespace(client);
-      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
       for (const id of ["c1", "c2"]) await addNamespaceContainer(client, namespace.ID!, id);
       // As long as one is in it, others come and go.
       await removeNamespaceContainer(client, namespace.ID!, "c2");
@@ -279,9 +279,9 @@ describe("namespaces", () => {
         );
       const expected = profile === "ws2019" ? "HCN_E_NAMESPACE_ATTACH_FAILED" : "attached";
       expect(await outcome(namespace.ID!)).toBe(expected);
-      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID!);
+      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
       const other = await createNamespace(client);
-      await addNamespaceEndpoint(client, other.ID!, endpoint.ID!);
+      await addNamespaceEndpoint(client, other.ID!, endpoint.ID);
       // On Windows Server 2022 the container is in the first namespace still, where the endpoint was.
       expect(await outcome(other.ID!)).toBe(expected);
     },

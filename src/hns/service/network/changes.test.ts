@@ -221,7 +221,7 @@ describe("IP subnets", () => {
     await expect(change(node, id, "IPSubnet", "Remove", block)).rejects.toMatchObject({
       code: "HCN_E_ENTITY_HAS_REFERENCES",
     });
-    await node.client.delete("Endpoint", endpoint.ID!);
+    await node.client.delete("Endpoint", endpoint.ID);
     await change(node, id, "IPSubnet", "Remove", block);
     expect((await getNetworkById(node.client, id)).Ipams![0]!.Subnets![0]!.IpSubnets).toHaveLength(1);
   });

@@ -147,14 +147,14 @@ describe("hcsshim", () => {
     ];
     await client.create("SdnRoute", {
       ...V2,
-      HostComputeEndpoints: [one.ID!],
+      HostComputeEndpoints: [one.ID],
       Setting: [{ DestinationPrefix: "169.254.169.254/24", NextHop: "127.10.0.33" }],
     });
-    await client.delete("Endpoint", one.ID!);
+    await client.delete("Endpoint", one.ID);
     await deleteNetwork(client, network.ID!);
     expect(await client.enumerate("Endpoint")).toEqual([]);
     expect(await client.enumerate("SdnRoute")).toEqual([]);
-    await expect(client.query("Endpoint", two.ID!, V2)).rejects.toMatchObject({
+    await expect(client.query("Endpoint", two.ID, V2)).rejects.toMatchObject({
       code: "HCN_E_ENDPOINT_NOT_FOUND",
     });
   });
@@ -474,7 +474,7 @@ it("v1 counts the endpoints that are, that were at once, and that ever were (hcn
   const network = await createNetwork(node.client, NAT);
   const ids = [];
   for (const name of ["a", "b", "c"])
-    ids.push((await createEndpoint(node.client, network.ID!, { Name: name })).ID!);
+    ids.push((await createEndpoint(node.client, network.ID!, { Name: name })).ID);
   for (const id of ids) await node.client.delete("Endpoint", id);
   await createEndpoint(node.client, network.ID!, { Name: "d" });
   expect(await v1(node, "GET", `/networks/${network.ID}`)).toMatchObject({

@@ -308,7 +308,7 @@ describe("changing a network", () => {
     ).rejects.toMatchObject({
       code: "HCN_E_ENTITY_HAS_REFERENCES",
     });
-    await client.delete("Endpoint", endpoint.ID!);
+    await client.delete("Endpoint", endpoint.ID);
     await client.modify("Network", network.ID!, { ...request, RequestType: "Remove" });
     expect((await getNetworkByName(client, "cbr0")).Ipams?.[0]?.Subnets).toHaveLength(1);
   });

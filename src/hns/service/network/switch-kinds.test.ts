@@ -83,7 +83,7 @@ class World {
       IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],
     });
     const namespace = await createNamespace(this.client);
-    await addNamespaceEndpoint(this.client, namespace.ID!, endpoint.ID!);
+    await addNamespaceEndpoint(this.client, namespace.ID!, endpoint.ID);
     return this.node.getCompartment(namespace.NamespaceId!)!;
   }
 
