@@ -50,6 +50,7 @@ export const BASE = {
       text: "The dialect of the document: 2.x. A request without one is a document of v1.",
       absent: "1.0",
     },
+    Telemetry: { is: "json", text: "`Data`: diagnostics of the service.", by: "service" },
     State: { is: "u16", text: "Where it is in its life.", by: "service", v1: "State" },
   },
 } as const;
