@@ -65,7 +65,7 @@ export const KNOWN_FAULTS: Readonly<Record<KnownFaultId, KnownFault>> = Object.f
   "F-21": quirk("load-balancer-update-ignored"),
   "F-22": quirk("load-balancer-rules-left-on-change"),
   "F-23": kubeProxy(
-    "before 1.27 terminating endpoints leave at once, and connections to the others are judged anew",
+    "before 1.27 terminating endpoints leave at once, and connections to the others are evaluated again",
     "terminating-endpoints-not-used",
   ),
   "F-24": kubeProxy(
@@ -103,7 +103,7 @@ export const KNOWN_FAULTS: Readonly<Record<KnownFaultId, KnownFault>> = Object.f
     "acl-rule-blocked",
   ),
   "F-52": configuration(
-    "nodes that tell the same address of theirs, such as 10.0.2.15 of VirtualBox",
+    "nodes that publish the same address, such as 10.0.2.15 of VirtualBox",
     "cluster-file-duplicate-address",
   ),
   "F-53": quirk("metadata-route-lost"),

@@ -145,8 +145,7 @@ export const QUIRK_TEXTS: Readonly<Record<QuirkName, QuirkText>> = Object.freeze
 
   // Ports, flows and the wire.
   "idle-flows-forgotten": {
-    title:
-      "A connection that was idle for 240 s is forgotten without a word; off: flows outlive any idle time",
+    title: "A connection that was idle for 240 s is forgotten silently; off: flows outlive any idle time",
   },
   "acl-change-resets-flows": {
     title: "A change of ACLs ends the flows of a port: connections that were translated are reset",
@@ -202,11 +201,10 @@ export const QUIRK_TEXTS: Readonly<Record<QuirkName, QuirkText>> = Object.freeze
     title: "An overlay network with an identifier below 4096 carries nothing between nodes",
   },
   "source-vip-is-network-address": {
-    title: "The source address of load balancers becomes the first address of its subnet, which nobody has",
+    title: "The source address of load balancers becomes the first address of its subnet, which nothing has",
   },
   "management-address-flips": {
-    title:
-      "The management address of a node becomes one that somebody added, such as that of a load balancer",
+    title: "The management address of a node becomes one that was added, such as that of a load balancer",
   },
   "metadata-route-lost": {
     title: "Making a switch loses the node's route to the cloud's metadata service, 169.254.169.254",
@@ -218,7 +216,7 @@ export const QUIRK_TEXTS: Readonly<Record<QuirkName, QuirkText>> = Object.freeze
     title: "A deleted remote endpoint stays, and a new pod that gets its address is cut off from the network",
   },
   "front-end-keeps-back-ends": {
-    title: "A load balancer that is made anew for a front end leads to the former one's back ends",
+    title: "A load balancer that is made again for a front end leads to the former one's back ends",
   },
   "shared-back-ends-removed": {
     title: "Deleting a load balancer takes its remote back ends away, though others lead to them, too",

@@ -38,7 +38,7 @@ export const AZURE_ENTRIES: EntryTable<AzureCode> = {
     title: "CNS of the node does not answer",
     cause: prose`
       With "ipam": {"type": "azure-cns"} and with "multiTenancy" the addresses of pods come from CNS, a program on every
-      node, over HTTP on the node's loopback. Nobody listens there, or no answer came in 15 seconds. A pod that is made fails
+      node, over HTTP on the node's loopback. Nothing listens there, or no answer came in 15 seconds. A pod that is made fails
       and is tried again. One that is taken away leaves a file for CNS in \var\run\azure-vnet\deleteIDs, so its address comes
       back later; with "disableAsyncDelete" the DEL fails instead.`,
     onNode: prose`
@@ -57,7 +57,7 @@ export const AZURE_ENTRIES: EntryTable<AzureCode> = {
     title: "CNS answered that it cannot do this",
     cause: prose`
       CNS is there and says no: it does not know the container, the request lacks something, its own state cannot be written,
-      or it fails inside (another HTTP status than 200). Its message stands in the error.`,
+      or it fails inside (another HTTP status than 200). Its message is in the error.`,
     onNode: prose`
       The log of CNS on that node:
 
@@ -70,10 +70,10 @@ export const AZURE_ENTRIES: EntryTable<AzureCode> = {
   },
 
   "azure-cns-answer-wrong": {
-    title: "What CNS answered makes no network for the pod",
+    title: "The answer of CNS is not usable for the pod",
     cause: prose`
-      The answer is no JSON, or it holds something that no pod can have: an address that is none, no gateway outside of
-      overlays, no interface or two with default routes, a subnet of the host that is none. Most often something else
+      The answer is not JSON, or it holds something that no pod can have: an invalid address, no gateway outside of
+      overlays, no interface or two with default routes, an invalid subnet of the host. Most often something else
       listens at the place of CNS, or CNS and azure-vnet are of versions that do not fit.`,
     onNode: prose`
       Ask CNS what it holds:
@@ -108,7 +108,7 @@ export const AZURE_ENTRIES: EntryTable<AzureCode> = {
   "azure-state-unreadable": {
     title: "The state file of azure-vnet cannot be read",
     cause: prose`
-      azure-vnet keeps networks and endpoints in azure-vnet.json. The file is no JSON any more, holds something else, or the
+      azure-vnet keeps networks and endpoints in azure-vnet.json. The file is not JSON any more, holds something else, or the
       user of the plugin may not read it. An empty file counts as no state.`,
     onNode: prose`
       The file, and what HNS has:

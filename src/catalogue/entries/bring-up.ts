@@ -46,7 +46,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     cause: prose`
       flanneld 0.11 publishes the MAC of the distributed router before it makes its own network. It takes it from an
       overlay network that has the node's address already, and ends when there is none: the scripts' network External
-      was not made, or it stands on another adapter.`,
+      was not made, or it is on another adapter.`,
     onNode: ADAPTERS,
     remedy: prose`
       Make External on the adapter with the node's address (New-HNSNetwork … -AdapterName), or use flanneld 0.12 or
@@ -59,7 +59,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     title: "flanneld names the vNIC of a switch to HNS, which refuses it",
     cause: prose`
       From 0.24.1 on flanneld's vxlan names the adapter of its interface in the request for the network. When a switch
-      stands on the adapter already, because the scripts made External first or flanneld ran before, the interface with
+      is on the adapter already, because the scripts made External first or flanneld ran before, the interface with
       the node's address is "vEthernet (Ethernet)", and HNS answers "The parameter is incorrect" (0x57). Older releases
       name no adapter, and HNS puts the network onto the switch that is there.`,
     onNode: ADAPTERS,
@@ -79,8 +79,8 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     title: "The start script finds no adapter of the name that it was given",
     cause: prose`
       The scripts look for "vEthernet (InterfaceName…" (start.ps1) or for an adapter InterfaceName (KubeCluster.ps1), and
-      take Ethernet when nobody says otherwise. The card is called otherwise, or the vSwitch was not made. start.ps1 then
-      leaves cni.conf and net-conf.json as they were fetched, and goes on all the same.`,
+      take Ethernet by default. The card has another name, or the vSwitch was not made. start.ps1 then
+      leaves cni.conf and net-conf.json as they were fetched, and continues all the same.`,
     onNode: ADAPTERS,
     remedy: prose`
       Give the adapter's name, without "vEthernet (…)":
@@ -95,7 +95,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
   },
 
   "start-script-adapter-wrong": {
-    title: "The pod network stands on another adapter than the node's address",
+    title: "The pod network is on another adapter than the node's address",
     cause: prose`
       start.ps1 asks HNS for External without naming an adapter, and HNS takes any that it can use: on a node with two
       cards perhaps the other one. Its address becomes ManagementIP, tunnels and routes leave through it, and the other
@@ -118,7 +118,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     cause: prose`
       External is there to make the vSwitch: building it cuts the node off for a moment, which should not happen while
       flanneld works. HNS found no adapter for it: all of them carry other networks, it is a Wi-Fi card or a vNIC, or
-      there is none of that name. PowerShell writes the error and goes on.`,
+      there is none of that name. PowerShell writes the error and continues.`,
     onNode: ADAPTERS,
     remedy: prose`
       Remove the network that holds the adapter, or name another one. Then start the script again.`,
@@ -136,7 +136,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
       The scripts copy net-conf.json to C:\etc\kube-flannel first and write the cluster's range into C:\k\net-conf.json
       afterwards. In the first run flanneld therefore reads the file as it was fetched: 192.168.0.0/16 for overlay. The
       second run copies the right one. flanneld before 0.18 runs all the same, with a wrong FLANNEL_NETWORK in
-      subnet.env; later ones end because the node's range lies outside.`,
+      subnet.env; later ones end because the node's range is outside.`,
     onNode: prose`
       What flanneld reads, and what it made of it:
 
@@ -150,7 +150,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
   "start-script-configuration-unwritten": {
     title: "A configuration file of the node is still as it was fetched",
     cause: prose`
-      The script ended before it wrote the file, so ranges and addresses in it are those of somebody else's cluster.`,
+      The script ended before it wrote the file, so ranges and addresses in it are those of another cluster.`,
     onNode: prose`
       The ranges in both files against those of the cluster:
 
@@ -161,10 +161,10 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
   },
 
   "start-script-network-never-made": {
-    title: "The script waits for a network that nobody makes",
+    title: "The script waits for a network that is never made",
     cause: prose`
       "Waiting for the Network to be created": the script looks for the HNS network until it is there; start.ps1 for
-      ever, KubeCluster.ps1 for 60 s. flanneld makes it, and flanneld has ended or cannot go on.`,
+      ever, KubeCluster.ps1 for 60 s. flanneld makes it, and flanneld has ended or cannot continue.`,
     onNode: prose`
       flanneld runs in the same window, and its last lines say why. By hand:
 
@@ -180,7 +180,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
   "start-script-node-unregistered": {
     title: "The Node object never comes, and the script waits for it",
     cause: prose`
-      The script starts kubelet to register the node and asks kubectl once a second: start.ps1 for ever, KubeCluster.ps1
+      The script starts kubelet to register the node and asks kubectl once a second: start.ps1 forever, KubeCluster.ps1
       for 10 s. kubelet has no right to make the Node, cannot reach the API server, or ends at a flag.`,
     onNode: prose`
       What kubectl sees from the node, and what kubelet says:
@@ -214,10 +214,10 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     title: "host-local refused the source VIP, and the script wrote its error into sourceVip.json",
     cause: prose`
       KubeCluster.ps1 asks host-local for kube-proxy's address in each run. The reservation of the run before is still
-      there under the same name, "duplicate allocation is not allowed", and what lies in sourceVip.json then is the
+      there under the same name, "duplicate allocation is not allowed", and what is in sourceVip.json then is the
       error: kube-proxy gets no --source-vip. start.ps1 does not ask while the file is there.`,
     onNode: prose`
-      The file holds a code and a message in place of an address:
+      The file holds a code and a message instead of an address:
 
           Get-Content C:\k\sourceVip.json
           Get-ChildItem C:\var\lib\cni\networks\vxlan0`,
@@ -231,8 +231,8 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     title: "The script was given other ranges than the cluster has",
     cause: prose`
       -ClusterCIDR, -ServiceCIDR and -KubeDnsServiceIP go into net-conf.json, cni.conf and kube-proxy's --cluster-cidr as
-      they were typed, or as their defaults. Nobody compares them with the cluster: pods' packets are translated, or are
-      not, for the wrong destinations, and flanneld ends where the node's range lies outside.`,
+      they were typed, or as their defaults. They are not compared with the cluster: pods' packets are translated, or are
+      not, for the wrong destinations, and flanneld ends where the node's range is outside.`,
     onNode: prose`
       The cluster's ranges, and those of the node's files:
 
@@ -247,10 +247,10 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
   "start-script-kubeconfig-missing": {
     title: "C:\\k\\config is not on the node",
     cause: prose`
-      kubelet, kubectl, flanneld and kube-proxy find the cluster through this file. Nobody fetches it for start.ps1: the
+      kubelet, kubectl, flanneld and kube-proxy find the cluster through this file. start.ps1 does not fetch it: the
       person who runs it copies it before.`,
     onNode: prose`
-      The file has to be there:
+      The file must be there:
 
           Get-ChildItem C:\k\config`,
     remedy: prose`Copy the cluster's kubeconfig to C:\k\config, and start again.`,
@@ -301,7 +301,7 @@ export const BRING_UP_ENTRIES: EntryTable<BringUpCode> = {
     title: "The Host Networking Service does not run",
     cause: prose`
       The service hns is stopped or disabled, or the feature Containers is not installed, so there is no vmcompute.dll to
-      ask. PowerShell writes an error for each call and goes on, and so do the scripts.`,
+      ask. PowerShell writes an error for each call and continues, and so do the scripts.`,
     onNode: prose`
       The service, and the feature that brings it:
 

@@ -37,17 +37,17 @@ export const CLOUD_ROUTES_ENTRIES: EntryTable<CloudRoutesCode> = {
       is refused as a whole: no route of that write is made, and each node of it gets the condition NetworkUnavailable.`,
     onNode: EVENTS,
     remedy: prose`
-      Take routes away that nobody needs, use fewer and larger nodes, or a network whose pods have addresses of the virtual
+      Remove unused routes, use fewer and larger nodes, or a network whose pods have addresses of the virtual
       network (Azure CNI) or travel in an overlay: both need no routes.`,
     sources: [AZURE_LIMITS, reference("control-planes.md §6.4")],
     profiles: ALL,
   },
 
   "route-table-changed": {
-    title: "Somebody else has changed Azure's route table meanwhile",
+    title: "Another program changed Azure's route table",
     cause: prose`
       The Routes controller writes a route table whole, with the entity tag of what it has read, which may be two minutes
-      old. Somebody has changed the table since, so Azure refuses the write. The controller reads it anew and tries again in
+      old. The table has changed since, so Azure refuses the write. The controller reads it again and tries again in
       its next round.`,
     onNode: EVENTS,
     remedy: prose`
@@ -68,7 +68,7 @@ export const CLOUD_ROUTES_ENTRIES: EntryTable<CloudRoutesCode> = {
 
           az network nic ip-config create --nic-name <nic> --name v6 --private-ip-address-version IPv6 ...
 
-      A node that is no machine of that cloud has the label kubernetes.azure.com/managed=false, and its routes are yours.`,
+      A node that is not a machine of that cloud has the label kubernetes.azure.com/managed=false, and its routes are yours.`,
     sources: [AZURE_PROVIDER, reference("control-planes.md §6.6")],
     profiles: ALL,
   },

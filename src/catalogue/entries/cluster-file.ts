@@ -62,7 +62,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
           kubectl apply --dry-run=client -f <file>`,
     remedy: prose`
       Go to the line, and look at the one before it too: an open quote or bracket is noticed only later. Indent
-      with blanks. An editor with YAML support marks such places while you type.`,
+      with spaces. An editor with YAML support marks such places while you type.`,
     sources: [YAML_SPECIFICATION, FIELDS],
     profiles: ALL,
     severity: "error",
@@ -77,7 +77,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
       message says so.`,
     onNode: prose`
       A cluster file exists only in Mullion. Mind that real components are less strict: CNI plugins ignore
-      unknown fields of their configuration without a word, for example ipMasq in win-bridge. Whether a policy
+      unknown fields of their configuration silently, for example ipMasq in win-bridge. Whether a policy
       arrived is seen only in HNS:
 
           Get-HnsEndpoint | ConvertTo-Json -Depth 20`,
@@ -92,7 +92,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
   },
 
   "cluster-file-missing-field": {
-    title: "The cluster file lacks a field that has no default",
+    title: "The cluster file lacks a required field",
     cause: prose`
       Everything that can have a sensible default has one. The rest must be said: the kind of the document, the
       cluster's name, at least one node, each node's name, operating system and address, each pod's name and
@@ -111,10 +111,10 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
   },
 
   "cluster-file-invalid-value": {
-    title: "A field of the cluster file holds a value that cannot be",
+    title: "A field of the cluster file has an invalid value",
     cause: prose`
       The value has the wrong form (text for a number, an IPv6 address where IPv4 is needed, a range with host
-      bits such as 10.244.1.7/24), lies outside its bounds (port 70000), is none of the words allowed there, or
+      bits such as 10.244.1.7/24), is outside its bounds (port 70000), is not one of the allowed words, or
       contradicts another field (a pod's address outside the range of its node). The message says which, and
       what to write.`,
     onNode: prose`
@@ -196,7 +196,7 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
   },
 
   "cluster-file-driver-mismatch": {
-    title: "A network driver cannot be what the cluster file asks of it",
+    title: "A network driver does not support a setting of the cluster file",
     cause: prose`
       Each driver has its own form. Networks of one driver share the virtual switch of a node's adapter, and networks
       of two drivers do not; a NAT network has an internal switch and stands beside any of them, once on a node.
@@ -237,13 +237,13 @@ export const CLUSTER_FILE_ENTRIES: EntryTable<ClusterFileCode> = {
   },
 
   "cluster-file-vni-too-large": {
-    title: "The VNI does not fit into what Windows nodes are told of each other",
+    title: "The VNI differs between Windows nodes",
     cause: prose`
       VXLAN has 24 bits for its identifier, and HNS takes them for a subnet of its own. The policy RemoteSubnetRoute,
       with which a node learns of the others' subnets, has 16 bits for it in hcsshim, and flannel writes it into its
       annotations with as many: a VNI above 65535 loses its upper bits there, and the nodes send into another network.`,
     onNode: prose`
-      What the node was told of the others:
+      What the node knows of the others:
 
           Get-HnsNetwork | % { $_.Policies } | ? Type -eq RemoteSubnetRoute`,
     remedy: prose`Choose a VNI from 4096 (flannel takes none below) to 65535.`,

@@ -18,7 +18,7 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
       is filled in: a missing build of Windows, a version of Kubernetes that has no rules of its own, the range of a
       node's pods.`,
     onNode: prose`
-      What a dump has to hold, so that nothing needs to be assumed:
+      What a dump must hold, so that nothing needs to be assumed:
 
           kubectl get nodes,pods,services,endpointslices -A -o yaml`,
     remedy: prose`
@@ -35,7 +35,7 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
   },
 
   "node-without-machine": {
-    title: "Pods stand on a node that is not simulated",
+    title: "Pods are on a node that is not simulated",
     cause: prose`
       Pods name a node (spec.nodeName) that the cluster has no machine for: a dump of pods without their nodes, a Node
       without an address of IPv4, a Node that was applied after the cluster had come up, or a name that is written
@@ -59,7 +59,7 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
   },
 
   "pod-sandbox-failed": {
-    title: "A pod's sandbox cannot be set up or taken away",
+    title: "A pod's sandbox cannot be set up or removed",
     cause: prose`
       The kubelet asks the container runtime for a sandbox, the runtime asks the CNI plugins of the node for its
       network, and one of them, or HNS, refused. The pod stays Pending (kubectl shows ContainerCreating, with the event
@@ -89,9 +89,9 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
     cause: prose`
       A Transparent network without a subnet leaves addresses to a DHCP server outside. The pod's stack broadcasts a
       DISCOVER with the pod's own MAC address, four times in a minute. Without an answer it takes an address of
-      169.254.0.0/16, which nobody routes, and asks again every five minutes.
+      169.254.0.0/16, which is not routed, and asks again every five minutes.
 
-      Usual reasons: no server stands in the pods' VLAN; the hypervisor of a node that is a virtual machine drops
+      Usual reasons: no server is in the pods' VLAN; the hypervisor of a node that is a virtual machine drops
       frames with other MAC addresses than the adapter's; the server's range is used up, also by pods that are gone
       and whose leases last on.`,
     onNode: prose`

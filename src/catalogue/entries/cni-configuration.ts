@@ -57,7 +57,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
     title: "Another file of the CNI folder is read instead of this one",
     cause: prose`
       containerd reads one file of its folder of CNI configurations, the first by name, and overlooks the others
-      without a word. An installer that leaves 0-containerd-nat.conf behind wins over 10-flannel.conf: pods get
+      silently. An installer that leaves 0-containerd-nat.conf behind wins over 10-flannel.conf: pods get
       addresses of the network nat, or fail with "The object already exists".`,
     onNode: prose`
       The first of this list is the one that counts; endpoints on the wrong network end in its name:
@@ -76,7 +76,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
   },
 
   "cni-file-ending-mismatch": {
-    title: "The file's ending does not say what the file holds",
+    title: "The file's extension does not match its content",
     cause: prose`
       Runtimes go by the ending: a .conflist holds a list, with "plugins"; a .conf holds one plugin, with "type".
       In a file with the wrong ending the runtime finds no type, or no plugins, and refuses it.`,
@@ -145,7 +145,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
   },
 
   "cni-linux-plugin-on-windows": {
-    title: "A plugin that exists for Linux only stands in a list for Windows",
+    title: "A plugin that exists for Linux only is in a list for Windows",
     cause: prose`
       Most reference plugins work on Linux interfaces and are not built for Windows: portmap, bandwidth, bridge,
       firewall and others. The runtime calls every plugin of the list, does not find this one, and the pod fails
@@ -156,7 +156,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
           kubectl describe pod <pod>
           Get-ChildItem C:\opt\cni\bin`,
     remedy: prose`
-      Take it out of the Windows nodes' list. Host ports are mapped by the Windows plugins themselves when they
+      Remove it from the Windows nodes' list. Host ports are mapped by the Windows plugins themselves when they
       declare the capability portMappings.`,
     sources: [
       CNI_SPEC,
@@ -171,7 +171,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
     title: "A capability has a name that no runtime knows",
     cause: prose`
       With "capabilities" a plugin says what the runtime may pass it: portMappings, dns, bandwidth and so on. Names
-      are compared exactly, and an unknown one is skipped without a word. Example files of Microsoft's plugins say
+      are compared exactly, and an unknown one is skipped silently. Example files of Microsoft's plugins say
       "dnsCapabilities"; the runtime then never passes the pod's name servers.`,
     onNode: prose`
       In the pod the suffix and servers are those of the file, or none:
@@ -269,7 +269,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
   },
 
   "cni-dns-invalid": {
-    title: "The field dns of a CNI configuration holds something else than it should",
+    title: "The field dns of a CNI configuration is not valid",
     cause: prose`
       "dns" has nameservers, domain, search and options. The names that runtimes use when they pass a pod's settings
       (servers, searches) are not read there, and a name server is an address, never a name: a pod would need a name
@@ -289,13 +289,13 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
     title: "win-overlay maps no host ports",
     cause: prose`
       The capability portMappings makes the runtime pass the host ports of a pod. win-overlay takes them and does
-      nothing with them: a hostPort on such a network has no effect, and no error says so.`,
+      nothing with them: a hostPort on such a network has no effect, and no error reports it.`,
     onNode: prose`
       No endpoint has a policy of type NAT or PortMapping:
 
           Get-HnsEndpoint | ConvertTo-Json -Depth 9 | Select-String 'ExternalPort'`,
     remedy: prose`
-      Use a Service of type NodePort in place of the hostPort.`,
+      Use a Service of type NodePort instead of the hostPort.`,
     sources: [
       thread("containernetworking/plugins", 530),
       thread("kubernetes/kubernetes", 90116),
@@ -309,7 +309,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
     title: "A pod asks for a host port, and the CNI configuration does not declare portMappings",
     cause: prose`
       The runtime passes host ports only to plugins that declare the capability portMappings. Without it the hostPort
-      of a pod has no effect, and no error says so.`,
+      of a pod has no effect, and no error reports it.`,
     onNode: prose`
       No endpoint has a policy of type NAT or PortMapping:
 
@@ -329,11 +329,11 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
   },
 
   "cni-flannel-field-misplaced": {
-    title: "A field stands at flannel and belongs to its delegate, or the other way round",
+    title: "A field belongs to flannel's delegate, or the other way round",
     cause: prose`
       flannel's plugin builds a new configuration for the plugin that it calls: the fields below "delegate", and the
       range of subnet.env. Nothing else of its own object goes along, neither dns nor policies. Capabilities are the
-      exception: the runtime looks for them at flannel, and does not see what stands below "delegate".`,
+      exception: the runtime looks for them at flannel, and does not see what is below "delegate".`,
     onNode: prose`
       flannel keeps what it handed over, one file for each pod:
 
@@ -352,7 +352,7 @@ export const CNI_CONFIGURATION_ENTRIES: EntryTable<CniConfigurationCode> = {
       When the delegate brings one of them along, flannel ends with "'delegate' dictionary must not have …".`,
     onNode: POD_EVENTS,
     remedy: prose`
-      Take the field out of "delegate". Options of host-local cannot be set with flannel on Windows.`,
+      Remove the field from "delegate". Options of host-local cannot be set with flannel on Windows.`,
     sources: [FLANNEL_PLUGIN, reference("cni.md §3.1")],
     profiles: ALL,
     severity: "error",

@@ -45,7 +45,7 @@ export const CNI_POLICY_ENTRIES: EntryTable<CniPolicyCode> = {
       HNS has an old interface with flat policies, {"Type": "OutBoundNAT", "ExceptionList": […]} and ROUTE, and a new
       one, HCN, with {"Type", "Settings"}, Exceptions and SDNRoute. win-bridge and win-overlay read the new form when
       their apiVersion is 2 and the old one otherwise; nat, sdnbridge and sdnoverlay read the new one, azure-vnet the
-      old one. What stands in the wrong form is dropped: an OutBoundNAT policy loses its exceptions and translates
+      old one. What is in the wrong form is dropped: an OutBoundNAT policy loses its exceptions and translates
       traffic inside the cluster, too, or HNS refuses the policy (0x803b000d).`,
     onNode: ENDPOINT_POLICIES,
     remedy: prose`
@@ -65,9 +65,9 @@ export const CNI_POLICY_ENTRIES: EntryTable<CniPolicyCode> = {
   },
 
   "cni-policy-unknown": {
-    title: "A policy has a name or type that nobody knows",
+    title: "A policy has an unknown name or type",
     cause: prose`
-      Plugins for Windows hand over the entries whose name is EndpointPolicy, and skip all others without a word. The
+      Plugins for Windows pass on the entries whose name is EndpointPolicy, and skip all others silently. The
       type below "value" goes to HNS, which refuses an unknown one with 0x803b000e, so that the pod gets no network.`,
     onNode: prose`
       The events of the pod have the number, and HNS what arrived:
@@ -83,7 +83,7 @@ export const CNI_POLICY_ENTRIES: EntryTable<CniPolicyCode> = {
   },
 
   "cni-address-invalid": {
-    title: "A policy or range of a CNI configuration holds something that is no address",
+    title: "A policy or range of a CNI configuration holds something that is not an address",
     cause: prose`
       Exceptions and routes are prefixes or addresses, a provider address is the node's own. The plugin passes the
       text on unread. HNS refuses the policy, or takes the endpoint and marks it as degraded; then the pod fails
@@ -244,7 +244,7 @@ export const CNI_POLICY_ENTRIES: EntryTable<CniPolicyCode> = {
   "cni-ipam-fields-lost": {
     title: "Microsoft's plugins do not pass all fields of ipam on",
     cause: prose`
-      nat, sdnbridge and sdnoverlay write the configuration anew before they call the IPAM plugin, and keep only the
+      nat, sdnbridge and sdnoverlay write the configuration again before they call the IPAM plugin, and keep only the
       fields that they know: type and subnet, and those of Azure. The ranges, rangeStart, gateway and dataDir of
       host-local are lost on the way, unless enableDualStack is set: then the text goes through as it is.`,
     onNode: prose`
@@ -253,7 +253,7 @@ export const CNI_POLICY_ENTRIES: EntryTable<CniPolicyCode> = {
           Get-ChildItem -Recurse C:\var\lib\cni\networks
           kubectl describe pod <pod>`,
     remedy: prose`
-      Write "subnet" in place of "ranges", and make sure that the addresses that must stay free lie outside it; or
+      Write "subnet" instead of "ranges", and make sure that the addresses that must stay free are outside it; or
       use win-bridge, which passes everything on.`,
     sources: [thread("microsoft/windows-container-networking", 64), reference("cni.md §2.4, §9.K")],
     profiles: ALL,

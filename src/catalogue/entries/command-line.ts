@@ -34,7 +34,7 @@ export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
     title: "Neither the catalogue nor the table of errors has it",
     cause: prose`
       mullion explain takes a code of the catalogue, such as icmp-outbound-not-translated, or an error: its number in
-      any spelling, its symbolic name, its text, or a line of a log. What is given is none of them, and may be misspelt.
+      any spelling, its symbolic name, its text, or a line of a log. The given text is none of these, and may be misspelt.
       Codes never change once they are published, so a code from an old report is still valid.`,
     onNode: prose`
       Codes are Mullion's own; no Windows program prints them. What Windows prints are numbers such as
@@ -52,7 +52,7 @@ export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
     title: "A file cannot be read as a log",
     cause: prose`
       mullion explain --log reads text: UTF-8, any code page that contains ASCII, or the UTF-16 that PowerShell writes.
-      The file does not exist, may not be opened, or is no text: event logs (.evtx), traces (.etl), archives and
+      The file does not exist, may not be opened, or is not text: event logs (.evtx), traces (.etl), archives and
       compressed files must be turned into text first.`,
     onNode: prose`
       Event logs and traces are turned into text on Windows:
@@ -93,7 +93,7 @@ export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
 
           kubectl apply --dry-run=client -f <folder>`,
     remedy: prose`
-      Add -R when the manifests lie in folders below, or name the files one by one:
+      Add -R when the manifests are in folders below, or name the files one by one:
 
           mullion get pods -R -f manifests/
           mullion get pods -f manifests/web.yaml -f manifests/api.yaml`,

@@ -22,7 +22,7 @@ export const DATA_PLANE_DEFECT_ENTRIES: EntryTable<DataPlaneDefectCode> = {
     title: "A connection lives on in the programs and is forgotten in the switch",
     cause: prose`
       The switch remembers each connection in a flow. A flow that is idle for 240 s goes, and on some builds a change of
-      ACLs ends the flows of a port as well. Nobody is told: the next packet is judged as that of a new connection, so
+      ACLs ends the flows of a port as well. There is no notification: the next packet is treated as that of a new connection, so
       what was translated leaves with another port, or its answer finds no way back.`,
     onNode: prose`
       The flows of the port, with the time that they have left:
@@ -45,13 +45,13 @@ export const DATA_PLANE_DEFECT_ENTRIES: EntryTable<DataPlaneDefectCode> = {
     cause: prose`
       When an overlay network changes, the layer that takes frames out of tunnels is removed from the port of its router
       and added again, 0.3 to 32 ms later. A connection that begins in between gets a flow that leaves the tunnel on,
-      and goes on so until the flow ends: its packets reach a stack that knows nothing of them.`,
+      and continues so until the flow ends: its packets reach a stack that knows nothing of them.`,
     onNode: prose`
       Packets with VXLAN on the port of the router, and flows whose encapsulation is Ignore:
 
           pktmon start --etw -p 4789
           vfpctrl /list-unified-flow /port <port of the router>`,
-    remedy: prose`Let the connection be made anew. A retry of the program is enough, since a new flow is right.`,
+    remedy: prose`Let the connection be made again. A retry of the program is enough, since a new flow is right.`,
     sources: [reference("dataplane.md §9 (F-03)")],
     profiles: ALL,
   },
@@ -122,12 +122,12 @@ export const DATA_PLANE_DEFECT_ENTRIES: EntryTable<DataPlaneDefectCode> = {
     title: "After an L2Bridge network was made, the node's network works and fails in turn",
     cause: prose`
       On some machines with Windows Server 2022 the node itself lost its network for some seconds, again and again, from the
-      moment that an L2Bridge network existed. The thread tells of it without a cause; one report names KB5036909.`,
+      moment that an L2Bridge network existed. The thread reports it without a cause; one report names KB5036909.`,
     onNode: prose`
       Answers come for some seconds, then time-outs:
 
           ping -t <outside address>`,
-    remedy: prose`Install the current cumulative update; the thread ends with nobody able to reproduce it there.`,
+    remedy: prose`Install the current cumulative update; the thread ends with no one able to reproduce it there.`,
     sources: [thread("microsoft/Windows-Containers", 439), reference("dataplane.md §9 (F-55)")],
     profiles: ["ws2022"],
   },
@@ -184,7 +184,7 @@ export const DATA_PLANE_DEFECT_ENTRIES: EntryTable<DataPlaneDefectCode> = {
     cause: prose`
       The source address of load balancers (SourceVIP) is an endpoint of its own. Where its set-up went wrong, kube-proxy
       was started with the address of the subnet itself, such as 10.244.1.0, which no endpoint has: answers of back ends
-      find nobody.`,
+      find no peer.`,
     onNode: prose`
       The address that kube-proxy was given, and what HNS has:
 
@@ -207,16 +207,16 @@ export const DATA_PLANE_DEFECT_ENTRIES: EntryTable<DataPlaneDefectCode> = {
 
           Get-HnsNetwork | Select-Object Name, ManagementIP
           Get-NetIPAddress -AddressFamily IPv4`,
-    remedy: prose`Keep the agent from adding addresses, then restart HNS, or make the network anew.`,
+    remedy: prose`Keep the agent from adding addresses, then restart HNS, or make the network again.`,
     sources: [thread("kubernetes/kubernetes", 75561), reference("dataplane.md §9 (F-44)")],
     profiles: ALL,
   },
 
   "metadata-route-lost": {
-    title: "The route to the metadata service is gone since the switch was made",
+    title: "The route to the metadata service was lost when the switch was made",
     cause: prose`
       Making a switch moves addresses and routes of the adapter to a new vNIC of the host. The route to 169.254.169.254 that
-      the cloud's agent had added was seen not to come along, so that the node cannot tell who it is.`,
+      the cloud's agent had added did not arrive, so that the node cannot identify it.`,
     onNode: prose`
       The route is missing:
 
@@ -234,7 +234,7 @@ export const DATA_PLANE_DEFECT_ENTRIES: EntryTable<DataPlaneDefectCode> = {
     cause: prose`
       A remote endpoint stands for a pod of another node. Where it is left behind and a new pod of this node gets its address,
       the pod is cut off from the network. Where a load balancer keeps it, connections go to a pod that is gone: mostly
-      seen with DNS, after its pods were started anew.`,
+      seen with DNS, after its pods were started again.`,
     onNode: prose`
       Addresses that stand there twice, and remote endpoints of pods that are gone:
 

@@ -34,7 +34,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
       outside therefore goes out with the pod's address as its source. The network outside has no route to pod
       addresses, so the answer never finds its way and ping times out. No machine drops anything on the way out.
 
-      Ping between pods works, since nothing has to be translated there.`,
+      Ping between pods works, since nothing must be translated there.`,
     onNode: prose`
       List the outgoing NAT rules of the pod's port. There is one for TCP, one for UDP, and none for ICMP:
 
@@ -49,7 +49,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
           pktmon stop
           pktmon etl2txt PktMon.etl`,
     remedy: prose`
-      Test with TCP or UDP in place of ping, for example:
+      Test with TCP or UDP instead of ping, for example:
 
           curl.exe -Iv https://203.0.113.10
           Test-NetConnection 203.0.113.10 -Port 443
@@ -87,7 +87,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
     remedy: prose`
       Keep three kinds of ranges on the list and nothing else: the cluster's pod range, the service range, and
       the subnet of the nodes (single node addresses where the subnet also holds other machines). Change the CNI
-      configuration, then delete the pods so that they are made anew. If the excepted network must see pod
+      configuration, then delete the pods so that they are made again. If the excepted network must see pod
       addresses, give it routes to each node's pod range.`,
     sources: [
       KUBERNETES_ON_WINDOWS,
@@ -103,7 +103,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
   "outbound-nat-on-answers": {
     title: "The answers of a pod leave with the node's address",
     cause: prose`
-      OutBoundNAT looks at where a packet goes, and not at who began. Somebody whose address is not on the
+      OutBoundNAT looks at the destination of a packet, not at who opened the connection. A client whose address is not on the
       exception list connects to the pod's own address; the packet arrives, and the answer is translated to the
       node's address as if the pod had begun. The caller gets an answer from an address that it never asked, and
       refuses it: a TCP connection is reset, a UDP answer is thrown away.
@@ -122,7 +122,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
           tcpdump -ni eth0 host <node IP>`,
     remedy: prose`
       Add the caller's range to the exception list of OutBoundNAT, that of the nodes above all, and make the pods
-      anew. Or let the caller come through a Service or a hostPort.`,
+      again. Or let the caller come through a Service or a hostPort.`,
     sources: [
       thread("Azure/AKS", 1367),
       thread("Azure/AKS", 1859),
@@ -168,7 +168,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
     title: "The endpoint has ACL rules, and none of them allows the packet",
     cause: prose`
       The ACL layer of a pod's port has no default of its own: what matches no rule is dropped. Endpoints
-      without any policy get rules that allow everything, so one notices this only when somebody has set ACLs:
+      without any policy get rules that allow everything, so this shows only when ACLs are set:
       from then on every direction needs a rule that allows what shall pass.
 
       Answers need no rule. ACLs on the switch are stateful, so the reply to an allowed packet passes.`,
@@ -210,7 +210,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
   },
 
   "host-firewall-protocol-denied": {
-    title: "The pod's firewall lets this IP protocol not in",
+    title: "The pod's firewall does not allow this IP protocol",
     cause: prose`
       A pod without ACLs of its own takes TCP, UDP, ICMP and IGMP. Every other IP protocol, such as GRE or ESP, is denied
       on the way in by the firewall of its compartment, without an answer to the sender.`,
@@ -232,7 +232,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
       OutBoundNAT gives each outgoing connection a port of the node's address. The ports come from the dynamic
       range of the node (49152 to 65535) in blocks of 64, and a load balancer without Direct Server Return takes
       a block of its own. When no block is left, a new connection gets no port and its first packet is lost
-      without any message; connections that are open go on. Names stop to resolve first, because each look-up is
+      without any message; connections that are open continue. Names stop resolving first, because each look-up is
       a new flow.`,
     onNode: prose`
       See how much of the range is taken, and by whom:
@@ -258,7 +258,7 @@ export const FILTER_AND_NAT_ENTRIES: EntryTable<FilterAndNatCode> = {
   },
 
   "flow-table-full": {
-    title: "The switch port cannot remember any more connections",
+    title: "The switch port cannot track more connections",
     cause: prose`
       Every connection through a pod's port takes an entry in the port's flow table, and the table has an upper
       bound. A packet that would begin one more connection is dropped. Entries leave the table when a connection

@@ -52,7 +52,7 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
     title: "flannel's VNI is below 4096, which Windows does not take",
     cause: prose`
       Windows takes VXLAN network identifiers from 4096 on. flanneld on Windows refuses smaller ones, and flanneld on
-      Linux uses 1 when nothing is said. The VNI is one for the whole cluster, so it has to be one that Windows
+      Linux uses 1 when nothing is said. The VNI is one for the whole cluster, so it must be one that Windows
       takes; the documentation names 4096.`,
     onNode: BACKEND_DATA,
     remedy: prose`
@@ -138,7 +138,7 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
       subnet.env is never written. Without a type flanneld takes udp, although its documentation names vxlan.`,
     onNode: FLANNELD_LOG,
     remedy: prose`
-      Use vxlan, or host-gw when all nodes stand in one subnet or the fabric has routes to the pods of each node.`,
+      Use vxlan, or host-gw when all nodes are in one subnet or the fabric has routes to the pods of each node.`,
     sources: [BACKENDS, KUBERNETES_ON_WINDOWS, reference("control-planes.md §1.3")],
     profiles: ALL,
     severity: "error",
@@ -148,7 +148,7 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
     title: "An option of flannel's back end is refused or unknown on Windows",
     cause: prose`
       DirectRouting and GBP are features of Linux: flanneld on Windows ends when one is true. MacPrefix must be two
-      bytes with a hyphen. IPv6 is not known there at all: with EnableIPv6 the Windows nodes go on with IPv4 alone.`,
+      bytes with a hyphen. IPv6 is not known there at all: with EnableIPv6 the Windows nodes continue with IPv4 alone.`,
     onNode: FLANNELD_LOG,
     remedy: prose`
       Take the option out for the whole cluster, or give Windows nodes a net-conf.json without it. VNI, port and
@@ -159,10 +159,10 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
   },
 
   "flannel-network-invalid": {
-    title: "flannel's Network is no range of addresses",
+    title: "flannel's Network is not a range of addresses",
     cause: prose`
-      flanneld reads Network as a prefix, an address with a length. When it cannot, it says so and tries again each
-      second, for ever: no network is made.`,
+      flanneld reads Network as a prefix, an address with a length. When it cannot, it logs an error and tries again each
+      second, forever: no network is made.`,
     onNode: FLANNELD_LOG,
     remedy: prose`
       Write the range of all pods of the cluster, for example 10.244.0.0/16.`,
@@ -182,14 +182,14 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
           kubectl get configmap -n kube-system kubeadm-config -o yaml
           kubectl get nodes -o wide`,
     remedy: prose`
-      Choose another range for pods before the cluster has any; afterwards every node has to be joined again.`,
+      Choose another range for pods before the cluster has any; afterwards every node must be joined again.`,
     sources: [CONFIGURATION, COMMON_PROBLEMS, reference("users.md §1 G7")],
     profiles: ALL,
     severity: "error",
   },
 
   "flannel-network-without-node-range": {
-    title: "A Node's podCIDR lies outside flannel's Network",
+    title: "A Node's podCIDR is outside flannel's Network",
     cause: prose`
       With --kube-subnet-mgr flanneld takes the range of a node from the Node object, and Network from its own file.
       When the two were set to different values (a guide's 10.244.0.0/16, and another podSubnet in kubeadm),
@@ -228,7 +228,7 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
     cause: prose`
       flanneld writes the file once it holds a lease for the node and its HNS network stands. Until then, or when
       flanneld cannot reach the API server, the plugin has no range to hand out, and every pod of the node fails. On
-      Windows the default /run/flannel/subnet.env lies on the current drive of the runtime, normally C:.`,
+      Windows the default /run/flannel/subnet.env is on the current drive of the runtime, normally C:.`,
     onNode: prose`
       See whether the file is there, and what flanneld waits for:
 
@@ -266,7 +266,7 @@ export const FLANNEL_ENTRIES: EntryTable<FlannelCode> = {
   },
 
   "subnet-env-subnet-outside-network": {
-    title: "The node's range in subnet.env is wrong or lies outside the network",
+    title: "The node's range in subnet.env is wrong or is outside the network",
     cause: prose`
       FLANNEL_SUBNET is the range of this node inside FLANNEL_NETWORK. A file that was copied from another cluster,
       or was left over from before the node joined again, gives pods addresses that no other node knows.`,

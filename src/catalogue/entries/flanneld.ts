@@ -53,11 +53,11 @@ const PUBLISHED = prose`
 
 export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
   "flanneld-cannot-start": {
-    title: "flanneld cannot run with what it was told",
+    title: "flanneld cannot run with its configuration",
     cause: prose`
       A flag, a variable of the environment or the place of the node does not allow flanneld to run: a margin for
       renewals outside 1 to 1439 minutes, a prefix of annotations that Kubernetes does not take, host-gw behind an
-      address translation, or no name of the node. flanneld says which one and ends; whoever started it starts it
+      address translation, or no name of the node. flanneld logs which one and exits; the service manager starts it
       again, and it ends again.`,
     onNode: LAST_LINES,
     remedy: prose`
@@ -70,9 +70,9 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
   "flanneld-configuration-invalid": {
     title: "flannel's configuration is missing, or cannot be read",
     cause: prose`
-      The configuration is no JSON, or a field has another type than flanneld wants: a number in quotes, a word in
-      place of true. With --kube-subnet-mgr flanneld ends then. With etcd it says so and tries again each second, for
-      ever, because somebody may still write the key.`,
+      The configuration is not JSON, or a field has another type than flanneld wants: a number in quotes, a word in
+      place of true. With --kube-subnet-mgr flanneld ends then. With etcd it logs an error and tries again each second, for
+      ever, because the key may still be written.`,
     onNode: LAST_LINES,
     remedy: prose`
       Correct the field that the message names. Check the text as JSON first:
@@ -118,7 +118,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       flanneld writes what others need to know into the annotations of its copy of the Node, and does not look whether
       there are any: with none it ends with "panic: assignment to entry in nil map" and a stack trace that begins in
       pkg/subnet/kube/kube.go. A kubelet always gives its Node one (volumes.kubernetes.io/controller-managed-attach-detach),
-      so only Nodes that somebody made by hand, or a program in place of a kubelet, are concerned.`,
+      so only Nodes that were made manually, or by a program other than a kubelet, are affected.`,
     onNode: PUBLISHED,
     remedy: prose`
       Give the Node an annotation, whichever, and start flanneld again:
@@ -181,7 +181,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
           (Get-HnsNetwork | ? Type -eq Overlay).Policies | ? Type -eq RemoteSubnetRoute
           Get-NetRoute -AddressFamily IPv4 | ? NextHop -ne 0.0.0.0`,
     remedy: prose`
-      Restart flanneld on this node. Remove a route to the same prefix that somebody else has made.`,
+      Restart flanneld on this node. Remove a route to the same prefix that another program made.`,
     sources: [thread("flannel-io/flannel", 1944), reference("control-planes.md §1.8, §1.9; users.md G6")],
     profiles: ALL,
   },
@@ -189,8 +189,8 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
   "flannel-peer-lease-unusable": {
     title: "Another node's lease cannot be used, so there is no way to its pods",
     cause: prose`
-      What the other node has published is no JSON, has no MAC yet, another back end, a VNI that this node's system
-      does not take, or an address that is none. flanneld names it and leaves it out. flanneld on Windows publishes an
+      What the other node has published is not JSON, has no MAC yet, another back end, a VNI that this node's system
+      does not take, or an invalid address. flanneld names it and leaves it out. flanneld on Windows publishes an
       empty MAC for a moment while it starts: that one is followed by a whole one.
 
       Mullion's flanneld also leaves out leases that would lead packets astray: outside of flannel's network, over
@@ -198,7 +198,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
     onNode: PUBLISHED,
     remedy: prose`
       Use one back end, VNI and port on all nodes, and restart flanneld on the node whose lease is wrong: it publishes
-      it anew.`,
+      it again.`,
     sources: [reference("control-planes.md §1.4, §1.6, §1.8; users.md G4")],
     profiles: ALL,
   },
@@ -206,7 +206,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
   "flannel-lease-conflict": {
     title: "Two nodes claim one subnet",
     cause: prose`
-      Two nodes have the same podCIDR (a Node object that was copied, or a range written by hand), or tell etcd the
+      Two nodes have the same podCIDR (a Node object that was copied, or a range set manually), or register in etcd the
       same public address and so share one lease. Pods of both have the same addresses, and others reach one of the
       nodes only. Or another node was faster with a free subnet: flanneld of the project ends then instead of taking
       the next one.`,
@@ -219,14 +219,14 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
   },
 
   "flannel-lease-lost": {
-    title: "The node's lease has been taken away, and flanneld ends",
+    title: "The node's lease was revoked, and flanneld exits",
     cause: prose`
-      The key in etcd was deleted, or ran out because nobody could renew it for a day. Somebody else may get the subnet
+      The key in etcd was deleted, or ran out because it was not renewed for a day. Another node may get the subnet
       now. With Kubernetes a Node that was deleted and has come back can have another range. Pods that run keep their
       old addresses, to which no way leads any more.`,
     onNode: LAST_LINES,
     remedy: prose`
-      Let flanneld start again: it takes a lease and makes its network anew. Then remove C:\k\SourceVip.json and
+      Let flanneld start again: it takes a lease and makes its network again. Then remove C:\k\SourceVip.json and
       C:\k\SourceVipRequest.json, and start the pods of the node again.`,
     sources: [RESERVATIONS, COMMON_PROBLEMS, reference("control-planes.md §1.5, §1.10")],
     profiles: ALL,
@@ -236,7 +236,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
     title: "No subnet is left for this node",
     cause: prose`
       All subnets between SubnetMin and SubnetMax are leased. A lease stays for a day after its node has gone, and one
-      without an end stays for ever.`,
+      without an end stays forever.`,
     onNode: prose`
       The leases, each with its key:
 
@@ -260,7 +260,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
           Test-NetConnection <API server> -Port 6443
           Test-NetConnection <etcd> -Port 2379`,
     remedy: prose`
-      Bring the API server or etcd back; flanneld goes on by itself. Check the kubeconfig, or --etcd-endpoints and the
+      Bring the API server or etcd back; flanneld continues by itself. Check the kubeconfig, or --etcd-endpoints and the
       certificates.`,
     sources: [TROUBLE, reference("control-planes.md §1.4, §1.5")],
     profiles: ALL,
@@ -289,7 +289,7 @@ export const FLANNELD_ENTRIES: EntryTable<FlanneldCode> = {
       The documentation says that a Windows node does not reach pods on flannel's overlay, by design. From flannel
       0.12.0 on flanneld asks HNS for a HostRoute policy, and the node then reaches its own pods. Windows takes the
       policy from build 18321 on, and on Server 2019 with KB4489899. Pods of other nodes stay out of the node's reach
-      where the policy is missing, because the node itself is no part of the overlay. A trace of such a packet ends with
+      where the policy is missing, because the node itself is not part of the overlay. A trace of such a packet ends with
       overlay-without-host-route.`,
     onNode: prose`
       Look for HostRoute, and try one of the node's own pods and one of another node:

@@ -26,7 +26,7 @@ type ForwardingCode =
 
 export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
   "next-hop-unresolved": {
-    title: "The switch port waited in vain for the MAC address of the next hop",
+    title: "The MAC address of the next hop was not resolved in time",
     cause: prose`
       A packet that was translated to the node's address leaves by the node's own routes. Its switch port
       therefore asks the host's routing and neighbour tables for the next hop and holds the packet until the
@@ -67,10 +67,10 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
   },
 
   "forwarding-loop": {
-    title: "The frame went round inside the switch",
+    title: "The frame looped inside the switch",
     cause: prose`
       A hairpin layer of one port turned the frame round, the switch brought it to a port whose hairpin layer turned
-      it again, and so on. Nothing counts hops inside a switch, so it would have gone on for ever; after 16 ports the
+      it again, and so on. Nothing counts hops inside a switch, so it would have gone on forever; after 16 ports the
       frame was dropped. Rules of HNS alone do not lead there: a port's rule that translates to an address, and another
       one that translates back, do.`,
     onNode: prose`
@@ -121,9 +121,9 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
   },
 
   "neighbor-unresolved": {
-    title: "Nobody answered the ARP request for the next hop",
+    title: "No answer to the ARP request for the next hop",
     cause: prose`
-      The destination, or the gateway towards it, lies in the sender's own subnet, so the sender asked for its
+      The destination, or the gateway towards it, is in the sender's own subnet, so the sender asked for its
       MAC address. No machine on that network has the address, or the answer was lost, and after some attempts
       the packets that waited were dropped. An address that no pod has (any more) is the usual reason; on
       virtual machines it is a hypervisor that lets no foreign MAC addresses through.`,
@@ -151,7 +151,7 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
   "ttl-expired": {
     title: "The packet was forwarded too often and its TTL ran out",
     cause: prose`
-      Each machine that routes a packet lowers its time to live by one; the one that finds 1 drops it and tells
+      Each machine that routes a packet lowers its time to live by one; the one that finds 1 drops it and notifies
       the sender ("TTL expired in transit"). Windows sends with 128, so a packet that ends this way normally ran
       in circles: two machines each believe that the other knows the way. A tool such as tracert causes it on
       purpose, with small values.`,
@@ -178,8 +178,8 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
     title: "The packet is larger than the next link takes, and may not be fragmented",
     cause: prose`
       Windows sets "don't fragment" on TCP. A packet above the MTU of the outgoing link is dropped by the
-      machine in front of it, which tells the sender the right size (ICMP "fragmentation needed"). If that
-      message is filtered on the way, the sender goes on with large packets: small requests work, large answers
+      machine in front of it, which sends the right size to the sender (ICMP "fragmentation needed"). If that
+      message is filtered on the way, the sender continues with large packets: small requests work, large answers
       hang.`,
     onNode: prose`
       The MTU of each interface, in the pod and on the node, and a probe of the path between nodes:
@@ -281,9 +281,9 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
     title: "Pods get no broadcast or multicast frames from the switch",
     cause: prose`
       HNS gives the ports of a pod network no broadcasts of the subnet: the flag EnableBroadcast of an address
-      block is off unless somebody sets it. Frames to ff-ff-ff-ff-ff-ff and to multicast addresses therefore
+      block is off by default. Frames to ff-ff-ff-ff-ff-ff and to multicast addresses therefore
       reach no pod. ARP is not affected where it is needed, since HNS and the switch see to it. Programs that
-      find their peers by broadcast or multicast (NetBIOS names, mDNS, some cluster software) find nobody.`,
+      find their peers by broadcast or multicast (NetBIOS names, mDNS, some cluster software) find none.`,
     onNode: prose`
       A capture on the node shows the frame at the sender's port and at no other pod's port:
 
@@ -296,7 +296,7 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
           Get-HnsNetwork | ConvertTo-Json -Depth 20 | Select-String EnableBroadcast, Flags`,
     remedy: prose`
       Use unicast: a headless service gives a program the addresses of its peers by DNS. Most cluster software
-      can be told its peers instead of searching for them.`,
+      can be given its peers instead of searching for them.`,
     sources: [reference("dataplane.md §2.1, §2.10"), reference("hcn.md §4.2")],
     profiles: ALL,
   },
@@ -319,7 +319,7 @@ export const FORWARDING_ENTRIES: EntryTable<ForwardingCode> = {
     remedy: prose`
       If the neighbour entry is wrong, remove it (Remove-NetNeighbor) and look who announced it: two machines
       with one address, or a node whose adapter was replaced. On virtual machines allow MAC address spoofing, so
-      that the hypervisor hands over frames for the pods' addresses.`,
+      that the hypervisor delivers frames for the pods' addresses.`,
     sources: [COMMON_PROBLEMS, reference("dataplane.md §2.13, §2.17, §7.12")],
     profiles: ALL,
   },

@@ -21,14 +21,14 @@ type HnsDefectCode =
   | "hns-rules-differ";
 
 const RESTART = prose`
-  Restart HNS and then kube-proxy; pods whose endpoint is gone have to be made anew:
+  Restart HNS and then kube-proxy; pods whose endpoint is gone must be made again:
 
       Restart-Service hns
       Restart-Service kubeproxy`;
 
 export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
   "hns-fault-injected": {
-    title: "A fault that somebody has injected, not HNS",
+    title: "An injected fault, not HNS",
     cause: prose`
       Mullion's HNS fails, waits or forgets on demand, so that programs can be tested with it. The message names the
       fault; everything else about it is as Windows would answer.`,
@@ -43,7 +43,7 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
   },
 
   "hns-fault-invalid": {
-    title: "A fault to inject is not written as faults are",
+    title: "A fault to inject is not valid",
     cause: prose`
       A fault has an effect, and the fields of that effect; numbers have bounds. The message names the field and what it
       may hold. Nothing of a plan is in force when one of its faults is refused.`,
@@ -62,7 +62,7 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
       Packets to the address then reach one of the two pods, and a proxy that looks endpoints up by address may take
       the wrong one.`,
     onNode: prose`
-      An address that stands there twice, without IsRemoteEndpoint:
+      An address that is there twice, without IsRemoteEndpoint:
 
           Get-HnsEndpoint | Group-Object IPAddress | Where-Object Count -gt 1`,
     remedy: prose`
@@ -80,7 +80,7 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
       (0x803b002e). Later versions attach it again. Pools of prepared namespaces, as BuildKit keeps them, do not work
       there.`,
     onNode: prose`
-      The error stands in the container's start:
+      The error is in the container's start:
 
           ctr run --rm mcr.microsoft.com/windows/nanoserver:1809 test cmd
           Get-WinEvent -LogName Microsoft-Windows-Host-Network-Service-Admin -MaxEvents 20`,
@@ -140,14 +140,14 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
   "hns-endpoints-lost": {
     title: "HNS restarted, and endpoints of running containers are gone",
     cause: prose`
-      After a restart of the service endpoints were missing whose containers went on running, with an address that nobody
+      After a restart of the service endpoints were missing whose containers continued running, with an address that no one
       delivers to any more. Policy agents look for the endpoint in vain.`,
     onNode: prose`
       Compare the endpoints with the pods of the node:
 
           hnsdiag list endpoints
           kubectl get pods -A -o wide --field-selector spec.nodeName=<node>`,
-    remedy: prose`Delete the pods of the node, so that their endpoints are made anew.`,
+    remedy: prose`Delete the pods of the node, so that their endpoints are made again.`,
     sources: [thread("projectcalico/calico", 5164), reference("dataplane.md §9 (F-40)")],
     profiles: ["ws2022"],
   },
@@ -202,7 +202,7 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
           (Get-HnsNetwork)[0].Version -shr 32
           Get-HnsEndpoint | Select-Object Name, ID, Version`,
     remedy: prose`
-      Delete the object and let its owner make it anew; if nothing helps, stop HNS, remove
+      Delete the object and let its owner make it again; if nothing helps, stop HNS, remove
       C:\ProgramData\Microsoft\Windows\HNS\HNS.data and restart the node.`,
     sources: [
       thread("flannel-io/flannel", 1112),
@@ -216,7 +216,7 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
     title: "A namespace cannot be deleted and stays behind",
     cause: prose`
       A namespace with containers is not deleted (0x803b0015). One whose container is gone for containerd and not for HNS
-      stays, in State 4, and with it the sandbox of the pod, which is Terminating for ever.`,
+      stays, in State 4, and with it the sandbox of the pod, which is Terminating forever.`,
     onNode: prose`
       Namespaces with their state and what is in them:
 
@@ -236,13 +236,13 @@ export const HNS_DEFECT_ENTRIES: EntryTable<HnsDefectCode> = {
     cause: prose`
       On version 2004 creating the endpoint for kube-proxy's source address failed with "An address provided is invalid or
       reserved", and no Service was programmed. On other versions the same error is right: the address is the gateway,
-      the first or the last of the subnet, or lies outside it.`,
+      the first or the last of the subnet, or is outside it.`,
     onNode: prose`
       kube-proxy's log has the error. The subnets of the network:
 
           Get-HnsNetwork | ForEach-Object { $_.Subnets }`,
     remedy: prose`
-      Take a source address that lies in the network's subnet and nobody has (--source-vip), or another version of
+      Take a source address that is in the network's subnet and nothing has (--source-vip), or another version of
       Windows.`,
     sources: [thread("kubernetes/kubernetes", 100962), reference("dataplane.md §9 (F-48)")],
     profiles: ["2004"],

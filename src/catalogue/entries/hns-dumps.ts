@@ -14,7 +14,7 @@ const DUMPS = reference("docs/reference/hns-dumps.md");
 
 export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
   "vfp-listing-unreadable": {
-    title: "A file is nothing that vfpctrl prints about rules",
+    title: "A file is not vfpctrl output about rules",
     cause: prose`
       The file was expected to hold layers, groups and rules of a switch port, and has none, or the lines that begin
       them are broken. Other commands of vfpctrl print other things; a failed one prints a line that begins with ERROR.`,
@@ -31,7 +31,7 @@ export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
     profiles: ALL,
   },
   "hns-dump-unreadable": {
-    title: "A file, or a part of it, is no dump of HNS",
+    title: "A file, or a part of it, is not a dump of HNS",
     cause: prose`
       The file was expected to hold objects of HNS, and this part of it is broken or something else. JSON that was
       copied from a console is broken where the console wrapped a line; a file is cut off when the disk was full or
@@ -42,17 +42,17 @@ export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
           hnsdiag list all -d > hns.txt
           Get-HnsNetwork | ConvertTo-Json -Depth 20 > network.json`,
     remedy: prose`
-      Look at the place that the message names. What stands before and behind it is read; what is broken is left
+      Look at the place that the message names. What is before and behind it is read; what is broken is left
       out, so the state that is restored lacks it.`,
     sources: [DUMPS, reference("users.md §4"), reference("hcn.md §2.12")],
     profiles: ALL,
   },
 
   "hns-dump-object-unknown": {
-    title: "An object in a dump cannot be told as one of HNS",
+    title: "An object in a dump is not recognized as one of HNS",
     cause: prose`
-      Dumps do not say what their objects are, so the fields have to tell: Subnets make a network, IPAddress makes an
-      endpoint, References make a policy list. This object has none of the fields that tell, or it has no ID. Often
+      Dumps do not say what their objects are, so the fields decide: Subnets make a network, IPAddress makes an
+      endpoint, References make a policy list. This object has none of these fields, or it has no ID. Often
       Select-Object left them out.`,
     onNode: prose`
       The whole object, with its ID:
@@ -85,7 +85,7 @@ export const HNS_DUMP_ENTRIES: EntryTable<HnsDumpCode> = {
   "hns-dump-names-only": {
     title: "hnsdiag without -d shows names and ids only",
     cause: prose`
-      The tables of hnsdiag list all tell which networks, endpoints, namespaces and load balancers there are, to which
+      The tables of hnsdiag list all show which networks, endpoints, namespaces and load balancers there are, to which
       network an endpoint belongs and which endpoints a load balancer names. Types, addresses, ports and policies are
       not shown. The objects are restored with what is known: a network without a type counts as NAT, as HNS reads a
       document without one.`,

@@ -55,7 +55,7 @@ export const HNS_REQUEST_ENTRIES: EntryTable<HnsRequestCode> = {
   },
 
   "hns-prefix-invalid": {
-    title: "A subnet of an HNS network is no prefix",
+    title: "A subnet of an HNS network is not a prefix",
     cause: prose`
       A subnet is written as an address with a length, for example 10.244.3.0/24. HNS refuses the whole network
       otherwise (0x803b000a, 0x803b0030).`,
@@ -116,7 +116,7 @@ export const HNS_REQUEST_ENTRIES: EntryTable<HnsRequestCode> = {
   "hns-vsid-invalid": {
     title: "An overlay network has no VXLAN network identifier that Windows takes",
     cause: prose`
-      The identifier (VNI) of an overlay network stands in a policy of type VSID at its subnet: exactly one, from
+      The identifier (VNI) of an overlay network is in a policy of type VSID at its subnet: exactly one, from
       4096 on. Without it HNS refuses the network, and smaller numbers are kept for Windows itself.`,
     onNode: prose`
       The identifier of each overlay network:
@@ -190,7 +190,7 @@ export const HNS_REQUEST_ENTRIES: EntryTable<HnsRequestCode> = {
   },
 
   "hns-policy-scope": {
-    title: "A policy stands at an object that it does not belong to",
+    title: "A policy is on the wrong kind of object",
     cause: prose`
       Policies belong to networks, to subnets, or to endpoints. A route to another node's subnet is one of the
       network, a route of a pod (SDNRoute) one of its endpoint, and the identifier of an overlay one of the subnet.

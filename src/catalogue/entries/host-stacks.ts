@@ -23,7 +23,7 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
     title: "A checksum of the packet is wrong",
     cause: prose`
       The receiver computes the checksums of the IP header and of TCP, UDP or ICMP itself and found another
-      value than the packet carries. It drops such a packet without a word, so the sender tries again until it
+      value than the packet carries. It drops such a packet silently, so the sender tries again until it
       gives up. Bits are rarely lost on the way: nearly always a machine rewrote a header and left the checksum
       to hardware that did not do it, as some virtual adapters do with packets inside a VXLAN tunnel.`,
     onNode: prose`
@@ -90,7 +90,7 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
     cause: prose`
       A packet came in fragments, and the receiver could not put it together: a fragment was lost on the way, a
       fragment overlaps another or reaches beyond the largest packet, or too many packets were incomplete at the
-      same time. Losing one fragment loses the packet; nobody sends a fragment again.`,
+      same time. Losing one fragment loses the packet; fragments are not sent again.`,
     onNode: prose`
       The stack counts how often it needed to reassemble, and how often that failed:
 
@@ -111,10 +111,10 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
   },
 
   "protocol-unknown": {
-    title: "The receiver's stack has nothing that takes this kind of packet",
+    title: "The receiver's stack does not handle this kind of packet",
     cause: prose`
       The frame reached the right machine, and its stack serves neither the ethertype nor the IP protocol, nor,
-      for ICMP, the message type inside. For an unknown IP protocol it also tells the sender ("protocol
+      for ICMP, the message type inside. For an unknown IP protocol it also notifies the sender ("protocol
       unreachable"). Frames of this kind are ordinary on a network: announcements of switches, routing protocols,
       tunnels that end elsewhere.`,
     onNode: prose`
@@ -139,7 +139,7 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
       An IPv6 packet reached a node, pod or host whose interface has no IPv6 address. In Mullion such an interface
       does not speak IPv6 at all: it takes nothing, answers no neighbour discovery, and has no link-local address.
       A real interface has a link-local address from the start, and would drop the packet because it is for
-      somebody else.
+      another machine.
 
       Pods of Windows get IPv6 addresses as the second family of an L2Bridge network, never alone, not on overlay
       networks and not behind NAT.`,
@@ -162,8 +162,8 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
   "ipv6-address-duplicate": {
     title: "Another machine on the link has the same IPv6 address",
     cause: prose`
-      A stack asks the link whether somebody has an IPv6 address before it takes it into use (duplicate address
-      detection, RFC 4862 §5.4). Somebody answered, or asked for the same address at the same time. The address
+      A stack asks the link whether another machine has an IPv6 address before it takes it into use (duplicate address
+      detection, RFC 4862 §5.4). Another machine answered, or asked for the same address at the same time. The address
       stays on the interface and is not used: nothing is sent from it, nothing that is sent to it is taken.`,
     onNode: prose`
       The state of the address is Duplicate:
@@ -189,7 +189,7 @@ export const HOST_STACK_ENTRIES: EntryTable<HostStackCode> = {
           ipconfig /allcompartments
           Get-HnsEndpoint | ft Name, IPAddress, State`,
     remedy: prose`
-      If the pod's endpoint is gone, delete the pod so that it is made anew, and look in the System event log
+      If the pod's endpoint is gone, delete the pod so that it is made again, and look in the System event log
       for a crash of the Host Network Service. If it is the node's own adapter, check that its name is the one
       in the start script or in flanneld's --iface.`,
     sources: [COMMON_PROBLEMS, thread("projectcalico/calico", 5164), reference("users.md G10, G11")],

@@ -25,8 +25,8 @@ export const JSON_FILE_ENTRIES: EntryTable<JsonFileCode> = {
   "json-no-break-space": {
     title: "A JSON file is indented with no-break spaces",
     cause: prose`
-      Text that is copied from a web page or a document often brings no-break spaces (U+00A0) where blanks are seen.
-      JSON allows four blank characters and this is none of them, so strict readers stop at the first one. Published
+      Text that is copied from a web page or a document often brings no-break spaces (U+00A0) where spaces are seen.
+      JSON allows four space characters and this is none of them, so strict readers stop at the first one. Published
       example files have the fault, too: they look right in every editor.`,
     onNode: prose`
       Shows the lines that hold one:
@@ -69,13 +69,13 @@ export const JSON_FILE_ENTRIES: EntryTable<JsonFileCode> = {
   },
 
   "json-comment": {
-    title: "A comment stands in a file that is read as strict JSON",
+    title: "A comment is in a file that is read as strict JSON",
     cause: prose`
       JSON has no comments. Editors colour them and some libraries read past them, but the CNI library and flanneld
       do not: the whole file counts as broken, and no pod gets a network.`,
     onNode: CONVERT,
     remedy: prose`
-      Take the comment out. What has to be said can stand in a field that nobody reads, such as "description", or in
+      Remove the comment. The text can be in a field that no program reads, such as "description", or in
       a file beside it.`,
     sources: [JSON_SPECIFICATION, reference("users.md §1 G12")],
     profiles: ALL,
@@ -83,7 +83,7 @@ export const JSON_FILE_ENTRIES: EntryTable<JsonFileCode> = {
   },
 
   "json-trailing-comma": {
-    title: "A comma stands behind the last value of a list or object",
+    title: "A comma after the last value of a list or object",
     cause: prose`
       JSON separates values by commas and allows none behind the last. It happens when the last entry of a list of
       policies is deleted. Strict readers refuse the whole file.`,
@@ -115,7 +115,7 @@ export const JSON_FILE_ENTRIES: EntryTable<JsonFileCode> = {
     title: "A configuration file is not valid JSON",
     cause: prose`
       The text breaks a rule of JSON at the place that the message names: a comma or bracket is missing, a text in
-      quotes is not closed, or a backslash stands before a letter that it does not go with, as in C:\k. The program
+      quotes is not closed, or a backslash is before a letter that it does not go with, as in C:\k. The program
       that the file is for refuses the whole of it.`,
     onNode: CONVERT,
     remedy: prose`

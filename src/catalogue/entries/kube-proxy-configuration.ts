@@ -47,7 +47,7 @@ const LAST_LINES = prose`
 
 export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfigurationCode> = {
   "kube-proxy-mode-not-for-windows": {
-    title: "kube-proxy is told a mode that its operating system does not have",
+    title: "kube-proxy has a mode that its operating system does not support",
     cause: prose`
       On Windows kube-proxy has one mode, kernelspace, which is also what it takes when nothing is said. The modes
       iptables, ipvs and nftables are those of Linux and are refused as invalid. userspace was removed in
@@ -61,7 +61,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   },
 
   "kube-proxy-without-network-name": {
-    title: "kube-proxy is not told its HNS network",
+    title: "kube-proxy has no name of its HNS network",
     cause: prose`
       kube-proxy on Windows programs Services on one HNS network. It has the name from --network-name, from
       winkernel.networkName, or from the variable KUBE_NETWORK; when all are empty it ends at its start.`,
@@ -115,9 +115,9 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   },
 
   "kube-proxy-source-vip-invalid": {
-    title: "kube-proxy's source VIP is no address that HNS can give it",
+    title: "kube-proxy's source VIP is not an address that HNS can give it",
     cause: prose`
-      The source VIP becomes an endpoint on the overlay network. It must lie in the node's own range of pods, must
+      The source VIP becomes an endpoint on the overlay network. It must be in the node's own range of pods, must
       not be the range's first, second or last address (network, gateway, broadcast), and is written without a
       prefix length. A file sourceVip.json that was left from before the node joined again is the usual reason.
       Nothing is programmed then: pods reach each other, and no Service works.`,
@@ -178,7 +178,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   },
 
   "kube-proxy-dsr-without-gate": {
-    title: "Direct Server Return is asked for, and its feature gate is off",
+    title: "Direct Server Return is requested, but its feature gate is off",
     cause: prose`
       --enable-dsr needs the feature gate WinDSR, which is off up to Kubernetes 1.32. kube-proxy ends with "WinDSR
       feature gate not enabled". From 1.33 on the gate is on, and from 1.34 on it cannot be turned off.`,
@@ -193,7 +193,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   },
 
   "kube-proxy-dsr-without-support": {
-    title: "Direct Server Return is asked for, and this build of Windows does not have it",
+    title: "Direct Server Return is requested, but this build of Windows does not have it",
     cause: prose`
       DSR is a matter of the virtual switch: HNS has it from version 9.3 on within 9, and from 10.2 on. Windows
       Server 2019 got it with an update (KB4571748). kube-proxy with --enable-dsr ends where HNS lacks it.`,
@@ -231,7 +231,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   },
 
   "kube-proxy-flags-beside-config": {
-    title: "A flag stands beside --config and has no effect",
+    title: "A flag has no effect together with --config",
     cause: prose`
       With --config kube-proxy takes everything from the file; of the flags only --hostname-override and those about
       logging count. A network name, a source VIP or a feature gate on the command line is not read, and nothing
@@ -255,7 +255,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
       implemented on Windows.`,
     onNode: LAST_LINES,
     remedy: prose`
-      Take the flag out. For log files redirect the output, or let the service wrapper write them (kube-log-runner).`,
+      Remove the flag. For log files redirect the output, or let the service wrapper write them (kube-log-runner).`,
     sources: [
       COMMAND_LINE,
       {
@@ -271,7 +271,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   "kube-proxy-field-unknown": {
     title: "A field for Windows is misspelt or misplaced in kube-proxy's configuration",
     cause: prose`
-      What Windows needs stands below winkernel: networkName, sourceVip, enableDSR, rootHnsEndpointName and
+      What Windows needs is below winkernel: networkName, sourceVip, enableDSR, rootHnsEndpointName and
       forwardHealthCheckVip. Names are exact here. A field that kube-proxy does not know is reported in its log and
       then skipped, so the network or the source VIP counts as not given.`,
     onNode: prose`
@@ -305,7 +305,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
   "kube-proxy-configuration-invalid": {
     title: "kube-proxy's configuration cannot be used",
     cause: prose`
-      The file given with --config is no YAML or JSON, is empty, is of another kind, or a field has a value of the wrong
+      The file given with --config is not YAML or JSON, is empty, is of another kind, or a field has a value of the wrong
       type or outside its range; or a flag has. kube-proxy ends before it has looked at HNS, and its service starts
       again and again. Durations are texts with a unit (30s, 1m), and most other values are texts or truth values
       without quotes.`,
@@ -322,7 +322,7 @@ export const KUBE_PROXY_CONFIGURATION_ENTRIES: EntryTable<KubeProxyConfiguration
     title: "kube-proxy cannot listen for health checks or metrics",
     cause: prose`
       The port of the health server (10256), of the metrics server (10249) or of a Service's health checks
-      (healthCheckNodePort) is taken by another program, often by an older kube-proxy that still runs, or lies in a
+      (healthCheckNodePort) is taken by another program, often by an older kube-proxy that still runs, or is in a
       range that Windows has excluded. kube-proxy tries again every five seconds, or ends, with
       bindAddressHardFail. Meanwhile cloud load balancers take the node for broken.`,
     onNode: prose`

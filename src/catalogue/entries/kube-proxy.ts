@@ -24,7 +24,7 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
   "kube-proxy-cannot-start": {
     title: "kube-proxy ends at its start, because its options do not fit the node",
     cause: prose`
-      Before its first Service kube-proxy checks what it was told. It needs the name of an HNS network, from
+      Before its first Service kube-proxy checks its configuration. It needs the name of an HNS network, from
       --network-name or from the variable KUBE_NETWORK. With --enable-dsr it needs the feature gate WinDSR (up to
       Kubernetes 1.33) and an HNS with Direct Server Return. On an overlay network it needs --source-vip, the
       feature gate WinOverlay, remote subnets in HNS, and an interface that carries the node's address.
@@ -107,7 +107,7 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
           Get-HnsPolicyList | ConvertTo-Json -Depth 20`,
     remedy: prose`
       Keep at least one pod ready during a roll-out (maxUnavailable: 0), and let clients use the load balancer's
-      address in place of the node port.`,
+      address instead of the node port.`,
     sources: [
       {
         text: "Kubernetes KEP-1669: Proxy terminating endpoints",
@@ -119,7 +119,7 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
   },
 
   "service-local-endpoint-missing": {
-    title: "A pod of this node stands behind the Service, and HNS has no endpoint with its address",
+    title: "A pod of this node is behind the Service, and HNS has no endpoint with its address",
     cause: prose`
       kube-proxy makes HNS endpoints for pods of other nodes; those of its own node come from the CNI plugin. When
       the slice names this node and HNS has no endpoint with that address on kube-proxy's network, the pod is left
@@ -149,7 +149,7 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
       kube-proxy of a Windows node knows one HNS network, that of --network-name or KUBE_NETWORK. A pod of its own node
       on another network has no endpoint there, so it is left out. A pod of another node gets a remote endpoint in
       kube-proxy's network, with its address and nothing else: packets go where that network leads. Between networks
-      that the nodes join by routes they arrive. In another overlay network, or behind the NAT of another node, nobody
+      that the nodes join by routes they arrive. In another overlay network, or behind the NAT of another node, nothing
       has the address, and connections that are given to this back end fail.
 
       Clients of a further network do reach Services whose pods are in kube-proxy's network: the node's own port
@@ -201,7 +201,7 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
 
       Frequent answers: 0x803b0013, the front end or all ports for it are taken; 0x57, too many back ends or none.`,
     onNode: prose`
-      kube-proxy's log has the answer, and HNS what stands in the way:
+      kube-proxy's log has the answer, and HNS what is in the way:
 
           Get-Content C:\k\kubeproxy.log | Select-String 'policy creation failed'
           Get-HnsPolicyList | ConvertTo-Json -Depth 20`,
@@ -218,9 +218,9 @@ export const KUBE_PROXY_ENTRIES: EntryTable<KubeProxyCode> = {
   },
 
   "session-affinity-unsupported": {
-    title: "sessionAffinity ClientIP is asked for, and this HNS cannot keep it",
+    title: "sessionAffinity ClientIP is requested, but this HNS does not support it",
     cause: prose`
-      kube-proxy passes the wish on to HNS with every load balancer of the Service. HNS knows it from version 12.0 on
+      kube-proxy passes the setting on to HNS with every load balancer of the Service. HNS knows it from version 12.0 on
       (Windows Server 2022); older ones take the load balancer and spread connections as always. kube-proxy only
       writes a line to its log.`,
     onNode: prose`

@@ -1,4 +1,4 @@
-/** What the Kubernetes control plane refuses, leaves pending, or does without a word. */
+/** What the Kubernetes control plane refuses, leaves pending, or does silently. */
 import { prose } from "../prose.ts";
 import { ALL, type EntryTable } from "./entry-text.ts";
 
@@ -44,8 +44,8 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "namespace-created": {
     title: "A namespace that no manifest describes was created",
     cause: prose`
-      Objects stand in a namespace for which there is no Namespace object. The API server would refuse them with
-      "namespaces not found". Dumps seldom hold the namespaces, so Mullion creates it and says so.`,
+      Objects are in a namespace for which there is no Namespace object. The API server would refuse them with
+      "namespaces not found". Dumps seldom hold the namespaces, so Mullion creates it and reports it.`,
     onNode: prose`
       The namespaces of a cluster:
 
@@ -61,7 +61,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "service-address-refused": {
     title: "The API server refuses the cluster IP of a Service",
     cause: prose`
-      A cluster IP that a Service asks for must lie in the service range of the cluster, be of a family that the
+      A cluster IP that a Service asks for must be in the service range of the cluster, be of a family that the
       cluster has, and be free. When the range is used up, no Service gets an address any more. The Service was not
       stored.`,
     onNode: prose`
@@ -122,7 +122,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "pod-os-mismatch": {
     title: "The kubelet refuses a pod of the other operating system",
     cause: prose`
-      The pod says in spec.os, or in its node selector, which operating system it needs, and stands on a node of the
+      The pod says in spec.os, or in its node selector, which operating system it needs, and is on a node of the
       other. The scheduler does not look at spec.os; the kubelet does, and lets the pod fail. A workload then
       makes the next one, without end. A pod that was given a node by nodeName never met the scheduler at all.`,
     onNode: prose`
@@ -141,7 +141,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
     cause: prose`
       The pod has a rule that Mullion's scheduler does not weigh: affinity or anti-affinity to other pods, topology
       spread, or a scheduling gate. Its scheduler looks at node selectors, node affinity, taints, host ports and the
-      number of pods. So the pod may stand on a node that Kubernetes would not choose, or have a node where Kubernetes
+      number of pods. So the pod may be on a node that Kubernetes would not choose, or have a node where Kubernetes
       would let it wait. The network between two nodes does not depend on it.`,
     onNode: prose`
       Where the pods of a cluster stand:
@@ -156,7 +156,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "pod-address-outside-range": {
     title: "A pod of a dump has an address outside the pod range",
     cause: prose`
-      The address in the pod's status lies in no pod range of its node or of the cluster. It is taken as it is,
+      The address in the pod's status is in no pod range of its node or of the cluster. It is taken as it is,
       because a dump is a record of what was; but such an address is not reached through the routes between nodes.
       The dump may be of a cluster with other ranges, or the node was given a new range while the pod lived.`,
     onNode: prose`
@@ -176,7 +176,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
     cause: prose`
       No pod of the namespace has the labels that the selector of this Service (or network policy) names. The Service
       exists and has an address, and every connection to it is refused or runs into a timeout, because nothing
-      stands behind it. Often one letter of a label differs between the Service and the pod template, or the pods
+      is behind it. Often one letter of a label differs between the Service and the pod template, or the pods
       are in another namespace.`,
     onNode: prose`
       The Service has no endpoints:
@@ -263,9 +263,9 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   },
 
   "resource-version-expired": {
-    title: "A watch asks for changes that are not remembered any more",
+    title: "A watch asks for changes that are no longer stored",
     cause: prose`
-      A watch goes on from a resourceVersion. The server keeps a bounded number of changes; the one asked for lies
+      A watch continues from a resourceVersion. The server keeps a bounded number of changes; the one asked for lies
       before them. The API server answers with status 410 and the reason Expired. It is no fault: the client
       lists again and watches from there.`,
     onNode: prose`
@@ -306,7 +306,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   },
 
   "object-changed-meanwhile": {
-    title: "Somebody else changed the object in between",
+    title: "The object was changed by another client in between",
     cause: prose`
       A change was made from an older version of the object (metadata.resourceVersion) than the stored one, or a
       deletion names a uid that another object of that name had. The API server answers with status 409 and the reason
@@ -358,7 +358,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "kubernetes-request-invalid": {
     title: "The API server does not understand the request",
     cause: prose`
-      The body is no JSON, is longer than the server takes, has another kind than its path, or asks for something that
+      The body is not JSON, is longer than the server takes, has another kind than its path, or asks for something that
       this server does not have: an unknown selector, a patch of an unknown type, a method that the path does not take.
       The emulator's API is the subset that kubectl, kube-proxy and flanneld use.`,
     onNode: prose`
@@ -395,7 +395,7 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "kubeconfig-unusable": {
     title: "The kubeconfig cannot be used",
     cause: prose`
-      The file is missing or is no kubeconfig, its current context names no cluster, the address in it is no URL, or a
+      The file is missing or is not a kubeconfig, its current context names no cluster, the address in it is not a URL, or a
       certificate or token file that it names is not there. Without a kubeconfig a program takes what a pod has
       (KUBERNETES_SERVICE_HOST and the files of its service account).`,
     onNode: prose`

@@ -29,7 +29,7 @@ export const LINUX_NODE_ENTRIES: EntryTable<LinuxNodeCode> = {
   "service-without-endpoints": {
     title: "The Service has no endpoint that is ready, so a Linux node refuses its connections",
     cause: prose`
-      No pod stands behind the Service: its selector matches none, none is ready, or the slices name other ports.
+      No pod is behind the Service: its selector matches none, none is ready, or the slices name other ports.
       kube-proxy on a Linux node then writes a rule that answers at once with ICMP "port unreachable" (REJECT), so
       that clients hear a refusal and need not wait. A Windows node has no such rule: there the same call runs into
       a time-out.
@@ -49,7 +49,7 @@ export const LINUX_NODE_ENTRIES: EntryTable<LinuxNodeCode> = {
   },
 
   "internal-policy-local-without-endpoint": {
-    title: "internalTrafficPolicy is Local, and the node has no back end of its own",
+    title: "internalTrafficPolicy is Local, and the node has no local back end",
     cause: prose`
       With internalTrafficPolicy: Local the cluster address of a Service leads to back ends of the same node only.
       This node has none, though others have some; kube-proxy on Linux drops what goes to the Service's address

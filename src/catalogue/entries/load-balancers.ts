@@ -8,7 +8,7 @@ export const LOAD_BALANCER_ENTRIES: EntryTable<LoadBalancerCode> = {
   "load-balancer-port-already-exists": {
     title: 'HNS refuses a load balancer with "The specified port already exists"',
     cause: prose`
-      Error 0x803b0013 has two causes that HNS does not tell apart. Either another load balancer of the node has the
+      Error 0x803b0013 has two causes that HNS does not report apart. Either another load balancer of the node has the
       same address, protocol and port: two programs make load balancers, or one that should be gone was left behind.
       Or the node has no block of ports left: each load balancer without DSR reserves 64 ports of the dynamic range
       for the translation of its clients, and the default range holds 256 such blocks, less those in use by pods.
@@ -20,7 +20,7 @@ export const LOAD_BALANCER_ENTRIES: EntryTable<LoadBalancerCode> = {
           netsh int ipv4 show excludedportrange tcp
           netsh int ipv4 show dynamicport tcp`,
     remedy: prose`
-      Restart kube-proxy: it removes all load balancers and makes them anew. If blocks are used up, turn on DSR,
+      Restart kube-proxy: it removes all load balancers and makes them again. If blocks are used up, turn on DSR,
       which needs none, install the current update, or enlarge the dynamic range with netsh int ipv4 set dynamicport.`,
     sources: [
       COMMON_PROBLEMS,
@@ -33,7 +33,7 @@ export const LOAD_BALANCER_ENTRIES: EntryTable<LoadBalancerCode> = {
   },
 
   "load-balancer-update-ignored": {
-    title: "HNS 15.4 takes an update of a load balancer and does not carry it out",
+    title: "HNS 15.4 accepts an update of a load balancer but does not apply it",
     cause: prose`
       From HNS 15.5 on a load balancer can be changed in place. Version 15.4, which Windows Server 2025 was released
       with, has the call, answers success and leaves the load balancer as it was. kube-proxy built with the older
@@ -47,7 +47,7 @@ export const LOAD_BALANCER_ENTRIES: EntryTable<LoadBalancerCode> = {
           kubectl get endpointslices -l kubernetes.io/service-name=<service>`,
     remedy: prose`
       Use a kube-proxy with hnslib v0.1.1 or later, which asks for 15.5, or update Windows. Until then restart
-      kube-proxy after a roll-out: it makes all load balancers anew.`,
+      kube-proxy after a roll-out: it makes all load balancers again.`,
     sources: [
       thread("kubernetes/kubernetes", 131466),
       reference("hcn.md §7.1"),

@@ -51,7 +51,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
     onNode: DRY_RUN,
     remedy: prose`
       Go to the line, and look at the one before it too: an open quote or bracket is noticed only later. Indent with
-      blanks, and begin each document with a line of three dashes.`,
+      spaces, and begin each document with a line of three dashes.`,
     sources: [YAML_SPECIFICATION, KUBERNETES_OBJECTS],
     profiles: ALL,
     severity: "error",
@@ -85,7 +85,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
     title: "A manifest is a Helm template that has not been rendered",
     cause: prose`
       The document holds template expressions in double braces. Helm replaces them by values before anything reaches
-      Kubernetes; the template itself is no manifest, and often not even YAML.`,
+      Kubernetes; the template itself is not a manifest, and often not even YAML.`,
     onNode: prose`
       kubectl refuses such a file too, mostly with an error about YAML:
 
@@ -108,7 +108,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
       was left out; the others were read.`,
     onNode: DRY_RUN,
     remedy: prose`
-      Add the field at the place that the message names. This prints what it means and what stands below it:
+      Add the field at the place that the message names. This prints what it means and what is below it:
 
           kubectl explain service.spec.ports`,
     sources: [KUBERNETES_API],
@@ -118,7 +118,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
   "manifest-invalid-value": {
     title: "A manifest has a value that Kubernetes refuses",
     cause: prose`
-      A value has the wrong type, is no name, label, port, address or selector by the rules of Kubernetes, or
+      A value has the wrong type, is not a name, label, port, address or selector by the rules of Kubernetes, or
       contradicts another field. The message has the API server's words where it has any. The object was left
       out; the others were read.`,
     onNode: DRY_RUN,
@@ -132,7 +132,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
   },
 
   "manifest-kind-unknown": {
-    title: "Objects of a kind that Mullion does not use were passed by",
+    title: "Objects of a kind that Mullion does not use were skipped",
     cause: prose`
       Mullion reads the kinds that decide about the network: nodes, namespaces, pods and the workloads that make
       them, Services, EndpointSlices, Endpoints, network policies and ConfigMaps. Objects of other kinds (Ingress,
@@ -165,7 +165,7 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
   "manifest-old-version": {
     title: "A manifest of an API version that Kubernetes has removed was converted",
     cause: prose`
-      The object stands in an API version that old clusters served (extensions/v1beta1, apps/v1beta1, apps/v1beta2,
+      The object is in an API version that old clusters served (extensions/v1beta1, apps/v1beta1, apps/v1beta2,
       batch/v1beta1, discovery.k8s.io/v1beta1). It was read as its present version, with the defaults of the old one:
       a workload without a selector selects the labels of its template.`,
     onNode: prose`

@@ -107,7 +107,7 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
           Get-HnsEndpoint | ft Name, IPAddress, DNSServerList, DNSSuffix`,
     remedy: prose`
       Add "capabilities": {"dns": true}, or "dns" with nameservers and search, to the plugin's configuration, and
-      create the pod anew: the settings are read when it starts. The kubelet must know --cluster-dns.`,
+      create the pod again: the settings are read when it starts. The kubelet must know --cluster-dns.`,
     sources: [DNS_FOR_PODS, reference("cni.md §2.2, §2.9"), thread("containernetworking/plugins", 229)],
     profiles: ALL,
   },
@@ -139,10 +139,10 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
   },
 
   "dns-server-unreachable": {
-    title: "The network says that the DNS server cannot be reached",
+    title: "The network reports that the DNS server is unreachable",
     cause: prose`
       A question came back with an error: there is no route to the server's address, the machine does not answer, or
-      it is there and nothing listens on UDP port 53. The report names who said so.`,
+      it is there and nothing listens on UDP port 53. The report names the server that answered.`,
     onNode: prose`
       The route that the pod would take, and who answers on port 53:
 
@@ -150,19 +150,19 @@ export const NAME_ENTRIES: EntryTable<NameCode> = {
           kubectl get pods,endpointslices -n kube-system -l k8s-app=kube-dns`,
     remedy: prose`
       Compare the server's address in the pod (ipconfig /all) with the cluster's DNS Service: an address of another
-      cluster, or of a Service that was made anew, stays in pods until they are created again.`,
+      cluster, or of a Service that was made again, stays in pods until they are created again.`,
     sources: [reference("dataplane.md §5.3"), DNS_FOR_PODS],
     profiles: ALL,
   },
 
   "dns-server-failure": {
-    title: "The DNS server could not, or would not, find out",
+    title: "The DNS server failed or refused to answer",
     cause: prose`
       The server answered SERVFAIL or REFUSED. The cluster's server does so for names outside of the cluster when it
       gets no answer itself: it asks the servers of its own node, and gives up after about six seconds. It is the
       way from the DNS pod to them that is broken, not the way from the client.`,
     onNode: prose`
-      Names of the cluster resolve, others fail; the log of the DNS pods tells which server they asked:
+      Names of the cluster resolve, others fail; the log of the DNS pods shows which server they asked:
 
           kubectl exec <pod> -- powershell Resolve-DnsName kubernetes.default.svc.cluster.local
           kubectl logs -n kube-system -l k8s-app=kube-dns`,

@@ -31,7 +31,7 @@ export const PROVIDER_ENTRIES: EntryTable<ProviderCode> = {
     title: "Calico on Windows knows VXLAN and plain BGP, and no IP-in-IP",
     cause: prose`
       An IP pool with IP-in-IP makes Linux nodes wrap packets in a way that Windows cannot unwrap. Pods on Windows nodes
-      get addresses of the pool and reach nobody on Linux nodes.`,
+      get addresses of the pool and cannot reach Linux nodes.`,
     onNode: prose`
       The network of the node, and the pools:
 
@@ -75,7 +75,7 @@ export const PROVIDER_ENTRIES: EntryTable<ProviderCode> = {
   },
 
   "calico-service-ranges-missing": {
-    title: "The operator is told to install Calico on Windows, and not which ranges Services have",
+    title: "The operator is set to install Calico on Windows, but the ranges of Services are missing",
     cause: prose`
       Linux nodes need no range of Services for Calico. On Windows it goes into the CNI configuration, so that packets to
       Services are not translated on their way out. With windowsDataplane: HNS the operator asks for serviceCIDRs, and
@@ -119,7 +119,7 @@ export const PROVIDER_ENTRIES: EntryTable<ProviderCode> = {
   "hybrid-overlay-range-overlaps": {
     title: "The range of the hybrid overlay overlaps with another one of the cluster",
     cause: prose`
-      Windows nodes take their pod ranges from hybridClusterNetwork. OVN-Kubernetes tells nodes with OVN and nodes without
+      Windows nodes take their pod ranges from hybridClusterNetwork. OVN-Kubernetes distinguishes nodes with OVN and nodes without
       apart by range; an overlap with the cluster network or with that of Services makes the installation fail, or leads
       packets to the wrong side.`,
     onNode: prose`
@@ -133,11 +133,11 @@ export const PROVIDER_ENTRIES: EntryTable<ProviderCode> = {
   },
 
   "eks-windows-addresses-off": {
-    title: "Amazon's VPC resource controller is told not to give addresses to Windows pods",
+    title: "Amazon's VPC resource controller is set not to give addresses to Windows pods",
     cause: prose`
       On EKS a controller outside the cluster gives Windows pods their addresses, when enable-windows-ipam is "true" in
       the ConfigMap amazon-vpc-cni. Otherwise the nodes offer none, and pods wait for the resource
-      vpc.amazonaws.com/PrivateIPv4Address for ever.`,
+      vpc.amazonaws.com/PrivateIPv4Address forever.`,
     onNode: prose`
       The node offers no addresses:
 

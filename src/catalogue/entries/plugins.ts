@@ -26,7 +26,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
     cause: prose`
       win-bridge and win-overlay know two ways to HNS. Only with "apiVersion": 2 do they make HCN endpoints and
       put them into the pod's namespace. Without it they take the way of the Docker days: they expect that the
-      sandbox's endpoint exists already and only join it. containerd hands over the GUID of a namespace, for
+      sandbox's endpoint exists already and only join it. containerd passes the GUID of a namespace, for
       which no endpoint exists yet, so every ADD fails with "failed to find HNSEndpoint …".`,
     onNode: prose`
       The pod stays in ContainerCreating, and its events name the plugin:
@@ -130,7 +130,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
       host-local has handed out every address of the node's range. Either the node really runs that many pods (a
       /24 holds 254 addresses, less the gateway, the bridge endpoint and the ones kept free), or addresses
       leaked: host-local keeps one file per address and deletes it on DEL only. Files of pods that died with the
-      node stay for ever, because nobody asks for their release.`,
+      node stay forever, because no call releases them.`,
     onNode: prose`
       Count the files and compare them with the endpoints; each file holds the sandbox that took the address:
 
@@ -154,7 +154,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
     title: "The IPAM configuration describes no usable range",
     cause: prose`
       host-local checks its ranges before it hands out anything: the subnet must have no host bits and leave
-      room for at least two addresses, rangeStart and rangeEnd must lie inside it and in this order, and ranges
+      room for at least two addresses, rangeStart and rangeEnd must be inside it and in this order, and ranges
       must not overlap. With a range that fails, every ADD fails, and so does DEL: addresses that were handed
       out earlier stay taken until the configuration is right again.`,
     onNode: prose`
@@ -174,7 +174,7 @@ export const PLUGIN_ENTRIES: EntryTable<PluginCode> = {
   "hns-unreachable": {
     title: "The Host Networking Service does not answer",
     cause: prose`
-      The program looked for HNS and found nobody: the socket named in MULLION_HNS does not exist or refuses,
+      The program did not find HNS: the socket named in MULLION_HNS does not exist or refuses,
       nothing listens on the node's default socket, and on Windows computenetwork.dll is missing or the service
       is stopped. HNS that hangs looks the same after the time allowed for a call. Nothing was changed.`,
     onNode: prose`

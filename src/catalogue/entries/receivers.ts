@@ -32,7 +32,7 @@ export const RECEIVER_ENTRIES: EntryTable<ReceiverCode> = {
   "listen-queue-full": {
     title: "The server has more waiting connections than its queue takes",
     cause: prose`
-      A TCP server tells its stack how many new connections may wait until the program accepts them. More came
+      A TCP server sets how many new connections may wait until the program accepts them. More came
       than the program took, the queue is full, and further connection requests are dropped or refused. The
       network did its part: the program is too slow, is blocked, or is being flooded. A client whose request
       was dropped tries again after a second and more, so it looks slow rather than refused.`,
@@ -58,10 +58,10 @@ export const RECEIVER_ENTRIES: EntryTable<ReceiverCode> = {
   "destination-not-local": {
     title: "The packet was delivered to a machine that does not own the address",
     cause: prose`
-      The frame carried this machine's MAC address, so its stack took it; the IP address inside is none of its
+      The frame carried this machine's MAC address, so its stack took it; the IP address inside is not one of its
       own, and the stack does not forward between these interfaces, so it dropped the packet. On a node this
       means that forwarding is off on one of the adapters that join the pod network and the underlay. On a pod
-      it means that somebody's neighbour table or rewrite rule points to the wrong MAC address.`,
+      it means that a neighbour table or rewrite rule points to the wrong MAC address.`,
     onNode: prose`
       Both the adapter to the underlay and the one of the bridge endpoint must forward:
 

@@ -55,7 +55,7 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
   "cluster-unreachable": {
     title: "The running cluster does not answer",
     cause: prose`
-      The socket is there and somebody listens, but the answer does not come, breaks off, or is none of Mullion's.
+      The socket exists and a program listens, but there is no answer, a broken one, or one that is not from Mullion.
       The cluster may just be ending, or be busy with a large change; or another program listens on the path that
       --socket names.`,
     onNode: NOTHING_ON_NODE,
@@ -66,7 +66,7 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
           mullion down
           mullion up -f cluster.yaml
 
-      The log stands beside the socket, with the ending .log.`,
+      The log is beside the socket, with the ending .log.`,
     sources: [API_PAGE],
     profiles: ALL,
   },
@@ -74,8 +74,8 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
   "cluster-not-private": {
     title: "The folder or socket of the cluster is open to other users",
     cause: prose`
-      Whoever can open the socket can change the cluster, and whoever can write to its folder can put another
-      socket in its place. So Mullion uses a folder only when it belongs to you and nobody else may enter it, and
+      Every user who can open the socket can change the cluster, and every user who can write to its folder can put another
+      socket in its place. So Mullion uses a folder only when it belongs to you and no other user may enter it, and
       talks to a socket only when it is yours. One of the two is not so here.`,
     onNode: NOTHING_ON_NODE,
     remedy: prose`
@@ -92,7 +92,7 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
     title: "The process that should hold the cluster ended before it was up",
     cause: prose`
       mullion up starts a process in the background and waits until it says that the cluster is up. It ended
-      without a word: the system killed it (mostly for want of memory), or it met a fault of Mullion's own. Nothing
+      silently: the system killed it (mostly because memory ran out), or it met a bug in Mullion. Nothing
       was left behind.`,
     onNode: NOTHING_ON_NODE,
     remedy: prose`
@@ -126,7 +126,7 @@ export const RUNNING_CLUSTER_ENTRIES: EntryTable<RunningClusterCode> = {
   "api-request-invalid": {
     title: "A request to the control API has the wrong form",
     cause: prose`
-      The path does not exist, the body is no JSON, or a field is missing, misspelt or of the wrong type. The
+      The path does not exist, the body is not JSON, or a field is missing, misspelt or of the wrong type. The
       request is refused whole and changed nothing. Unknown fields are refused and not ignored: a setting that
       silently does nothing costs hours.`,
     onNode: NOTHING_ON_NODE,

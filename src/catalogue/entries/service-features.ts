@@ -84,11 +84,11 @@ export const SERVICE_FEATURE_ENTRIES: EntryTable<ServiceFeatureCode> = {
   },
 
   "preserve-destination-not-active": {
-    title: "The annotation preserve-destination is not active as it stands",
+    title: "The annotation preserve-destination is not active as written",
     cause: prose`
       The annotation lets packets reach the pod with the Service's address as destination. kube-proxy takes it when its
       value is exactly "true", in lower case, and HNS knows Direct Server Return; the documentation names Windows
-      Server, version 1903 as the first build. Anything else is ignored without a word.`,
+      Server, version 1903 as the first build. Anything else is ignored silently.`,
     onNode: prose`
       The flags of the load balancer lack PreserveDIP:
 
@@ -104,9 +104,9 @@ export const SERVICE_FEATURE_ENTRIES: EntryTable<ServiceFeatureCode> = {
   },
 
   "win-proxy-optimization-not-active": {
-    title: "The annotation winProxyOptimization has no effect as it stands",
+    title: "The annotation winProxyOptimization has no effect as written",
     cause: prose`
-      Since 1.27 kube-proxy on Windows updates a Service in place of making it anew. The annotation switches that off
+      Since 1.27 kube-proxy on Windows updates a Service instead of making it again. The annotation switches that off
       when its value is DISABLED in any letter case. Any other value leaves it on, which it is without the
       annotation; versions before 1.27 do not read it.`,
     onNode: prose`
@@ -238,7 +238,7 @@ export const SERVICE_FEATURE_ENTRIES: EntryTable<ServiceFeatureCode> = {
   "slice-port-not-used": {
     title: "Before Kubernetes 1.34 an EndpointSlice's port loses against the Service's targetPort on Windows",
     cause: prose`
-      Endpoints that somebody writes by hand may have another port than the Service's targetPort. On Linux the port of
+      Endpoints that are written manually may have another port than the Service's targetPort. On Linux the port of
       the endpoint counts. kube-proxy on Windows took targetPort where it was a number, and connected clients to the
       wrong port.`,
     onNode: prose`

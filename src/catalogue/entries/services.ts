@@ -32,7 +32,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
   "service-vip-from-node-unsupported": {
     title: "A Windows node does not reach Services by their addresses",
     cause: prose`
-      The rules that turn a Service's address into a pod's stand on the switch ports of the pods. On older builds
+      The rules that turn a Service's address into a pod's are on the switch ports of the pods. On older builds
       of Windows the port of the node itself has none, so a packet from the node to a Service goes out as it is.
       No machine has that address, and the packet is lost. Pods on the same node reach the Service all the while.
 
@@ -87,7 +87,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     cause: prose`
       A NodePort is taken up where packets come in from the network. A packet that the node sends to its own
       address never comes in there: before KB4571748 nothing on its way knows the NodePort, and the node's stack
-      answers that nobody listens. Other nodes and clients outside reach the port.
+      answers that nothing listens. Other nodes and clients outside reach the port.
 
       Inferred: the releases 1903 and 2004 stayed as they were; Windows Server 2022 and later have what the update
       brought.`,
@@ -152,7 +152,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       and destination are its own address. Such a packet would be balanced to a back end and come back as one to itself. A
       pod that reaches itself through its Service is not concerned: its packets carry the source VIP of the node.`,
     onNode: prose`
-      The rule stands on the port of the host, with priority 1; its name begins with Block_LoopBack:
+      The rule is on the port of the host, with priority 1; its name begins with Block_LoopBack:
 
           vfpctrl /list-vmswitch-port
           vfpctrl /list-rule /port <host port>`,
@@ -164,10 +164,10 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
   },
 
   "external-traffic-policy-local-without-local-endpoint": {
-    title: "externalTrafficPolicy is Local, and the node has no back end of its own",
+    title: "externalTrafficPolicy is Local, and the node has no local back end",
     cause: prose`
       With externalTrafficPolicy: Local a node gives traffic from outside only to pods of its own, so that they
-      see the client's address. A node without a ready pod of the Service has nobody to give it to; kube-proxy
+      see the client's address. A node without a ready pod of the Service has no pod to send it to; kube-proxy
       makes no load balancer there, and the packet is not answered. A cloud's load balancer avoids such nodes by
       asking the health check port.`,
     onNode: prose`
@@ -179,11 +179,11 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
 
           Get-HnsPolicyList | ConvertTo-Json -Depth 20
 
-      The health check says so, too: it answers 503.
+      The health check reports it, too: it answers 503.
 
           curl.exe -v http://<node>:<healthCheckNodePort>`,
     remedy: prose`
-      Send clients only to nodes that have a back end (the health check port tells them), run a pod on each node
+      Send clients only to nodes that have a back end (the health check port reports it), run a pod on each node
       with a DaemonSet, or use externalTrafficPolicy: Cluster where the client's address does not matter.`,
     sources: [
       KUBERNETES_ON_WINDOWS,
@@ -198,13 +198,13 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     title: "externalTrafficPolicy: Local has no effect, because HNS knows no Direct Server Return",
     cause: prose`
       On Windows the policy Local is built on Direct Server Return. Where HNS does not have it, kube-proxy makes
-      an ordinary load balancer without a word: packets go to all back ends, those of other nodes included, and
+      an ordinary load balancer silently: packets go to all back ends, those of other nodes included, and
       their source becomes the node's address. The connection works, and what the policy is for, the client's
       address, is lost.
 
       Inferred: on Windows Server 2019 it came with KB4571748.`,
     onNode: prose`
-      The program in the pod logs the node's address in place of the client's. The version of HNS decides: DSR
+      The program in the pod logs the node's address instead of the client's. The version of HNS decides: DSR
       needs 9.3 on build 17763, otherwise 10.2.
 
           Get-HnsNetwork | Select-Object Name, Version
@@ -258,8 +258,8 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     title: "The time of session affinity is not kept",
     cause: prose`
       sessionAffinity: ClientIP has a time after which a client may get another back end
-      (sessionAffinityConfig.clientIP.timeoutSeconds). kube-proxy on Windows does not read it: HNS is only told to
-      choose by the client's address, and that choice is the same for ever, until the list of back ends changes.`,
+      (sessionAffinityConfig.clientIP.timeoutSeconds). kube-proxy on Windows does not read it: HNS is only asked to
+      choose by the client's address, and that choice is the same forever, until the list of back ends changes.`,
     onNode: prose`
       HNS has a distribution by source address (DistributionType 2) and no time:
 
@@ -267,7 +267,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
 
       A client is led to the same pod long after the time is over.`,
     remedy: prose`
-      Do not rely on the time. If clients have to be spread anew, restart or rescale the pods, which changes the
+      Do not rely on the time. If clients must be spread again, restart or rescale the pods, which changes the
       list; or keep sessions in the program (a cookie, a shared store).`,
     sources: [
       KUBERNETES_ON_WINDOWS,
@@ -284,7 +284,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
     cause: prose`
       The address of a Service belongs to no machine. Rules on the switch turn packets to it into packets to a
       pod, and those rules exist for the ports and the protocol of the Service: TCP, UDP or SCTP. Nothing knows
-      what to do with ICMP, so an echo request leaves the node for an address that nobody has.
+      what to do with ICMP, so an echo request leaves the node for an address that nothing has.
 
       Inferred: that Windows does not answer it in another way; no report of a ping that came back is known.`,
     onNode: prose`
@@ -305,7 +305,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
   "service-without-back-ends": {
     title: "No load balancer has this Service address and port",
     cause: prose`
-      The address lies in the range of Services, but no rule on the node knows it with this protocol and port. So
+      The address is in the range of Services, but no rule on the node knows it with this protocol and port. So
       the packet goes the way of any other: to the gateway, which has no such address either, and there it is
       lost. Windows sends no reset and no ICMP error for it; a client waits until it gives up. Linux nodes refuse
       such a connection at once, which is why the same Service looks different from there.
@@ -318,7 +318,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
           Get-HnsPolicyList | ConvertTo-Json -Depth 20 | findstr <cluster IP>
           vfpctrl /list-rule /port <port> /layer LB_DSR | findstr <cluster IP>
 
-      And for somebody who serves it:
+      And for its endpoints:
 
           kubectl get endpointslices -l kubernetes.io/service-name=<service>`,
     remedy: prose`
@@ -437,7 +437,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
 
       A HostProcess pod has securityContext.windowsOptions.hostProcess: true besides.`,
     remedy: prose`
-      Remove hostNetwork, and open what is needed with a hostPort or a Service. A program that has to run on the
+      Remove hostNetwork, and open what is needed with a hostPort or a Service. A program that must run on the
       node itself (an agent, a CNI installer) becomes a HostProcess pod: hostNetwork: true together with
       hostProcess: true.`,
     sources: [

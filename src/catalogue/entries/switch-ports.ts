@@ -49,7 +49,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
   },
 
   "mapping-unknown": {
-    title: "Nobody has told the switch port behind which node this address is",
+    title: "The switch port does not know on which node this address is",
     cause: prose`
       On an overlay network a packet to an address of the same subnet on another node is encapsulated to the node that
       the port's mapping names. The port has no mapping for this address: no remote endpoint was made for it in HNS.`,
@@ -74,7 +74,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
 
           vfpctrl /get-address-info /port <port>`,
     remedy: prose`
-      See that the network's management address is right, and make the endpoints anew. A wrong one (of a second adapter)
+      See that the network's management address is right, and make the endpoints again. A wrong one (of a second adapter)
       is a known fault, too.`,
     sources: [reference("dataplane.md §1.2"), thread("containerd/containerd", 5729)],
     profiles: ALL,
@@ -93,7 +93,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
           Get-HnsNetwork | % { $_.Name; $_.Subnets.Policies }
           pktmon filter add vxlan -t UDP -p 4789`,
     remedy: prose`
-      Give all nodes one VNI. Windows takes 4096 and above, so it is the Linux nodes' that has to be raised.`,
+      Give all nodes one VNI. Windows takes 4096 and above, so it is the Linux nodes' that must be raised.`,
     sources: [reference("dataplane.md §2.17 (2), DT-036"), NETWORK_DRIVERS],
     profiles: ALL,
   },
@@ -101,7 +101,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
   "overlay-without-host-route": {
     title: "The node does not reach its pods: the overlay network has no HostRoute policy",
     cause: prose`
-      On an overlay network the node itself is no part of the pods' network. The HostRoute policy of the network lets
+      On an overlay network the node itself is not part of the pods' network. The HostRoute policy of the network lets
       the node and its own endpoints reach each other; without it probes of the kubelet fail.
 
       Inferred: that the node's packets end at its own switch port.`,
@@ -139,27 +139,27 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
   },
 
   "flow-limit-reached": {
-    title: "The switch port has as many connections of this kind as it may have",
+    title: "The switch port has reached its limit of connections of this kind",
     cause: prose`
       A port can be given limits: for all flows, for TCP, UDP and others, and for TCP connections whose other side has
       not answered. This packet would begin one more. Idle connections are forgotten first, after 240 s.
 
-      Inferred: a new connection is dropped; no established one has to go for it.`,
+      Inferred: a new connection is dropped; no established one must go for it.`,
     onNode: prose`
       Counts, limits and maxima by class:
 
           vfpctrl /get-port-flow-stats /port <port>`,
     remedy: prose`
-      Find who opens so many connections. Many half-open ones mean that somebody does not answer, or a scan.`,
+      Find who opens so many connections. Many half-open ones mean that a server does not answer, or a scan.`,
     sources: [reference("dataplane.md §1.2, DT-020, DT-021"), VFP_PAPER],
     profiles: ALL,
   },
 
   "fragment-cache-full": {
-    title: "The switch port remembers no further fragmented packets",
+    title: "The switch port cannot track more fragmented packets",
     cause: prose`
       Only the first fragment of a packet carries ports, so the port remembers what it did to it and does the same to the
-      others. Its memory for that is full: the first fragment went on, the others will be dropped.`,
+      others. Its memory for that is full: the first fragment continued, the others will be dropped.`,
     onNode: prose`
       "Frag cache no match" of the layers rises:
 
@@ -236,7 +236,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
   },
 
   "vlan-not-allowed": {
-    title: "The frame's VLAN is none that the switch port is in",
+    title: "The switch port is not in the frame's VLAN",
     cause: prose`
       Ports of endpoints are in access mode: they take frames without a tag and belong to one VLAN. A tagged frame from
       such a port, or one from the wire with the tag of a VLAN in which the switch has no port, ends there.`,
@@ -293,7 +293,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
   },
 
   "dhcp-server-refused": {
-    title: "A DHCP server's answer came from a port that may have none",
+    title: "A DHCP server's answer came from a port where none is allowed",
     cause: prose`
       The port's DHCP guard drops what only a DHCP server sends (UDP from port 67 to 68, for IPv6 from 547 to 546), so
       that no virtual machine or pod hands out addresses.`,
@@ -307,7 +307,7 @@ export const SWITCH_PORT_ENTRIES: EntryTable<SwitchPortCode> = {
   },
 
   "router-advertisement-refused": {
-    title: "A router's advertisement came from a port that may have no router",
+    title: "A router's advertisement came from a port where none is allowed",
     cause: prose`
       The port's neighbour discovery guard drops router advertisements and redirects from its vNIC, and neighbour
       advertisements for addresses that the port does not have.

@@ -166,12 +166,12 @@ export const WINDOWS_NODE_ENTRIES: EntryTable<WindowsNodeCode> = {
   },
 
   "service-range-holds-node": {
-    title: "A node's own address lies in the range of Services",
+    title: "A node's own address is in the range of Services",
     cause: prose`
       Addresses in the range of Services are exempt from translation on the way out, and load balancers may claim them
       at any time. A node, or a machine of the same network, inside that range is not reached from Windows pods.`,
     onNode: prose`
-      The range stands in the ExceptionList of each endpoint:
+      The range is in the ExceptionList of each endpoint:
 
           Get-HnsEndpoint | ConvertTo-Json -Depth 10 | Select-String -Context 0,5 ExceptionList`,
     remedy: prose`Choose a range of Services that is used nowhere else; it is fixed when the cluster is made.`,
@@ -185,7 +185,7 @@ export const WINDOWS_NODE_ENTRIES: EntryTable<WindowsNodeCode> = {
   },
 
   "pod-range-holds-node": {
-    title: "A node's own address lies in a range of pods",
+    title: "A node's own address is in a range of pods",
     cause: prose`
       Packets for that address are taken for packets to a pod: they leave untranslated, go into the tunnel or to the node
       that owns the range, and never reach the node.`,
@@ -265,7 +265,7 @@ export const WINDOWS_NODE_ENTRIES: EntryTable<WindowsNodeCode> = {
   },
 
   "flannel-address-differs": {
-    title: "flannel tells the other nodes an address that the node does not have",
+    title: "flannel publishes an address that the node does not have",
     cause: prose`
       The annotation flannel.alpha.coreos.com/public-ip is where others send packets for this node's pods. flanneld
       takes the address of the interface that it chose. When it chose the wrong one (a second adapter, a NAT network of

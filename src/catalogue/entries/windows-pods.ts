@@ -67,8 +67,8 @@ export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
     cause: prose`
       On Linux a chained plugin (portmap) opens a hostPort whatever network the pod is on. On Windows the network
       plugin itself has to pass the port to HNS: win-bridge does from version 0.8.6 on, Azure CNI does, win-overlay
-      does not, and the configuration has to say capabilities: portMappings. Without that the pod runs and the port
-      of the node stays closed, without a word.`,
+      does not, and the configuration must say capabilities: portMappings. Without that the pod runs and the port
+      of the node stays closed, silently.`,
     onNode: prose`
       The endpoint has no policy for port mappings, and the configuration no such capability:
 
@@ -91,7 +91,7 @@ export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
     title: "A mapped resolv.conf has no effect on Windows",
     cause: prose`
       Windows keeps DNS servers and suffixes per adapter in the registry of the container, which is not that of the
-      node. No file is read for it. A resolv.conf that is mounted into a Windows container is a text that nobody
+      node. No file is read for it. A resolv.conf that is mounted into a Windows container is a file that nothing
       looks at.`,
     onNode: prose`
       The servers are those that the CNI plugin gave, not those of the file:
@@ -112,7 +112,7 @@ export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
       Windows' DNS client has no such settings. Whether a suffix is appended depends on one thing there: whether the
       name has a dot.`,
     onNode: prose`
-      The options stand in HNS, and names resolve as before:
+      The options are in HNS, and names resolve as before:
 
           Get-HnsEndpoint | ? IPAddress -eq <pod IP> | Select-Object -Expand DNS*
           Resolve-DnsName kubernetes.default`,
@@ -162,7 +162,7 @@ export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
   },
 
   "windows-pod-without-node-selector": {
-    title: "A Windows pod that nothing keeps off Linux nodes",
+    title: "A Windows pod that may be scheduled to Linux nodes",
     cause: prose`
       The scheduler knows nothing of images, and does not look at spec.os either. A pod with a Windows image that has
       no nodeSelector and no required affinity for the operating system may be put on a Linux node, where its image
@@ -184,7 +184,7 @@ export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
   },
 
   "windows-image-on-linux-node": {
-    title: "A Windows image is asked for on Linux nodes",
+    title: "A Windows image is requested on Linux nodes",
     cause: prose`
       The pod is kept on Linux nodes by its node selector or its affinity, and its image exists for Windows only. The
       kubelet there finds no image for its platform.`,

@@ -9,7 +9,7 @@ export const WIN_NAT_ENTRIES: EntryTable<WinNatCode> = {
     title: "WinNAT translates TCP, UDP and ICMP echo over IPv4 and nothing else",
     cause: prose`
       An endpoint of a NAT network sent a packet to the outside that has no port or echo identifier, an ICMP error about
-      a packet that nobody sent, or the host has no address on the interface that the packet would leave by. Its own
+      a packet that was not sent, or the host has no address on the interface that the packet would leave by. Its own
       address means nothing outside, so it does not leave.`,
     onNode: prose`
       The translations of the host, and what they stand for:

@@ -86,7 +86,7 @@ export const AZURE_ERRORS: PrintedErrors = {
     texts: ["Failed to set Policy: Type", "OutBoundNAT policy not set"],
     cause: prose`Azure CNI takes few shapes of policies in AdditionalArgs: OutBoundNAT with ExceptionList, ROUTE with DestinationPrefix and NeedEncap, ACL with an Action. Anything else, and an empty OutBoundNAT, fails.`,
     next: ["Get-Content C:\\k\\azurecni\\netconf\\10-azure.conflist"],
-    remedy: prose`Write the policy in that shape, or take it out.`,
+    remedy: prose`Write the policy in that shape, or remove it.`,
     sources: [reference("cni.md §5.5")],
   },
   "azure-dns-wrong": {

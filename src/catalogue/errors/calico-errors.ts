@@ -20,7 +20,7 @@ export const CALICO_ERRORS: PrintedErrors = {
   "calico-network-failed": {
     standing: "wrapper",
     texts: ["Unable to create hns network", "failed to create HNSNetwork"],
-    cause: prose`Calico could not make its HNS network; the reason stands on the lines around it.`,
+    cause: prose`Calico could not make its HNS network; the reason is on the lines around it.`,
     next: [...SEE_NETWORKS, "Get-NetAdapter | Select-Object Name, Status"],
     remedy: prose`Act on the reason; often another network holds the adapter.`,
     sources: [thread("projectcalico/calico", 4533), reference("users.md G11")],
@@ -59,7 +59,7 @@ export const CALICO_ERRORS: PrintedErrors = {
   "calico-container-endpoint-failed": {
     standing: "wrapper",
     texts: ["Unable to create container hns endpoint", "Error applying ACL policy DenyAll"],
-    cause: prose`Calico's plugin could not make the pod's endpoint or its first policy; the reason stands on the lines around it.`,
+    cause: prose`Calico's plugin could not make the pod's endpoint or its first policy; the reason is on the lines around it.`,
     next: ["Get-HnsEndpoint | Select-Object Name, IPAddress, State, Health | ConvertTo-Json -Depth 5"],
     remedy: prose`Act on the reason around it.`,
     sources: [thread("projectcalico/calico", 8465)],

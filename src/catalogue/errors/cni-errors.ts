@@ -26,7 +26,7 @@ export const CNI_ERRORS: PrintedErrors = {
     texts: [],
     cause: prose`The configuration has a field that the plugin does not support; the message names it.`,
     next: SEE_CONFIGURATION,
-    remedy: prose`Take the field out, or update the plugin.`,
+    remedy: prose`Remove the field, or update the plugin.`,
     sources: CONTRACT,
   },
   "cni-container-unknown": {
@@ -61,7 +61,7 @@ export const CNI_ERRORS: PrintedErrors = {
     cniCode: 6,
     texts: ["error unmarshall network config", "failed to load netconf", "error parsing configuration list"],
     cause: prose`
-      The configuration is no JSON that the plugin understands: a byte order mark, no-break spaces from a web page, a
+      The configuration is not JSON that the plugin understands: a byte order mark, no-break spaces from a web page, a
       comment, a comma too many, a field of the wrong kind.`,
     next: ["Get-Content -Raw C:\\etc\\cni\\net.d\\<file> | ConvertFrom-Json"],
     remedy: prose`Write the file again in plain JSON, UTF-8 without a byte order mark.`,
@@ -81,7 +81,7 @@ export const CNI_ERRORS: PrintedErrors = {
     standing: "root",
     cniCode: 8,
     texts: ["invalid netns"],
-    cause: prose`The network namespace is none. On Windows it is the GUID of an HCN namespace.`,
+    cause: prose`The network namespace is not valid. On Windows it is the GUID of an HCN namespace.`,
     next: ["hnsdiag list namespaces"],
     remedy: prose`Start pods through the kubelet or crictl.`,
     related: "cni-namespace-not-guid",
@@ -91,7 +91,7 @@ export const CNI_ERRORS: PrintedErrors = {
     standing: "refusal",
     cniCode: 11,
     texts: [],
-    cause: prose`A transient fault; the runtime tries again. Azure CNI says so when it cannot get its lock, and in every DEL that failed.`,
+    cause: prose`A transient fault; the runtime tries again. Azure CNI reports it when it cannot get its lock, and in every DEL that failed.`,
     next: ["Get-Content C:\\k\\azure-vnet.log -Tail 40"],
     remedy: prose`Nothing, unless it stays.`,
     sources: [...CONTRACT, reference("cni.md §5.2, §5.6")],
@@ -166,7 +166,7 @@ export const CNI_ERRORS: PrintedErrors = {
   "cni-network-unexpected-type": {
     standing: "root",
     texts: ["network … is of unexpected type", "network … is of an unexpected type"],
-    cause: prose`The HNS network of that name has another type than the plugin needs: win-bridge wants L2Bridge, win-overlay Overlay. Somebody else made a network of the same name.`,
+    cause: prose`The HNS network of that name has another type than the plugin needs: win-bridge wants L2Bridge, win-overlay Overlay. Another program made a network of the same name.`,
     next: ["Get-HnsNetwork | Select-Object Name, Type"],
     remedy: prose`Delete the wrong network, or correct the plugin or the network's name.`,
     sources: [WIN_BRIDGE_PAGE, reference("cni.md §2.2, §2.3")],
@@ -229,7 +229,7 @@ export const CNI_ERRORS: PrintedErrors = {
   "cni-namespace-invalid": {
     standing: "root",
     texts: ["invalid GUID length", "invalid namespace ID"],
-    cause: prose`The network namespace that the runtime gave is no GUID. ctr and nerdctl hand over the path of a Linux one.`,
+    cause: prose`The network namespace that the runtime gave is not a GUID. ctr and nerdctl pass the path of a Linux one.`,
     next: ["hnsdiag list namespaces"],
     remedy: prose`Start pods through the kubelet or crictl.`,
     related: "cni-namespace-not-guid",
@@ -271,7 +271,7 @@ export const CNI_ERRORS: PrintedErrors = {
     standing: "root",
     texts: ["no network config found in", "No networks found in", "no valid networks found in"],
     cause: prose`
-      The runtime finds no usable file in its folder for CNI configuration: it is empty, the file is no JSON, its ending
+      The runtime finds no usable file in its folder for CNI configuration: it is empty, the file is not JSON, its ending
       is not .conf, .conflist or .json, or the runtime looks at another folder (on Windows often /etc/cni/net.d on the
       wrong drive).`,
     next: [

@@ -40,7 +40,7 @@ const ERROR = closedObject(
   },
   {
     cniCode: { type: "integer", description: "The code of the CNI specification, or of its library." },
-    related: { enum: [...KNOWLEDGE_CODES], description: "The entry of the catalogue that tells more." },
+    related: { enum: [...KNOWLEDGE_CODES], description: "The entry of the catalogue with more about it." },
     isInferred: { const: true, description: "The cause follows from the name of the code." },
   },
 );

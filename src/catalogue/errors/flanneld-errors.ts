@@ -90,7 +90,7 @@ export const FLANNELD_ERRORS: PrintedErrors = {
       "failed to read net conf",
       "error parsing subnet config",
     ],
-    cause: prose`flanneld cannot read net-conf.json, or it is no JSON. It tries again each second, for ever.`,
+    cause: prose`flanneld cannot read net-conf.json, or it is not JSON. It tries again each second, forever.`,
     next: SEE_NET_CONF,
     remedy: prose`Put the file where --net-config-path points to, and check it with ConvertFrom-Json.`,
     sources: [reference("control-planes.md §1.1, §1.3")],
@@ -107,7 +107,7 @@ export const FLANNELD_ERRORS: PrintedErrors = {
   "flanneld-pod-cidr-outside": {
     standing: "root",
     texts: ["specified in the flannel net config doesn't contain … PodCIDR of the … node"],
-    cause: prose`The node's podCIDR lies outside Network of net-conf.json: the cluster was made with another range than flannel's file has, or the script's default file was read.`,
+    cause: prose`The node's podCIDR is outside Network of net-conf.json: the cluster was made with another range than flannel's file has, or the script's default file was read.`,
     next: [...SEE_NET_CONF, "kubectl get nodes -o custom-columns=NAME:.metadata.name,CIDR:.spec.podCIDR"],
     remedy: prose`Make Network equal to the cluster's pod range and restart flanneld.`,
     sources: [reference("control-planes.md §1.4, §2.1")],

@@ -13,7 +13,7 @@ export type Emphasis = (text: string) => string;
 const PLAIN: Emphasis = (text) => text;
 
 /** Said of causes that no public source tells. */
-export const INFERRED_NOTE = "The cause follows from the name of the code; no public source tells more.";
+export const INFERRED_NOTE = "The cause follows from the name of the code; no public source explains it.";
 
 /** The name that people look for: the symbolic one, else the id. */
 export function nameOf(error: KnownError): string {

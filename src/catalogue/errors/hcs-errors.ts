@@ -106,7 +106,7 @@ export const HCS_ERRORS: PrintedErrors = {
     hresults: both(0x107),
     names: ["HCS_E_TERMINATED"],
     texts: ["The virtual machine or container was forcefully exited"],
-    cause: prose`Somebody ended the container by force: the kubelet after its grace period, or an administrator.`,
+    cause: prose`The container was killed: the kubelet after its grace period, or an administrator.`,
     next: ["kubectl describe pod <pod>"],
     remedy: prose`Nothing, when the pod was to end.`,
     sources: [HCS_HRESULTS],
@@ -191,7 +191,7 @@ export const HCS_ERRORS: PrintedErrors = {
       "Get-Service vmcompute",
       "Get-WinEvent System -MaxEvents 100 | Where-Object ProviderName -eq 'Service Control Manager'",
     ],
-    remedy: prose`Start it; pods of the node are made anew.`,
+    remedy: prose`Start it; pods of the node are made again.`,
     sources: [HCS_HRESULTS],
   },
 };

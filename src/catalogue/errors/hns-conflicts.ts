@@ -41,7 +41,7 @@ export const HNS_CONFLICT_ERRORS: HcnExplanations<ConflictCode> = {
     standing: "refusal",
     cause: prose`The object already has a policy of a kind that may be there once only.`,
     next: ["Get-HnsEndpoint | ConvertTo-Json -Depth 6"],
-    remedy: prose`Update the policy in place of adding it, or remove the old one first.`,
+    remedy: prose`Update the policy instead of adding it, or remove the old one first.`,
     sources: [HCN_HRESULTS, reference("hcn.md §6.1")],
     isInferred: true,
   },
@@ -75,7 +75,7 @@ export const HNS_CONFLICT_ERRORS: HcnExplanations<ConflictCode> = {
       The endpoint hangs on the switch already. A second attach of the host's endpoint (cbr0_ep) gives it, and flanneld
       counts it as success; so does an attach of a container after a restart of HNS.`,
     next: ["Get-HnsEndpoint | Select-Object Name, IPAddress, State"],
-    remedy: prose`Nothing, when it is the host's endpoint. Else delete the endpoint and the pod, so that both are made anew.`,
+    remedy: prose`Nothing, when it is the host's endpoint. Else delete the endpoint and the pod, so that both are made again.`,
     sources: [HCN_HRESULTS, reference("control-planes.md §1.9; hcn.md §6.1")],
   },
   HCN_E_DEGRADED_OPERATION: {

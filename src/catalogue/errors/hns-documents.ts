@@ -26,7 +26,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
   HCN_E_INVALID_NETWORK: {
     standing: "root",
     cause: prose`
-      The description of a network is wrong: a prefix that is none, a prefix with bits behind its mask, a missing type,
+      The description of a network is wrong: an invalid prefix, a prefix with bits set after its mask, a missing type,
       a gateway outside its subnet. HNS does not say which field it is.`,
     next: [
       "Get-WinEvent Microsoft-Windows-Host-Network-Service-Admin -MaxEvents 20 | Format-List TimeCreated, Message",
@@ -46,7 +46,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
   },
   HCN_E_INVALID_ENDPOINT: {
     standing: "root",
-    cause: prose`The description of an endpoint is wrong: an address that is none, a MAC address in a wrong form, a field of the wrong kind.`,
+    cause: prose`The description of an endpoint is wrong: an invalid address, a MAC address in a wrong form, a field of the wrong kind.`,
     next: [
       "Get-WinEvent Microsoft-Windows-Host-Network-Service-Admin -MaxEvents 20 | Format-List TimeCreated, Message",
     ],
@@ -83,7 +83,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
       HNS does not know the type of a policy on this object or this build: a type of the other schema, a misspelt one,
       or one that needs a newer Windows; or an SDN route on a network that cannot hold one.`,
     next: ["Get-HnsNetwork | Select-Object Name, Type", "Get-Content C:\\k\\cni\\config\\cni.conf"],
-    remedy: prose`Correct the type, or take the policy out. The reference of HNS policies says which build knows which.`,
+    remedy: prose`Correct the type, or remove the policy. The reference of HNS policies says which build knows which.`,
     sources: [HCN_HRESULTS, reference("hcn.md §3, §6.1")],
   },
   HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION: {
@@ -114,7 +114,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
       HNS cannot parse the document: a comma too many, a comment, a no-break space copied from a web page, a byte order
       mark at the beginning.`,
     next: ["Get-Content -Raw C:\\k\\cni\\config\\cni.conf | ConvertFrom-Json"],
-    remedy: prose`Write the file again with plain blanks, as UTF-8 without a byte order mark.`,
+    remedy: prose`Write the file again with plain spaces, as UTF-8 without a byte order mark.`,
     sources: [HCN_HRESULTS, reference("users.md G12")],
   },
   HCN_E_INVALID_JSON_REFERENCE: {
@@ -134,7 +134,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
   HCN_E_INVALID_IP: {
     standing: "root",
     cause: prose`
-      An endpoint asks for an address that lies in no subnet of its network. For kube-proxy it is the source VIP of an
+      An endpoint asks for an address that is in no subnet of its network. For kube-proxy it is the source VIP of an
       old pod range, kept in sourceVip.json over a re-join; for a CNI plugin it is an IPAM range that differs from the
       network's subnet.`,
     next: [
@@ -164,7 +164,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
   HCN_E_ADDR_INVALID_OR_RESERVED: {
     standing: "root",
     cause: prose`
-      An endpoint asks for an address that nobody may have: the subnet's own, its gateway, its broadcast address, or one
+      An endpoint asks for an address that cannot be used: the subnet's own, its gateway, its broadcast address, or one
       that HNS cannot use at this moment. Met nearly always as kube-proxy's source VIP on overlay networks; then no
       Service at all is programmed on the node.`,
     next: [
@@ -203,7 +203,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
   },
   HCN_E_INVALID_IP_SUBNET: {
     standing: "root",
-    cause: prose`An IpSubnet within a subnet is described wrongly; it must lie inside the subnet's prefix.`,
+    cause: prose`An IpSubnet within a subnet is described wrongly; it must be inside the subnet's prefix.`,
     next: ["Get-HnsNetwork | Select-Object Name, Subnets | ConvertTo-Json -Depth 5"],
     remedy: prose`Put the IpAddressPrefix of the IpSubnet into the prefix of its subnet, or leave IpSubnets out.`,
     sources: [HCN_HRESULTS, reference("hcn.md §6.1")],
@@ -215,7 +215,7 @@ export const HNS_DOCUMENT_ERRORS: HcnExplanations<DocumentCode> = {
       A port of the host is to lead to a container on a network that has no translation for it. Port mappings work on
       NAT networks, and on L2Bridge where the build and the plugin support hostPort.`,
     next: ["Get-HnsNetwork | Select-Object Name, Type"],
-    remedy: prose`Use a Service of type NodePort in place of hostPort, or another kind of network.`,
+    remedy: prose`Use a Service of type NodePort instead of hostPort, or another kind of network.`,
     sources: [HCN_HRESULTS, reference("users.md G15; hcn.md §6.1")],
   },
   HCN_E_REQUEST_UNSUPPORTED: {

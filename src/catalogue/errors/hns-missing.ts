@@ -54,7 +54,7 @@ export const HNS_MISSING_ERRORS: HcnExplanations<MissingCode> = {
   HCN_E_SWITCH_NOT_FOUND: {
     standing: "root",
     cause: prose`
-      HNS knows a network whose virtual switch is gone. Somebody removed the switch with Remove-VMSwitch, or the
+      HNS knows a network whose virtual switch is gone. The switch was removed with Remove-VMSwitch, or the
       Hyper-V switch service did not come up with the node.`,
     next: [
       "Get-VMSwitch",
@@ -82,7 +82,7 @@ export const HNS_MISSING_ERRORS: HcnExplanations<MissingCode> = {
     cause: prose`
       HNS finds no network adapter to build the switch on. The name given is not the adapter's (often "Ethernet" where
       the card has another name), the adapter already carries another HNS network, it is part of a team, or a second
-      start finds the vNIC "vEthernet (…)" in place of the card.`,
+      start finds the vNIC "vEthernet (…)" instead of the card.`,
     next: [
       "Get-NetAdapter | Select-Object Name, InterfaceDescription, Status",
       "Get-HnsNetwork | Select-Object Name, Type, NetworkAdapterName, ManagementIP",

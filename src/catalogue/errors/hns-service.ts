@@ -21,7 +21,7 @@ type ServiceCode =
 const SOURCES = [HCN_HRESULTS, reference("hcn.md §2.11, §6.1")];
 const SEE_COMPARTMENTS = ["ipconfig /allcompartments /all", "hnsdiag list namespaces"];
 const DELETE_POD = prose`
-  Delete the pod, so that its network is made anew. When several pods of the node show it, drain the node and restart
+  Delete the pod, so that its network is made again. When several pods of the node show it, drain the node and restart
   it.`;
 
 export const HNS_SERVICE_ERRORS: HcnExplanations<ServiceCode> = {

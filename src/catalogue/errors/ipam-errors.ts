@@ -22,7 +22,7 @@ export const IPAM_ERRORS: PrintedErrors = {
     standing: "root",
     texts: ["no IP addresses available in range set"],
     cause: prose`
-      Every address of the node's range has an owner. Owners that are no pods any more come from DELs that never ran:
+      Every address of the node's range has an owner. Owners that are not pods any more come from DELs that never ran:
       after a restart or crash host-local reclaims nothing.`,
     next: SEE_LEASES,
     remedy: prose`Delete the files of addresses that no pod has, or use a larger range per node.`,

@@ -54,10 +54,10 @@ export interface ErrorExplanation {
   /** Commands to run next, on the node unless they begin with `kubectl`. */
   readonly next: readonly string[];
   readonly remedy: string;
-  /** The entry of the catalogue that tells more. */
+  /** The entry of the catalogue with more about it. */
   readonly related?: KnowledgeCode;
   readonly sources: readonly Source[];
-  /** True when the cause follows from the name of the code, and no public source tells more. */
+  /** True when the cause follows from the name of the code, and no public source explains it. */
   readonly isInferred?: true;
 }
 

@@ -21,7 +21,7 @@ export const KUBE_PROXY_ERRORS: PrintedErrors = {
       "Unable to find HNS Network specified",
     ],
     cause: prose`
-      kube-proxy waits for an HNS network of the given name and looks for it each second, for ever. Meanwhile no Service
+      kube-proxy waits for an HNS network of the given name and looks for it each second, forever. Meanwhile no Service
       works from this node, which is Ready all the same. Once or twice at the start is normal.`,
     next: [...SEE_NETWORKS, ...SEE_FLAGS],
     remedy: prose`
@@ -47,7 +47,7 @@ export const KUBE_PROXY_ERRORS: PrintedErrors = {
     standing: "root",
     texts: ["The HNS network … is not present or has changed since the last sync"],
     cause: prose`
-      The network is gone or has another id, so kube-proxy takes all its load balancers away and programs them anew. Up to
+      The network is gone or has another id, so kube-proxy takes all its load balancers away and programs them again. Up to
       Kubernetes 1.36 any failure of HNS counts as a vanished network.`,
     next: [
       ...SEE_NETWORKS,
@@ -84,7 +84,7 @@ export const KUBE_PROXY_ERRORS: PrintedErrors = {
     texts: ["Source Vip endpoint creation failed"],
     cause: prose`
       kube-proxy could not make the endpoint of its source VIP and ends this round: no Service at all is programmed. The
-      code behind it tells why, mostly 0x803b001e or 0x803b002f.`,
+      code after it says why, mostly 0x803b001e or 0x803b002f.`,
     next: [...SEE_SOURCE_VIP, "kubectl get node <node> -o jsonpath='{.spec.podCIDR}'"],
     remedy: prose`Choose a free address inside the subnet of the HNS network, and restart kube-proxy.`,
     sources: [thread("kubernetes/kubernetes", 100962), reference("users.md G5; kube-proxy.md §3.3")],
@@ -143,7 +143,7 @@ export const KUBE_PROXY_ERRORS: PrintedErrors = {
       "externalIPs policy creation failed",
       "IngressIP policy creation failed",
     ],
-    cause: prose`HNS refused a load balancer, so this Service misses on the node. The code behind it tells why.`,
+    cause: prose`HNS refused a load balancer, so this Service is missing on the node. The code after it says why.`,
     next: [...SEE_NETWORKS, "netsh int ipv4 show excludedportrange tcp"],
     remedy: prose`Act on the code behind it, then restart kube-proxy.`,
     related: "service-load-balancer-refused",
@@ -154,14 +154,14 @@ export const KUBE_PROXY_ERRORS: PrintedErrors = {
     texts: ["Update loadbalancer policy failed"],
     cause: prose`HNS refused to change a load balancer in place. On HNS 15.4 the change may also do nothing although it succeeds.`,
     next: SEE_NETWORKS,
-    remedy: prose`Restart kube-proxy; update it past the release that mends the capability check.`,
+    remedy: prose`Restart kube-proxy; update it past the release that fixes the capability check.`,
     related: "load-balancer-update-ignored",
     sources: [thread("kubernetes/kubernetes", 131466), reference("kube-proxy.md §3.7, §7 row 20")],
   },
   "kube-proxy-remote-endpoint-failed": {
     standing: "wrapper",
     texts: ["Remote endpoint creation failed"],
-    cause: prose`kube-proxy could not make the endpoint that stands for a pod elsewhere, or for a Service's address on an overlay network. The code behind it tells why.`,
+    cause: prose`kube-proxy could not make the endpoint that stands for a pod elsewhere, or for a Service's address on an overlay network. The code after it says why.`,
     next: ["Get-HnsEndpoint | Group-Object IPAddress | Where-Object Count -gt 1", ...SEE_NETWORKS],
     remedy: prose`Remove doubled endpoints of the same address, then restart kube-proxy.`,
     related: "service-remote-endpoint-refused",
@@ -234,7 +234,7 @@ export const KUBE_PROXY_ERRORS: PrintedErrors = {
   "kube-proxy-not-synced": {
     standing: "refusal",
     texts: ["Not syncing hns until Services and Endpoints have been received from master"],
-    cause: prose`kube-proxy has not got its lists yet. At the start it is normal; when it goes on, kube-proxy does not reach the API server or may not list.`,
+    cause: prose`kube-proxy has not got its lists yet. At the start it is normal; when it continues, kube-proxy does not reach the API server or may not list.`,
     next: ["kubectl auth can-i list endpointslices --as=system:kube-proxy -A"],
     remedy: prose`Check kubeconfig and rights.`,
     sources: [reference("kube-proxy.md §2.5")],

@@ -27,7 +27,7 @@ export const OVN_ERRORS: PrintedErrors = {
       "this version of Windows does not support setting the VXLAN",
       "the hybrid overlay VXLAN port cannot be greater than 65535",
     ],
-    cause: prose`hybridOverlayVXLANPort is set, and Server 2019 cannot change the port; or the number is none.`,
+    cause: prose`hybridOverlayVXLANPort is set, and Server 2019 cannot change the port; or the number is not a port.`,
     next: SEE_OPERATOR,
     remedy: prose`Use Server 2022, or take the option out. On vSphere, where 4789 is taken, Server 2022 is the way.`,
     sources: [thread("openshift/windows-machine-config-operator", 340), reference("users.md G26")],

@@ -12,13 +12,13 @@ export const POWERSHELL_ERRORS: PrintedErrors = {
       "Host Networking Service exits unexpectedly",
     ],
     cause: prose`
-      HNS died. When it comes back it may have lost load balancers, or bring them back while kube-proxy makes them anew;
+      HNS died. When it comes back it may have lost load balancers, or bring them back while kube-proxy makes them again;
       kube-proxy does not look for what vanished.`,
     next: [
       "Get-WinEvent System -MaxEvents 200 | Where-Object Message -match 'Host Network Service'",
       "hnsdiag list loadbalancers",
     ],
-    remedy: prose`Restart kube-proxy; with Calico make the pods anew. Update Windows when it repeats.`,
+    remedy: prose`Restart kube-proxy; with Calico make the pods again. Update Windows when it repeats.`,
     related: "hns-unreachable",
     sources: [reference("users.md G1, G10, §4")],
   },
@@ -63,7 +63,7 @@ export const POWERSHELL_ERRORS: PrintedErrors = {
   "nat-exists": {
     standing: "wrapper",
     texts: ["Error creating default network"],
-    cause: prose`docker makes its NAT network at its start, and HNS refused. A host has one WinNAT; an earlier docker, containerd or script left its own behind. The code behind it tells more.`,
+    cause: prose`docker makes its NAT network at its start, and HNS refused. A host has one WinNAT; an earlier docker, containerd or script left one. The code behind it tells more.`,
     next: ["Get-NetNat", "Get-HnsNetwork | Select-Object Name, Type"],
     remedy: prose`Get-NetNat | Remove-NetNat, remove the stray NAT network, then start again.`,
     sources: [thread("docker/for-win", 598), reference("users.md G23")],

@@ -25,7 +25,7 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
   E_ACCESSDENIED: {
     standing: "refusal",
     cause: prose`
-      The caller may not do that. HNS wants an administrator; a pod that is no HostProcess container cannot call it.`,
+      The caller may not do that. HNS wants an administrator; a pod that is not a HostProcess container cannot call it.`,
     next: ["whoami /groups", "whoami /priv"],
     remedy: prose`Run as administrator or as a HostProcess container with NT AUTHORITY\SYSTEM.`,
     moreNames: ["ERROR_ACCESS_DENIED"],
@@ -35,7 +35,7 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
     standing: "refusal",
     cause: prose`
       This build does not have the call. kube-proxy meets it when it wants to change a load balancer in place: older
-      HNS cannot, and kube-proxy goes on by deleting and making it anew.`,
+      HNS cannot, and kube-proxy continues by deleting and making it again.`,
     next: ["[System.Environment]::OSVersion.Version"],
     remedy: prose`Nothing for kube-proxy: it remembers and takes the other way. Connections break with each change of back ends; newer builds keep them.`,
     moreTexts: ["Update loadbalancer policies is not implemented"],
@@ -79,7 +79,7 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
     ],
     remedy: prose`
       Drain the node, stop HNS, delete C:\ProgramData\Microsoft\Windows\HNS\HNS.data, start HNS, and let the CNI agent
-      and kube-proxy make everything anew.`,
+      and kube-proxy make everything again.`,
     sources: [WIN32_CODES, reference("users.md G10; control-planes.md §1.10")],
   },
   ERROR_DUP_NAME: {
@@ -119,7 +119,7 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
     standing: "refusal",
     cause: prose`
       An object with that id is there already. From kube-proxy after a restart of HNS: HNS brings its load balancers back
-      from its own store, while kube-proxy makes them anew.`,
+      from its own store, while kube-proxy makes them again.`,
     next: ["hnsdiag list loadbalancers", "Get-HnsNetwork | Select-Object Name, ID"],
     remedy: prose`Restart kube-proxy: it deletes all load balancers at its start. Versions from 1.37 on solve it themselves.`,
     related: "kube-proxy-network-missing",
@@ -141,7 +141,7 @@ export const WIN32_HNS_ERRORS: HcnExplanations<Win32Code> = {
       "reg query HKLM\\SYSTEM\\CurrentControlSet\\Services\\Tcpip6\\Parameters /v DisabledComponents",
     ],
     remedy: prose`
-      After a restart: delete the state of the CNI plugin, so that it makes its network anew. With
+      After a restart: delete the state of the CNI plugin, so that it makes its network again. With
       DisabledComponents: delete the value and restart the node.`,
     moreTexts: ["network host not found", "The object was not found"],
     sources: [
@@ -274,7 +274,7 @@ export const WIN32_ERRORS: PrintedErrors = {
     next: [
       "(Get-Process -Id (Get-CimInstance Win32_Service -Filter \"Name='hns'\").ProcessId).Threads.Count",
     ],
-    remedy: prose`Restart HNS, then kube-proxy; with Calico make the pods anew. Update Windows.`,
+    remedy: prose`Restart HNS, then kube-proxy; with Calico make the pods again. Update Windows.`,
     sources: [WIN32_CODES, reference("users.md G10")],
   },
   "error-no-system-resources": {

@@ -13,7 +13,7 @@ export const WINSOCK_ERRORS: PrintedErrors = {
     texts: ["An attempt was made to access a socket in a way forbidden by its access permissions"],
     cause: prose`
       Windows refuses the socket. When every pod of a node has it, and ping says "General failure", the node has the
-      update KB5040437 (20348.2582), which was mended in 20348.2762. When one program has it, its port lies in an
+      update KB5040437 (20348.2582), which was fixed in 20348.2762. When one program has it, its port is in an
       excluded range: HNS reserves blocks of 64 for load balancers.`,
     next: ["[System.Environment]::OSVersion.Version; Get-HotFix | Select-Object -Last 5", ...SEE_SOCKETS],
     remedy: prose`Install KB5044281 or later. For one port: choose another, or reserve it before HNS starts.`,
@@ -73,7 +73,7 @@ export const WINSOCK_ERRORS: PrintedErrors = {
     hresults: [0x80072746],
     names: ["WSAECONNRESET"],
     texts: ["An existing connection was forcibly closed by the remote host"],
-    cause: prose`The other side, or somebody on the way, reset the connection: a pod that ended, policies that were programmed anew, a load balancer that was deleted and made again.`,
+    cause: prose`The other side, or a device on the path, reset the connection: a pod that ended, policies that were programmed again, a load balancer that was deleted and made again.`,
     next: ["kubectl get events --sort-by=.lastTimestamp", "mullion trace -f <cluster> <from> <to>"],
     remedy: prose`Look at what changed at that moment. Single resets with a roll-out are normal.`,
     sources: [WINSOCK_CODES, reference("dataplane.md §9 F-02, F-23")],
@@ -98,7 +98,7 @@ export const WINSOCK_ERRORS: PrintedErrors = {
     hresults: [0x8007274d],
     names: ["WSAECONNREFUSED"],
     texts: ["No connection could be made because the target machine actively refused it"],
-    cause: prose`The packet arrived at a machine, and nobody listens there on that port: the server is not up, or listens on another port or address.`,
+    cause: prose`The packet arrived at a machine, and nothing listens there on that port: the server is not up, or listens on another port or address.`,
     next: ["kubectl get pods -o wide", "Get-NetTCPConnection -State Listen"],
     remedy: prose`Check the port, and that the server listens on all addresses and not on 127.0.0.1.`,
     related: "port-not-listening",
@@ -151,7 +151,7 @@ export const WINSOCK_ERRORS: PrintedErrors = {
     texts: ["DNS name does not exist"],
     cause: prose`The DNS server answered that there is no such name. Windows remembers that for minutes.`,
     next: ["Resolve-DnsName <name>", "Clear-DnsClientCache"],
-    remedy: prose`Check the name and its domain; write the whole name. Clear the cache after a mend.`,
+    remedy: prose`Check the name and its domain; write the whole name. Clear the cache after the fix.`,
     related: "dns-name-unknown",
     sources: [WIN32_CODES, reference("users.md G8; dataplane.md §9 F-46")],
   },
