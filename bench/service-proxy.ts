@@ -3,11 +3,11 @@
  * of HNS is that, beside what kube-proxy.md §9.2 derives for upstream; and what does a Service hold in memory? At the end the
  * times that users published, beside those that the cost model predicts.
  */
+import type { Compat } from "../src/base/compat.ts";
 import type { Guid, HcnClient, HcnObjectKind } from "../src/hcn/client.ts";
 import type { CallOperation } from "../src/hcn/faults/fault.ts";
 import { createEndpoint, createNetwork } from "../src/hcn/operations.ts";
 import { COST_MODEL_TABLE, type CostModel, costOf } from "../src/hns/failures/faults/cost-model.ts";
-import type { Compat } from "../src/kube-proxy/behaviour.ts";
 import { ProxyObjects, createKubeProxy } from "../src/kube-proxy/mod.ts";
 import { CBR0, type HnsNode, hnsNode } from "../src/testing/hns/hns-node.ts";
 import { NODE_NAME, service, slice } from "../src/testing/kube-proxy/kube-proxy-node.ts";
@@ -137,27 +137,27 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return (user + system) / 1_000;
 }
 
-/** The rows of one number of Services, `better` beside `reference` and the derived counts. */
+/** The rows of one number of Services, `hardened` beside `upstream` and the derived counts. */
 async function measureServices(services: number): Promise<void> {
   const remote = Math.min(services * BACK_ENDS, REMOTE_MAX);
   const shape: Shape = { services, remote, backEnds: BACK_ENDS };
   process.stdout.write(`\n${services} Services × ${BACK_ENDS} endpoints, ${remote} pods of other nodes\n`);
-  print(["", "ms (cpu)", "calls", "native", "reference", "derived"]);
-  const better = await nodeWith(shape, "better");
-  const reference = await nodeWith(shape, "reference");
+  print(["", "ms (cpu)", "calls", "native", "upstream", "derived"]);
+  const hardened = await nodeWith(shape, "hardened");
+  const upstream = await nodeWith(shape, "upstream");
   const idleDerived = 4 + 4 + 1 + 3 * (remote + 1) + 1 + 3 * services;
   const firstDerived = 4 + 4 + 1 + 3 + 1 + 9 * remote + 3 * services;
   const row = async (
     name: string,
-    work: (of: typeof better) => Promise<void>,
+    work: (of: typeof hardened) => Promise<void>,
     derived: number | string,
   ): Promise<void> => {
-    better.counter.reset();
-    reference.counter.reset();
-    const ms = await timed(async () => work(better));
-    await work(reference);
-    const { calls, native } = better.counter;
-    print([name, ms.toFixed(1), calls, native, reference.counter.native, derived]);
+    hardened.counter.reset();
+    upstream.counter.reset();
+    const ms = await timed(async () => work(hardened));
+    await work(upstream);
+    const { calls, native } = hardened.counter;
+    print([name, ms.toFixed(1), calls, native, upstream.counter.native, derived]);
   };
   await row("first sync", async ({ sync }) => sync(), firstDerived);
   await row("idle sync", async ({ sync }) => sync(), idleDerived);
@@ -173,7 +173,7 @@ async function measureServices(services: number): Promise<void> {
   globalThis.gc?.();
   const heap = process.memoryUsage().heapUsed;
   // A second process on the same node: HNS holds as much as before.
-  const second = await nodeWith(shape, "better", undefined, better.node);
+  const second = await nodeWith(shape, "hardened", undefined, hardened.node);
   await second.sync();
   globalThis.gc?.();
   const bytes = (process.memoryUsage().heapUsed - heap) / services;
@@ -200,7 +200,7 @@ async function compareWithPublished(): Promise<void> {
   const listsMs =
     readMs * ((shape.services * (3 * (shape.services - 1))) / 2 + shape.services + 4 * shape.remote);
   for (const [name, minutes, before] of rows) {
-    const { counter, sync } = await nodeWith({ ...shape, backEnds: 3 }, "reference", COST_MODEL_TABLE[name]);
+    const { counter, sync } = await nodeWith({ ...shape, backEnds: 3 }, "upstream", COST_MODEL_TABLE[name]);
     counter.reset();
     await sync();
     const predicted = counter.costMs / 60_000;
@@ -231,7 +231,7 @@ async function compareWithPublished(): Promise<void> {
 /** 577 load balancers were lost, and it took days (kubernetes#110674). */
 async function recover(): Promise<void> {
   const shape: Shape = { services: 577, remote: 577, backEnds: 3 };
-  const { counter, sync } = await nodeWith(shape, "better", COST_MODEL_TABLE.ws2019);
+  const { counter, sync } = await nodeWith(shape, "hardened", COST_MODEL_TABLE.ws2019);
   await sync();
   const { client } = counter;
   for (const id of await client.enumerate("LoadBalancer")) await client.delete("LoadBalancer", id);

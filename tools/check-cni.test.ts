@@ -22,8 +22,8 @@ describe("the check of real configurations of CNI", () => {
     const [verdict] = await check(BRIDGE);
     expect(verdict).toMatchObject({ file: "10-pods.conf", refusal: undefined, findings: [] });
     expect(verdict?.runs).toMatchObject([
-      { compat: "reference", sandbox: "namespace", add: "good", check: "good", del: "good", left: 0 },
-      { compat: "better", sandbox: "namespace", add: "good", check: "good", del: "good", left: 0 },
+      { compat: "upstream", sandbox: "namespace", add: "good", check: "good", del: "good", left: 0 },
+      { compat: "hardened", sandbox: "namespace", add: "good", check: "good", del: "good", left: 0 },
     ]);
   });
 

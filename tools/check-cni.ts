@@ -1,8 +1,9 @@
 /**
  * Real configurations of CNI for `npm run check:real`: each runs on a node of its own, with HNS, all plugins in process and
- * the network that it wants: ADD, CHECK and DEL, in both tempers. What cannot run has to be refused by name.
+ * the network that it wants: ADD, CHECK and DEL, in both modes. What cannot run has to be refused by name.
  */
 import { basename } from "node:path";
+import type { Compat } from "../src/base/compat.ts";
 import { SourceText } from "../src/base/source-text.ts";
 import {
   type NetworkList,
@@ -13,7 +14,6 @@ import {
 import { StructReader, type JsonObject, isJsonObject } from "../src/cni/json.ts";
 import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
 import { CniError } from "../src/cni/error.ts";
-import type { Compat } from "../src/cni/parameters.ts";
 import type { CniPlugin } from "../src/cni/plugin.ts";
 import { MemoryResultCache, type Attachment, CniRuntime } from "../src/cni/runtime.ts";
 import { isAtLeast } from "../src/cni/version.ts";
@@ -40,7 +40,7 @@ import { CNS_HOST, pool } from "../src/testing/cni/cns-node.ts";
 import { hnsNode } from "../src/testing/hns/hns-node.ts";
 import { azureHost } from "../src/testing/cni/windows-plugin-node.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 /** Where kubelet of the SDN scripts looks. */
 const CNI_PATH = String.raw`C:\k\cni`;
 /** The node's own address; Azure's templates leave the network to the node. */
@@ -266,7 +266,7 @@ async function runFile(file: string, source: SourceText, isKnown: boolean): Prom
   try {
     const list = parse(source);
     const runs: CniRun[] = [];
-    for (const compat of TEMPERS) runs.push(await runPod(list, compat));
+    for (const compat of MODES) runs.push(await runPod(list, compat));
     verdict = { file, refusal: undefined, runs, causes };
   } catch (error) {
     if (!(error instanceof CniError)) throw error;
@@ -295,7 +295,7 @@ export async function checkCniFile(source: SourceText, isKnown: boolean): Promis
   return verdicts;
 }
 
-/** The rows of a table: one for each temper, or one for a refusal. */
+/** The rows of a table: one for each mode, or one for a refusal. */
 export function cniTableRows({ file, refusal, runs, causes }: CniVerdict): readonly (readonly string[])[] {
   const names = causes.join(", ");
   if (refusal !== undefined) return [[file, "", "", `refused: ${refusal}`, "", "", "", names]];
@@ -307,7 +307,7 @@ export function cniTableRows({ file, refusal, runs, causes }: CniVerdict): reado
 
 export const CNI_TABLE_TITLES: readonly string[] = [
   "file",
-  "temper",
+  "mode",
   "sandbox",
   "ADD",
   "CHECK",

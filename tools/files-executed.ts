@@ -111,9 +111,9 @@ async function hcnCalls(): Promise<readonly Call[]> {
 /** CNI ADD of win-bridge with host-local, all in this process; the pod's namespace is there. */
 async function cniAdd(): Promise<Call> {
   const { client } = await makeNode();
-  const ipam = new HostLocal({ store: new MemoryLeaseStore(), compat: "better" });
+  const ipam = new HostLocal({ store: new MemoryLeaseStore(), compat: "hardened" });
   const delegate = new RunnerDelegate(new InProcessRunner(new Map([["host-local", ipam]]), "win32"));
-  const plugin = new WinBridge({ client, delegate, compat: "better" });
+  const plugin = new WinBridge({ client, delegate, compat: "hardened" });
   const runner = new InProcessRunner(new Map<string, CniPlugin>([["win-bridge", plugin]]), "win32");
   const runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH: "C:\\k\\cni" } });
   const list = parseNetworkList(

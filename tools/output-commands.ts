@@ -1,5 +1,5 @@
 /**
- * The commands whose outputs are kept: every verb over every example, as text and as JSON, and for nodes of both tempers;
+ * The commands whose outputs are kept: every verb over every example, as text and as JSON, and for nodes of both modes;
  * what the pages and examples tell to try; every help; and mistakes that people make.
  */
 import { runCommand, VERBS } from "./run-command.ts";
@@ -13,26 +13,26 @@ export type Command = readonly string[];
 /** Texts by path. */
 export type Files = Readonly<Record<string, string>>;
 
-/** The ending of a cluster file whose Windows nodes have the other temper. */
-const BETTER = ".better.yaml";
+/** The ending of a cluster file whose Windows nodes have the other mode. */
+const HARDENED = ".better.yaml";
 
-/** The same cluster file with `compat: better` on each Windows node. */
+/** The same cluster file with `compat: hardened` on each Windows node. */
 function withBetter(text: string): string {
   return text
-    .replaceAll(/^( +)os: windows$/gm, "$1os: windows\n$1compat: better")
-    .replaceAll(/\bos: windows,/g, "os: windows, compat: better,");
+    .replaceAll(/^( +)os: windows$/gm, "$1os: windows\n$1compat: hardened")
+    .replaceAll(/\bos: windows,/g, "os: windows, compat: hardened,");
 }
 
 function isCluster(text: string): boolean {
   return /^apiVersion: mullion\//m.test(text);
 }
 
-/** The files, and beside each cluster file the one of the other temper. */
+/** The files, and beside each cluster file the one of the other mode. */
 export function withTempers(files: Files): Files {
-  const better = Object.entries(files)
+  const hardened = Object.entries(files)
     .filter(([, text]) => isCluster(text))
-    .map(([path, text]) => [path.replace(/\.yaml$/, BETTER), withBetter(text)] as const);
-  return { ...files, ...Object.fromEntries(better) };
+    .map(([path, text]) => [path.replace(/\.yaml$/, HARDENED), withBetter(text)] as const);
+  return { ...files, ...Object.fromEntries(hardened) };
 }
 
 function words(line: string): Command {
@@ -69,13 +69,13 @@ async function lookInto(file: string, files: Files): Promise<Inhabitants> {
   };
 }
 
-/** Of the other temper fewer: most of what it does is the same. */
-const PODS_MAX = { reference: 4, better: 2 };
+/** Of the other mode fewer: most of what it does is the same. */
+const PODS_MAX = { upstream: 4, hardened: 2 };
 const SERVICES_MAX = 6;
 const PORTS_MAX = 10;
 
 function tracesOf(file: string, { pods, services }: Inhabitants): readonly Command[] {
-  const some = pods.slice(0, file.endsWith(BETTER) ? PODS_MAX.better : PODS_MAX.reference);
+  const some = pods.slice(0, file.endsWith(HARDENED) ? PODS_MAX.hardened : PODS_MAX.upstream);
   const pairs = some.flatMap((from) => some.filter((to) => to !== from).map((to) => [from, to] as const));
   const trace = (from: string, to: string, ...rest: readonly string[]): Command => [
     "mullion",
@@ -140,7 +140,7 @@ async function commandsOf(file: string, files: Files): Promise<readonly Command[
   ];
 }
 
-/** What only clusters of the first temper are asked: their text does not depend on it. */
+/** What only clusters of the first mode are asked: their text does not depend on it. */
 function plainCommandsOf(file: string): readonly Command[] {
   return [
     ["mullion", "lint", file],
@@ -353,7 +353,7 @@ export async function listCommands(files: Files, texts: readonly string[]): Prom
   const commands: Command[] = [];
   for (const file of clusters) {
     commands.push(...(await commandsOf(file, all)));
-    if (!file.endsWith(BETTER)) commands.push(...plainCommandsOf(file));
+    if (!file.endsWith(HARDENED)) commands.push(...plainCommandsOf(file));
   }
   commands.push(...thorough(files), ...bringUps(), ...nodeFiles(files), ...lints());
   commands.push(...(await explanations(files)), ...helps(), ...MISTAKES.map(words), ...shownCommands(texts));
@@ -361,8 +361,8 @@ export async function listCommands(files: Files, texts: readonly string[]): Prom
   return [...bySpelling].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, command]) => command);
 }
 
-/** The files that a command sees: only one that names a file of the other temper sees these. */
+/** The files that a command sees: only one that names a file of the other mode sees these. */
 export function filesFor(command: Command, files: Files): Files {
-  const base = command.some((word) => word.endsWith(BETTER)) ? withTempers(files) : files;
+  const base = command.some((word) => word.endsWith(HARDENED)) ? withTempers(files) : files;
   return { ...base, ...FAULTY_FILES };
 }

@@ -22,7 +22,7 @@ import { parseInterfaceAddress } from "mullion/net";
 /** Gives every container the address that its configuration names. */
 const fixedAddress: CniPlugin = {
   name: "fixed-address",
-  compat: "better",
+  compat: "hardened",
   supportedVersions: SPEC_VERSIONS,
   async add({ configuration }) {
     const text = configuration["address"];

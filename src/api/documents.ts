@@ -56,7 +56,7 @@ export interface NodeSummary {
   readonly build?: string;
   readonly address: string;
   readonly podCIDR: string;
-  readonly compat: "reference" | "better";
+  readonly compat: "upstream" | "hardened";
   readonly pods: number;
 }
 
@@ -96,7 +96,7 @@ export interface HnsItem {
 /** `GET /services`: Services on Windows nodes, one item for each front end. */
 export interface ServiceList extends Document<"ServiceList"> {
   readonly items: readonly ServiceFrontEnd[];
-  /** What kube-proxies of the temper `better` have put right in HNS, counted. */
+  /** What kube-proxies in `hardened` mode have put right in HNS, counted. */
   readonly repairs: readonly RepairCount[];
 }
 

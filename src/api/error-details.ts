@@ -95,7 +95,7 @@ export function describeKnownError(error: unknown): ErrorDetails | undefined {
   if (error instanceof ProblemsError) return describeProblems(error.problems);
   if (error instanceof PluginPanic) {
     const message = `a CNI plugin crashes, as the real one does: ${error.message}`;
-    const advice = `${LOOK_AT_POLICIES} A node with compat: better refuses it in words.`;
+    const advice = `${LOOK_AT_POLICIES} A node with compat: hardened refuses it in words.`;
     return { code: "CNI panic", message, advice };
   }
   if (!(error instanceof Error) || !("code" in error)) return undefined;

@@ -67,7 +67,7 @@ const PARTS: Readonly<Record<string, JsonSchema>> = {
       os: { enum: ["windows", "linux"] },
       address: described(TEXT, "On the underlay."),
       podCIDR: TEXT,
-      compat: { enum: ["reference", "better"] },
+      compat: { enum: ["upstream", "hardened"] },
       pods: described(INTEGER, "How many have their network."),
     },
     { build: described(TEXT, "Windows: the profile, such as ws2022.") },
@@ -144,7 +144,7 @@ const LOOKING: Readonly<Record<string, JsonSchema>> = {
       ),
     ),
     repairs: list(
-      closedObject("What kube-proxies of the temper better have put right in HNS on one node.", {
+      closedObject("What kube-proxies in hardened mode have put right in HNS on one node.", {
         node: TEXT,
         family: { enum: ["IPv4", "IPv6"] },
         kind: { enum: REPAIR_KINDS },

@@ -330,11 +330,11 @@ describe("further networks", () => {
   });
 });
 
-describe("win-bridge of the temper better (CNI-048)", () => {
+describe("win-bridge in hardened mode (CNI-048)", () => {
   it("gives pods an address of each family; verify finds nothing in either", async () => {
     const text = textOf("cluster.yaml")
       .replace("plugin: hns", "plugin: win-bridge")
-      .replaceAll("build: ws2025", "build: ws2025\n    compat: better");
+      .replaceAll("build: ws2025", "build: ws2025\n    compat: hardened");
     const bridged = await openText(text);
     const addresses = bridged.pods
       .filter(({ spec, node }) => spec.namespace === "default" && node.hns !== undefined)

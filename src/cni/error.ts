@@ -50,13 +50,13 @@ export class CniError extends Error {
 
 /**
  * The reference plugin would have crashed here: a Go panic ends it with status 2, a text on stderr and nothing
- * on stdout (cni.md §2.1). Thrown in the temper `reference` only.
+ * on stdout (cni.md §2.1). Thrown in `upstream` mode only.
  */
 export class PluginPanic extends Error {
   override readonly name = "PluginPanic";
 }
 
-/** A failure that the reference says as a plain text, with status 1 (cni.md §5.9). Thrown in the temper `reference` only. */
+/** A failure that upstream says as a plain text, with status 1 (cni.md §5.9). Thrown in `upstream` mode only. */
 export class PlainFailure extends Error {
   override readonly name = "PlainFailure";
 }

@@ -1,7 +1,7 @@
 /**
  * JSON at the edge of CNI: reading what a runtime or a person wrote, and printing as the Go plugins print.
  *
- * A configuration that a text editor, PowerShell or a wiki has damaged is refused as the reference refuses it
+ * A configuration that a text editor, PowerShell or a wiki has damaged is refused as upstream refuses it
  * (cni.md §1.3, §9), but the fault is named with its line and column: byte order marks, no-break spaces,
  * comments, typographic quotes, trailing commas and placeholders that nobody replaced.
  *

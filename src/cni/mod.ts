@@ -6,6 +6,7 @@
  * const runtime = new CniRuntime({ runner, cache: new MemoryResultCache() });
  * const result = await runtime.add(parseNetworkList(text), { containerId: "web", netns: "none", ifName: "eth0" });
  */
+export type { Compat } from "../base/compat.ts";
 export { formatCniArguments, parseCniArguments } from "./parameters.ts";
 export {
   type GcAttachment,
@@ -22,7 +23,6 @@ export { InProcessRunner } from "./plugin-runner.ts";
 export { type JsonObject, type JsonValue, JsonError, parseJson } from "./json.ts";
 export {
   type CniCommand,
-  type Compat,
   type Environment,
   PARAMETERS,
   type Parameter,

@@ -1,4 +1,5 @@
 /** The environment of a plugin as a table: who requires what, and what is well formed (cni.md §1.3). */
+import type { Compat } from "../base/compat.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 
 /** Names that every reader of `CNI_ARGS` knows. */
@@ -49,20 +50,14 @@ export function formatCniArguments(pairs: readonly (readonly [name: string, valu
 /** The commands of the specification. */
 export type CniCommand = "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";
 
-/**
- * `reference`: behaves as the real component, known defects included. `better`: repairs them. The first is the
- * default of emulated nodes, the second of executables that run on their own.
- */
-export type Compat = "reference" | "better";
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** One environment variable. */
 export interface Parameter {
   readonly name: string;
   readonly requiredBy: readonly CniCommand[];
-  /** What the reference's skeleton requires, where it asks for more than the specification. */
-  readonly requiredByReference?: readonly CniCommand[];
+  /** What upstream's skeleton requires, where it asks for more than the specification. */
+  readonly requiredByUpstream?: readonly CniCommand[];
   /** What it holds, for the documentation. */
   readonly content: string;
   /** The violation of its form, checked where it is required and present. */
@@ -152,7 +147,7 @@ export const PARAMETERS: readonly Parameter[] = [
   {
     name: "CNI_PATH",
     requiredBy: ["GC"],
-    requiredByReference: ["ADD", "DEL", "CHECK", "GC", "STATUS"],
+    requiredByUpstream: ["ADD", "DEL", "CHECK", "GC", "STATUS"],
     content: "folders of delegates, joined by ; on Windows, by : elsewhere",
   },
   // Switches off a check that does nothing on Windows. Inferred: nowhere else either, for there is none here.
@@ -180,7 +175,7 @@ export function readParameters(env: Environment, compat: Compat): PluginParamete
   for (const parameter of PARAMETERS) {
     const value = env[parameter.name] ?? "";
     const requiredBy: readonly string[] =
-      (compat === "reference" ? parameter.requiredByReference : undefined) ?? parameter.requiredBy;
+      (compat === "upstream" ? parameter.requiredByUpstream : undefined) ?? parameter.requiredBy;
     const isRequired = parameter.name === "CNI_COMMAND" || requiredBy.includes(command);
     if (!isRequired) continue;
     if (value === "") missing.push(parameter.name);

@@ -1,6 +1,7 @@
 /** What a plugin is: verbs over a request (cni.md §1.7). */
+import type { Compat } from "../base/compat.ts";
 import type { JsonObject } from "./json.ts";
-import type { CniCommand, Compat, Environment, PluginParameters } from "./parameters.ts";
+import type { CniCommand, Environment, PluginParameters } from "./parameters.ts";
 import type { CniResult } from "./result.ts";
 
 /** The operating system a plugin believes it runs on; as Node names them. */
@@ -22,7 +23,7 @@ export interface PluginRequest extends PluginParameters {
 }
 
 /**
- * A CNI plugin. A verb that is absent succeeds without a word, as with the reference's skeleton.
+ * A CNI plugin. A verb that is absent succeeds without a word, as with upstream's skeleton.
  * Verbs throw `CniError`; whatever else they throw is reported with code 999.
  */
 export interface CniPlugin {

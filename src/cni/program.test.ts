@@ -46,7 +46,7 @@ const REFUSALS: readonly Row[] = [
   },
   {
     id: "CNI-005",
-    situation: "reference: STATUS without CNI_PATH",
+    situation: "upstream: STATUS without CNI_PATH",
     env: { CNI_COMMAND: "STATUS", CNI_PATH: "" },
     code: 4,
     msg: "required env variables [CNI_PATH] missing",
@@ -234,10 +234,10 @@ describe("what the skeleton lets through", () => {
     expect(plugin.requests[0]).toMatchObject({ command: "DEL", netns: "", containerId: "SBX" });
   });
 
-  it("CNI-005 better: every verb but GC without CNI_PATH", async () => {
+  it("CNI-005 hardened: every verb but GC without CNI_PATH", async () => {
     for (const verb of ["ADD", "DEL", "CHECK", "STATUS"]) {
       const env = { CNI_COMMAND: verb, CNI_PATH: "" };
-      expect(await runWithTexts(new ScriptedPlugin("p", "better"), { env, stdin: CONFIG })).toMatchObject({
+      expect(await runWithTexts(new ScriptedPlugin("p", "hardened"), { env, stdin: CONFIG })).toMatchObject({
         status: 0,
       });
     }
@@ -260,7 +260,7 @@ describe("what the skeleton lets through", () => {
   it("CNI-015 a verb without handler: exit 0 without a word", async () => {
     const plugin: CniPlugin = {
       name: "bare",
-      compat: "reference",
+      compat: "upstream",
       supportedVersions: SPEC_VERSIONS,
       add: () => Promise.resolve(resultWith("10.0.0.1/8")),
       del: () => Promise.resolve(),
@@ -306,19 +306,19 @@ describe("errors on stdout (cni.md §1.6)", () => {
     expect(run.stdout.endsWith("}")).toBe(true);
   });
 
-  it("says where an error is explained: on stdout in the temper better, beside it in the temper reference", async () => {
-    for (const compat of ["reference", "better"] as const) {
+  it("says where an error is explained: on stdout in hardened mode, beside it in upstream mode", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const plugin = new ScriptedPlugin("p", compat);
       plugin.failures.set("ADD", new CniError(999, "no", { knowledge: "ipam-range-exhausted" }));
       const run = await runWithTexts(plugin, { stdin: CONFIG });
       expect(run.explained).toBe("ipam-range-exhausted");
       expect(errorOf(run).details).toBe(
-        compat === "better" ? 'see "mullion explain ipam-range-exhausted"' : undefined,
+        compat === "hardened" ? 'see "mullion explain ipam-range-exhausted"' : undefined,
       );
     }
   });
 
-  it("where the reference panics: status 2, stderr only", async () => {
+  it("where upstream panics: status 2, stderr only", async () => {
     const plugin = new ScriptedPlugin();
     plugin.failures.set("ADD", new PluginPanic("runtime error: index out of range [0] with length 0"));
     expect(await runWithTexts(plugin, { stdin: CONFIG })).toMatchObject({

@@ -32,7 +32,7 @@ export interface CniProcess {
   explain?(code: KnowledgeCode): void;
 }
 
-/** 0: done; 1: an error object is on stdout; 2: the reference would have crashed, stdout is empty. */
+/** 0: done; 1: an error object is on stdout; 2: upstream would have crashed, stdout is empty. */
 export type PluginStatus = 0 | 1 | 2;
 
 const COMMANDS: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
@@ -141,11 +141,11 @@ async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<stri
   }
 }
 
-/** In the temper `better` an error says where it is explained. */
+/** In `hardened` mode an error says where it is explained. */
 function withExplanation(plugin: CniPlugin, error: CniError): CniError {
   const code = error.knowledge;
   if (code === undefined || describeError(error).includes(code)) return error;
-  if (plugin.compat === "reference") return error;
+  if (plugin.compat === "upstream") return error;
   const pointer = `see "mullion explain ${code}"`;
   const details = error.details === "" ? pointer : `${error.details}; ${pointer}`;
   return new CniError(error.code, error.message, { details, knowledge: code, cause: error.cause });

@@ -2,6 +2,7 @@
  * The file in which flanneld says what it has leased for the node: the contract between flanneld, which writes it, and
  * the CNI plugin flannel (cni.md §3.2, control-planes.md §1.7).
  */
+import type { Compat } from "../base/compat.ts";
 import { addToIp, formatIp } from "../net/ip.ts";
 import {
   type InterfaceAddress,
@@ -11,7 +12,6 @@ import {
   parseInterfaceAddress,
 } from "../net/prefix.ts";
 import { CNI_CODES, CniError, PluginPanic } from "./error.ts";
-import type { Compat } from "./parameters.ts";
 
 /** What it says. At least one of each family's pairs is there. */
 export interface SubnetEnv {
@@ -73,8 +73,7 @@ function readValues(text: string, path: string, compat: Compat): ReadonlyMap<str
     const [key = "", ...rest] = line.replace(/\r$/, "").split("=");
     if (!KEYS.has(key)) continue;
     if (rest.length === 0) {
-      if (compat === "reference")
-        throw new PluginPanic("runtime error: index out of range [1] with length 1");
+      if (compat === "upstream") throw new PluginPanic("runtime error: index out of range [1] with length 1");
       throw fail(`${path}:${index + 1}: ${key} has no value; write ${key}=…`);
     }
     values.set(key, rest.join("="));
@@ -84,7 +83,7 @@ function readValues(text: string, path: string, compat: Compat): ReadonlyMap<str
 
 /**
  * Reads the file's text. @throws CniError that names what is missing or wrong; PluginPanic for a known key without `=`
- * in the temper of the reference.
+ * in upstream mode.
  */
 export function parseSubnetEnv(text: string, path: string, compat: Compat): SubnetEnv {
   const values = readValues(text, path, compat);

@@ -16,7 +16,7 @@ import {
 import { annotationsOf } from "./kube/annotations.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";
-const BOTH = ["reference", "better"] as const;
+const BOTH = ["upstream", "hardened"] as const;
 const MAC = "aa:bb:cc:dd:ee:01";
 
 function world(podCIDR: string | undefined = "10.244.1.0/24"): FlanneldWorld {
@@ -40,19 +40,19 @@ describe("leases in Nodes", () => {
     );
   });
 
-  it("a Node without any annotation: the reference ends as upstream panics, better publishes", async () => {
+  it("a Node without any annotation: upstream ends as upstream panics, hardened publishes", async () => {
     for (const compat of BOTH) {
       const made = new FlanneldWorld();
       made.nodes.put("w1", { podCIDR: "10.244.1.0/24", isBare: true });
       const node = made.flanneld("w1", { compat });
       await made.run(2_000);
       expect(endOf(node)).toBe(
-        compat === "better"
+        compat === "hardened"
           ? "runs"
           : `flannel-node-without-annotations: Error registering network: failed to acquire lease: panic: assignment to entry in nil map: node "w1" has no annotations, and upstream's flanneld writes into none`,
       );
       expect(made.nodes.annotations("w1")[`${PREFIX}/kube-subnet-manager`]).toBe(
-        compat === "better" ? "true" : undefined,
+        compat === "hardened" ? "true" : undefined,
       );
     }
   });
@@ -65,9 +65,9 @@ describe("leases in Nodes", () => {
     expect(endOf(node)).toContain(
       `subnet "10.244.0.0/16" specified in the flannel net config doesn't contain "10.99.1.0/24" PodCIDR of the "w1" node`,
     );
-    // The reference has published before it looked.
+    // Upstream has published before it looked.
     expect(made.nodes.annotations("w1")[`${PREFIX}/kube-subnet-manager`]).toBe(
-      compat === "reference" ? "true" : undefined,
+      compat === "upstream" ? "true" : undefined,
     );
   });
 
@@ -197,7 +197,7 @@ describe("leases in Nodes", () => {
 });
 
 describe("the own Node while flanneld runs", () => {
-  it("deleted and back without annotations: better publishes again", async () => {
+  it("deleted and back without annotations: hardened publishes again", async () => {
     for (const compat of BOTH) {
       const made = world();
       const node = made.flanneld("w1", { compat });
@@ -209,12 +209,12 @@ describe("the own Node while flanneld runs", () => {
       await made.run(100);
       expect(node.state?.state).toBe("running");
       expect(made.nodes.annotations("w1")[`${PREFIX}/backend-data`]).toBe(
-        compat === "reference" ? undefined : before,
+        compat === "upstream" ? undefined : before,
       );
     }
   });
 
-  it("back with another range: better ends, so that it begins anew; the reference goes on with the old one", async () => {
+  it("back with another range: hardened ends, so that it begins anew; upstream goes on with the old one", async () => {
     for (const compat of BOTH) {
       const made = world();
       const node = made.flanneld("w1", { compat });
@@ -222,7 +222,7 @@ describe("the own Node while flanneld runs", () => {
       made.nodes.remove("w1");
       made.nodes.put("w1", { podCIDR: "10.244.7.0/24" });
       await made.run(100);
-      if (compat === "reference") expect(node.state?.state).toBe("running");
+      if (compat === "upstream") expect(node.state?.state).toBe("running");
       else expect(endOf(node)).toContain('flannel-lease-lost: the range of node "w1" is 10.244.7.0/24 now');
     }
   });
@@ -244,7 +244,7 @@ describe("subnet.env", () => {
       );
       files.refusal = undefined;
       await made.run(60_000);
-      expect(node.flanneld.isReady).toBe(compat === "better");
+      expect(node.flanneld.isReady).toBe(compat === "hardened");
     },
   );
 
@@ -277,12 +277,12 @@ describe("what ends a start", () => {
     expect(made.nodes.patches).toEqual([]);
   });
 
-  it("a network that overlaps the nodes' range: better refuses it", async () => {
+  it("a network that overlaps the nodes' range: hardened refuses it", async () => {
     for (const compat of BOTH) {
       const made = world("10.0.7.0/24");
       const node = made.flanneld("w1", { compat, netConf: { ...VXLAN_CONF, Network: "10.0.0.0/16" } });
       await made.run(100);
-      if (compat === "reference") expect(node.state?.state).toBe("running");
+      if (compat === "upstream") expect(node.state?.state).toBe("running");
       else
         expect(endOf(node)).toContain(
           "flannel-network-overlaps: Network 10.0.0.0/16 overlaps 10.0.0.0/24, the nodes' own range",
@@ -290,14 +290,14 @@ describe("what ends a start", () => {
     }
   });
 
-  it("fields that nobody reads are named by better", async () => {
+  it("fields that nobody reads are named by hardened", async () => {
     const netConf = { ...VXLAN_CONF, Netwrok: "10.1.0.0/16", Backend: { ...VXLAN_CONF.Backend, Vin: 4096 } };
     for (const compat of BOTH) {
       const made = world();
       const node = made.flanneld("w1", { compat, netConf });
       await made.run(100);
       expect(node.lines().filter((line) => line.includes("is no field that flanneld reads"))).toEqual(
-        compat === "reference"
+        compat === "upstream"
           ? []
           : [
               "W Netwrok is no field that flanneld reads; did you mean Network?",
@@ -374,7 +374,7 @@ describe("time, and copies of the world", () => {
 
   it("a clock that jumps ahead does what is due once", async () => {
     const made = world();
-    const node = made.flanneld("w1", { compat: "better" });
+    const node = made.flanneld("w1", { compat: "hardened" });
     await made.run(100);
     const state = await node.flanneld.advance(10_000_000_000);
     expect(state).toMatchObject({ state: "running", isReady: true });

@@ -260,7 +260,7 @@ export class Flanneld {
       return { state: "waiting", retryAfterMs: CONFIGURATION_RETRY_MS, finding };
     }
     log.write("I", `Found network config - Backend type: ${config.backendType}`);
-    if (options.compat === "better") for (const problem of config.unknownFields) log.write("W", problem);
+    if (options.compat === "hardened") for (const problem of config.unknownFields) log.write("W", problem);
     if (host.os === "windows" && config.isIpv6Enabled)
       log.write("W", "EnableIPv6 is left alone: flanneld on Windows knows IPv4 only");
     this.config = configurationFor(config, host.os);
@@ -293,7 +293,7 @@ export class Flanneld {
           ...(publicIpv6 !== undefined && { publicIpv6: formatIp(publicIpv6) }),
         },
       });
-      if (options.compat === "better") refuseOverlap(config, external);
+      if (options.compat === "hardened") refuseOverlap(config, external);
       this.external = external;
       this.backend = openBackend({
         store,
@@ -369,7 +369,7 @@ export class Flanneld {
       case "revoked":
         this.stop(
           { code: "flannel-lease-lost", message: notice.message },
-          options.compat === "better" ? 1 : 0,
+          options.compat === "hardened" ? 1 : 0,
         );
         return;
       case "conflicted":

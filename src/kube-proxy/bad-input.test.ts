@@ -1,8 +1,9 @@
 /**
- * Objects and calls as they should not be: no sync throws, the reference does what upstream does, `better` says why with a
+ * Objects and calls as they should not be: no sync throws, upstream does what upstream does, `hardened` says why with a
  * code, tries again, and everything else is programmed.
  */
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../base/compat.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { EndpointSlice, Service } from "../kube/objects.ts";
 import {
@@ -14,9 +15,8 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy/kube-proxy-node.ts";
-import type { Compat } from "./behaviour.ts";
 
-const TEMPERS: readonly Compat[] = ["reference", "better"];
+const MODES: readonly Compat[] = ["upstream", "hardened"];
 /** A Service beside the bad one, which works whatever happens. */
 const GOOD = service({ name: "good", spec: { clusterIP: ADDRESS.C2 } });
 const GOOD_SLICE = slice(["L1"], { of: "good" });
@@ -38,9 +38,9 @@ interface Case {
   readonly services?: readonly Service[];
   readonly slices?: readonly EndpointSlice[];
   readonly node?: NodeSettings;
-  /** Load balancers beside the good one, by temper. */
-  readonly reference: readonly string[];
-  readonly better?: readonly string[];
+  /** Load balancers beside the good one, by mode. */
+  readonly upstream: readonly string[];
+  readonly hardened?: readonly string[];
   readonly codes?: readonly string[];
 }
 
@@ -54,47 +54,47 @@ const CASES: readonly Case[] = [
     given: "a Service without spec",
     services: [malformed(service(), (each) => delete each["spec"])],
     slices: L1,
-    reference: [],
+    upstream: [],
   },
   {
     given: "a Service without ports",
     services: [malformed(service(), (each) => delete specOf(each)["ports"])],
     slices: L1,
-    reference: [],
+    upstream: [],
   },
   {
     given: "a ClusterIP that is no address",
     services: [service({ spec: { clusterIP: "ten.zero.zero.one" } })],
     slices: L1,
-    reference: [],
+    upstream: [],
   },
   {
     given: "a protocol that nobody knows: taken for TCP",
     services: [service({ spec: { ports: [{ ...PORT, nodePort: 0, protocol: "tcpp" }] } })],
     slices: L1,
-    reference: [C_L1],
+    upstream: [C_L1],
   },
   {
     given: "an external address that is none",
     services: [service({ spec: { externalIPs: ["not-an-address"] } })],
     slices: L1,
     node: { minor: 35 },
-    reference: [C_L1, "not-an-address:80→8080 [EP-L1] L0 P16 D0"],
-    better: [C_L1],
+    upstream: [C_L1, "not-an-address:80→8080 [EP-L1] L0 P16 D0"],
+    hardened: [C_L1],
   },
-  { given: "slices of a Service that is not there", slices: L1, reference: [] },
+  { given: "slices of a Service that is not there", slices: L1, upstream: [] },
   {
     given: "an address in two slices and twice in one",
     services: [service()],
     slices: [slice(["L1", "L1"]), slice(["L1"], { name: "again" })],
-    reference: [C_L1],
+    upstream: [C_L1],
   },
   {
     given: "slices of IPv6 on a node of IPv4",
     services: [service()],
     slices: [slice([{ at: { address: "fd00::1", node: "x" } }], { addressType: "IPv6" })],
     node: { hns: { Major: 9, Minor: 2 } },
-    reference: [],
+    upstream: [],
     codes: [UNUSABLE],
   },
   {
@@ -103,7 +103,7 @@ const CASES: readonly Case[] = [
     slices: [
       slice([{ at: { address: "pod.example", node: "x" } }, { at: { address: "", node: "x" } }, "L1"]),
     ],
-    reference: [C_L1],
+    upstream: [C_L1],
   },
   {
     given: "endpoints without addresses",
@@ -114,7 +114,7 @@ const CASES: readonly Case[] = [
         first!["addresses"] = [];
       }),
     ],
-    reference: ["C:80→8080 [R1] L0 P0 D0"],
+    upstream: ["C:80→8080 [R1] L0 P0 D0"],
   },
   {
     given: "a slice without ports and endpoints",
@@ -125,7 +125,7 @@ const CASES: readonly Case[] = [
         delete each["endpoints"];
       }),
     ],
-    reference: [],
+    upstream: [],
     codes: [UNUSABLE],
   },
   {
@@ -133,16 +133,16 @@ const CASES: readonly Case[] = [
     services: [service()],
     slices: [slice(["U"])],
     node: { isOverlay: true },
-    reference: ["C:80→8080 [U] L0 P0 D0 S=N"],
+    upstream: ["C:80→8080 [U] L0 P0 D0 S=N"],
   },
 ];
 
-describe.each(TEMPERS)("bad objects, %s", (compat) => {
+describe.each(MODES)("bad objects, %s", (compat) => {
   it.each(CASES.map((each) => [each.given, each] as const))("%s", async (_given, each) => {
     const node = new KubeProxyNode({ ...each.node, compat });
     await node.begin([...(each.services ?? []), GOOD], [...(each.slices ?? []), GOOD_SLICE]);
     const source = each.node?.isOverlay === true ? " S=SV" : "";
-    const wanted = compat === "better" ? (each.better ?? each.reference) : each.reference;
+    const wanted = compat === "hardened" ? (each.hardened ?? each.upstream) : each.upstream;
     expect(node.loadBalancers().toSorted()).toEqual([...wanted, `${GOOD_LB}${source}`].toSorted());
     expect(node.codes()).toEqual(each.codes ?? []);
   });
@@ -166,28 +166,28 @@ describe.each(TEMPERS)("bad objects, %s", (compat) => {
     expect(node.loadBalancers()).toEqual([GOOD_LB, C_L1]);
   });
 
-  it("a port out of range: 16 bits of it; better says that there is none", async () => {
+  it("a port out of range: 16 bits of it; hardened says that there is none", async () => {
     const node = new KubeProxyNode({ compat });
     const ports = [{ ...PORT, nodePort: 0, port: 65_616 }];
     await node.begin([service({ spec: { ports } }), GOOD], [...L1, GOOD_SLICE]);
-    const isBetter = compat === "better";
-    expect(node.loadBalancers()).toEqual(isBetter ? [GOOD_LB] : [GOOD_LB, C_L1]);
-    expect(node.codes()).toEqual(isBetter ? ["service-load-balancer-refused"] : []);
+    const isHardened = compat === "hardened";
+    expect(node.loadBalancers()).toEqual(isHardened ? [GOOD_LB] : [GOOD_LB, C_L1]);
+    expect(node.codes()).toEqual(isHardened ? ["service-load-balancer-refused"] : []);
   });
 
-  // The reference's numbers have 16 bits (kube-proxy.md §3.5); what they come to is asked for.
+  // Upstream's numbers have 16 bits (kube-proxy.md §3.5); what they come to is asked for.
   it.each([
     ["node port", { nodePort: 70_000 }, 8080, ["C:80→8080", "∅:4464→8080"], ["C:80→8080"]],
     ["target port", { nodePort: 0, targetPort: 70_000 }, 70_000, ["C:80→4464"], []],
     ["slice's port", { nodePort: 0 }, 70_000, ["C:80→4464"], []],
-  ] as const)("a %s out of range", async (_which, port, slicePort, reference, better) => {
+  ] as const)("a %s out of range", async (_which, port, slicePort, upstream, hardened) => {
     const node = new KubeProxyNode({ compat });
     const ports = [{ name: "p80", port: slicePort, protocol: "TCP" }];
     const svc = service({ spec: { type: "NodePort", ports: [{ ...PORT, ...port }] } });
     await node.begin([svc, GOOD], [slice(["L1"], { ports }), GOOD_SLICE]);
     const made = new Set(node.loadBalancers().map((text) => text.split(" ")[0]));
-    expect(made).toEqual(new Set(["C2:80→8080", ...(compat === "better" ? better : reference)]));
-    expect(node.codes()).toEqual(compat === "better" ? ["service-load-balancer-refused"] : []);
+    expect(made).toEqual(new Set(["C2:80→8080", ...(compat === "hardened" ? hardened : upstream)]));
+    expect(node.codes()).toEqual(compat === "hardened" ? ["service-load-balancer-refused"] : []);
   });
 
   it("KP-S2 no source VIP on overlay: it does not start, and says so", async () => {
@@ -217,7 +217,7 @@ describe.each(TEMPERS)("bad objects, %s", (compat) => {
     expect(node.codes().length).toBeGreaterThan(1);
     node.hns.refuse = undefined;
     await node.proxy.sync();
-    // What failed in part counts as done for the reference: row C13.
+    // What failed in part counts as done for upstream: row C13.
     expect(node.loadBalancers().toSorted()).toEqual(["C:80→8080 [R1,EP-L1] L0 P0 D0", GOOD_LB].toSorted());
   });
 });

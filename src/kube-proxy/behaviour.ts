@@ -1,16 +1,14 @@
 /**
- * What kube-proxy does on Windows, by Kubernetes version and temper (kube-proxy.md §4). Code asks for a behaviour by
+ * What kube-proxy does on Windows, by Kubernetes version and mode (kube-proxy.md §4). Code asks for a behaviour by
  * its name here, never for a version.
  */
+import type { Compat } from "../base/compat.ts";
 
 /** A version of Kubernetes; patch releases are not told apart. */
 export interface KubernetesVersion {
   readonly major: number;
   readonly minor: number;
 }
-
-/** `reference` decides as that version did, defects included; `better` keeps the contract where that version broke it. */
-export type Compat = "reference" | "better";
 
 /** Which endpoints of a slice may become back ends (kube-proxy.md §3.9). */
 export type ReadinessRule =
@@ -50,7 +48,7 @@ export interface IdentityRule {
   readonly hasFamily: boolean;
   /** The cache forgets what the same sync deleted. */
   readonly forgetsDeleted: boolean;
-  /** Better: flags, distribution and source VIP are part of it. */
+  /** Hardened: flags, distribution and source VIP are part of it. */
   readonly hasSettings: boolean;
 }
 
@@ -103,70 +101,70 @@ export interface Behaviour {
   /** Gates are locked to true. */
   readonly hasLockedGates: boolean;
   readonly hasDualStack: boolean;
-  /** Better: what failed in part is tried again. The reference calls such a Service done. */
+  /** Hardened: what failed in part is tried again. Upstream calls such a Service done. */
   readonly retriesPartialFailure: boolean;
-  /** Better: an endpoint is counted once, however often its Service is tried. */
+  /** Hardened: an endpoint is counted once, however often its Service is tried. */
   readonly countsOnce: boolean;
   /**
-   * Better: HNS is compared with what was programmed and put right, failures wait longer each time, and no call is made
+   * Hardened: HNS is compared with what was programmed and put right, failures wait longer each time, and no call is made
    * that can change nothing (the endpoint of a ClusterIP stays when back ends change).
    */
   readonly repairs: boolean;
 }
 
-function identityOf(minor: number, isBetter: boolean): IdentityRule {
+function identityOf(minor: number, isHardened: boolean): IdentityRule {
   return {
-    backEnds: minor >= 26 || isBetter ? "set" : "count",
-    hasFamily: minor >= 36 || isBetter,
-    forgetsDeleted: minor <= 24 || isBetter,
-    hasSettings: isBetter,
+    backEnds: minor >= 26 || isHardened ? "set" : "count",
+    hasFamily: minor >= 36 || isHardened,
+    forgetsDeleted: minor <= 24 || isHardened,
+    hasSettings: isHardened,
   };
 }
 
-function removalOf(minor: number, isBetter: boolean): RemoteEndpointRemoval {
-  if (minor >= 35 || (isBetter && minor >= 31)) return "terminated";
+function removalOf(minor: number, isHardened: boolean): RemoteEndpointRemoval {
+  if (minor >= 35 || (isHardened && minor >= 31)) return "terminated";
   if (minor >= 31) return "terminated-of-last-service";
   return minor >= 27 ? "unreferenced" : "with-release";
 }
 
-function equalAddressOf(minor: number, isBetter: boolean): EqualAddressRule {
-  if (minor >= 34 || isBetter) return "local";
+function equalAddressOf(minor: number, isHardened: boolean): EqualAddressRule {
+  if (minor >= 34 || isHardened) return "local";
   return minor >= 33 ? "remote" : "last";
 }
 
-/** The behaviour of a version. What a version lacks as a feature, `better` lacks too; only its defects are mended. */
+/** The behaviour of a version. What a version lacks as a feature, `hardened` lacks too; only its defects are mended. */
 export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
   const { minor } = version;
-  const isBetter = compat === "better";
+  const isHardened = compat === "hardened";
   return Object.freeze<Behaviour>({
     minor,
-    checksIngressAddresses: minor >= 21 || isBetter,
-    filtersFrontEnds: minor >= 36 || isBetter,
-    hasIngressDsr: minor <= 21 && !isBetter,
-    skipsEmptyLists: minor >= 23 || isBetter,
+    checksIngressAddresses: minor >= 21 || isHardened,
+    filtersFrontEnds: minor >= 36 || isHardened,
+    hasIngressDsr: minor <= 21 && !isHardened,
+    skipsEmptyLists: minor >= 23 || isHardened,
     hasInternalPolicy: minor >= 27,
     hasOptimisation: minor >= 27,
     marksExternalVips: minor >= 27,
     hasHealthCheckForward: minor >= 24,
     readiness: minor >= 27 ? "terminating" : "ready",
-    identity: identityOf(minor, isBetter),
-    checksWrongFrontEnd: minor >= 27 && minor <= 30 && !isBetter,
-    checksAllBackEnds: minor >= 27 && minor <= 34 && !isBetter,
-    retriesDeletion: minor >= 26 || isBetter,
-    staleDeletionsMax: minor >= 27 || isBetter ? 20 : 0,
-    knowsSecondAddress: minor >= 27 || isBetter,
-    equalAddress: equalAddressOf(minor, isBetter),
-    removal: removalOf(minor, isBetter),
-    sparesLocalEndpoints: minor >= 33 || isBetter,
+    identity: identityOf(minor, isHardened),
+    checksWrongFrontEnd: minor >= 27 && minor <= 30 && !isHardened,
+    checksAllBackEnds: minor >= 27 && minor <= 34 && !isHardened,
+    retriesDeletion: minor >= 26 || isHardened,
+    staleDeletionsMax: minor >= 27 || isHardened ? 20 : 0,
+    knowsSecondAddress: minor >= 27 || isHardened,
+    equalAddress: equalAddressOf(minor, isHardened),
+    removal: removalOf(minor, isHardened),
+    sparesLocalEndpoints: minor >= 33 || isHardened,
     canModify: minor >= 31,
-    slicePortWins: minor >= 34 || isBetter,
-    toleratesHnsFailure: minor >= 37 || isBetter,
-    removesConflicts: minor >= 37 || isBetter,
+    slicePortWins: minor >= 34 || isHardened,
+    toleratesHnsFailure: minor >= 37 || isHardened,
+    removesConflicts: minor >= 37 || isHardened,
     defaultGates: { WinDSR: minor >= 33, WinOverlay: true },
     hasLockedGates: minor >= 34,
     hasDualStack: minor >= 21,
-    retriesPartialFailure: isBetter,
-    countsOnce: isBetter,
-    repairs: isBetter,
+    retriesPartialFailure: isHardened,
+    countsOnce: isHardened,
+    repairs: isHardened,
   });
 }

@@ -1,4 +1,4 @@
-/** The temper `better` where the reference of some version goes wrong; the other way stands in the rows of that id. */
+/** `hardened` mode where upstream of some version goes wrong; the other way stands in the rows of that id. */
 import { describe, expect, it } from "vitest";
 import { HcnError } from "../hcn/error.ts";
 import {
@@ -12,15 +12,15 @@ import {
   slice,
 } from "../testing/kube-proxy/kube-proxy-node.ts";
 
-function better(minor: number): NodeSettings {
-  return { minor, compat: "better" };
+function hardened(minor: number): NodeSettings {
+  return { minor, compat: "hardened" };
 }
 
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
 
-describe("better (docs/reference/differences.md)", () => {
+describe("hardened (docs/reference/differences.md)", () => {
   it("KP-B5 a pod without an HNS endpoint is looked for again in each sync", async () => {
-    const node = new KubeProxyNode(better(36));
+    const node = new KubeProxyNode(hardened(36));
     await node.begin([service()], [slice(["L9", "R1"])]);
     expect(node.loadBalancers()).toEqual(["C:80→8080 [R1] L0 P0 D0"]);
     expect(node.notApplied()).toEqual(["svc:p80"]);
@@ -37,14 +37,14 @@ describe("better (docs/reference/differences.md)", () => {
   });
 
   it("KP-B14 KP-B15 the port of the slice counts in every version", async () => {
-    const node = new KubeProxyNode(better(33));
+    const node = new KubeProxyNode(hardened(33));
     const ports = [{ name: "p80", port: 80, targetPort: 80 }];
     await node.begin([service({ spec: { ports } })], [slice(["L1"])]);
     expect(node.loadBalancers()).toEqual([C_L1]);
   });
 
   it("KP-D15 an empty list is not asked for in 1.20", async () => {
-    const node = new KubeProxyNode(better(20));
+    const node = new KubeProxyNode(hardened(20));
     const svc = service({ spec: { type: "NodePort", ports: NODE_PORT, externalTrafficPolicy: "Local" } });
     await node.begin([svc], [slice(["R1"])]);
     expect(node.loadBalancers()).toEqual(["C:80→8080 [R1] L0 P0 D0"]);
@@ -52,7 +52,7 @@ describe("better (docs/reference/differences.md)", () => {
   });
 
   it("KP-E5 KP-F12 front ends of the other family and of proxies are left out in 1.35", async () => {
-    const node = new KubeProxyNode(better(35));
+    const node = new KubeProxyNode(hardened(35));
     const svc = service({
       spec: { type: "LoadBalancer", externalIPs: [ADDRESS.E, "2001:db8::1"] },
       ingress: [{ ip: ADDRESS.G, ipMode: "Proxy" }],
@@ -62,14 +62,14 @@ describe("better (docs/reference/differences.md)", () => {
   });
 
   it("KP-H7 an endpoint that is not ready changes nothing in 1.27", async () => {
-    const node = new KubeProxyNode(better(27));
+    const node = new KubeProxyNode(hardened(27));
     await node.begin([service()], [slice(["L1"])]);
     await node.change(slice(["L1", { at: "R1", is: "unready" }]));
     expect(node.calls()).toEqual([]);
   });
 
   it("KP-H19 an HNS that does not answer is not a network that is gone, in 1.36", async () => {
-    const node = new KubeProxyNode(better(36));
+    const node = new KubeProxyNode(hardened(36));
     await node.begin([service()], [slice(["L1"])]);
     node.hns.refuse = ({ call }) =>
       call === "enumerate Network" ? new HcnError("HCN_E_MANAGER_STOPPED") : undefined;
@@ -79,14 +79,14 @@ describe("better (docs/reference/differences.md)", () => {
   });
 
   it("KP-H25 internal policy Local keeps its load balancer in 1.34", async () => {
-    const node = new KubeProxyNode(better(34));
+    const node = new KubeProxyNode(hardened(34));
     await node.begin([service({ spec: { internalTrafficPolicy: "Local" } })], [slice(["L1", "L2"])]);
     await node.change(slice(["L1", "L2", "R1"]));
     expect(node.calls()).toEqual(["create EPID-1"]);
   });
 
   it("KP-H26 two Services lose their endpoints in one sync: both go, in 1.34", async () => {
-    const node = new KubeProxyNode(better(34));
+    const node = new KubeProxyNode(hardened(34));
     await node.begin(
       [service({ name: "a" }), service({ name: "b", spec: { clusterIP: ADDRESS.C2 } })],
       [slice(["L1", "R1"], { of: "a" }), slice(["L1", "R2"], { of: "b" })],
@@ -96,7 +96,7 @@ describe("better (docs/reference/differences.md)", () => {
   });
 
   it("KP-H3 on overlay the endpoint of the ClusterIP stays when back ends change", async () => {
-    const node = new KubeProxyNode({ ...better(36), isOverlay: true, hns: HNS_WITH_MODIFY });
+    const node = new KubeProxyNode({ ...hardened(36), isOverlay: true, hns: HNS_WITH_MODIFY });
     await node.begin([service()], [slice(["R1"])]);
     await node.change(slice(["R2"]));
     expect(node.calls()).toEqual(["create EPID-4", "update LBID-1", "delete EPID-3"]);
@@ -108,9 +108,9 @@ describe("better (docs/reference/differences.md)", () => {
       ingress: [{ ip: ADDRESS.G }],
     });
     const terminating = slice([{ at: "L1", is: "serving" }]);
-    const fresh = new KubeProxyNode(better(36));
+    const fresh = new KubeProxyNode(hardened(36));
     await fresh.begin([svc], [terminating]);
-    const changed = new KubeProxyNode(better(36));
+    const changed = new KubeProxyNode(hardened(36));
     await changed.begin([svc], [slice(["L1"])]);
     await changed.change(terminating);
     const all = [
@@ -125,7 +125,7 @@ describe("better (docs/reference/differences.md)", () => {
   });
 
   it("KP-F19 without a pod here the ClusterIP gets the ready ones elsewhere", async () => {
-    const node = new KubeProxyNode(better(36));
+    const node = new KubeProxyNode(hardened(36));
     const svc = service({
       spec: { type: "LoadBalancer", ports: NODE_PORT, externalTrafficPolicy: "Local" },
       ingress: [{ ip: ADDRESS.G }],
@@ -138,10 +138,10 @@ describe("better (docs/reference/differences.md)", () => {
     const of = (name: string, clusterIP: string): ReturnType<typeof service> =>
       service({ name, spec: { clusterIP, externalIPs: [ADDRESS.E] } });
     for (const [compat, left] of [
-      ["reference", []],
-      ["better", ["E:80→8080 [EP-L1] L0 P16 D0"]],
+      ["upstream", []],
+      ["hardened", ["E:80→8080 [EP-L1] L0 P16 D0"]],
     ] as const) {
-      const node = new KubeProxyNode({ ...better(36), compat });
+      const node = new KubeProxyNode({ ...hardened(36), compat });
       const services = [of("a", ADDRESS.C), of("b", ADDRESS.C2)];
       await node.begin(services, [slice(["L1"], { of: "a" }), slice(["L1"], { of: "b" })]);
       await node.remove(services[0]!);
@@ -152,10 +152,10 @@ describe("better (docs/reference/differences.md)", () => {
   it("settings are compared, too: an old load balancer that cannot be deleted at once is not taken for the new one", async () => {
     for (const [compat, loadBalancers] of [
       // Taken for the new one, and deleted at the end of the same sync.
-      ["reference", []],
-      ["better", ["C:80→8080 [EP-L1] L0 P0 D2"]],
+      ["upstream", []],
+      ["hardened", ["C:80→8080 [EP-L1] L0 P0 D2"]],
     ] as const) {
-      const node = new KubeProxyNode({ ...better(36), compat });
+      const node = new KubeProxyNode({ ...hardened(36), compat });
       await node.begin([service()], [slice(["L1"])]);
       let failures = 2;
       node.hns.refuse = ({ call }) =>

@@ -108,8 +108,8 @@ describe("dual stack (§8.8)", () => {
     },
   );
 
-  it("KP-G2 better makes both in 1.35, too", async () => {
-    const made = await loadBalancersOf({ minor: 35, compat: "better" }, dual({ ports: NODE_PORT }));
+  it("KP-G2 hardened makes both in 1.35, too", async () => {
+    const made = await loadBalancersOf({ minor: 35, compat: "hardened" }, dual({ ports: NODE_PORT }));
     expect(made).toContain("∅:3001→8080 [EP-L1] L2 P18 D0");
   });
 

@@ -1,6 +1,6 @@
 /**
- * Random changes of Services, slices and nodes on a node whose HNS fails, forgets and restarts, before a kube-proxy of
- * the temper `better`: when all is quiet, HNS holds what it holds on a node where nothing ever failed.
+ * Random changes of Services, slices and nodes on a node whose HNS fails, forgets and restarts, before a kube-proxy in
+ * `hardened` mode: when all is quiet, HNS holds what it holds on a node where nothing ever failed.
  */
 import { expect } from "vitest";
 import { assert, defined } from "../base/assert.ts";
@@ -229,7 +229,7 @@ class World {
       objects: this.objects,
       options: {
         kubernetes: { major: 1, minor },
-        compat: "better",
+        compat: "hardened",
         hostname: NODE_NAME,
         nodeIp: NODE_IP,
         networkName: "cbr0",

@@ -75,7 +75,7 @@ class World {
       objects: this.objects,
       options: {
         kubernetes: { major: 1, minor: 36 },
-        compat: "reference",
+        compat: "upstream",
         hostname: NODE_NAME,
         nodeIp: "10.0.2.15",
         networkName: "cbr0",

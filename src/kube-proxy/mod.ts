@@ -4,7 +4,8 @@
  */
 import { KubeProxy, type KubeProxyParts } from "./kube-proxy.ts";
 
-export { type Compat, type KubernetesVersion, behaviourOf } from "./behaviour.ts";
+export type { Compat } from "../base/compat.ts";
+export { type KubernetesVersion, behaviourOf } from "./behaviour.ts";
 export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/health/proxy-health.ts";
 export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/health/service-health.ts";
 export { followSource } from "./tracking/follow-source.ts";

@@ -346,8 +346,8 @@ describe("external addresses on L2Bridge (§8.6)", () => {
     },
   );
 
-  it("KP-E6 better tries the refused address again until it is there", async () => {
-    const node = new KubeProxyNode({ compat: "better" });
+  it("KP-E6 hardened tries the refused address again until it is there", async () => {
+    const node = new KubeProxyNode({ compat: "hardened" });
     refuseE(node);
     await node.begin(TWO, L1);
     expect(node.notApplied()).toEqual(["svc:p80"]);

@@ -1,5 +1,6 @@
 /** What a kube-proxy of a Windows node is told (kube-proxy.md §1.1). */
-import type { Compat, KubernetesVersion } from "./behaviour.ts";
+import type { Compat } from "../base/compat.ts";
+import type { KubernetesVersion } from "./behaviour.ts";
 
 /** An interface of the node, as far as kube-proxy looks at it. */
 export interface HostInterface {
@@ -42,7 +43,7 @@ export interface KubeProxyOptions {
   readonly healthzPort?: number | undefined;
   /** The node's interfaces: on overlay networks the one with the node's address gives its MAC address. */
   readonly hostInterfaces?: readonly HostInterface[] | undefined;
-  /** How much of HNS a sync reads. Default `all`, as upstream; with `better` it is `new`. */
+  /** How much of HNS a sync reads. Default `all`, as upstream; with `hardened` it is `new`. */
   readonly reads?: ReadMode | undefined;
 }
 

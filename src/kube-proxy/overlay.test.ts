@@ -243,8 +243,8 @@ describe("overlay (§8.4)", () => {
     expect(node.calls()).toEqual([]);
   });
 
-  it("KP-C13 better tries the refused remote endpoint again", async () => {
-    const node = new KubeProxyNode({ isOverlay: true, compat: "better" });
+  it("KP-C13 hardened tries the refused remote endpoint again", async () => {
+    const node = new KubeProxyNode({ isOverlay: true, compat: "hardened" });
     refuseEndpoint(node, ADDRESS.R1);
     await node.begin([service()], [slice(["L1", "R1"])]);
     expect(node.notApplied()).toEqual(["svc:p80"]);

@@ -82,13 +82,13 @@ export interface FamilySyncReport {
   readonly events: readonly ProxyEvent[];
   /** Load balancers that should be gone and are not, for later syncs. */
   readonly staleLoadBalancers: number;
-  /** `better`: what was put right in HNS, each told once. */
+  /** `hardened`: what was put right in HNS, each told once. */
   readonly repairs: readonly Repair[];
-  /** `better`: something failed; the time after which the next sync has something to try. */
+  /** `hardened`: something failed; the time after which the next sync has something to try. */
   readonly retryAfterMs?: number;
 }
 
-/** What a caller may say to a sync. `reference` knows neither. */
+/** What a caller may say to a sync. `upstream` knows neither. */
 export interface SyncRequest {
   /**
    * Any clock in milliseconds: what fails is tried again with growing distance. Absent: in each sync.

@@ -1,8 +1,9 @@
 /**
- * What `reference` does where `better` does otherwise, side by side (docs/reference/differences.md): rows that are no row of
+ * What `upstream` does where `hardened` does otherwise, side by side (docs/reference/differences.md): rows that are no row of
  * kube-proxy.md §8.
  */
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../base/compat.ts";
 import { HcnError } from "../hcn/error.ts";
 import {
   ADDRESS,
@@ -12,7 +13,6 @@ import {
   service,
   slice,
 } from "../testing/kube-proxy/kube-proxy-node.ts";
-import type { Compat } from "./behaviour.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
 const L1_ID = "10ca1000-0000-4000-8000-000000000001";
@@ -22,10 +22,10 @@ const SILENT = new HcnError("RPC_S_SERVER_UNAVAILABLE");
 
 type Expected<T> = readonly (readonly [Compat, T])[];
 
-function both<T>(reference: T, better: T): Expected<T> {
+function both<T>(upstream: T, hardened: T): Expected<T> {
   return [
-    ["reference", reference],
-    ["better", better],
+    ["upstream", upstream],
+    ["hardened", hardened],
   ];
 }
 
@@ -81,7 +81,7 @@ describe("a load balancer whose creation was not answered", () => {
       });
       await node.change(slice(["L1", "R1"]));
       expect(node.loadBalancers()).toEqual(loadBalancers);
-      expect(node.notApplied()).toEqual(compat === "reference" ? ["svc:p80"] : []);
+      expect(node.notApplied()).toEqual(compat === "upstream" ? ["svc:p80"] : []);
     },
   );
 });
@@ -118,11 +118,11 @@ describe("failures of HNS", () => {
 
   it.each(
     ALL.flatMap(([kind, text]) => [
-      [kind, text, "reference", kind === "ClusterIP" ? [] : ["C"]] as const,
+      [kind, text, "upstream", kind === "ClusterIP" ? [] : ["C"]] as const,
       [
         kind,
         text,
-        "better",
+        "hardened",
         ["C", "∅", "E"].filter((each) => each !== (kind === "ClusterIP" ? "C" : "∅")),
       ] as const,
     ]),

@@ -68,7 +68,7 @@ class Node {
     this.name = name;
     const plugins = new Map<string, CniPlugin>();
     const delegate = new RunnerDelegate(new InProcessRunner(plugins, "win32"));
-    const options = { client: client ?? this.hns, delegate, compat: "better" } as const;
+    const options = { client: client ?? this.hns, delegate, compat: "hardened" } as const;
     const files = { readText: async () => SUBNET_ENV };
     const store = new FileLeaseStore({ paths: pathRulesOf("linux"), waitMs: lockWaitMs, flockProgram: "" });
     const digest = (text: string): string => Buffer.from(text).toString("hex").padEnd(64, "0").slice(0, 64);
@@ -80,7 +80,7 @@ class Node {
       ...(["nat", "sdnbridge", "sdnoverlay"] as const).map(
         (each) => new SdnPlugin({ ...options, name: each }),
       ),
-      new HostLocal({ store, compat: "better", files }),
+      new HostLocal({ store, compat: "hardened", files }),
     ];
     for (const each of all) plugins.set(each.name, each);
     this.plugin = plugins.get(name)!;

@@ -1,6 +1,6 @@
 /**
  * The specification sentence by sentence (https://www.cni.dev/docs/spec/, 1.1.0), on the plugins of this project
- * in the temper that breaks no contract.
+ * in the mode that breaks no contract.
  */
 import { describe, expect, it } from "vitest";
 import { HostLocal } from "./host-local/plugin.ts";
@@ -30,10 +30,10 @@ function node() {
     Ipams: [{ Type: "Static", Subnets: [subnet] }],
   });
   client.put("Namespace", { ID: NAMESPACE });
-  const ipam = new HostLocal({ store: new MemoryLeaseStore(), compat: "better" });
+  const ipam = new HostLocal({ store: new MemoryLeaseStore(), compat: "hardened" });
   const delegates = new InProcessRunner(new Map([["host-local", ipam]]), "win32");
-  const bridge = new WinBridge({ client, delegate: new RunnerDelegate(delegates), compat: "better" });
-  const chained = new ScriptedPlugin("chained", "better");
+  const bridge = new WinBridge({ client, delegate: new RunnerDelegate(delegates), compat: "hardened" });
+  const chained = new ScriptedPlugin("chained", "hardened");
   const plugins = new Map<string, WinBridge | HostLocal | ScriptedPlugin>([
     ["win-bridge", bridge],
     ["host-local", ipam],
@@ -79,7 +79,7 @@ describe("ADD", () => {
     const ipam = new ScriptedPlugin("host-local");
     ipam.failures.set("ADD", new Error("no"));
     const delegate = new RunnerDelegate(new InProcessRunner(new Map([["host-local", ipam]]), "win32"));
-    const bridge = new WinBridge({ client, delegate, compat: "better" });
+    const bridge = new WinBridge({ client, delegate, compat: "hardened" });
     await runWithTexts(bridge, {
       stdin: { ...PLUGIN, cniVersion: "1.1.0", name: "cbr0" },
       env: { CNI_NETNS: NAMESPACE },
@@ -92,7 +92,7 @@ describe("ADD", () => {
     client.put("Network", { ID: "0fb28d70-306c-469d-9690-3245a82d8800", Name: "cbr0", Type: "L2Bridge" });
     const ipam = new ScriptedPlugin("host-local");
     const delegate = new RunnerDelegate(new InProcessRunner(new Map([["host-local", ipam]]), "win32"));
-    const bridge = new WinBridge({ client, delegate, compat: "better" });
+    const bridge = new WinBridge({ client, delegate, compat: "hardened" });
     const stdin = { ...PLUGIN, cniVersion: "1.1.0", name: "cbr0", extra: { deep: [1] } };
     await runWithTexts(bridge, {
       stdin,

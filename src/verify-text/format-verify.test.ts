@@ -25,7 +25,7 @@ describe("a finding of verify", () => {
       apiVersion: "mullion/v1alpha1",
       kind: "Verification",
       cluster: "test",
-      compat: ["reference"],
+      compat: ["upstream"],
       counts: { cells: 1, tried: 1, attempts: 1, works: 0, denied: 0, notApplicable: 0, findings: 1 },
       cells: [CELL],
       findings: [

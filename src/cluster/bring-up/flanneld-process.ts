@@ -1,5 +1,6 @@
 /** flanneld as the scripts start it: by its flags, `C:\etc\kube-flannel\net-conf.json` and the Node object. */
 import type { VirtualClock } from "../../base/clock.ts";
+import type { Compat } from "../../base/compat.ts";
 import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "../../flannel/kube/annotations.ts";
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
@@ -13,7 +14,6 @@ import { type FlanneldRelease, behaviourOf } from "../../flannel/release.ts";
 import type { SubnetFiles } from "../../flannel/node/subnet-file.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import type { KubeSource } from "../../kube/source.ts";
-import type { Compat } from "../file/cluster-file.ts";
 import { NodeProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";
 import { FLANNEL_NET_CONF, KUBECONFIG } from "./script-files.ts";

@@ -1,4 +1,5 @@
 /** kube-proxy as the scripts start it: its flags are read as the cluster's version reads them. */
+import type { Compat } from "../../base/compat.ts";
 import { checkGates } from "../../kube-proxy/configuration/feature-gates.ts";
 import { flagsOf } from "../../kube-proxy/configuration/flags.ts";
 import { parseFlags } from "../../kube-proxy/configuration/parse-flags.ts";
@@ -13,7 +14,7 @@ import {
 import type { HcnClient } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { KubeSource } from "../../kube/source.ts";
-import type { Compat, KubernetesVersion } from "../file/cluster-file.ts";
+import type { KubernetesVersion } from "../file/cluster-file.ts";
 import { NodeProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";
 

@@ -66,7 +66,7 @@ async function startProcess(node: ScriptNode): Promise<void> {
   const process = new FlanneldProcess({
     nodeName: node.hostname,
     release: options.flanneld,
-    compat: "reference",
+    compat: "upstream",
     managementIP: options.parameters.managementIP,
     netConf: await files.read(FLANNEL_NET_CONF),
     source,
@@ -165,7 +165,7 @@ export const WAIT_FOR_NETWORK_LIMITED: Step = waitForNetwork("KubeCluster.ps1", 
 
 /** host-local as `GetSourceVip` runs it: what it prints, result or error. */
 async function askHostLocal(node: ScriptNode, request: string): Promise<string> {
-  const plugins = new Map([["host-local", new HostLocal({ store: node.leases, compat: "reference" })]]);
+  const plugins = new Map([["host-local", new HostLocal({ store: node.leases, compat: "upstream" })]]);
   const env = {
     CNI_COMMAND: "ADD",
     CNI_CONTAINERID: "dummy",

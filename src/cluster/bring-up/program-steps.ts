@@ -125,7 +125,7 @@ async function startProxy(node: ScriptNode, own: readonly string[], isNamed: boo
     flags: node.hasEdit("kubelet-flags") ? written.filter((flag) => !isLogFlag(flag)) : written,
     kubeNetwork: isNamed ? undefined : node.networkName,
     kubernetes: version,
-    compat: "reference",
+    compat: "upstream",
     nodeIp: node.address,
     client: node.client,
     source: node.source,

@@ -2,6 +2,7 @@
  * A cluster file as values: parsed, checked and complete (every default is filled in). Nothing here is text that
  * still has to be parsed. docs/reference/cluster-file.md describes the fields.
  */
+import type { Compat } from "../../base/compat.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
@@ -10,9 +11,6 @@ import type { Ipv4, Ipv6 } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
 
 export type NodeOs = "windows" | "linux";
-
-/** The temper of a node's programs: as upstream with its defects, or repaired. */
-export type Compat = "reference" | "better";
 
 /**
  * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node

@@ -209,8 +209,8 @@ function overlapIn(ranges: readonly Prefix[]): Prefix | undefined {
 }
 
 /** A Windows node whose programs behave as upstream's. */
-function isOfReference({ os, compat }: NodeSpec): boolean {
-  return os === "windows" && compat === "reference";
+function isUpstream({ os, compat }: NodeSpec): boolean {
+  return os === "windows" && compat === "upstream";
 }
 
 function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
@@ -229,10 +229,10 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
       : "clusters with flannel have IPv4 alone here";
     const advice = "Write network.plugin: hns, or leave ipv6 out.";
     reading.report("flannel-option-not-for-windows", place, message, advice);
-  } else if (plugin === "win-bridge" && cluster.nodes.some(isOfReference)) {
+  } else if (plugin === "win-bridge" && cluster.nodes.some(isUpstream)) {
     // cni.md §8, row 48.
     const message = "win-bridge gives a pod the first address of its IPAM plugin and no second one";
-    const advice = "Write network.plugin: hns, or compat: better on the Windows nodes.";
+    const advice = "Write network.plugin: hns, or compat: hardened on the Windows nodes.";
     reading.report("cluster-file-driver-mismatch", raw.network.value.plugin.place, message, advice);
   }
   for (const [index, node] of cluster.nodes.entries()) {

@@ -2,6 +2,7 @@
  * The fields of a cluster file, version mullion/v1alpha1: the one place that names them. Parser, JSON schema and
  * docs/reference/cluster-file.md all come from here.
  */
+import { type Compat, parseCompat } from "../../base/compat.ts";
 import { LIMITS } from "../../base/limits.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
@@ -11,7 +12,7 @@ import { parseIpv4 } from "../../net/ip.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";
-import type { Compat, ExpectationSpec, KubernetesVersion, NodeOs, PortProtocol } from "./cluster-file.ts";
+import type { ExpectationSpec, KubernetesVersion, NodeOs, PortProtocol } from "./cluster-file.ts";
 import {
   FURTHER_NETWORK,
   type FurtherNetworkFields,
@@ -191,9 +192,9 @@ const NODE = mapping<NodeFields>("a node", {
     "the next free block of `network.clusterCIDR`",
   ),
   compat: withDefault(
-    oneOf<Compat>(["reference", "better"]),
-    "reference",
-    "reference",
+    oneOf<Compat>(["upstream", "hardened"], parseCompat),
+    "upstream",
+    "upstream",
     "How this node's programs behave: as the real ones with their defects, or repaired (docs/reference/differences.md).",
   ),
   quirks: withDefault(
@@ -249,7 +250,7 @@ const IPV6 = mapping<Ipv6Fields>("a mapping", {
     BOOLEAN,
     false,
     false,
-    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, a build that knows dual stack, and plugin hns, or win-bridge of the temper `better`.",
+    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, a build that knows dual stack, and plugin hns, or win-bridge in `hardened` mode.",
   ),
   subnet: withDefault(
     IPV6_PREFIX,

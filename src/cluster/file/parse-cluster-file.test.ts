@@ -37,7 +37,7 @@ describe("the smallest cluster file", () => {
       seed: 1,
       pods: [],
     });
-    expect(cluster.nodes[0]).toMatchObject({ os: "windows", compat: "reference" });
+    expect(cluster.nodes[0]).toMatchObject({ os: "windows", compat: "upstream" });
     expect(cluster.nodes[0]?.build).toMatchObject({ profile: { name: "ws2022" }, revision: undefined });
     expect(cluster.network).toMatchObject({
       plugin: "win-bridge",

@@ -246,15 +246,21 @@ export const BOOLEAN: Shape<boolean> = Object.freeze({
   parts: NO_PARTS,
 });
 
-/** One word of a list. A different letter case is refused, with the right word. */
-export function oneOf<T extends string>(words: readonly T[]): Shape<T> {
+/**
+ * One word of a list. A different letter case is refused, with the right word. `parse` takes more words than those, such
+ * as older names, which no description mentions.
+ */
+export function oneOf<T extends string>(
+  words: readonly T[],
+  parse = (text: string): T | undefined => words.find((candidate) => candidate === text),
+): Shape<T> {
   const noun =
     words.length === 1 ? `\`${words[0]}\`` : `one of ${words.map((word) => `\`${word}\``).join(", ")}`;
   return Object.freeze({
     noun,
     read(node: ParsedNode, place: Place, reading: Reading): T | undefined {
       const text = sourceText(node);
-      const word = words.find((candidate) => candidate === text);
+      const word = text === undefined ? undefined : parse(text);
       if (word !== undefined) return word;
       const [nearest] = text === undefined ? [] : nearestNames(text, words);
       const all = words.join(", ");

@@ -4,6 +4,7 @@
  */
 import { defined } from "../../base/assert.ts";
 import { type Clock, type Task, type Timer, VirtualClock } from "../../base/clock.ts";
+import type { Compat } from "../../base/compat.ts";
 import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "../../flannel/kube/annotations.ts";
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
@@ -16,7 +17,6 @@ import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-co
 import { RuleSet } from "../../host/netfilter/rule-set.ts";
 import type { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
-import type { Compat } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { FlannelDaemon } from "./flannel-daemon.ts";
 import { networkConfiguration } from "./network-configuration.ts";
@@ -85,7 +85,7 @@ export class FlannelDaemons {
   private readonly clock: ProgramClock;
   private readonly files: ReadonlyMap<string, NodeFiles>;
   private readonly daemons: ReadonlyMap<string, FlannelDaemon>;
-  /** By temper: one look at Kubernetes for all nodes of it. */
+  /** By mode: one look at Kubernetes for all nodes of it. */
   private readonly leases = new Map<Compat, NodeLeases>();
 
   /** `files`: the disks of the nodes, by their names. */

@@ -2,8 +2,8 @@
  * The address that kube-proxy is told as `--source-vip` on an overlay network: the start scripts have host-local reserve
  * one of the node's own range, in the same book as the pods' (control-planes.md §1.11).
  */
+import type { Compat } from "../../base/compat.ts";
 import { type PluginRunner, readPrintedResult, runForOutput } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { getNetworkByName } from "../../hcn/operations.ts";
 import type { Ipv4 } from "../../net/ip.ts";
@@ -44,15 +44,15 @@ function addressIn(text: string): Ipv4 | undefined {
 }
 
 /**
- * Reserves the address, unless the answer of an earlier run lies on the disk, which the reference takes as it is. An
- * address of another range, from before the node joined again (control-planes.md §1.10), is given back in `better`.
+ * Reserves the address, unless the answer of an earlier run lies on the disk, which upstream takes as it is. An
+ * address of another range, from before the node joined again (control-planes.md §1.10), is given back in `hardened`.
  * @throws HcnError when HNS does not have the network; CniError when host-local refuses.
  */
 export async function reserveSourceVip(parts: SourceVipParts): Promise<Ipv4 | undefined> {
   const { client, runner, files, networkName, path, compat } = parts;
   const known = await files.read(ANSWER_FILE);
   const address = known === undefined ? undefined : addressIn(known);
-  if (known !== undefined && compat === "reference") return address;
+  if (known !== undefined && compat === "upstream") return address;
   const { Ipams = [] } = await getNetworkByName(client, networkName);
   const [subnet] = Ipams.flatMap(({ Subnets = [] }) => Subnets);
   if (address !== undefined) {

@@ -3,6 +3,7 @@
  * and lose HNS; the API server has outages, clocks jump. After each, when everybody is back, leases, policies of HNS,
  * and neighbours, forwarding entries and routes of Linux agree, and all pods run.
  */
+import type { Compat } from "../../base/compat.ts";
 import { Prng } from "../../base/prng.ts";
 import { RESTART_STATES } from "../../hcn/faults/fault.ts";
 import { disagreements } from "../../testing/flannel/flannel-agreement.ts";
@@ -17,7 +18,6 @@ import {
 } from "../../testing/cluster/session-world.ts";
 import { formatIp } from "../../net/ip.ts";
 import { forkCluster } from "../cluster.ts";
-import type { Compat } from "../file/cluster-file.ts";
 import { inventoryEndpoints } from "../views/inventory.ts";
 import type { NodeChange } from "./node-change.ts";
 
@@ -25,7 +25,7 @@ const WINDOWS = ["win-1", "win-2", "win-3"] as const;
 const LINUX = ["linux-1", "linux-2"] as const;
 const NODES: readonly string[] = [...WINDOWS, ...LINUX];
 const EVENTS_MAX = 6;
-/** `better` compares once a minute, and tries again within a minute. */
+/** `hardened` compares once a minute, and tries again within a minute. */
 const HEAL_MS = 130_000;
 const DAY_MS = 86_400_000;
 
@@ -176,13 +176,13 @@ async function leftovers(world: SessionWorld): Promise<readonly string[]> {
   return found;
 }
 
-/** What the reference has left of `count` episodes: a line for each kind of it, without names, addresses and MACs. */
-export async function leftByReference(
+/** What upstream has left of `count` episodes: a line for each kind of it, without names, addresses and MACs. */
+export async function leftByUpstream(
   backend: string,
   seed: number,
   count: number,
 ): Promise<readonly string[]> {
-  const world = await openSessionWorld(clusterText(backend, "reference", seed));
+  const world = await openSessionWorld(clusterText(backend, "upstream", seed));
   const episodes = new Episodes(world, seed);
   const kinds = new Set<string>();
   for (let index = 1; index <= count; index++) {
@@ -201,7 +201,7 @@ export async function leftByReference(
 /** `count` episodes in one cluster. @returns what is wrong after the first one that ends badly, with what happened in it. */
 export async function liveThrough(backend: string, seed: number, count: number): Promise<readonly string[]> {
   const pods = deployment("win", "windows", 3) + deployment("lin", "linux", 2);
-  const world = await openSessionWorld(clusterText(backend, "better", seed), pods);
+  const world = await openSessionWorld(clusterText(backend, "hardened", seed), pods);
   const episodes = new Episodes(world, seed);
   for (let index = 1; index <= count; index++) {
     await episodes.run();

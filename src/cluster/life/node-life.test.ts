@@ -1,6 +1,7 @@
 // Nodes of a running cluster with flannel that go down, come up, leave, join again and lose HNS
 // (control-planes.md §1.4, §1.8 to §1.11).
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { disagreements, waysOf } from "../../testing/flannel/flannel-agreement.ts";
 import {
   type SessionWorld,
@@ -12,14 +13,13 @@ import {
   podsOf,
   service,
 } from "../../testing/cluster/session-world.ts";
-import type { Compat } from "../file/cluster-file.ts";
 import { openSession, readInput } from "../mod.ts";
 import type { NodeChange } from "./node-change.ts";
 
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);
 const BACKENDS = ["vxlan", "host-gw"] as const;
-const TEMPERS: readonly Compat[] = ["reference", "better"];
-const COMBINATIONS = BACKENDS.flatMap((backend) => TEMPERS.map((compat) => [backend, compat] as const));
+const MODES: readonly Compat[] = ["upstream", "hardened"];
+const COMBINATIONS = BACKENDS.flatMap((backend) => MODES.map((compat) => [backend, compat] as const));
 
 async function open(backend: string, compat: Compat, pods = ""): Promise<SessionWorld> {
   const text = clusterText(`network: { plugin: flannel, backend: ${backend} }`);
@@ -45,10 +45,12 @@ function reachEachOther(world: SessionWorld, node = "win-1"): boolean {
   );
 }
 
-/** Disagreements without the entries that the reference keeps of a MAC that nobody has any more. */
+/** Disagreements without the entries that upstream keeps of a MAC that nobody has any more. */
 async function newDisagreements(world: SessionWorld, compat: Compat): Promise<readonly string[]> {
   const lines = await disagreements(world);
-  return compat === "better" ? lines : lines.filter((line) => !line.startsWith("linux-1 has too much: fdb "));
+  return compat === "hardened"
+    ? lines
+    : lines.filter((line) => !line.startsWith("linux-1 has too much: fdb "));
 }
 
 describe.each(COMBINATIONS)("a node with back end %s, %s", (backend, compat) => {
@@ -110,10 +112,10 @@ describe.each(COMBINATIONS)("a node with back end %s, %s", (backend, compat) => 
   );
 });
 
-describe("what the reference leaves behind, and better does not (control-planes.md §1.8, §1.9)", () => {
+describe("what upstream leaves behind, and hardened does not (control-planes.md §1.8, §1.9)", () => {
   it.each([
-    ["vxlan", "reference", ["10.244.1.0/24"]],
-    ["vxlan", "better", []],
+    ["vxlan", "upstream", ["10.244.1.0/24"]],
+    ["vxlan", "hardened", []],
   ] as const)("%s, %s: a node that left while flanneld did not run", async (backend, compat, left) => {
     const world = await open(backend, compat);
     await change(world, "win-1", { do: "leave" });
@@ -124,8 +126,8 @@ describe("what the reference leaves behind, and better does not (control-planes.
   });
 
   it.each([
-    ["reference", ["win-1 has too much: 10.244.1.0/24 via 10.0.0.12 on vEthernet (Ethernet)"]],
-    ["better", []],
+    ["upstream", ["win-1 has too much: 10.244.1.0/24 via 10.0.0.12 on vEthernet (Ethernet)"]],
+    ["hardened", []],
   ] as const)("host-gw, %s: routes of New-NetRoute live through a reboot", async (compat, left) => {
     const world = await open("host-gw", compat);
     await change(world, "win-1", { do: "stop" });
@@ -135,8 +137,8 @@ describe("what the reference leaves behind, and better does not (control-planes.
   });
 
   it.each([
-    ["reference", 1],
-    ["better", 0],
+    ["upstream", 1],
+    ["hardened", 0],
   ] as const)("vxlan, %s: the old MAC of a node that has rebooted, on Linux", async (compat, left) => {
     const world = await open("vxlan", compat);
     await change(world, "win-1", { do: "reboot" });
@@ -147,10 +149,10 @@ describe("what the reference leaves behind, and better does not (control-planes.
   });
 
   it.each([
-    ["vxlan", "reference", true],
-    ["vxlan", "better", false],
-    ["host-gw", "reference", true],
-    ["host-gw", "better", false],
+    ["vxlan", "upstream", true],
+    ["vxlan", "hardened", false],
+    ["host-gw", "upstream", true],
+    ["host-gw", "hardened", false],
   ] as const)("%s, %s: HNS has lost its state", async (backend, compat, isLost) => {
     const world = await open(backend, compat, PODS);
     await change(world, "win-1", { do: "restart-hns", state: "lose" });
@@ -165,8 +167,8 @@ describe("what the reference leaves behind, and better does not (control-planes.
   });
 
   it.each([
-    ["reference", "kube-proxy-source-vip-invalid"],
-    ["better", undefined],
+    ["upstream", "kube-proxy-source-vip-invalid"],
+    ["hardened", undefined],
   ] as const)(
     "CP-S4 %s: the source VIP of a node that has joined with another range",
     async (compat, code) => {
@@ -177,8 +179,8 @@ describe("what the reference leaves behind, and better does not (control-planes.
   );
 
   it.each([
-    ["reference", ["Pending"]],
-    ["better", ["Running"]],
+    ["upstream", ["Pending"]],
+    ["hardened", ["Running"]],
   ] as const)(
     "%s: the bridge of a Linux node that has joined with another range",
     async (compat, expected) => {
@@ -188,7 +190,7 @@ describe("what the reference leaves behind, and better does not (control-planes.
       const told = world.session
         .notes()
         .some(({ message }) => message.includes('"cni0" already has an IP address'));
-      expect(told).toBe(compat === "reference");
+      expect(told).toBe(compat === "upstream");
       await change(world, "linux-1", { do: "reboot" });
       expect(phases(world, "lin")).toEqual(["Running"]);
     },
@@ -244,19 +246,19 @@ describe("what a node cannot do", () => {
       "overlaps 10.244.1.0/24",
     ],
   ])("%s", async (_what, changes, message) => {
-    const world = await open("vxlan", "reference");
+    const world = await open("vxlan", "upstream");
     const before = changes.slice(0, -1);
     await change(world, "win-1", ...before);
     await expect(change(world, "win-1", ...changes.slice(-1))).rejects.toThrow(message);
   });
 
   it("restart HNS on Linux", async () => {
-    const world = await open("vxlan", "reference");
+    const world = await open("vxlan", "upstream");
     await expect(change(world, "linux-1", { do: "restart-hns" })).rejects.toThrow("has no HNS");
   });
 
   it("anything of a machine that is not there", async () => {
-    const world = await open("vxlan", "reference");
+    const world = await open("vxlan", "upstream");
     await expect(change(world, "win-9", { do: "reboot" })).rejects.toMatchObject({
       code: "unknown-object",
       advice: "Machines are: win-1, win-2, linux-1.",
@@ -270,7 +272,7 @@ describe("what a node cannot do", () => {
   });
 
   it("leave or be changed while the API server is down", async () => {
-    const world = await open("vxlan", "reference");
+    const world = await open("vxlan", "upstream");
     await world.session.setApiServer("down");
     await expect(change(world, "win-1", { do: "leave" })).rejects.toThrow("the API server is down");
     await expect(world.session.apply([])).rejects.toThrow("the API server is down");

@@ -19,7 +19,7 @@ kind: Cluster
 metadata: { name: test }
 nodes:
   - { name: win-1, os: windows, build: ws2022, address: 10.240.0.4, podCIDR: 10.240.1.0/28 }
-  - { name: win-2, os: windows, build: ws2025, address: 10.240.0.5, podCIDR: 10.240.2.0/28, compat: better }
+  - { name: win-2, os: windows, build: ws2025, address: 10.240.0.5, podCIDR: 10.240.2.0/28, compat: hardened }
 underlay: { subnet: 10.240.0.0/16 }
 network:
 ${network}

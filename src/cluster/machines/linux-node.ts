@@ -98,7 +98,7 @@ export class LinuxKubelet implements Kubelet {
   /** The bridge is the plugin's: nobody changes it before the next pod comes, or before the kernel goes. */
   joined(file: ClusterFile): void {
     this.file = file;
-    if (this.node.spec.compat === "better") this.renumberBridge();
+    if (this.node.spec.compat === "hardened") this.renumberBridge();
   }
 
   /** The bridge has gone with the kernel; the plugin makes it anew for the first pod. */

@@ -4,11 +4,11 @@
  * to them where kube-proxy forwards them (§5.4).
  */
 import type { Clock } from "../../base/clock.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { type HttpReply, type HttpResponder, HttpServer } from "../../host/services/http-server.ts";
 import {
   type CheckedService,
-  type Compat,
   DEFAULT_HEALTHZ_PORT,
   type KubernetesVersion,
   LIVEZ_SINCE,

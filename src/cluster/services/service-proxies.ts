@@ -90,7 +90,7 @@ const ORDINARY: ReadonlySet<KnowledgeCode> = new Set<KnowledgeCode>([
   "external-traffic-policy-local-without-local-endpoint",
 ]);
 
-/** What a kube-proxy of the temper `better` has put right in HNS, with its node. */
+/** What a kube-proxy in `hardened` mode has put right in HNS, with its node. */
 export interface NodeRepair {
   readonly node: string;
   readonly repair: Repair;

@@ -1,6 +1,6 @@
 /**
- * HNS loses and changes what kube-proxy made in a running cluster. A node of the temper `better` puts it right within a
- * sync period, counted and told; a node of `reference` does not (kube-proxy.md §3.14, §8 row H20).
+ * HNS loses and changes what kube-proxy made in a running cluster. A node in `hardened` mode puts it right within a
+ * sync period, counted and told; a node of `upstream` does not (kube-proxy.md §3.14, §8 row H20).
  */
 import { SYNC_PERIOD_MS } from "./service-proxies.ts";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -29,8 +29,8 @@ apiVersion: mullion/v1alpha1
 kind: Cluster
 metadata: { name: test }
 nodes:
-  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, compat: better }
-  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, compat: reference }
+  - { name: win-1, os: windows, build: ws2022, address: 10.0.0.11, compat: hardened }
+  - { name: win-2, os: windows, build: ws2022, address: 10.0.0.12, compat: upstream }
 `;
 const WEB = `${deployment("web", "windows", 2)}${service(
   "web",
@@ -232,7 +232,7 @@ describe("time", () => {
     expect(clock.nowMs).toBe(before + 100_000);
   });
 
-  it("what HNS refused is tried again though no object changes, also by reference", async () => {
+  it("what HNS refused is tried again though no object changes, also by upstream", async () => {
     const client = hnsOf("win-2");
     const clusterIp = "10.96.44.44";
     const [pod] = await listEndpoints(client);

@@ -81,7 +81,7 @@ export interface TraceReport {
   readonly protocol: ProbeProtocol;
   readonly port?: number;
   /** Which behaviour answered: the real component's with its defects, or the repaired one. */
-  readonly compat: "reference" | "better";
+  readonly compat: "upstream" | "hardened";
   readonly verdict: TraceVerdict;
   /** One sentence. */
   readonly summary: string;

@@ -122,7 +122,7 @@ export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
       to: PARTY,
       protocol: { enum: ["tcp", "udp", "icmp"] },
       compat: described(
-        { enum: ["reference", "better"] },
+        { enum: ["upstream", "hardened"] },
         "Which behaviour answered: the real component's with its defects, or the repaired one.",
       ),
       verdict: { enum: ["answered", "refused", "no-answer", "not-delivered"] },

@@ -118,7 +118,7 @@ describe("what a trace says", () => {
 
   it("answered: who answered and whom it saw", () => {
     const report = explain("pod/api", "tcp", 8080);
-    expect(report).toMatchObject({ verdict: "answered", compat: "reference" });
+    expect(report).toMatchObject({ verdict: "answered", compat: "upstream" });
     expect(report.answer).toMatch(/^api saw 10\.244\.1\.4:\d+$/);
   });
 

@@ -172,7 +172,7 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
     to: to.description,
     protocol,
     ...(port === undefined ? {} : { port }),
-    compat: node?.spec.compat ?? "reference",
+    compat: node?.spec.compat ?? "upstream",
     verdict,
     summary:
       stray === undefined

@@ -342,7 +342,8 @@ function losesSecondNodePort(
   port: VerifyServicePort,
   asked: VerifyNode | undefined,
 ): boolean {
-  if (asked?.os !== "windows" || typeof asked.address !== "bigint" || asked.compat === "better") return false;
+  if (asked?.os !== "windows" || typeof asked.address !== "bigint" || asked.compat === "hardened")
+    return false;
   const local = countLocal(port, asked);
   const areAllLocal = externalTrafficPolicy === "Local" || local === port.backEnds.length;
   return kubernetesMinor < SECOND_FAMILY_MINOR && local > 0 && areAllLocal;

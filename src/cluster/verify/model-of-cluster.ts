@@ -30,7 +30,7 @@ import type {
 } from "./model.ts";
 
 /**
- * Nodes of one class run the same system, the same build with the same updates, and programs of the same temper; all of
+ * Nodes of one class run the same system, the same build with the same updates, and programs of the same mode; all of
  * them run pods, or none does.
  */
 function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {

@@ -22,7 +22,7 @@ export interface VerifyNode {
   readonly losesPodsWithDsr: boolean;
   /** It has the defect `overlay-nodeport-ws2022`. */
   readonly losesOverlayNodePorts: boolean;
-  readonly compat: "reference" | "better";
+  readonly compat: "upstream" | "hardened";
   readonly address: Ip;
   readonly podRange: Prefix;
   /** A pod of the cluster's network runs there. */

@@ -68,8 +68,8 @@ export interface VerifyReport {
   readonly apiVersion: "mullion/v1alpha1";
   readonly kind: "Verification";
   readonly cluster: string;
-  /** The tempers of the nodes: which behaviour answered. */
-  readonly compat: readonly ("reference" | "better")[];
+  /** The modes of the nodes: which behaviour answered. */
+  readonly compat: readonly ("upstream" | "hardened")[];
   readonly counts: VerifyCounts;
   /** In the order of the flows. */
   readonly cells: readonly VerifyCell[];

@@ -73,7 +73,7 @@ export const VERIFY_SCHEMA: JsonSchema = {
       kind: { const: "Verification" },
       cluster: described(TEXT, "Its name."),
       compat: described(
-        { type: "array", items: { enum: ["reference", "better"] } },
+        { type: "array", items: { enum: ["upstream", "hardened"] } },
         "Which behaviour answered: the real components' with their defects, or the repaired one.",
       ),
       counts: COUNTS,

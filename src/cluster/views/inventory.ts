@@ -1,4 +1,5 @@
 /** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, nodes besides. */
+import type { Compat } from "../../base/compat.ts";
 import type { Guid, HcnClient } from "../../hcn/client.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import type { HostComputeNamespace } from "../../hcn/namespace.ts";
@@ -9,7 +10,7 @@ import { nearestNames } from "../../base/nearest-name.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
-import type { Compat, NodeOs } from "../file/cluster-file.ts";
+import type { NodeOs } from "../file/cluster-file.ts";
 import { RequestError } from "../request-error.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
 import type {
   AzureHost,
@@ -88,9 +88,9 @@ const TEMPORARY_FILES: TemporaryFiles = {
   },
 };
 
-/** `folder`: where both plugins keep their state. The reference looks in one place, wherever it keeps it. */
+/** `folder`: where both plugins keep their state. Upstream looks in one place, wherever it keeps it. */
 export function azureHost(folder: string, compat: Compat): AzureHost {
-  const place = compat === "reference" && process.platform === "win32" ? "C:\\k" : folder;
+  const place = compat === "upstream" && process.platform === "win32" ? "C:\\k" : folder;
   return {
     interfaces: readInterfaces,
     now,

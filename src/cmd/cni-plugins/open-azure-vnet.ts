@@ -1,8 +1,8 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
 import { writeSync } from "node:fs";
 import { hostname } from "node:os";
+import type { Compat } from "../../base/compat.ts";
 import { readStruct, type JsonValue } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { FileStateStore } from "../../plugins/azure-vnet/file-state-store.node.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import type { NodeFacts } from "../../plugins/azure-vnet-ipam/node-source.ts";
@@ -27,15 +27,15 @@ const INTERFACES_WINDOWS = "C:\\k\\interfaces.json";
 const INTERFACES_LINUX = "/etc/kubernetes/interfaces.json";
 const KUBECONFIG_WINDOWS = "C:\\k\\config";
 const KUBECONFIG_LINUX = "/var/lib/kubelet/kubeconfig";
-/** How long the reference waits for the lock on Windows. */
+/** How long upstream waits for the lock on Windows. */
 const LOCK_WAIT_MS = 60_000;
 const STDOUT = 1;
 
-/** The reference keeps its state in whatever folder it was started in. */
+/** Upstream keeps its state in whatever folder it was started in. */
 function stateFolder(compat: Compat): string {
   const chosen = process.env[FOLDER_VARIABLE] ?? "";
   if (chosen !== "") return chosen;
-  if (compat === "reference") return process.cwd();
+  if (compat === "upstream") return process.cwd();
   return process.platform === "win32" ? WINDOWS_FOLDER : LINUX_FOLDER;
 }
 

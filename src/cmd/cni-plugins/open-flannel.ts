@@ -1,6 +1,6 @@
 /** flannel with the files of this machine, and with delegates from `CNI_PATH`; our own run in this process. */
+import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
 import { Flannel } from "../../plugins/flannel/plugin.ts";

@@ -1,7 +1,7 @@
 /** host-local with the files of this machine. */
+import type { Compat } from "../../base/compat.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { pathRulesOf } from "../../base/path-rules.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { FileLeaseStore } from "../../plugins/host-local/file-lease-store.node.ts";
 import { HostLocal } from "../../plugins/host-local/plugin.ts";
 import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";

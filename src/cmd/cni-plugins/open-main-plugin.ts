@@ -1,5 +1,5 @@
 /** The main plugins for Windows of this installation: as programs, and as delegates of meta plugins. */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import { WinBridge } from "../../plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "../../plugins/win-overlay/plugin.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";

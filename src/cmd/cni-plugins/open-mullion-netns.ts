@@ -1,7 +1,7 @@
 /** mullion-netns with the node's HNS, the files of this machine, and delegates from `CNI_PATH`. */
 import { createHash } from "node:crypto";
+import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
 import { MullionNetns } from "../../plugins/mullion-netns/plugin.ts";

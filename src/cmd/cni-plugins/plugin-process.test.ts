@@ -43,7 +43,7 @@ describe("host-local as a process", () => {
     ipam: { type: "host-local", subnet: "10.1.0.0/24", dataDir: folder },
   });
 
-  it("CNI-EX-F1 ADD and DEL leave the files of the reference", async () => {
+  it("CNI-EX-F1 ADD and DEL leave the files of upstream", async () => {
     const added = await run("host-local", ADD, config());
     expect(added).toMatchObject({ status: 0, stderr: "" });
     expect(added.stdout).toBe(
@@ -81,15 +81,15 @@ describe("host-local as a process", () => {
     });
   });
 
-  it("the temper is chosen by flag or variable", async () => {
+  it("the mode is chosen by flag or variable", async () => {
     const mistake = { cniVersion: "1.0.0", name: "n", ipam: {} };
     expect(JSON.parse((await run("host-local", ADD, mistake)).stdout)).toMatchObject({ code: 7 });
     expect(
-      JSON.parse((await run("host-local", ADD, mistake, ["--mullion-compat=reference"])).stdout),
+      JSON.parse((await run("host-local", ADD, mistake, ["--mullion-compat=upstream"])).stdout),
     ).toMatchObject({ code: 999 });
     expect(JSON.parse((await run("host-local", { ...ADD, MULLION_COMPAT: "odd" }, mistake)).stdout)).toEqual({
       code: 4,
-      msg: 'MULLION_COMPAT is "odd"; write "reference" or "better"',
+      msg: 'MULLION_COMPAT is "odd"; write "upstream" or "hardened"',
     });
   });
 });
@@ -213,7 +213,7 @@ describe("win-bridge as a process", () => {
       await expect(runtime.add(list({ ipam: { type: "foreign" } }), pod)).rejects.toThrowError(
         /error while executing IPAM addition: no leases$/,
       );
-      expect(readFileSync(`${foreign}.log`, "utf8")).toBe("ADD better\nDEL better\n");
+      expect(readFileSync(`${foreign}.log`, "utf8")).toBe("ADD hardened\nDEL hardened\n");
     } finally {
       await server.close();
     }
@@ -252,9 +252,9 @@ describe("win-bridge as a process", () => {
 });
 
 it.each([
-  [[], {}, "better"],
-  [[], { MULLION_COMPAT: "reference" }, "reference"],
-  [["--mullion-compat=better"], { MULLION_COMPAT: "reference" }, "better"],
-] as const)("temper of %j and %j: %s", (args, env, compat) => {
+  [[], {}, "hardened"],
+  [[], { MULLION_COMPAT: "upstream" }, "upstream"],
+  [["--mullion-compat=hardened"], { MULLION_COMPAT: "upstream" }, "hardened"],
+] as const)("mode of %j and %j: %s", (args, env, compat) => {
   expect(chooseCompat(args, env)).toBe(compat);
 });

@@ -1,10 +1,11 @@
 /** What the CNI executables have in common: the real environment, the real streams, the exit status. */
 import { readSync, writeSync } from "node:fs";
+import { type Compat, parseCompat } from "../../base/compat.ts";
 import { errorCode } from "../../base/thrown.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { CNI_CODES, CniError, formatCniError } from "../../cni/error.ts";
 import { formatJson } from "../../cni/json.ts";
-import type { Compat, Environment } from "../../cni/parameters.ts";
+import type { Environment } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
 import { type CniProcess, type PluginStatus, runPlugin } from "../../cni/program.ts";
 
@@ -20,16 +21,16 @@ export type PluginOpener = (compat: Compat) => OpenPlugin | Promise<OpenPlugin>;
 const COMPAT_FLAG = "--mullion-compat=";
 const COMPAT_VARIABLE = "MULLION_COMPAT";
 
-/** The temper: the flag, else the variable, else `better`. @throws CniError for another word. */
+/** The mode: the flag, else the variable, else `hardened`. @throws CniError for another word. */
 export function chooseCompat(args: readonly string[], env: Environment): Compat {
   const flag = args.find((arg) => arg.startsWith(COMPAT_FLAG))?.slice(COMPAT_FLAG.length);
   const word = flag ?? env[COMPAT_VARIABLE] ?? "";
-  if (word === "" || word === "better") return "better";
-  if (word === "reference") return "reference";
+  const compat = word === "" ? "hardened" : parseCompat(word);
+  if (compat !== undefined) return compat;
   const name = flag === undefined ? COMPAT_VARIABLE : "--mullion-compat";
   throw new CniError(
     CNI_CODES.invalidEnvironment,
-    `${name} is ${JSON.stringify(word)}; write "reference" or "better"`,
+    `${name} is ${JSON.stringify(word)}; write "upstream" or "hardened"`,
   );
 }
 
@@ -89,7 +90,7 @@ function writeAll(descriptor: typeof STDOUT | typeof STDERR, text: string): void
 
 function realProcess(compat: Compat): CniProcess {
   return {
-    // Delegates inherit the temper.
+    // Delegates inherit the mode.
     env: { ...process.env, [COMPAT_VARIABLE]: compat },
     platform: process.platform as Platform,
     readStdin,

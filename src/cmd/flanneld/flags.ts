@@ -1,6 +1,6 @@
 /** The words of flanneld's command line, as Go's `flag` package reads them (control-planes.md §1.2). */
+import { type Compat, parseCompat } from "../../base/compat.ts";
 import { nearestNames } from "../../base/nearest-name.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { FlannelError } from "../../flannel/flannel-error.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "../../flannel/flanneld-options.ts";
 import { DEFAULT_ANNOTATION_PREFIX } from "../../flannel/kube/annotations.ts";
@@ -44,7 +44,7 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   "kube-subnet-mgr": flag("boolean", "false", "keep leases in Kubernetes and not in etcd"),
   "kubeconfig-file": flag("text", "", "how to reach the API server"),
   log_backtrace_at: flag("text", "", "accepted and not used"),
-  "mullion-compat": flag("text", "better", "reference: with upstream's defects; better"),
+  "mullion-compat": flag("text", "hardened", "upstream: with upstream's defects; hardened"),
   "net-config-path": flag("text", "/etc/kube-flannel/net-conf.json", "configuration (Kubernetes)"),
   "public-ip": flag("text", "", "address by which other nodes reach this one"),
   "public-ipv6": flag("text", "", "the same for IPv6"),
@@ -166,9 +166,10 @@ function readVariables(variables: Variables, values: Values): void {
 }
 
 function compatOf(text: string): Compat {
-  if (text === "reference" || text === "better") return text;
+  const compat = parseCompat(text);
+  if (compat !== undefined) return compat;
   throw new FlagError(
-    `invalid value ${JSON.stringify(text)} for flag -mullion-compat: write reference or better`,
+    `invalid value ${JSON.stringify(text)} for flag -mullion-compat: write upstream or hardened`,
   );
 }
 

@@ -209,6 +209,6 @@ export async function runFlanneld(process: FlanneldProcess): Promise<number> {
     stderr(`${version}\n`);
     return 0;
   }
-  log.write("I", `flanneld of Mullion ${version}, temper ${flags.options.compat}`);
+  log.write("I", `flanneld of Mullion ${version}, mode ${flags.options.compat}`);
   return serve(flags, process, log);
 }

@@ -91,8 +91,8 @@ describe("with an API server", () => {
   });
 
   it.each([
-    ["reference", 0],
-    ["better", 1],
+    ["upstream", 0],
+    ["hardened", 1],
   ] as const)(
     "%s: --bind-address and no Node: %i load balancers after three seconds",
     async (compat, count) => {
@@ -125,8 +125,8 @@ describe("with an API server", () => {
   });
 
   it.each([
-    ["better", 1],
-    ["reference", 0],
+    ["hardened", 1],
+    ["upstream", 0],
   ] as const)(
     "%s: an address that is given spares the wait: %i load balancer after 3 s",
     async (compat, count) => {

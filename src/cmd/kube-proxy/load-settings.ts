@@ -1,5 +1,6 @@
 /** Command line and configuration file to what kube-proxy runs with; what is wrong with them is told in full. */
-import type { Compat, KubernetesVersion } from "../../kube-proxy/behaviour.ts";
+import { type Compat, parseCompat } from "../../base/compat.ts";
+import type { KubernetesVersion } from "../../kube-proxy/behaviour.ts";
 import type { KubeProxyConfiguration } from "../../kube-proxy/configuration/configuration.ts";
 import { decodeConfiguration, placeOfField } from "../../kube-proxy/configuration/decode.ts";
 import { checkGates } from "../../kube-proxy/configuration/feature-gates.ts";
@@ -11,7 +12,6 @@ import {
   besideFile,
   configurationOfFlags,
   overlookedFlags,
-  parseCompat,
   parseKubernetesVersion,
 } from "../../kube-proxy/configuration/settings.ts";
 import {
@@ -67,10 +67,10 @@ export function chooseVersion(argv: readonly string[], variables: Variables): Ku
 
 function chooseCompat(argv: readonly string[], variables: Variables): Compat {
   const word = ownWord(argv, "--mullion-compat", "MULLION_COMPAT", variables);
-  const compat = word === "" ? "better" : parseCompat(word);
+  const compat = word === "" ? "hardened" : parseCompat(word);
   if (compat !== undefined) return compat;
   const message = `invalid argument ${JSON.stringify(word)} for "--mullion-compat" flag`;
-  throw refuse("bad-usage", message, "Write better or reference.");
+  throw refuse("bad-usage", message, "Write hardened or upstream.");
 }
 
 const ADDRESS_FIELDS: readonly string[] = [

@@ -69,7 +69,7 @@ const HOST_MAC = "00-15-5d-00-00-11";
 const VIP_ENDPOINT = `10.96.0.20 remote at 10.0.0.11 ${HOST_MAC}`;
 const SOURCE_ENDPOINT = `${SOURCE_VIP} local at here ${HOST_MAC}`;
 
-describe.each(["reference", "better"])("on an overlay network, %s", (compat) => {
+describe.each(["upstream", "hardened"])("on an overlay network, %s", (compat) => {
   const argv = [...WITH_VIP, `--mullion-compat=${compat}`];
 
   it("KP-C2 KP-C15 a pod here and one there", async () => {

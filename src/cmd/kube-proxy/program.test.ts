@@ -98,10 +98,10 @@ winkernel: {networkName: ${NETWORK}}
     expect(run.terminal.errors).toContain("content of the proxy server's configuration file was updated");
   });
 
-  it("reference: ends with each write, as upstream", async () => {
+  it("upstream: ends with each write, as upstream", async () => {
     const configuration = `${HEAD}winkernel: {networkName: ${NETWORK}}\n`;
     const run = await start({
-      argv: ["--config=proxy.yaml", "--mullion-manifests=web.yaml", "--mullion-compat=reference"],
+      argv: ["--config=proxy.yaml", "--mullion-manifests=web.yaml", "--mullion-compat=upstream"],
       files: { ...FILES, "proxy.yaml": configuration },
     });
     await run.rewrite("proxy.yaml", configuration);
@@ -214,9 +214,9 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
-  it("reference: no server before the network is there, as upstream", async () => {
+  it("upstream: no server before the network is there, as upstream", async () => {
     const hns = createHns({ adapters: [{ name: "Ethernet", addresses: ["10.0.0.11/24"] }] });
-    const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=reference"] });
+    const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=upstream"] });
     expect(run.servers.size).toBe(0);
     await addNetwork(hns);
     await run.pass(5);
@@ -238,7 +238,7 @@ winkernel: {networkName: ${NETWORK}}
   it("waits for an HNS that does not answer; upstream ends", async () => {
     const hns = await nodeWithPod();
     const id = await hns.client.faults.add({ effect: "stop" });
-    const errors = await failure({ hns, argv: [...FLAGS, "--mullion-compat=reference"] });
+    const errors = await failure({ hns, argv: [...FLAGS, "--mullion-compat=upstream"] });
     expect(errors).toContain("unable to create proxier: the kernel is not compatible");
     const run = await start({ hns });
     expect(run.terminal.errors).toContain('"HNS does not answer; it is tried again"');
@@ -270,10 +270,10 @@ winkernel: {networkName: ${NETWORK}}
   // Up to 1.36 an HNS that is away counts as a network that is gone: its load balancers are forgotten, and stand in the
   // way when it is back (kube-proxy.md §7, row 14).
   it.each([
-    ["reference", "1.37", PROGRAMMED.toSorted(), CHANGED],
-    ["reference", "1.36", PROGRAMMED.toSorted(), PROGRAMMED.toSorted()],
-    ["better", "1.37", CHANGED, CHANGED],
-    ["better", "1.36", CHANGED, CHANGED],
+    ["upstream", "1.37", PROGRAMMED.toSorted(), CHANGED],
+    ["upstream", "1.36", PROGRAMMED.toSorted(), PROGRAMMED.toSorted()],
+    ["hardened", "1.37", CHANGED, CHANGED],
+    ["hardened", "1.36", CHANGED, CHANGED],
   ] as const)(
     "%s, %s: what changed while HNS was away, two seconds after its return, and a minute later",
     async (compat, kubernetes, soon, later) => {
@@ -293,8 +293,8 @@ winkernel: {networkName: ${NETWORK}}
   );
 
   it.each([
-    ["reference", 1],
-    ["better", 2],
+    ["upstream", 1],
+    ["hardened", 2],
   ] as const)(
     "%s: what HNS refuses is a log line with its code, and %i of the Service's front ends stand",
     async (compat, standing) => {
@@ -318,8 +318,8 @@ winkernel: {networkName: ${NETWORK}}
   );
 
   it.each([
-    ["reference", 0],
-    ["better", 2],
+    ["upstream", 0],
+    ["hardened", 2],
   ] as const)(
     "%s: HNS hangs on one load balancer: after three minutes %i stand",
     async (compat, standing) => {
@@ -332,7 +332,7 @@ winkernel: {networkName: ${NETWORK}}
       const run = await start({ hns, argv: [...FLAGS, `--mullion-compat=${compat}`] });
       await run.pass(180);
       expect(await run.loadBalancers()).toHaveLength(standing);
-      if (compat === "better") expect(run.terminal.errors).toContain('code="hns-service-hangs"');
+      if (compat === "hardened") expect(run.terminal.errors).toContain('code="hns-service-hangs"');
       await hns.client.faults.release(id);
       await run.pass(70);
       expect(await run.loadBalancers()).toEqual(PROGRAMMED.toSorted());
@@ -368,9 +368,9 @@ winkernel: {networkName: ${NETWORK}}
     await run.stop();
   });
 
-  it("reference: what HNS has lost stays lost", async () => {
+  it("upstream: what HNS has lost stays lost", async () => {
     const hns = await nodeWithPod();
-    const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=reference"] });
+    const run = await start({ hns, argv: [...FLAGS, "--mullion-compat=upstream"] });
     await hns.client.faults.forgetLoadBalancers();
     await run.pass(120);
     expect(await run.loadBalancers()).toEqual([]);
@@ -472,7 +472,7 @@ describe("what ends it", () => {
       "Leave the flag out",
     ],
     ["an unknown version", { argv: ["--mullion-kubernetes=1.19"] }, '"1.19"', "1.20 to 1.37"],
-    ["an unknown temper", { argv: ["--mullion-compat=best"] }, '"best"', "better or reference"],
+    ["an unknown mode", { argv: ["--mullion-compat=best"] }, '"best"', "hardened or upstream"],
   ])("%s", async (_given, settings, message, advice) => {
     const hns = await nodeWithPod();
     const errors = await failure({ hns, ...settings });

@@ -104,7 +104,7 @@ function watchConfiguration(
   const { path, text } = configFile;
   return watchFile(path, () => {
     // Upstream ends with each write, whether it changes anything or not.
-    if (compat === "reference") changed();
+    if (compat === "upstream") changed();
     else
       void terminal.readFile(path).then(
         (now) => (now === text ? undefined : changed()),

@@ -1,5 +1,5 @@
 /** What makes a network of leases: one for each type and operating system. */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { ExternalInterface } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
@@ -20,7 +20,7 @@ export interface Registration {
 export interface Backend {
   /** Takes the lease and makes the network. Call again while it waits. */
   register(nowMs: number): Promise<Progress<Registration>>;
-  /** Programs what has become of other nodes' leases. What fails is logged, and tried again by `better`. */
+  /** Programs what has become of other nodes' leases. What fails is logged, and tried again by `hardened`. */
   handle(events: readonly LeaseEvent[], nowMs: number): Promise<void>;
   /** All leases that were there at the start have been handled. */
   synced(nowMs: number): Promise<void>;

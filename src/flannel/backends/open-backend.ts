@@ -40,7 +40,7 @@ function unknownType(type: string, os: FlannelHost["os"]): FlannelError {
 export function openBackend(parts: OpenBackendParts): Backend {
   const { config, host, client, log } = parts;
   const type = config.backendType.toLowerCase();
-  if (parts.compat === "better")
+  if (parts.compat === "hardened")
     for (const problem of new ConfigFields(config.backend, "Backend.").unknown(KNOWN_FIELDS))
       log.write("W", problem);
   if (host.os === "linux") {

@@ -12,14 +12,14 @@ import { SubnetRegistry, formatLeaseValue, parseLeaseValue } from "./subnet-regi
 
 const PREFIX = "/coreos.com/network";
 const HOUR_MS = 3_600_000;
-const BOTH = ["reference", "better"] as const;
+const BOTH = ["upstream", "hardened"] as const;
 
 interface Cell {
   readonly world: FlanneldWorld;
   readonly etcd: MemoryEtcd;
   readonly registry: SubnetRegistry;
   readonly log: KeptLog;
-  readonly store: (compat: "reference" | "better", previous?: string) => EtcdLeaseStore;
+  readonly store: (compat: "upstream" | "hardened", previous?: string) => EtcdLeaseStore;
 }
 
 function cell(config: object = { Network: "10.5.0.0/16", Backend: { Type: "host-gw" } }): Cell {
@@ -119,30 +119,30 @@ describe("which subnet a node gets", () => {
   it("the one that it has by its address, the one of the run before, else a free one", async () => {
     const { etcd, store } = cell();
     etcd.set(`${PREFIX}/subnets/10.5.9.0-24`, formatLeaseValue(attributes("10.0.0.9")));
-    expect(await taken(store("reference"), "10.0.0.9")).toBe("10.5.9.0/24");
-    expect(await taken(store("reference", "10.5.42.0/24"), "10.0.0.1")).toBe("10.5.42.0/24");
-    expect(await taken(store("reference", "10.5.42.0/24"), "10.0.0.2")).not.toBe("10.5.42.0/24");
-    expect(await taken(store("reference", "10.99.42.0/24"), "10.0.0.3")).toMatch(/^10\.5\.\d+\.0\/24$/);
+    expect(await taken(store("upstream"), "10.0.0.9")).toBe("10.5.9.0/24");
+    expect(await taken(store("upstream", "10.5.42.0/24"), "10.0.0.1")).toBe("10.5.42.0/24");
+    expect(await taken(store("upstream", "10.5.42.0/24"), "10.0.0.2")).not.toBe("10.5.42.0/24");
+    expect(await taken(store("upstream", "10.99.42.0/24"), "10.0.0.3")).toMatch(/^10\.5\.\d+\.0\/24$/);
   });
 
   it("a lease that does not fit the configuration any more is deleted", async () => {
     const { etcd, store } = cell();
     etcd.set(`${PREFIX}/subnets/10.9.9.0-24`, formatLeaseValue(attributes("10.0.0.9")));
-    expect(await taken(store("reference"), "10.0.0.9")).toMatch(/^10\.5\./);
+    expect(await taken(store("upstream"), "10.0.0.9")).toMatch(/^10\.5\./);
     expect(etcd.text(`${PREFIX}/subnets/10.9.9.0-24`)).toBeUndefined();
   });
 
   it("none when all are leased", async () => {
     const { store } = cell({ Network: "10.5.0.0/28", Backend: { Type: "host-gw" } });
     for (const address of ["10.0.0.1", "10.0.0.2", "10.0.0.3"])
-      expect(await taken(store("better"), address)).toContain("/30");
-    await expect(store("better").acquire(attributes("10.0.0.4"))).rejects.toMatchObject({
+      expect(await taken(store("hardened"), address)).toContain("/30");
+    await expect(store("hardened").acquire(attributes("10.0.0.4"))).rejects.toMatchObject({
       code: "flannel-subnets-exhausted",
       message: expect.stringContaining("out of subnets") as string,
     });
   });
 
-  it("CP-F39: after a lost race the reference fails; better takes another one", async () => {
+  it("CP-F39: after a lost race upstream fails; hardened takes another one", async () => {
     for (const compat of BOTH) {
       const { etcd, store, registry } = cell();
       let races = 0;
@@ -151,7 +151,7 @@ describe("which subnet a node gets", () => {
         etcd.set(registry.keyOf(lease("10.5.42.0/24", "10.0.0.7")), formatLeaseValue(attributes("10.0.0.7")));
       };
       const result = taken(store(compat, "10.5.42.0/24"), "10.0.0.1");
-      if (compat === "reference") await expect(result).rejects.toThrow("subnet already exists");
+      if (compat === "upstream") await expect(result).rejects.toThrow("subnet already exists");
       else expect(await result).not.toBe("10.5.42.0/24");
     }
   });
@@ -160,7 +160,7 @@ describe("which subnet a node gets", () => {
 describe("a flanneld whose leases are in etcd", () => {
   it("CP-F42: renews an hour before the end, and again a minute after a failure", async () => {
     const { world, etcd, store } = cell();
-    const node = world.flanneld("l1", { os: "linux", store: store("reference"), compat: "reference" });
+    const node = world.flanneld("l1", { os: "linux", store: store("upstream"), compat: "upstream" });
     await world.run(22.9 * HOUR_MS);
     expect(node.lines().some((line) => line.includes("Lease renewed"))).toBe(false);
     etcd.isGone = true;
@@ -184,7 +184,7 @@ describe("a flanneld whose leases are in etcd", () => {
       const [key = ""] = etcd.allKeys().filter((each) => each.includes("/subnets/"));
       etcd.unset(key);
       await world.run(100);
-      expect(node.state).toMatchObject({ state: "ended", exitCode: compat === "reference" ? 0 : 1 });
+      expect(node.state).toMatchObject({ state: "ended", exitCode: compat === "upstream" ? 0 : 1 });
       expect(node.lines().at(-1)).toContain("Lease has been revoked. Shutting down daemon.");
     }
   });
@@ -192,7 +192,7 @@ describe("a flanneld whose leases are in etcd", () => {
   it("waits for its configuration, each second, for ever", async () => {
     const { world, etcd, store } = cell();
     etcd.set(`${PREFIX}/config`, '{"Network":"10.5.0.0/16","SubnetLen":31,"Backend":{"Type":"host-gw"}}');
-    const node = world.flanneld("l1", { os: "linux", store: store("reference") });
+    const node = world.flanneld("l1", { os: "linux", store: store("upstream") });
     await world.run(100_000);
     expect(node.state).toMatchObject({ state: "waiting", retryAfterMs: 1_000 });
     etcd.unset(`${PREFIX}/config`);
@@ -226,7 +226,7 @@ describe("a flanneld whose leases are in etcd", () => {
   it("changes that were compacted are read as a whole", async () => {
     const { world, etcd, store } = cell();
     etcd.set(`${PREFIX}/subnets/10.5.9.0-24`, formatLeaseValue(attributes("10.0.0.9")));
-    const node = world.flanneld("l1", { os: "linux", store: store("better"), compat: "better" });
+    const node = world.flanneld("l1", { os: "linux", store: store("hardened"), compat: "hardened" });
     await world.run(100);
     etcd.cut();
     etcd.unset(`${PREFIX}/subnets/10.5.9.0-24`);
@@ -236,23 +236,25 @@ describe("a flanneld whose leases are in etcd", () => {
     expect(routesOf(node.machine)).toEqual(["10.5.8.0/24 via 10.0.0.8 on eth0"]);
   });
 
-  it("a lease that ran out while the machine slept and is another node's now: better ends", async () => {
+  it("a lease that ran out while the machine slept and is another node's now: hardened ends", async () => {
     const { etcd, store, registry } = cell();
-    const mine = await store("better").acquire(attributes("10.0.0.1"));
+    const mine = await store("hardened").acquire(attributes("10.0.0.1"));
     if (mine.state !== "acquired") throw new Error(mine.message);
     etcd.unset(registry.keyOf(mine.lease));
     etcd.set(registry.keyOf(mine.lease), formatLeaseValue(attributes("10.0.0.2")));
-    await expect(store("better").renew(mine.lease)).rejects.toMatchObject({ code: "flannel-lease-conflict" });
+    await expect(store("hardened").renew(mine.lease)).rejects.toMatchObject({
+      code: "flannel-lease-conflict",
+    });
     expect(etcd.text(registry.keyOf(mine.lease))).toContain("10.0.0.2");
-    await store("reference").renew(mine.lease);
+    await store("upstream").renew(mine.lease);
     expect(etcd.text(registry.keyOf(mine.lease))).toContain("10.0.0.1");
   });
 
-  it("two nodes with one public address share one lease; better says so", async () => {
+  it("two nodes with one public address share one lease; hardened says so", async () => {
     const { world, store } = cell({ Network: "10.5.0.0/16", Backend: { Type: "vxlan", VNI: 4096 } });
-    const first = world.flanneld("l1", { os: "linux", store: store("better"), compat: "better" });
+    const first = world.flanneld("l1", { os: "linux", store: store("hardened"), compat: "hardened" });
     await world.run(100);
-    world.flanneld("l2", { os: "linux", store: store("better"), compat: "better" });
+    world.flanneld("l2", { os: "linux", store: store("hardened"), compat: "hardened" });
     await world.run(100);
     expect(first.flanneld.findings()).toMatchObject([{ code: "flannel-lease-conflict" }]);
   });
@@ -262,28 +264,28 @@ describe("what a watcher makes of a list (control-planes.md §1.6)", () => {
   const own = lease("10.5.1.0/24", "10.0.0.1");
   const other = lease("10.5.2.0/24", "10.0.0.2", '{"VNI":1}');
 
-  it("CP-F23: the own subnet in a change is no event; in a second list the reference tells it as removed", () => {
+  it("CP-F23: the own subnet in a change is no event; in a second list upstream tells it as removed", () => {
     for (const compat of BOTH) {
       const watcher = new LeaseWatcher(own, compat);
       expect(watcher.update([{ type: "added", lease: own }])).toEqual([]);
       expect(watcher.reset([own, other])).toEqual([{ type: "added", lease: other }]);
       expect(watcher.reset([own, other])).toEqual(
-        compat === "reference" ? [{ type: "removed", lease: own }] : [],
+        compat === "upstream" ? [{ type: "removed", lease: own }] : [],
       );
     }
   });
 
-  it("CP-F24: a known subnet with another MAC is nothing to the reference, and an event to better", () => {
+  it("CP-F24: a known subnet with another MAC is nothing to upstream, and an event to hardened", () => {
     const moved = lease("10.5.2.0/24", "10.0.0.2", '{"VNI":2}');
     for (const compat of BOTH) {
       const watcher = new LeaseWatcher(own, compat);
       watcher.reset([other]);
-      expect(watcher.reset([moved])).toEqual(compat === "reference" ? [] : [{ type: "added", lease: moved }]);
+      expect(watcher.reset([moved])).toEqual(compat === "upstream" ? [] : [{ type: "added", lease: moved }]);
     }
   });
 
   it("what is missing in a list has gone", () => {
-    const watcher = new LeaseWatcher(own, "better");
+    const watcher = new LeaseWatcher(own, "hardened");
     watcher.reset([other]);
     expect(watcher.reset([])).toEqual([{ type: "removed", lease: other }]);
     expect(watcher.list()).toEqual([]);

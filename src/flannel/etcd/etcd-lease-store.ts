@@ -1,8 +1,8 @@
 /** Leases in etcd: flanneld chooses the node's subnet itself, and renews it (control-planes.md §1.5). */
+import type { Compat } from "../../base/compat.ts";
 import { messageOf } from "../../base/thrown.ts";
 import type { Clock, Timer } from "../../base/clock.ts";
 import type { Prng } from "../../base/prng.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { Ip } from "../../net/ip.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
@@ -93,11 +93,11 @@ export class EtcdLeaseStore implements LeaseStore {
         const lease = await this.tryAcquire(ranges, attributes);
         if (lease !== undefined) return { state: "acquired", lease };
         // Upstream means to choose again, and compares with another error than the one that it gets.
-        if (compat === "reference") throw new FlannelError("flannel-lease-conflict", "subnet already exists");
+        if (compat === "upstream") throw new FlannelError("flannel-lease-conflict", "subnet already exists");
       }
     } catch (error) {
       const isGone = error instanceof FlannelError && error.code === "flannel-store-unreachable";
-      if (isGone && compat === "better") return { state: "unavailable", message: error.message };
+      if (isGone && compat === "hardened") return { state: "unavailable", message: error.message };
       throw error;
     }
     throw new FlannelError("flannel-lease-conflict", "max retries reached trying to acquire a subnet");
@@ -110,7 +110,7 @@ export class EtcdLeaseStore implements LeaseStore {
   async renew(lease: Lease): Promise<Lease> {
     const { registry, compat } = this.parts;
     // Upstream writes over whatever is there: also over the lease of a node that got the subnet meanwhile.
-    const present = compat === "better" ? (await registry.find(lease)).lease : lease;
+    const present = compat === "hardened" ? (await registry.find(lease)).lease : lease;
     if (present !== undefined && present.attributes.publicIp !== lease.attributes.publicIp)
       throw new FlannelError(
         "flannel-lease-conflict",
@@ -340,7 +340,7 @@ class SubnetsWatch {
 
   /** Another node that says our address writes over our lease: nobody can tell which of the two is meant. */
   private ownSeen(lease: Lease): void {
-    if (this.parts.compat === "reference" || equalAttributes(lease.attributes, this.own.attributes)) return;
+    if (this.parts.compat === "upstream" || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;
     this.listener.conflicted(
       `another node publishes the lease ${formatSubnets(lease)} with its own data: give each node a public address of its own`,

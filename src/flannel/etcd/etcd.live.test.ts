@@ -41,7 +41,7 @@ interface Cell {
   readonly client: EtcdGatewayClient;
   readonly registry: SubnetRegistry;
   readonly log: KeptLog;
-  readonly store: (compat?: "reference" | "better") => EtcdLeaseStore;
+  readonly store: (compat?: "upstream" | "hardened") => EtcdLeaseStore;
 }
 
 async function cell(netConf = NET_CONF): Promise<Cell> {
@@ -55,7 +55,7 @@ async function cell(netConf = NET_CONF): Promise<Cell> {
     client,
     registry,
     log,
-    store: (compat = "better") =>
+    store: (compat = "hardened") =>
       new EtcdLeaseStore({
         registry,
         clock,
@@ -160,7 +160,7 @@ describe("a real etcd", () => {
     const stop = await first.watch(own, ear);
     await etcd.down();
     expect((await second.acquire(attributes("10.0.0.2"))).state).toBe("unavailable");
-    await expect(store("reference").acquire(attributes("10.0.0.2"))).rejects.toThrow(FlannelError);
+    await expect(store("upstream").acquire(attributes("10.0.0.2"))).rejects.toThrow(FlannelError);
     await expect(first.renew(own)).rejects.toMatchObject({ code: "flannel-store-unreachable" });
     await until(() => ear.troubles.length > 0);
     await etcd.up();

@@ -1,7 +1,7 @@
 /** Leases as annotations of Nodes: the node's range comes from its Node object (control-planes.md §1.4). */
+import type { Compat } from "../../base/compat.ts";
 import { messageOf } from "../../base/thrown.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { isJsonObject, parseJson } from "../../cni/json.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
@@ -132,13 +132,13 @@ export class KubeLeaseStore implements LeaseStore {
       throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
     const ranges = podRangesOf(node);
     // Upstream writes into the map of annotations of its copy, which is nil for a Node without any (kube.go of 0.28).
-    if (compat === "reference" && Object.keys(annotationsOfNode(node)).length === 0)
+    if (compat === "upstream" && Object.keys(annotationsOfNode(node)).length === 0)
       throw new FlannelError(
         "flannel-node-without-annotations",
         `panic: assignment to entry in nil map: node ${quoted} has no annotations, and upstream's flanneld writes into none`,
       );
-    // The reference publishes first and looks afterwards.
-    if (compat === "better" && checksRange) checkRanges(config, ranges, nodeName);
+    // Upstream publishes first and looks afterwards.
+    if (compat === "hardened" && checksRange) checkRanges(config, ranges, nodeName);
     const refused = await this.publish(node, attributes);
     if (refused !== undefined) return { state: "unavailable", message: refused };
     if (checksRange) checkRanges(config, ranges, nodeName);
@@ -233,10 +233,10 @@ export class KubeLeaseStore implements LeaseStore {
     }
   }
 
-  /** The reference does not look at its own Node any more; the temper `better` does. */
+  /** Upstream does not look at its own Node any more; `hardened` mode does. */
   private ownNodeChanged(own: Lease, node: Node | undefined, listener: LeaseListener): void {
     const { nodeName, compat, annotations: names } = this.parts;
-    if (compat === "reference") return;
+    if (compat === "upstream") return;
     if (node === undefined) {
       listener.troubled(
         `node ${JSON.stringify(nodeName)} has been deleted: its pods keep running, and others lose their way to them`,

@@ -3,9 +3,9 @@
  * an emulated cluster, so that a change of one Node is read once. What is known of Nodes is plain data; who listens is
  * no part of the world, and a fork has no listeners.
  */
+import type { Compat } from "../../base/compat.ts";
 import { messageOf } from "../../base/thrown.ts";
 import type { Clock } from "../../base/clock.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { Informer } from "../../kube/informer.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
@@ -148,8 +148,8 @@ export class NodeLeases {
     this.known.set(node.metadata.name, { node, lease });
     const hasMoved =
       event !== undefined && before?.lease !== undefined && !hasSameSubnets(before.lease, event.lease);
-    // The reference never takes the routes of a node away whose range has changed.
-    if (hasMoved && this.parts.compat === "better" && before?.lease !== undefined)
+    // Upstream never takes the routes of a node away whose range has changed.
+    if (hasMoved && this.parts.compat === "hardened" && before?.lease !== undefined)
       this.emit({ type: "removed", lease: before.lease });
     if (event !== undefined) this.emit(event);
     this.announce(node.metadata.name, node);
@@ -159,7 +159,7 @@ export class NodeLeases {
     const { annotations, families, compat, log } = this.parts;
     const before = this.known.get(node.metadata.name);
     this.known.delete(node.metadata.name);
-    if (compat === "better") {
+    if (compat === "hardened") {
       // What was programmed goes, whatever the last state of the Node says.
       if (before?.lease !== undefined) this.emit({ type: "removed", lease: before.lease });
     } else if (isManaged(node, annotations)) {
@@ -178,7 +178,7 @@ export class NodeLeases {
   /** Whether a change of a Node is one of its lease (control-planes.md §1.4, events). */
   private isChanged(before: Known, node: Node): boolean {
     const { annotations: names, families, compat } = this.parts;
-    if (compat === "better") {
+    if (compat === "hardened") {
       try {
         const lease = leaseOfNode(node, names, families);
         return (

@@ -17,7 +17,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
 }
 
-for (const compat of ["reference", "better"] as const) {
+for (const compat of ["upstream", "hardened"] as const) {
   leaseStoreSuite(`annotations of Nodes, ${compat}`, async (): Promise<StoreWorld> => {
     const [clock, nodes, log] = [new VirtualClock(), new MemoryNodes(), new KeptLog()];
     for (const [index, name] of ["n1", "n2", "n3"].entries())

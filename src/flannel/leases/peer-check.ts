@@ -1,5 +1,5 @@
 /**
- * Whether another node's lease may be programmed. The reference programs whatever it can read; the temper `better` makes
+ * Whether another node's lease may be programmed. Upstream programs whatever it can read; `hardened` mode makes
  * no route that would lead packets astray, whoever wrote the lease.
  */
 import { type Ip, formatIp, isMulticastIp } from "../../net/ip.ts";

@@ -1,8 +1,8 @@
 /**
- * The leases of other nodes: which a node knows, and which of them are programmed: all in the reference, those that may
- * be in `better`.
+ * The leases of other nodes: which a node knows, and which of them are programmed: all in upstream, those that may
+ * be in `hardened`.
  */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { Finding } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";
@@ -36,20 +36,20 @@ export class LeaseWatcher {
   /** Takes the whole list over. @returns what the back end has to do. */
   reset(snapshot: readonly Lease[]): readonly LeaseEvent[] {
     const known = this.leases;
-    const isBetter = this.compat === "better";
+    const isHardened = this.compat === "hardened";
     const events: LeaseEvent[] = [];
     const kept = new Map<string, Lease>();
     for (const lease of snapshot) {
       const key = this.keyOf(lease);
       const isOwn = this.isOwn(lease);
-      // The reference keeps its own lease, too, and takes it for one that has gone in the next snapshot.
-      if (!isOwn || !isBetter) kept.set(key, lease);
+      // Upstream keeps its own lease, too, and takes it for one that has gone in the next snapshot.
+      if (!isOwn || !isHardened) kept.set(key, lease);
       if (isOwn) continue;
       const before = known.get(key);
       known.delete(key);
-      // The reference does not look whether address or MAC are still the same.
+      // Upstream does not look whether address or MAC are still the same.
       const isChanged =
-        isBetter && before !== undefined && !equalAttributes(before.attributes, lease.attributes);
+        isHardened && before !== undefined && !equalAttributes(before.attributes, lease.attributes);
       if (before === undefined || isChanged) events.push({ type: "added", lease });
     }
     for (const lease of known.values()) events.push({ type: "removed", lease });
@@ -57,15 +57,15 @@ export class LeaseWatcher {
     return events;
   }
 
-  /** By its subnets. `better` does not take another node's lease for its own, so that the conflict is told. */
+  /** By its subnets. `hardened` does not take another node's lease for its own, so that the conflict is told. */
   private isOwn(lease: Lease): boolean {
-    const isOwners = this.compat === "reference" || lease.owner === this.own.owner;
+    const isOwners = this.compat === "upstream" || lease.owner === this.own.owner;
     return isOwners && hasSameSubnets(lease, this.own);
   }
 
-  /** The reference knows one lease for each subnet, whoever has it. */
+  /** Upstream knows one lease for each subnet, whoever has it. */
   private keyOf(lease: Lease): string {
-    return this.compat === "better" ? leaseKey(lease) : formatSubnets(lease);
+    return this.compat === "hardened" ? leaseKey(lease) : formatSubnets(lease);
   }
 
   private take({ type, lease }: LeaseEvent): LeaseEvent {
@@ -110,7 +110,7 @@ export class Peers {
 
   /** What of the changes is to be programmed. */
   filter(events: readonly LeaseEvent[]): readonly LeaseEvent[] {
-    if (this.parts.compat === "reference") return events;
+    if (this.parts.compat === "upstream") return events;
     return events.flatMap((event) =>
       event.type === "added" ? this.add(event.lease) : this.remove(event.lease),
     );

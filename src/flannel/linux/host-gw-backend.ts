@@ -103,7 +103,7 @@ export class LinuxHostGwBackend implements Backend {
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "better") await this.check(nowMs);
+    if (this.parts.compat === "hardened") await this.check(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -181,7 +181,7 @@ export class LinuxHostGwBackend implements Backend {
       log.write("E", `Error fetching route list. Will automatically retry: ${messageOf(error)}`);
       return;
     }
-    if (compat === "better" && this.isSynced) {
+    if (compat === "hardened" && this.isSynced) {
       const { config, external } = this.parts;
       const networks = [config.network, config.ipv6Network].filter((network) => network !== undefined);
       await this.routes.clean(

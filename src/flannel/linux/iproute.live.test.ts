@@ -108,7 +108,7 @@ describe("flanneld on a Linux kernel", () => {
     const machine = world.machine("l1", { os: "linux" });
     const node = world.flanneld(
       "l1",
-      { os: "linux", compat: "better", options: { ipMasq: true } },
+      { os: "linux", compat: "hardened", options: { ipMasq: true } },
       { ...machine, flannelHost: host },
     );
     await world.run(1_100);
@@ -180,7 +180,7 @@ describe("flanneld on a Linux kernel", () => {
       network: prefix("10.244.0.0/16"),
       subnet: prefix("10.244.1.0/24"),
       isFullyRandom: true,
-      compat: "reference",
+      compat: "upstream",
     } as const;
     const rules = async (): Promise<readonly string[]> =>
       (await runner.run("iptables", ["-t", "nat", "-S"]))

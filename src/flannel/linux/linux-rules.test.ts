@@ -51,7 +51,7 @@ async function start(runner: CommandRunner, usesNftables: boolean, options: Part
     EnableNFTables: usesNftables,
     Backend: { Type: "vxlan", VNI: 4096, Port: 4789 },
   };
-  const { compat = "reference" } = options;
+  const { compat = "upstream" } = options;
   const node = world.flanneld("l1", { os: "linux", netConf, compat, options, wrapHost });
   await world.run(1_000);
   return { world, node };
@@ -59,8 +59,8 @@ async function start(runner: CommandRunner, usesNftables: boolean, options: Part
 
 describe("nftables", () => {
   it.each([
-    ["reference", "ip saddr != 10.244.1.0/24 ip daddr 10.244.0.0/16 return"],
-    ["better", "ip saddr != 10.244.0.0/16 ip daddr 10.244.1.0/24 return"],
+    ["upstream", "ip saddr != 10.244.1.0/24 ip daddr 10.244.0.0/16 return"],
+    ["hardened", "ip saddr != 10.244.0.0/16 ip daddr 10.244.1.0/24 return"],
   ] as const)("has the rules of iptables but for one range, %s", (compat, fourth) => {
     const lines = masqueradeScript({ ...SETTINGS, compat }).split("\n");
     expect(lines.slice(0, 3)).toEqual([
@@ -79,8 +79,8 @@ describe("nftables", () => {
   });
 
   it.each([
-    ["reference", 1],
-    ["better", 3],
+    ["upstream", 1],
+    ["hardened", 3],
   ] as const)(
     "%s: flanneld writes them, without the chains of iptables, and looks again or not",
     async (compat, times) => {
@@ -102,8 +102,8 @@ describe("nftables", () => {
   );
 
   it.each([
-    ["reference", "ended"],
-    ["better", "running"],
+    ["upstream", "ended"],
+    ["hardened", "running"],
   ] as const)("%s: without them flanneld does not go on, or tries again", async (compat, state) => {
     const { node } = await start(new Recorded("nft add"), true, { compat, ipMasq: true });
     expect(node.state?.state).toBe(state);
@@ -120,8 +120,8 @@ describe("nftables", () => {
 
 describe("--ip-blackhole-route", () => {
   it.each([
-    ["reference", 1],
-    ["better", 2],
+    ["upstream", 1],
+    ["hardened", 2],
   ] as const)(
     "%s: a route of the node's own range, looked at with each look at the rules",
     async (compat, times) => {
@@ -136,7 +136,7 @@ describe("--ip-blackhole-route", () => {
 
   it("that the kernel refuses, for a bridge has that range, is told", async () => {
     const { node } = await start(new Recorded("ip -4 route add"), false, {
-      compat: "better",
+      compat: "hardened",
       ipBlackholeRoute: true,
     });
     expect(node.lines()).toContain("E Failed to setup blackhole route, not permitted");

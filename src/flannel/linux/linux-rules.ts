@@ -40,7 +40,7 @@ export function masqueradeScript(settings: MasqueradeSettings): string {
     `${from} ${own} ${to} ${cluster} return`,
     `${from} ${cluster} ${to} ${own} return`,
     // Upstream has the ranges the other way round here, and its last rule then never matches (pkg/trafficmngr/nftables).
-    compat === "better"
+    compat === "hardened"
       ? `${from} != ${cluster} ${to} ${own} return`
       : `${from} != ${own} ${to} ${cluster} return`,
     `${from} ${cluster} ${to} != ${MULTICAST[family]} ${masquerade}`,
@@ -141,7 +141,12 @@ export class LinuxRules {
         continue;
       }
       const network = ANYTHING[family];
-      const masquerade = masqueradeChain({ network, subnet: network, isFullyRandom: true, compat: "better" });
+      const masquerade = masqueradeChain({
+        network,
+        subnet: network,
+        isFullyRandom: true,
+        compat: "hardened",
+      });
       for (const each of [masquerade, forwardChain(network)]) {
         const { table, chain, parent, jump } = each;
         const run = (...words: readonly string[]): Promise<string> => this.iptables(family, table, words);

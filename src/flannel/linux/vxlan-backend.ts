@@ -27,13 +27,13 @@ export interface LinuxVxlanParts extends BackendParts {
 
 /** What VXLAN adds around a packet; the same for a device of IPv6, as upstream has it. */
 const ENCAPSULATION_BYTES = 50;
-/** How often an entry is tried in the reference (the library that upstream retries with). */
+/** How often an entry is tried in upstream (the library that upstream retries with). */
 const TRIES_MAX = 10;
 const ENTRY_RETRY_MS = { first: 100, most: 30_000 } as const;
 const DEVICE_RETRY_MS = { first: 1_000, most: 30_000 } as const;
 /** How often the device is looked for. Upstream is told by the kernel. */
 const WATCH_MS = 1_000;
-/** How often `better` compares the machine with what it wants. */
+/** How often `hardened` compares the machine with what it wants. */
 const COMPARE_MS = 60_000;
 
 interface Device {
@@ -64,7 +64,7 @@ export class LinuxVxlanBackend implements Backend {
   private readonly pending = new Map<string, Pending>();
   private isSynced = false;
   private watchAtMs: number | undefined;
-  /** The reference never compares. */
+  /** Upstream never compares. */
   private readonly look = new Recurring(COMPARE_MS);
   private trouble: Finding | undefined;
 
@@ -91,7 +91,7 @@ export class LinuxVxlanBackend implements Backend {
       return failed(findingOf(error, "flannel-network-not-made"));
     }
     this.watchAtMs = nowMs + WATCH_MS;
-    if (this.parts.compat === "better") this.look.next(nowMs);
+    if (this.parts.compat === "hardened") this.look.next(nowMs);
     return done({ lease: progress.value, mtuBytes: this.mtuBytes - ENCAPSULATION_BYTES });
   }
 
@@ -108,15 +108,15 @@ export class LinuxVxlanBackend implements Backend {
         continue;
       }
       this.known.set(key, lease);
-      // A node that has got another MAC leaves an entry behind, which the reference keeps.
-      if (before !== undefined && this.parts.compat === "better") await this.removeOld(before, peers);
+      // A node that has got another MAC leaves an entry behind, which upstream keeps.
+      if (before !== undefined && this.parts.compat === "hardened") await this.removeOld(before, peers);
       await this.add(lease, peers, nowMs);
     }
   }
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "better") await this.compare(nowMs);
+    if (this.parts.compat === "hardened") await this.compare(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -266,8 +266,8 @@ export class LinuxVxlanBackend implements Backend {
           VNI_BITS.linux,
         );
         if (mac === undefined) throw new FlannelError("flannel-peer-lease-unusable", "there is no VtepMAC");
-        // The reference writes entries that lead into another virtual network, where nobody hears.
-        if (vni !== this.options.vni && this.parts.compat === "better")
+        // Upstream writes entries that lead into another virtual network, where nobody hears.
+        if (vni !== this.options.vni && this.parts.compat === "hardened")
           throw new FlannelError(
             "flannel-peer-lease-unusable",
             `VNI is ${vni}, and this node's is ${this.options.vni}`,
@@ -320,7 +320,7 @@ export class LinuxVxlanBackend implements Backend {
     item.atMs = nowMs + item.backoff.next();
     this.pending.set(key, item);
     if (item.tries === 1 || item.tries === TRIES_MAX) this.log(problems);
-    if (item.tries >= TRIES_MAX && this.parts.compat === "reference") this.pending.delete(key);
+    if (item.tries >= TRIES_MAX && this.parts.compat === "upstream") this.pending.delete(key);
   }
 
   /** Entries of the lease as it was that the new ones do not replace. */

@@ -21,7 +21,7 @@ const PREFIX = "flannel.alpha.coreos.com";
 const MAC = "aa:bb:cc:dd:ee:01";
 const OTHER_MAC = "aa:bb:cc:dd:ee:02";
 const DEVICE = "flannel.4096";
-const BOTH = ["reference", "better"] as const;
+const BOTH = ["upstream", "hardened"] as const;
 
 function world(peer = vxlanPeer("10.0.0.12", MAC)): FlanneldWorld {
   const made = new FlanneldWorld();
@@ -134,25 +134,25 @@ describe("vxlan on Linux", () => {
     },
   );
 
-  it("a peer's new MAC: the old forwarding entry stays in the reference, and goes in better", async () => {
+  it("a peer's new MAC: the old forwarding entry stays in upstream, and goes in hardened", async () => {
     for (const compat of BOTH) {
       const made = world();
       const node = await started(made, { compat });
       made.nodes.annotate("w1", vxlanPeer("10.0.0.12", OTHER_MAC));
       await made.run(100);
-      const stale = compat === "reference" ? [`fdb ${MAC}`] : [];
+      const stale = compat === "upstream" ? [`fdb ${MAC}`] : [];
       expect(await entries(node)).toEqual([`arp ${OTHER_MAC}`, ...stale, `fdb ${OTHER_MAC}`, WHOLE[2]]);
     }
   });
 
-  it("what belongs to nodes that left meanwhile goes in better", async () => {
+  it("what belongs to nodes that left meanwhile goes in hardened", async () => {
     for (const compat of BOTH) {
       const made = world();
       const first = await started(made, { compat });
       first.stop();
       made.nodes.remove("w1");
       const second = await started(made, { compat }, first.machine);
-      expect(await entries(second)).toEqual(compat === "reference" ? WHOLE : []);
+      expect(await entries(second)).toEqual(compat === "upstream" ? WHOLE : []);
     }
   });
 
@@ -175,7 +175,7 @@ describe("vxlan on Linux", () => {
     }
   });
 
-  it("the reference gives up after ten tries; better goes on", async () => {
+  it("upstream gives up after ten tries; hardened goes on", async () => {
     for (const compat of BOTH) {
       const made = world();
       let isFailing = true;
@@ -190,14 +190,14 @@ describe("vxlan on Linux", () => {
       await made.run(200_000);
       isFailing = false;
       await made.run(200_000);
-      expect(await entries(node)).toEqual(compat === "reference" ? [] : WHOLE);
+      expect(await entries(node)).toEqual(compat === "upstream" ? [] : WHOLE);
     }
   });
 
-  it("a peer of another VNI is left out by better", async () => {
+  it("a peer of another VNI is left out by hardened", async () => {
     for (const compat of BOTH) {
       const node = await started(world(vxlanPeer("10.0.0.12", MAC, 5_000)), { compat });
-      expect(await entries(node)).toEqual(compat === "reference" ? WHOLE : []);
+      expect(await entries(node)).toEqual(compat === "upstream" ? WHOLE : []);
     }
   });
 
@@ -245,7 +245,7 @@ describe("rules of iptables", () => {
       network: prefix(0x0af4_0000, 16),
       subnet: prefix(0x0af4_0100, 24),
       isFullyRandom: true,
-      compat: "reference",
+      compat: "upstream",
     });
     const bare = rules.map((rule) => rule.join(" ").replace("-m comment --comment flanneld masq ", ""));
     expect(bare).toEqual([
@@ -293,7 +293,7 @@ describe("host-gw on Linux", () => {
     expect(routesOf(node.machine)).toEqual([ROUTE]);
   });
 
-  it("after a restart routes to nodes that are gone stay in the reference", async () => {
+  it("after a restart routes to nodes that are gone stay in upstream", async () => {
     for (const compat of BOTH) {
       const made = world(peer);
       const first = await started(made, { compat, netConf: HOST_GW_CONF });
@@ -301,7 +301,7 @@ describe("host-gw on Linux", () => {
       made.nodes.remove("w1");
       const second = await started(made, { compat, netConf: HOST_GW_CONF }, first.machine);
       await made.run(20_000);
-      expect(routesOf(second.machine)).toEqual(compat === "reference" ? [ROUTE] : []);
+      expect(routesOf(second.machine)).toEqual(compat === "upstream" ? [ROUTE] : []);
     }
   });
 

@@ -3,7 +3,7 @@
  * the simulated stacks (`src/cluster/flannel/`), Linux through `ip`, `bridge` and `iptables` (`linux-host.node.ts`),
  * Windows through PowerShell (`windows-host.node.ts`). Failing calls reject with an error whose message says what failed.
  */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { Ip, IpFamily, Ipv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../../net/prefix.ts";

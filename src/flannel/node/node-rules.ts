@@ -55,12 +55,12 @@ export class NodeRules {
     const failure = await this.ensure(nowMs);
     // Upstream makes the rules of iptables beside everything else, and those of nftables before it goes on.
     const isFatal = failure !== undefined && this.program === "nftables" && options.ipMasq;
-    if (isFatal && options.compat === "reference")
+    if (isFatal && options.compat === "upstream")
       return { code: "flanneld-cannot-start", message: `Failed to setup masq rules, ${failure}` };
     if (options.ipBlackholeRoute) {
       this.blackholeAtMs = nowMs + this.everyMs;
       // Upstream waits for the first look.
-      if (options.compat === "better") await this.ensureBlackholes(nowMs);
+      if (options.compat === "hardened") await this.ensureBlackholes(nowMs);
     }
     return undefined;
   }
@@ -90,7 +90,7 @@ export class NodeRules {
     if (host.os === "windows") return undefined;
     const { ipMasq, iptablesForwardRules, compat } = options;
     // Upstream writes rules of nftables once.
-    const isRepeated = this.program === "iptables" || compat === "better";
+    const isRepeated = this.program === "iptables" || compat === "hardened";
     this.rulesAtMs = isRepeated && (ipMasq || iptablesForwardRules) ? nowMs + this.everyMs : undefined;
     const isFullyRandom = !options.ipMasqFullyRandomDisable;
     try {

@@ -19,7 +19,7 @@ export interface ReadinessParts {
   readonly config: NetworkConfig;
 }
 
-/** How `better` tries again what upstream only logs. */
+/** How `hardened` tries again what upstream only logs. */
 const RETRY_MS = { first: 1_000, most: 60_000 } as const;
 
 /** Plain data. */
@@ -38,7 +38,7 @@ export class Readiness {
     return this.hasFile;
   }
 
-  /** Writes the file and tells the store, as far as that has not been done. The reference tries both once. */
+  /** Writes the file and tells the store, as far as that has not been done. Upstream tries both once. */
   async tell(registration: Registration, nowMs: number): Promise<void> {
     const { store, log, options } = this.parts;
     this.retryAtMs = undefined;
@@ -51,9 +51,9 @@ export class Readiness {
         log.write("E", `CompleteLease execute error err: ${messageOf(error)}`);
       }
     }
-    const isReference = options.compat === "reference";
-    if (isReference) this.isTold = true;
-    if (this.isTold && (this.hasFile || isReference)) this.backoff.reset();
+    const isUpstream = options.compat === "upstream";
+    if (isUpstream) this.isTold = true;
+    if (this.isTold && (this.hasFile || isUpstream)) this.backoff.reset();
     else this.retryAtMs = nowMs + this.backoff.next();
   }
 
@@ -81,7 +81,7 @@ export class Readiness {
       mtuBytes,
       isMasqueraded: options.ipMasq,
     });
-    const isInPlace = os === "windows" && options.compat === "reference";
+    const isInPlace = os === "windows" && options.compat === "upstream";
     try {
       await files.write(options.subnetFile, text, isInPlace ? "in-place" : "replaced");
       this.hasFile = true;

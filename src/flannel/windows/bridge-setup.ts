@@ -1,6 +1,6 @@
 /** Makes the L2Bridge network of host-gw and the host's leg in it, and waits until they are ready (control-planes.md §1.9). */
+import type { Compat } from "../../base/compat.ts";
 import { messageOf } from "../../base/thrown.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { HcnError, isNotFoundError } from "../../hcn/error.ts";
 import type { HnsEndpoint, HnsNetwork } from "../../hcn/v1-documents.ts";
@@ -125,7 +125,7 @@ export class BridgeSetup {
     if (existing !== undefined && isSame === true) {
       log.write("I", `Found existing HNSNetwork ${name}`);
       this.network = existing;
-      this.phase = compat === "better" ? "management-ip" : "endpoint";
+      this.phase = compat === "hardened" ? "management-ip" : "endpoint";
       return;
     }
     if (existing !== undefined) {
@@ -193,7 +193,7 @@ export class BridgeSetup {
     const IPAddress = addressIn(this.subnet, POD_GATEWAY_OFFSET);
     const existing = await this.find(() => getHnsEndpointByName(client, name), `the endpoint ${name}`);
     // One that is left over from a network that has gone has the right address, too, and leads nowhere.
-    const isOnNetwork = compat === "reference" || existing?.VirtualNetwork === this.network.ID;
+    const isOnNetwork = compat === "upstream" || existing?.VirtualNetwork === this.network.ID;
     if (existing !== undefined && existing.IPAddress === IPAddress && isOnNetwork) {
       log.write("I", `Found existing bridge HNSEndpoint ${name}`);
       this.endpoint = existing;

@@ -120,7 +120,7 @@ export class WindowsHostGwBackend implements Backend {
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "better") await this.check(nowMs);
+    if (this.parts.compat === "hardened") await this.check(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -177,10 +177,10 @@ export class WindowsHostGwBackend implements Backend {
     const { host, log, compat } = this.parts;
     const shown = formatPrefix(route.prefix);
     log.write("I", `Subnet added: ${shown} via ${formatIp(route.nextHop)}`);
-    // The reference keeps a route to where the node was before, and puts it back.
-    if (compat === "better") this.routes.keep(route);
+    // Upstream keeps a route to where the node was before, and puts it back.
+    if (compat === "hardened") this.routes.keep(route);
     const existing = await this.findRoute(route);
-    // The reference does not keep a route that is there already, and so never puts it back.
+    // Upstream does not keep a route that is there already, and so never puts it back.
     if (existing !== undefined && this.routes.isSame(existing, route)) return;
     if (existing !== undefined) {
       log.write(
@@ -201,7 +201,7 @@ export class WindowsHostGwBackend implements Backend {
       this.routes.failed(route, error);
       return;
     }
-    if (compat === "reference") this.routes.keepBeside(route);
+    if (compat === "upstream") this.routes.keepBeside(route);
   }
 
   private async remove(route: WindowsRoute): Promise<void> {
@@ -218,14 +218,14 @@ export class WindowsHostGwBackend implements Backend {
       }
     }
     this.routes.forget((kept) =>
-      compat === "better" ? equalPrefixes(kept.prefix, route.prefix) : this.routes.isSame(kept, route),
+      compat === "hardened" ? equalPrefixes(kept.prefix, route.prefix) : this.routes.isSame(kept, route),
     );
   }
 
   private async check(nowMs: number): Promise<void> {
     this.look.next(nowMs);
     const { host, log, compat, config } = this.parts;
-    if (compat === "better" && !(await this.keepNetwork(nowMs))) return;
+    if (compat === "hardened" && !(await this.keepNetwork(nowMs))) return;
     let present: readonly WindowsRoute[];
     try {
       present = await host.listRoutes();
@@ -236,7 +236,7 @@ export class WindowsHostGwBackend implements Backend {
     this.trouble = undefined;
     this.routes.clearFindings();
     const { network } = config;
-    if (compat === "better" && this.isSynced && network !== undefined)
+    if (compat === "hardened" && this.isSynced && network !== undefined)
       // On-link routes have no next hop.
       await this.routes.clean(
         present,

@@ -12,7 +12,7 @@ import {
 } from "../../testing/flannel/flanneld-world.ts";
 import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 
-const BOTH = ["reference", "better"] as const;
+const BOTH = ["upstream", "hardened"] as const;
 const PREFIX = "flannel.alpha.coreos.com";
 const ROUTE = "10.244.2.0/24 via 10.0.0.12 on vEthernet (Ethernet)";
 
@@ -175,7 +175,7 @@ describe("routes to other nodes", () => {
     expect(routesOf(node.machine)).toEqual([ROUTE]);
   });
 
-  it("CP-F43: one that was there before is not put back by the reference, and is by better", async () => {
+  it("CP-F43: one that was there before is not put back by upstream, and is by hardened", async () => {
     for (const compat of BOTH) {
       const made = world();
       const first = await started(made, { compat });
@@ -186,11 +186,11 @@ describe("routes to other nodes", () => {
       if (route === undefined) throw new Error("there is a route");
       await host.removeRoute(route);
       await made.run(30_000);
-      expect(routesOf(second.machine)).toEqual(compat === "reference" ? [] : [ROUTE]);
+      expect(routesOf(second.machine)).toEqual(compat === "upstream" ? [] : [ROUTE]);
     }
   });
 
-  it("a node's new address: the reference puts the old route back, better does not", async () => {
+  it("a node's new address: upstream puts the old route back, hardened does not", async () => {
     for (const compat of BOTH) {
       const made = world();
       const node = await started(made, { compat });
@@ -199,11 +199,11 @@ describe("routes to other nodes", () => {
       const moved = "10.244.2.0/24 via 10.0.0.77 on vEthernet (Ethernet)";
       expect(routesOf(node.machine)).toEqual([moved]);
       await made.run(20_000);
-      expect(routesOf(node.machine).toSorted()).toEqual(compat === "reference" ? [ROUTE, moved] : [moved]);
+      expect(routesOf(node.machine).toSorted()).toEqual(compat === "upstream" ? [ROUTE, moved] : [moved]);
     }
   });
 
-  it("after a restart the reference keeps routes to nodes that are gone; better takes them away", async () => {
+  it("after a restart upstream keeps routes to nodes that are gone; hardened takes them away", async () => {
     for (const compat of BOTH) {
       const made = world();
       const first = await started(made, { compat });
@@ -211,11 +211,11 @@ describe("routes to other nodes", () => {
       made.nodes.remove("l1");
       const second = await started(made, { compat }, first.machine);
       await made.run(20_000);
-      expect(routesOf(second.machine)).toEqual(compat === "reference" ? [ROUTE] : []);
+      expect(routesOf(second.machine)).toEqual(compat === "upstream" ? [ROUTE] : []);
     }
   });
 
-  it("a route that cannot be made is named, and tried again by better alone", async () => {
+  it("a route that cannot be made is named, and tried again by hardened alone", async () => {
     for (const compat of BOTH) {
       const made = world();
       let isRefusing = true;
@@ -231,7 +231,7 @@ describe("routes to other nodes", () => {
       expect(node.lines().some((line) => line.includes("Access is denied"))).toBe(true);
       isRefusing = false;
       await made.run(20_000);
-      expect(routesOf(node.machine)).toEqual(compat === "reference" ? [] : [ROUTE]);
+      expect(routesOf(node.machine)).toEqual(compat === "upstream" ? [] : [ROUTE]);
       expect(node.flanneld.findings()).toEqual([]);
     }
   });

@@ -40,7 +40,7 @@ export function overlayDocument({ name, vni, subnet, adapterName }: OverlayWish)
   };
 }
 
-/** Whether a network can be kept. The reference does not look at the VNI. */
+/** Whether a network can be kept. Upstream does not look at the VNI. */
 export function isSameOverlay(network: HostComputeNetwork, wish: OverlayWish, comparesVni: boolean): boolean {
   const [first] = subnetsOf(network);
   if (network.Type !== "Overlay" || first?.IpAddressPrefix !== formatPrefix(wish.subnet)) return false;

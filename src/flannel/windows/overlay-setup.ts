@@ -1,6 +1,6 @@
 /** Makes the HNS network of the back end vxlan, or finds it, and waits until it is ready (control-planes.md §1.8). */
+import type { Compat } from "../../base/compat.ts";
 import { messageOf } from "../../base/thrown.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { HcnError, isNotFoundError } from "../../hcn/error.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
@@ -95,11 +95,11 @@ export class OverlaySetup {
     const { client, compat, log } = this.parts;
     const { name } = this.wish;
     const existing = await this.findByName();
-    if (existing !== undefined && isSameOverlay(existing, this.wish, compat === "better")) {
+    if (existing !== undefined && isSameOverlay(existing, this.wish, compat === "hardened")) {
       log.write("I", `Found existing HostComputeNetwork ${name}`);
       this.id = existing.ID ?? "";
-      // A network from before a restart of HNS may not have its address yet; the reference takes it as it is.
-      this.phase = compat === "better" ? "management-ip" : "host-route";
+      // A network from before a restart of HNS may not have its address yet; upstream takes it as it is.
+      this.phase = compat === "hardened" ? "management-ip" : "host-route";
       return undefined;
     }
     if (existing !== undefined) {
@@ -181,7 +181,7 @@ export class OverlaySetup {
     }
     const message = `interface bound to ${name} took too long to get ready. Please check your network host configuration`;
     // An address that is none does not become one.
-    if (ip === undefined && this.parts.compat === "reference") return failed(finding(message));
+    if (ip === undefined && this.parts.compat === "upstream") return failed(finding(message));
     return this.wait(this.interfacePoll.next(nowMs), finding(`${message} (${address})`));
   }
 

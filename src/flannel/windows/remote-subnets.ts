@@ -1,6 +1,6 @@
 /**
- * The ways to other nodes as policies of the overlay network (control-planes.md §1.8). The reference makes each change
- * once and does not look what came of it; the temper `better` keeps what is wanted, and puts right what differs.
+ * The ways to other nodes as policies of the overlay network (control-planes.md §1.8). Upstream makes each change
+ * once and does not look what came of it; `hardened` mode keeps what is wanted, and puts right what differs.
  */
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { HcnClient } from "../../hcn/client.ts";

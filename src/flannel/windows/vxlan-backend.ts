@@ -37,7 +37,7 @@ export interface WindowsVxlanParts extends BackendParts {
 export const ENCAPSULATION_BYTES = 50;
 const VNI_MIN = 4_096;
 
-/** How often `better` compares HNS with what it wants, and how it tries again what failed. */
+/** How often `hardened` compares HNS with what it wants, and how it tries again what failed. */
 const COMPARE_MS = 60_000;
 const RETRY_MS = { first: 1_000, most: 60_000 } as const;
 
@@ -54,11 +54,11 @@ export class WindowsVxlanBackend implements Backend {
   private lease: Lease | undefined;
   private setup: OverlaySetup | undefined;
   private routerMac: Mac | undefined;
-  /** What `better` wants HNS to have, by the prefix. */
+  /** What `hardened` wants HNS to have, by the prefix. */
   private readonly wanted = new Map<string, RemoteSubnet>();
   /** Policies for prefixes that nobody wants may go: all leases are known. */
   private isSynced = false;
-  /** When to compare next: the reference never does. */
+  /** When to compare next: upstream never does. */
   private readonly look = new Recurring(COMPARE_MS);
   private trouble: Finding | undefined;
 
@@ -73,7 +73,7 @@ export class WindowsVxlanBackend implements Backend {
   async register(nowMs: number): Promise<Progress<Registration>> {
     const progress = await this.advance(nowMs);
     if (progress.state !== "done") return progress;
-    if (this.parts.compat === "better" && this.look.waitMs(nowMs) === undefined) this.look.next(nowMs);
+    if (this.parts.compat === "hardened" && this.look.waitMs(nowMs) === undefined) this.look.next(nowMs);
     const { mtuBytes } = this.parts.external.interface;
     return done({ lease: progress.value, mtuBytes: mtuBytes - ENCAPSULATION_BYTES });
   }
@@ -82,14 +82,14 @@ export class WindowsVxlanBackend implements Backend {
     for (const { type, lease } of events) {
       const remote = this.remoteOf(type, lease);
       if (remote === undefined) continue;
-      if (this.parts.compat === "better") await this.want(type, remote, nowMs);
+      if (this.parts.compat === "hardened") await this.want(type, remote, nowMs);
       else await this.programOnce(type, remote);
     }
   }
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "better") await this.compare(nowMs);
+    if (this.parts.compat === "hardened") await this.compare(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -202,7 +202,7 @@ export class WindowsVxlanBackend implements Backend {
     // Without a name HNS chooses: an adapter that already carries an Overlay network will do.
     const interfaceName = behaviour.namesAdapter ? this.parts.external.interface.name : "";
     // HNS refuses the name of a switch's own vNIC (hcn.md §3.1), which is what flanneld finds at its second start.
-    const adapterName = this.parts.compat === "better" ? adapterBehind(interfaceName) : interfaceName;
+    const adapterName = this.parts.compat === "hardened" ? adapterBehind(interfaceName) : interfaceName;
     return { name, vni, subnet, adapterName };
   }
 

@@ -3,7 +3,7 @@ import { FlannelError } from "../flannel-error.ts";
 import { parseNetworkConfig } from "../network-config.ts";
 import { readWindowsVxlanOptions } from "./vxlan-options.ts";
 
-function options(backend: object, compat: "reference" | "better" = "reference"): unknown {
+function options(backend: object, compat: "upstream" | "hardened" = "upstream"): unknown {
   const text = JSON.stringify({ Network: "10.244.0.0/16", Backend: { Type: "vxlan", ...backend } });
   try {
     return readWindowsVxlanOptions(parseNetworkConfig(text), compat);
@@ -47,9 +47,9 @@ describe("what flanneld on Windows takes for vxlan", () => {
     expect(options(backend)).toEqual(expected);
   });
 
-  it("CP-F27: VNI 70000 is taken by the reference, and refused by better with what to write", () => {
+  it("CP-F27: VNI 70000 is taken by upstream, and refused by hardened with what to write", () => {
     expect(options({ VNI: 70_000 })).toEqual({ networkName: "flannel.70000", vni: 70_000 });
-    expect(options({ VNI: 70_000 }, "better")).toBe(
+    expect(options({ VNI: 70_000 }, "hardened")).toBe(
       "flannel-vni-other-than-4096: invalid VXLAN backend config. VNI [70000] does not fit into the 16 bits in which nodes publish it: write 4096 to 65535",
     );
   });

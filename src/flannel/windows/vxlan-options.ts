@@ -1,5 +1,5 @@
 /** The back end vxlan of Windows: what its configuration may say (control-planes.md §1.3, §1.8). */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { NetworkConfig } from "../network-config.ts";
@@ -42,7 +42,7 @@ export function readWindowsVxlanOptions(config: NetworkConfig, compat: Compat): 
       "flannel-vni-below-4096",
       `invalid VXLAN backend config. VNI [${vni}] must be greater than or equal to ${VNI_MIN} on Windows`,
     );
-  if (vni > VNI_MAX && compat === "better")
+  if (vni > VNI_MAX && compat === "hardened")
     throw new FlannelError(
       "flannel-vni-other-than-4096",
       `invalid VXLAN backend config. VNI [${vni}] does not fit into the 16 bits in which nodes publish it: write ${VNI_MIN} to ${VNI_MAX}`,

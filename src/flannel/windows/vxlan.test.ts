@@ -19,7 +19,7 @@ const PREFIX = "flannel.alpha.coreos.com";
 const MAC = "aa:bb:cc:dd:ee:01";
 const OTHER_MAC = "aa:bb:cc:dd:ee:02";
 const NETWORK = "flannel.4096";
-const BOTH = ["reference", "better"] as const;
+const BOTH = ["upstream", "hardened"] as const;
 
 /** w1 with 10.244.1.0/24 on 10.0.0.11, and l1 with 10.244.2.0/24 on 10.0.0.12. */
 function world(peer = vxlanPeer("10.0.0.12", MAC)): FlanneldWorld {
@@ -136,13 +136,13 @@ describe("the network", () => {
     },
   );
 
-  it("the reference names a vNIC when its old network still holds the adapter, and HNS refuses; better names the adapter", async () => {
+  it("upstream names a vNIC when its old network still holds the adapter, and HNS refuses; hardened names the adapter", async () => {
     for (const compat of BOTH) {
       const made = world();
       const machine = made.machine("w1");
       await putNetwork(machine.client as HcnClient, "10.244.9.0/24");
       const node = await started(made, { compat }, machine);
-      if (compat === "better") expect(node.state?.state).toBe("running");
+      if (compat === "hardened") expect(node.state?.state).toBe("running");
       else
         expect(node.state).toMatchObject({
           state: "ended",
@@ -155,8 +155,8 @@ describe("the network", () => {
   });
 
   it.each([
-    ["reference", 5000],
-    ["better", 4096],
+    ["upstream", 5000],
+    ["hardened", 4096],
   ] as const)("CP-F29: one with the right range and another VNI: %s has VNI %i then", async (compat, vni) => {
     const made = world();
     const machine = made.machine("w1");
@@ -244,7 +244,7 @@ describe("what the node publishes", () => {
     expect(made.nodes.patches.every(({ subresource }) => subresource === "status")).toBe(true);
   });
 
-  it("CP-F27: the reference publishes VNI 70000 as 4464", async () => {
+  it("CP-F27: upstream publishes VNI 70000 as 4464", async () => {
     const made = world();
     await started(made, { netConf: { Network: "10.244.0.0/16", Backend: { Type: "vxlan", VNI: 70_000 } } });
     expect(made.nodes.annotations("w1")[`${PREFIX}/backend-data`]).toContain('"VNI":4464');
@@ -318,7 +318,7 @@ describe("the leases of others", () => {
 });
 
 describe("what HNS refuses, and what it forgets", () => {
-  it("the reference loses a lease that HNS refuses once; better tries again", async () => {
+  it("upstream loses a lease that HNS refuses once; hardened tries again", async () => {
     for (const compat of BOTH) {
       const made = world();
       let isRefusing = true;
@@ -331,12 +331,12 @@ describe("what HNS refuses, and what it forgets", () => {
       isRefusing = false;
       await made.run(120_000);
       expect(await remotes(node)).toEqual(
-        compat === "reference" ? [] : [`10.244.2.0/24 10.0.0.12 ${MAC} 4096`],
+        compat === "upstream" ? [] : [`10.244.2.0/24 10.0.0.12 ${MAC} 4096`],
       );
     }
   });
 
-  it("after a restart the reference keeps the ways to nodes that are gone; better takes them away", async () => {
+  it("after a restart upstream keeps the ways to nodes that are gone; hardened takes them away", async () => {
     for (const compat of BOTH) {
       const made = world();
       const first = await started(made, { compat });
@@ -344,12 +344,12 @@ describe("what HNS refuses, and what it forgets", () => {
       made.nodes.remove("l1");
       made.nodes.put("l2", { podCIDR: "10.244.3.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });
       const second = await started(made, { compat }, first.machine);
-      const stale = compat === "reference" ? [`10.244.2.0/24 10.0.0.12 ${MAC} 4096`] : [];
+      const stale = compat === "upstream" ? [`10.244.2.0/24 10.0.0.12 ${MAC} 4096`] : [];
       expect(await remotes(second)).toEqual([...stale, `10.244.3.0/24 10.0.0.13 ${OTHER_MAC} 4096`]);
     }
   });
 
-  it("a network that somebody deletes is made again by better, with all ways; the reference loses what comes", async () => {
+  it("a network that somebody deletes is made again by hardened, with all ways; upstream loses what comes", async () => {
     for (const compat of BOTH) {
       const made = world();
       const node = await started(made, { compat });
@@ -357,7 +357,7 @@ describe("what HNS refuses, and what it forgets", () => {
       await client(node).delete("Network", ID);
       made.nodes.put("l2", { podCIDR: "10.244.3.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });
       await made.run(120_000);
-      if (compat === "reference") {
+      if (compat === "upstream") {
         expect(node.lines().some((line) => line.includes(`Unable to find network ${NETWORK}`))).toBe(true);
         await expect(remotes(node)).rejects.toThrow("not found");
       } else {
@@ -369,9 +369,9 @@ describe("what HNS refuses, and what it forgets", () => {
     }
   });
 
-  it("what somebody takes away by hand is put back by better within a minute", async () => {
+  it("what somebody takes away by hand is put back by hardened within a minute", async () => {
     const made = world();
-    const node = await started(made, { compat: "better" });
+    const node = await started(made, { compat: "hardened" });
     const network = await getNetworkByName(client(node), NETWORK);
     const policies = network.Policies?.filter(({ Type }) => Type === "RemoteSubnetRoute") ?? [];
     await client(node).modify("Network", network.ID ?? "", {
@@ -395,18 +395,18 @@ describe("leases that would lead packets astray", () => {
     ["with no address", "10.244.2.0/24", "0.0.0.0", "flannel-peer-lease-unusable"],
     ["with a loopback address", "10.244.2.0/24", "127.0.0.1", "flannel-peer-lease-unusable"],
     ["with an address of its own pods", "10.244.2.0/24", "10.244.2.9", "flannel-peer-lease-unusable"],
-  ])("better leaves out a lease %s", async (_, podCIDR, address, code) => {
+  ])("hardened leaves out a lease %s", async (_, podCIDR, address, code) => {
     const made = new FlanneldWorld();
     made.nodes.put("w1", { podCIDR: "10.244.1.0/24" });
     made.nodes.put("l1", { podCIDR, annotations: vxlanPeer(address, MAC) });
-    const node = await started(made, { compat: "better" });
+    const node = await started(made, { compat: "hardened" });
     expect(await remotes(node)).toEqual([]);
     expect(node.flanneld.findings().map((finding) => finding.code)).toEqual([code]);
   });
 
-  it("of two nodes with one range better keeps the first, and takes the second when the first has gone", async () => {
+  it("of two nodes with one range hardened keeps the first, and takes the second when the first has gone", async () => {
     const made = world();
-    const node = await started(made, { compat: "better" });
+    const node = await started(made, { compat: "hardened" });
     made.nodes.put("l2", { podCIDR: "10.244.2.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });
     await made.run(100);
     expect(await remotes(node)).toEqual([`10.244.2.0/24 10.0.0.12 ${MAC} 4096`]);
@@ -417,7 +417,7 @@ describe("leases that would lead packets astray", () => {
     expect(node.flanneld.findings()).toEqual([]);
   });
 
-  it("of two nodes with one range the reference takes the last, and has none when either goes", async () => {
+  it("of two nodes with one range upstream takes the last, and has none when either goes", async () => {
     const made = world();
     const node = await started(made);
     made.nodes.put("l2", { podCIDR: "10.244.2.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });

@@ -373,8 +373,8 @@ export const FLAGS: readonly FlagDefinition[] = [
   {
     name: "mullion-compat",
     type: "string",
-    initial: "better",
-    help: "better, or reference: as upstream, defects included",
+    initial: "hardened",
+    help: "hardened, or upstream: as upstream, defects included",
     ...OWN,
   },
   {

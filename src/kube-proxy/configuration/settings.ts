@@ -1,5 +1,5 @@
 /** Flags and file together: what kube-proxy runs with (kube-proxy.md §1.1). */
-import type { Compat, KubernetesVersion } from "../behaviour.ts";
+import type { KubernetesVersion } from "../behaviour.ts";
 import { HEALTHZ_PORT, type KubeProxyConfiguration, METRICS_PORT, setAt } from "./configuration.ts";
 import { applyWindowsDefaults, defaultConfiguration, withPort } from "./defaults.ts";
 import { FLAGS, type FlagDefinition } from "./flags.ts";
@@ -13,10 +13,6 @@ export function parseKubernetesVersion(text: string): KubernetesVersion | undefi
   const match = /^v?1\.(\d{1,3})(?:\.\d+)?(?:[-+].*)?$/.exec(text.trim());
   const minor = Number(match?.[1] ?? -1);
   return minor >= MINOR_MIN && minor <= MINOR_MAX ? { major: 1, minor } : undefined;
-}
-
-export function parseCompat(text: string): Compat | undefined {
-  return text === "better" || text === "reference" ? text : undefined;
 }
 
 type FlagValues = ReadonlyMap<string, unknown>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../behaviour.ts";
+import type { Compat } from "../../base/compat.ts";
 import { setAt } from "./configuration.ts";
 import { defaultConfiguration } from "./defaults.ts";
 import { checkGates, effectiveGates } from "./feature-gates.ts";
@@ -13,7 +13,7 @@ interface Setting {
 function faults(
   path: string,
   value: unknown,
-  { minor = 34, compat = "better" }: Setting = {},
+  { minor = 34, compat = "hardened" }: Setting = {},
 ): readonly string[] {
   const configuration = defaultConfiguration();
   setAt(configuration, path, value);
@@ -87,8 +87,8 @@ describe("validation (kube-proxy.md §1.1)", () => {
     expect(faults(path, value)).toEqual([]);
   });
 
-  it("no metrics server: the reference refuses what its help offers", () => {
-    expect(faults("metricsBindAddress", "", { compat: "reference" })).toHaveLength(1);
+  it("no metrics server: upstream refuses what its help offers", () => {
+    expect(faults("metricsBindAddress", "", { compat: "upstream" })).toHaveLength(1);
     expect(faults("metricsBindAddress", "")).toEqual([]);
   });
 });

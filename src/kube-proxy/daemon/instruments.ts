@@ -53,7 +53,7 @@ function observe({ parts, objects, behaviour }: Watched, metrics: ProxyMetrics):
   const { client, clock } = parts;
   return new ObservedHcnClient(client, {
     clock,
-    ...(parts.compat === "better" ? { limitMs: CALL_LIMIT_MS } : {}),
+    ...(parts.compat === "hardened" ? { limitMs: CALL_LIMIT_MS } : {}),
     called: (...call) => metrics.own.hnsCall(...call),
     kindOf: (document) => frontEndKindOf(document, objects, behaviour),
     failed: (call, { family, type }, reason) => metrics.loadBalancerFailed(call, family, type, reason),
@@ -125,7 +125,7 @@ export function makeInstruments(watched: Watched): Instruments {
     minor,
     // On for good from 1.31, and then no gate any more.
     drainsNodes: gates.get("KubeProxyDrainingTerminatingNodes") ?? minor >= 31,
-    ...(compat === "better" ? { isReady: () => teller.hasSynced } : {}),
+    ...(compat === "hardened" ? { isReady: () => teller.hasSynced } : {}),
     answered: (path, status) => metrics.probed(path, status),
   });
   const events = makeEvents(parts);

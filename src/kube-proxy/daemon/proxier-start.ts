@@ -1,8 +1,9 @@
 /** From a configuration to a proxier that runs: waits for HNS and its network (kube-proxy.md §2.1, §2.2). */
+import type { Compat } from "../../base/compat.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { listNetworks } from "../../hcn/operations.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";
-import type { Compat, KubernetesVersion } from "../behaviour.ts";
+import type { KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { portOf } from "../configuration/host-port.ts";
 import { attempt, failureText, isAway } from "../load-balancers/hns-failure.ts";
@@ -51,7 +52,7 @@ export function proxyOptions(sources: OptionSources): KubeProxyOptions {
     healthzPort: portOf(healthzBindAddress),
     hostInterfaces,
     // Upstream reads everything in each sync.
-    reads: compat === "better" ? "new" : "all",
+    reads: compat === "hardened" ? "new" : "all",
   };
 }
 
@@ -63,7 +64,7 @@ export interface StartParts {
   readonly log: Klog;
 }
 
-/** Better: an HNS that does not answer yet is waited for. Upstream ends. */
+/** Hardened: an HNS that does not answer yet is waited for. Upstream ends. */
 async function waitForHns({ client, waiter, log }: StartParts): Promise<void> {
   for (let waitMs = RETRY_FIRST_MS; !waiter.isEnded; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
     const version = await attempt(() => getHnsVersion(client));
@@ -86,7 +87,7 @@ async function networksOf(client: HcnClient): Promise<readonly string[] | undefi
 /** A proxier that runs; what keeps it from starting; undefined when the waits were ended. */
 export async function startProxier(parts: StartParts): Promise<KubeProxy | Finding | undefined> {
   const { client, objects, options, waiter, log } = parts;
-  if (options.compat === "better") await waitForHns(parts);
+  if (options.compat === "hardened") await waitForHns(parts);
   const proxy = new KubeProxy({ client, objects, options });
   let said = "";
   while (!waiter.isEnded) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../behaviour.ts";
+import type { Compat } from "../../base/compat.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
 
-async function scraped(minor: number, compat: Compat = "reference"): Promise<string> {
+async function scraped(minor: number, compat: Compat = "upstream"): Promise<string> {
   const metrics = new ProxyMetrics({ minor, compat, gates: [] });
   metrics.changed("service", true);
   metrics.changed("endpoint", false);
@@ -55,8 +55,8 @@ describe("metrics (kube-proxy.md §6)", () => {
     );
   });
 
-  it("1.23 registered none for kernelspace; better does", async () => {
+  it("1.23 registered none for kernelspace; hardened does", async () => {
     expect(await scraped(23)).not.toContain("kubeproxy_sync");
-    expect(await scraped(23, "better")).toContain("kubeproxy_sync_proxy_rules_service_changes_total 1");
+    expect(await scraped(23, "hardened")).toContain("kubeproxy_sync_proxy_rules_service_changes_total 1");
   });
 });

@@ -1,7 +1,7 @@
 /** Metrics with the names of upstream (kube-proxy.md §6), and some of our own. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Compat } from "../../base/compat.ts";
 import type { IpFamily } from "../../net/ip.ts";
-import type { Compat } from "../behaviour.ts";
 import type { FeatureGate } from "../configuration/feature-gates.ts";
 import { DURATION_BUCKETS, OwnMetrics, familyLabel } from "./own-metrics.ts";
 
@@ -51,7 +51,7 @@ export class ProxyMetrics {
   constructor({ minor, compat, gates }: ProxyMetricsOptions) {
     this.hasFamily = minor >= FAMILY_LABEL_SINCE;
     const labelNames = this.hasFamily ? ["ip_family"] : [];
-    const isShown = minor >= KERNELSPACE_SINCE || compat === "better";
+    const isShown = minor >= KERNELSPACE_SINCE || compat === "hardened";
     const shown = isShown ? [this.registry] : [];
     const gauge = (name: string, help: string, labels: readonly string[] = []): Gauge =>
       new Gauge({ name: `${SYNC}_${name}`, help: alpha(help), labelNames: labels, registers: shown });

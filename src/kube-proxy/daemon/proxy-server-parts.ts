@@ -1,7 +1,8 @@
 /** What kube-proxy's process gives the running proxy: the machine as values. */
 import type { Clock } from "../../base/clock.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { HcnClient } from "../../hcn/client.ts";
-import type { Compat, KubernetesVersion } from "../behaviour.ts";
+import type { KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import type { HostInterface } from "../options.ts";
 import type { Listen } from "./health/http-answer.ts";

@@ -102,14 +102,14 @@ export class ProxyServer {
     const { compat, log, kubernetes, hostname, configuration } = this.parts;
     log.info(0, "Version info", { kubernetes: `1.${kubernetes.minor}`, compat, hostname });
     // Upstream's servers come after the network, so that whoever probes it sees a dead program for so long.
-    if (compat === "better") this.instruments.servers.start();
+    if (compat === "hardened") this.instruments.servers.start();
     this.follow("Node", {
       changed: (_before, after) => this.nodeChanged(after),
       listed: () => this.node.listed(),
     });
     await this.waitForNode();
     if (!(await this.startProxy())) return;
-    if (compat === "reference") this.instruments.servers.start();
+    if (compat === "upstream") this.instruments.servers.start();
     this.follow("Service", {
       changed: (before, after) => this.changes.serviceChanged(before, after),
       listed: () => this.changes.listed("services"),
@@ -158,7 +158,7 @@ export class ProxyServer {
     const { feed, log, hostname, configuration, compat } = this.parts;
     const isBound = !["0.0.0.0", "::"].includes(configuration.bindAddress);
     // Upstream waits for the Node also where its address is given already.
-    await this.node.wait({ isNotNeeded: !feed.mayHaveNodesLater || (isBound && compat === "better") });
+    await this.node.wait({ isNotNeeded: !feed.mayHaveNodesLater || (isBound && compat === "hardened") });
     const { addresses, isThere } = this.node;
     if (this.ended !== undefined) return;
     if (addresses.length > 0) log.info(0, "Successfully retrieved NodeIPs", { NodeIPs: addresses });
@@ -217,7 +217,7 @@ export class ProxyServer {
     if (proxy === undefined || !this.objects.isSynced) return undefined;
     const nowMs = clock.nowMs;
     const isDue = isPeriodic || nowMs - this.comparedAtMs >= configuration.iptables.syncPeriod;
-    const comparesHns = compat === "better" && isDue;
+    const comparesHns = compat === "hardened" && isDue;
     if (comparesHns) this.comparedAtMs = nowMs;
     this.instruments.metrics.takenOver();
     let beganMs = nowMs;

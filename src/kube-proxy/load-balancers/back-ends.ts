@@ -37,7 +37,7 @@ function readinessOf(
   const relevant = entry.hasLocalTrafficDsr
     ? endpoints.filter(({ nodeName }) => nodeName === hostname)
     : endpoints;
-  // No pod of this node: for `better` that says nothing about the others.
+  // No pod of this node: for `hardened` that says nothing about the others.
   if (repairs && relevant.length === 0) return { rule, areAllTerminating: false, areNoneServing: false };
   // Both hold for no endpoints at all. What is neither ready nor terminating says nothing about terminating.
   return {
@@ -114,7 +114,7 @@ function holdVipEndpoint({ counts }: ProxierState, entry: ServiceEntry, id: Guid
 }
 
 /**
- * On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. `better`
+ * On overlay upstream reads the network again before each endpoint: remote subnets may have been added since. `hardened`
  * takes them from the reading at the start of the sync.
  */
 async function createRemote(

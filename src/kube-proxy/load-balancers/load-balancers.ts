@@ -24,7 +24,7 @@ import { type WantedLoadBalancer, loadBalancerDocument } from "./wanted-load-bal
 /** Identifiers of load balancers that are not there any more are remembered up to this many. */
 const OWNED_MAX = 16_384;
 
-/** Which load balancers of HNS are this proxier's, for the temper `better`. Plain data. */
+/** Which load balancers of HNS are this proxier's, for `hardened` mode. Plain data. */
 class SlotHolders {
   /** How many slots hold one: two Services may want the very same. */
   private readonly counts: Map<Guid, number> = new Map();
@@ -100,7 +100,7 @@ export class LoadBalancers {
   private readonly records: HnsRecords;
   /** The reading of HNS that the cache is from. */
   private reading = 0;
-  /** Whose load balancers there are: `better` alone asks. */
+  /** Whose load balancers there are: `hardened` alone asks. */
   readonly holders: SlotHolders = new SlotHolders();
 
   constructor(client: HcnClient, behaviour: Behaviour, canModify: boolean, records: HnsRecords) {
@@ -206,7 +206,7 @@ export class LoadBalancers {
       if (await this.delete(id)) this.stale.delete(id);
   }
 
-  /** `better`: another Service has the same front end with the same back ends, and keeps it. */
+  /** `hardened`: another Service has the same front end with the same back ends, and keeps it. */
   private isShared(slot: LoadBalancerSlot): boolean {
     return this.behaviour.repairs && this.holders.countOf(slot.id) > 1;
   }

@@ -34,9 +34,9 @@ export interface ServiceEntry {
   vipEndpoint: ServiceVipEndpoint | undefined;
   isApplied: boolean;
   findings: readonly Finding[];
-  /** `better`: nothing can be done before its endpoints change. */
+  /** `hardened`: nothing can be done before its endpoints change. */
   isWaiting: boolean;
-  /** `better`: how often it failed in a row. */
+  /** `hardened`: how often it failed in a row. */
   readonly backOff: BackOff;
 }
 

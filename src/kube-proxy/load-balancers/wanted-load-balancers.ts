@@ -71,7 +71,7 @@ function shapeOf(
   const preserve = preservesDestination ? UseMux + PreserveDip : 0;
   const toLocal = hasLocalTrafficDsr || preservesDestination;
   const ports = { externalPort: port.port, internalPort: targetPort };
-  // `better` as KEP-1669 has it: pods that serve while they terminate are better than none, at every front end.
+  // `hardened` as KEP-1669 has it: pods that serve while they terminate are better than none, at every front end.
   const mayBeUsed = behaviour.repairs ? backEnds.areServing : backEnds.areAvailable;
   switch (slot.kind) {
     case "ClusterIP": {
@@ -143,7 +143,7 @@ export function wantedLoadBalancer(
   if (shape === undefined) return undefined;
   const isPlain = shape.isPlain === true;
   const isIpv6 = settings.isIpv6 && !isPlain;
-  // Upstream makes numbers of 16 bits of them; `better` says that there is no such port.
+  // Upstream makes numbers of 16 bits of them; `hardened` says that there is no such port.
   const portOf = (port: number): number => (settings.behaviour.repairs ? port : port & 0xffff);
   const identity: FrontEndAndBackEnds = {
     protocol: PROTOCOL_NUMBERS[entry.port.protocol],

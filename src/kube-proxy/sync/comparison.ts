@@ -1,5 +1,5 @@
 /**
- * Compares HNS with what was programmed (temper `better`). A comparison lists identifiers, two calls however many objects
+ * Compares HNS with what was programmed (`hardened` mode). A comparison lists identifiers, two calls however many objects
  * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
  * follows; what nobody wants is deleted after it.
  */

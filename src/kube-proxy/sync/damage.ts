@@ -1,4 +1,4 @@
-/** What a comparison with HNS has found and what it still has to look at, for the temper `better`. Plain data. */
+/** What a comparison with HNS has found and what it still has to look at, for `hardened` mode. Plain data. */
 import type { Guid } from "../../hcn/client.ts";
 import type { LoadBalancerIdentity } from "../load-balancers/load-balancer-identity.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";

@@ -1,4 +1,4 @@
-/** The cost of a change is the cost of that change, whatever else there is (`better`; bench/README.md has times). */
+/** The cost of a change is the cost of that change, whatever else there is (`hardened`; bench/README.md has times). */
 import { describe, expect, it } from "vitest";
 import { HNS_WITH_MODIFY, KubeProxyNode, service, slice } from "../../testing/kube-proxy/kube-proxy-node.ts";
 
@@ -10,7 +10,7 @@ function beside(calls: readonly string[]): readonly string[] {
 
 /** A node with so many Services, all of them programmed, and every call of HNS from now on in a list. */
 async function nodeWith(services: number, settings = {}): Promise<{ node: KubeProxyNode; calls: string[] }> {
-  const node = new KubeProxyNode({ compat: "better", ...settings });
+  const node = new KubeProxyNode({ compat: "hardened", ...settings });
   const names = Array.from({ length: services }, (_, index) => `s${index}`);
   await node.begin(
     names.map((name, index) => service({ name, spec: { clusterIP: `10.21.${index >> 8}.${index & 255}` } })),

@@ -111,7 +111,7 @@ export async function programService(
   const outcome = await programSlots(pass, entry, backEnds, rootEndpoint);
   entry.findings = [...backEnds.findings, ...outcome.findings, ...unsupportedFeatures(entry, configuration)];
   if (outcome.isStopped) return putOff(pass, entry, true);
-  // The reference calls a Service done whose external addresses failed, or whose pods were not all found.
+  // Upstream calls a Service done whose external addresses failed, or whose pods were not all found.
   const isIncomplete = outcome.isPartial || backEnds.findings.length > 0;
   if (isIncomplete && configuration.behaviour.retriesPartialFailure) return putOff(pass, entry, true);
   forgetFailures(entry.backOff);

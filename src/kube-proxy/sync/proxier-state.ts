@@ -52,7 +52,7 @@ export interface ProxierState {
   /** Addresses of other nodes' endpoints that vanished from their slices. */
   readonly terminated: Set<string>;
   readonly damage: Damage;
-  /** `better`: deletions that failed, and syncs that ended early. */
+  /** `hardened`: deletions that failed, and syncs that ended early. */
   readonly cleanUpBackOff: BackOff;
   readonly endBackOff: BackOff;
 }

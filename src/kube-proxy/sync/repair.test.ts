@@ -1,4 +1,4 @@
-/** What `better` puts right in HNS, and what `reference` leaves as it is (kube-proxy.md §3.14; docs/reference/differences.md). */
+/** What `hardened` puts right in HNS, and what `upstream` leaves as it is (kube-proxy.md §3.14; docs/reference/differences.md). */
 import { describe, expect, it } from "vitest";
 import { HcnError } from "../../hcn/error.ts";
 import type { Guid, JsonObject } from "../../hcn/client.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../testing/kube-proxy/kube-proxy-node.ts";
 import type { Repair } from "./repair.ts";
 
-const BETTER: NodeSettings = { compat: "better" };
+const HARDENED: NodeSettings = { compat: "hardened" };
 const LBID_1 = "1b000000-0000-4000-8000-000000000001";
 const EPID_1 = "e9000000-0000-4000-8000-000000000001";
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
@@ -26,7 +26,7 @@ async function compare(node: KubeProxyNode, nowMs?: number): Promise<readonly Re
   return families.flatMap(({ repairs }) => repairs);
 }
 
-async function begun(settings: NodeSettings = BETTER): Promise<KubeProxyNode> {
+async function begun(settings: NodeSettings = HARDENED): Promise<KubeProxyNode> {
   const node = new KubeProxyNode(settings);
   await node.begin([service()], [slice(["L1", "R1"])]);
   return node;
@@ -63,7 +63,7 @@ describe("what HNS lost", () => {
     expect(node.calls()).toEqual([]);
   });
 
-  it("KP-H20 reference: it stays missing, whatever the caller asks for", async () => {
+  it("KP-H20 upstream: it stays missing, whatever the caller asks for", async () => {
     const node = await begun({});
     await node.hns.delete("LoadBalancer", LBID_1);
     expect(await compare(node)).toEqual([]);
@@ -90,7 +90,7 @@ describe("what HNS lost", () => {
   });
 
   it("on overlay the endpoints of the source VIP and of the ClusterIP", async () => {
-    const node = await begun({ ...BETTER, isOverlay: true });
+    const node = await begun({ ...HARDENED, isOverlay: true });
     for (const id of node.hns.list("Endpoint").map((each) => each["ID"] as Guid))
       if (id.startsWith("e9")) await node.hns.delete("Endpoint", id);
     expect((await compare(node)).map(({ kind, address }) => `${kind} ${address}`).toSorted()).toEqual([
@@ -102,7 +102,7 @@ describe("what HNS lost", () => {
   });
 
   it("577 load balancers at once come back in one sync (kube-proxy.md §9.3)", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     const names = Array.from({ length: 577 }, (_, index) => `s${index}`);
     await node.begin(
       names.map((name, index) =>
@@ -122,7 +122,7 @@ describe("what HNS changed", () => {
     ["with modify", HNS_WITH_MODIFY, ["update LBID-1"]],
     ["without modify", { Major: 11, Minor: 10 }, ["delete LBID-1", "create LBID-2"]],
   ] as const)("a load balancer gets back its back ends, %s", async (_name, hns, calls) => {
-    const node = await begun({ ...BETTER, hns });
+    const node = await begun({ ...HARDENED, hns });
     changeInPlace(node, "LoadBalancer", LBID_1, { HostComputeEndpoints: [EPID_1] });
     expect((await compare(node)).map(({ kind, service: of }) => [kind, of])).toEqual([
       ["load-balancer-changed", SERVICE],
@@ -152,7 +152,7 @@ describe("what HNS changed", () => {
   });
 
   it("a remote endpoint on another node of an overlay network", async () => {
-    const node = await begun({ ...BETTER, isOverlay: true });
+    const node = await begun({ ...HARDENED, isOverlay: true });
     const id = "e9000000-0000-4000-8000-000000000003";
     const Settings = { ProviderAddress: "10.0.0.99" };
     changeInPlace(node, "Endpoint", id, { Policies: [{ Type: "ProviderAddress", Settings }] });
@@ -165,7 +165,7 @@ describe("what HNS changed", () => {
 
 describe("what nobody wants", () => {
   it("a remote endpoint that a former process left is deleted; one of somebody else is not", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     const remote = (n: number, mac: string): JsonObject & { readonly ID: string } => ({
       ID: `f0000000-0000-4000-8000-00000000000${n}`,
       HostComputeNetwork: NETWORK_ID,
@@ -184,7 +184,7 @@ describe("what nobody wants", () => {
   });
 
   it("a creation without an answer is found and, when nobody wants it, deleted", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     node.objects.servicesListed([service()]);
     node.objects.endpointSlicesListed([slice(["L1"])]);
     await node.start();
@@ -217,7 +217,7 @@ describe("what nobody wants", () => {
 
 describe("failures", () => {
   it("are tried again after 1 s, 2 s, 4 s …, and at most after a minute", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     node.hns.refuse = ({ call }) =>
       call === "create LoadBalancer" ? new HcnError("HCN_E_PORT_NOT_FOUND") : undefined;
     node.objects.servicesListed([service()]);
@@ -233,7 +233,7 @@ describe("failures", () => {
   });
 
   it("nothing is tried before, and a change of the endpoints does not wait", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     node.hns.failNext("create LoadBalancer", new HcnError("HCN_E_PORT_NOT_FOUND"));
     node.objects.servicesListed([service()]);
     node.objects.endpointSlicesListed([slice(["L1"])]);
@@ -248,7 +248,7 @@ describe("failures", () => {
   });
 
   it("one front end that fails does not keep the others from being programmed", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     let first = true;
     node.hns.refuse = ({ call }) => {
       if (call !== "create LoadBalancer" || !first) return undefined;
@@ -266,7 +266,7 @@ describe("failures", () => {
   });
 
   it("an HNS that hangs ends the sync after two calls, and the next one goes on", async () => {
-    const node = new KubeProxyNode(BETTER);
+    const node = new KubeProxyNode(HARDENED);
     node.hns.refuse = ({ call }) =>
       call.startsWith("create") ? new HcnError("RPC_S_SERVER_UNAVAILABLE") : undefined;
     const names = ["a", "b", "c", "d"];

@@ -1,5 +1,5 @@
 /**
- * What kube-proxy of the temper `better` puts right in HNS: objects that somebody else took away or changed, and objects
+ * What kube-proxy in `hardened` mode puts right in HNS: objects that somebody else took away or changed, and objects
  * that nobody wants. Upstream never looks again (kube-proxy.md §3.14, §8 row H20).
  */
 import type { Guid } from "../../hcn/client.ts";

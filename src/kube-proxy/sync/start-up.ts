@@ -98,7 +98,7 @@ export async function removeAllPolicyLists(client: HcnClient): Promise<readonly 
   if (!listed.ok) return [];
   const policyLists = Array.isArray(listed.value) ? (listed.value as readonly JsonValue[]) : [];
   const ids = policyLists.flatMap((policyList) => idOf(policyList) ?? []);
-  // What cannot be removed is left: `better` finds it in its first comparison.
+  // What cannot be removed is left: `hardened` finds it in its first comparison.
   for (const id of ids) await attempt(() => requestHns(client, "DELETE", `/policylists/${id}`));
   return ids.map((id) => id.toLowerCase());
 }

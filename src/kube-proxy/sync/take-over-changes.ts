@@ -108,7 +108,7 @@ async function takeOverEndpoints(
   const { tracker, behaviour } = configuration;
   const events: ProxyEvent[] = [];
   const end = tracker.position().endpoints;
-  // What `better` could not delete stays noted.
+  // What `hardened` could not delete stays noted.
   if (behaviour.removal === "terminated" && !behaviour.retriesPartialFailure) state.terminated.clear();
   for (const key of tracker.changedEndpoints(state.position.endpoints, state.endpoints.keys())) {
     const [before, after] = [state.endpoints.get(key), tracker.endpoints(key)];

@@ -479,8 +479,8 @@ describe("transitions (§8.9): failures of HNS", () => {
     },
   );
 
-  it("KP-H23 better counts once", async () => {
-    const node = new KubeProxyNode({ compat: "better" });
+  it("KP-H23 hardened counts once", async () => {
+    const node = new KubeProxyNode({ compat: "hardened" });
     refuse(node, "create LoadBalancer");
     await node.begin([nodePort()], [slice(["R1"])]);
     await node.proxy.sync();
@@ -491,11 +491,11 @@ describe("transitions (§8.9): failures of HNS", () => {
   });
 
   it.each([
-    [36, "reference", 1],
-    [37, "reference", 2],
-    [36, "better", 2],
+    [36, "upstream", 1],
+    [37, "upstream", 2],
+    [36, "hardened", 2],
   ] as const)(
-    "from 1.37, and in better, a load balancer in the way is removed: 1.%i %s",
+    "from 1.37, and in hardened, a load balancer in the way is removed: 1.%i %s",
     async (minor, compat, id) => {
       const node = new KubeProxyNode({ minor, compat });
       node.objects.servicesListed([service()]);

@@ -7,7 +7,7 @@ import { behaviourOf } from "../behaviour.ts";
 import { followSource } from "./follow-source.ts";
 import { ProxyObjects } from "./proxy-objects.ts";
 
-const BEHAVIOUR = behaviourOf({ major: 1, minor: 36 }, "reference");
+const BEHAVIOUR = behaviourOf({ major: 1, minor: 36 }, "upstream");
 
 /** A source that tells what a test says. */
 class ScriptedSource implements KubeReader {
@@ -113,7 +113,7 @@ describe("what all nodes share", () => {
     objects.servicesListed([service({ spec: { externalIPs: [ADDRESS.E, "2001:db8::1"] } })]);
     const externalIps = [35, 36].map(
       (minor) =>
-        objects.tracker(4, behaviourOf({ major: 1, minor }, "reference")).service("default/svc")?.ports[0]
+        objects.tracker(4, behaviourOf({ major: 1, minor }, "upstream")).service("default/svc")?.ports[0]
           ?.externalIps,
     );
     expect(externalIps).toEqual([[ADDRESS.E, "2001:db8::1"], [ADDRESS.E]]);

@@ -1,6 +1,6 @@
 // azure-vnet-ipamv6: addresses of the node's range of IPv6 (cni.md §5.9).
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
 import { MemoryStateStore } from "../azure-vnet/state-store.ts";
 import type { NodeFacts } from "./node-source.ts";
@@ -36,7 +36,7 @@ function make(compat: Compat, facts: NodeFacts = NODE) {
   return { run, asked, store };
 }
 
-describe.each(["reference", "better"] as const)("azure-vnet-ipamv6, %s", (compat) => {
+describe.each(["upstream", "hardened"] as const)("azure-vnet-ipamv6, %s", (compat) => {
   it("the first /120 of the node's range, from the third address on; Kubernetes is asked once", async () => {
     const { run, asked, store } = make(compat);
     const subnet = "fd00:7:0:3::/120";
@@ -60,6 +60,6 @@ describe.each(["reference", "better"] as const)("azure-vnet-ipamv6, %s", (compat
       code: 100,
       msg: "Failed to allocate pool: no available address pools",
     });
-    if (compat === "better") expect(run.stderr).toContain(reason);
+    if (compat === "hardened") expect(run.stderr).toContain(reason);
   });
 });

@@ -1,12 +1,12 @@
-// azure-vnet-ipam by the rows of cni.md §8 and the words of §5.9, in both tempers.
+// azure-vnet-ipam by the rows of cni.md §8 and the words of §5.9, in both modes.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import { type PluginRun, errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
 import { azureNode } from "../../testing/cni/windows-plugin-node.ts";
 import { MemoryStateStore } from "../azure-vnet/state-store.ts";
 import { AzureVnetIpam } from "./plugin.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const WIRE = `<Interfaces>
   <Interface MacAddress="000D3A010203" IsPrimary="true">
     <IPSubnet Prefix="10.240.0.0/16">
@@ -75,7 +75,7 @@ const POOL = { subnet: "10.240.0.0/16" };
 const addressOf = (run: PluginRun) =>
   (JSON.parse(run.stdout) as { ips: { address: string }[] }).ips[0]?.address;
 
-describe.each(TEMPERS)("azure-vnet-ipam, %s", (compat) => {
+describe.each(MODES)("azure-vnet-ipam, %s", (compat) => {
   it("the first address that is free, its pool's mask, the first host as gateway, Azure's resolver", async () => {
     expect(JSON.parse((await make(compat).run("ADD")).stdout)).toEqual({
       cniVersion: "1.0.0",
@@ -134,8 +134,8 @@ describe.each(TEMPERS)("azure-vnet-ipam, %s", (compat) => {
     await own.run("ADD");
     const none = "Failed to allocate pool: no available address pools";
     const second = await own.run("ADD", {}, "two");
-    // Better shares a pool: whoever asks may have lost its state.
-    if (compat === "reference") expect(errorOf(second)).toMatchObject({ code: 100, msg: none });
+    // Hardened shares a pool: whoever asks may have lost its state.
+    if (compat === "upstream") expect(errorOf(second)).toMatchObject({ code: 100, msg: none });
     else expect(addressOf(second)).toBe("10.240.0.36/16");
     expect(errorOf(await make(compat).run("ADD", { environment: "null" })).msg).toBe(none);
     expect(errorOf(await own.run("ADD", { environment: "other" })).msg).toContain('"ipam.environment"');
@@ -157,13 +157,13 @@ describe.each(TEMPERS)("azure-vnet-ipam, %s", (compat) => {
     expect(own.store.text).not.toContain("10.240.0.35");
   });
 
-  it("a source that does not answer: what is known goes on; better says so", async () => {
+  it("a source that does not answer: what is known goes on; hardened says so", async () => {
     const own = make(compat);
     await own.run("ADD", POOL);
     own.wire = new Error("no route to host");
     const run = await own.run("ADD", POOL, "two");
     expect(addressOf(run)).toBe("10.240.0.36/16");
-    expect(run.stderr.includes("no route to host")).toBe(compat === "better");
+    expect(run.stderr.includes("no route to host")).toBe(compat === "hardened");
   });
 
   it("the file has Go's forms", async () => {
@@ -188,7 +188,7 @@ describe.each(TEMPERS)("azure-vnet-ipam, %s", (compat) => {
   });
 });
 
-it.each(TEMPERS)("CNI-EX-E1 %s: azure-vnet with it, three pods on two addresses", async (compat) => {
+it.each(MODES)("CNI-EX-E1 %s: azure-vnet with it, three pods on two addresses", async (compat) => {
   const ipam = make(compat);
   const node = azureNode(compat, { ipams: [ipam.plugin] });
   const stdin = { cniVersion: "1.0.0", name: "azure", type: "azure-vnet", ipam: { type: "azure-vnet-ipam" } };
@@ -205,20 +205,20 @@ it.each(TEMPERS)("CNI-EX-E1 %s: azure-vnet with it, three pods on two addresses"
   expect(ipam.store.text).not.toContain('"InUse": true');
 });
 
-it("CNI-149 what goes wrong at the start is a plain text; better prints an error object", async () => {
-  const reference = make("reference");
-  reference.store.isHeld = true;
-  const run = await reference.run("ADD");
+it("CNI-149 what goes wrong at the start is a plain text; hardened prints an error object", async () => {
+  const upstream = make("upstream");
+  upstream.store.isHeld = true;
+  const run = await upstream.run("ADD");
   expect(run.status).toBe(1);
   expect(run.stdout).toMatch(/^Failed to initialize key-value store of ipam plugin: timed out/);
-  const better = make("better");
-  better.store.isHeld = true;
-  expect(errorOf(await better.run("ADD")).code).toBe(11);
+  const hardened = make("hardened");
+  hardened.store.isHeld = true;
+  expect(errorOf(await hardened.run("ADD")).code).toBe(11);
 });
 
-describe("better", () => {
+describe("hardened", () => {
   it("CHECK, STATUS, GC", async () => {
-    const own = make("better");
+    const own = make("hardened");
     await own.run("ADD", POOL);
     expect((await own.run("CHECK", POOL)).status).toBe(0);
     expect(errorOf(await own.run("CHECK", POOL, "two")).msg).toContain("does not hold an address");

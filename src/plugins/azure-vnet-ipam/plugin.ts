@@ -2,9 +2,9 @@
  * azure-vnet-ipam: addresses that Azure gave to the interfaces of the node, one for each container (cni.md §5.9).
  * Who holds what stands in a file that one call at a time reads and writes.
  */
+import type { Compat } from "../../base/compat.ts";
 import { StructReader, DecodeError } from "../../cni/json.ts";
 import { CNI_CODES, CniError, PlainFailure, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
@@ -68,7 +68,7 @@ export class AzureVnetIpam implements CniPlugin {
     this.options = options;
     this.name = options.name ?? "azure-vnet-ipam";
     this.compat = options.compat;
-    this.supportedVersions = options.compat === "better" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+    this.supportedVersions = options.compat === "hardened" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
   }
 
   add(request: PluginRequest): Promise<CniResult> {
@@ -105,9 +105,9 @@ export class AzureVnetIpam implements CniPlugin {
     });
   }
 
-  /** The reference looks at nothing. */
+  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const configuration = this.read(request);
     const previous = readPrevResult(request.configuration);
     await this.withPools(request, configuration, async (pools) => {
@@ -165,7 +165,7 @@ export class AzureVnetIpam implements CniPlugin {
     // The range is the node's, not that of an interface.
     const wanted = { interfaceName: isIpv6 ? "" : master, isIpv6 };
     try {
-      if (subnet === "" && this.compat === "better") return requestSharedPool(pools, wanted, containerId);
+      if (subnet === "" && this.compat === "hardened") return requestSharedPool(pools, wanted, containerId);
       if (subnet === "") return requestPool(pools, wanted);
     } catch (error) {
       throw fail("Failed to allocate pool", error);
@@ -177,10 +177,10 @@ export class AzureVnetIpam implements CniPlugin {
     }
   }
 
-  /** The reference's route is that of IPv4 whatever the pool is. */
+  /** Upstream's route is that of IPv4 whatever the pool is. */
   private resultOf({ subnet, gateway, isIpv6 }: AddressPool, address: string): CniResult {
     const ip = defined(parseIp(address), address);
-    const destination = isIpv6 && this.compat === "better" ? DEFAULT_ROUTE_V6 : DEFAULT_ROUTE;
+    const destination = isIpv6 && this.compat === "hardened" ? DEFAULT_ROUTE_V6 : DEFAULT_ROUTE;
     return {
       interfaces: [],
       ips: [{ address: { ip, length: subnet.length }, gateway }],
@@ -233,14 +233,12 @@ export class AzureVnetIpam implements CniPlugin {
     } catch (error) {
       if (isStarted) throw error;
       const text = `Failed to initialize key-value store of ipam plugin: ${describeError(error)}`;
-      // Row 149: the reference says this as a plain text, which no caller can read.
-      throw this.compat === "reference"
-        ? new PlainFailure(text)
-        : new CniError(CNI_CODES.tryAgainLater, text);
+      // Row 149: upstream says this as a plain text, which no caller can read.
+      throw this.compat === "upstream" ? new PlainFailure(text) : new CniError(CNI_CODES.tryAgainLater, text);
     }
   }
 
-  /** A source that fails leaves the pools as they are; better says so. */
+  /** A source that fails leaves the pools as they are; hardened says so. */
   private async refreshed(request: PluginRequest, environment: string, locked: LockedState): Promise<Pools> {
     const pools = parsePools(await locked.read());
     if (environment === "null") return pools;
@@ -249,7 +247,7 @@ export class AzureVnetIpam implements CniPlugin {
     try {
       mergePools(pools, await readPools(environment, this.options.sources));
     } catch (error) {
-      if (this.compat === "better")
+      if (this.compat === "hardened")
         request.warn(`${this.name}: the addresses are not refreshed: ${describeError(error)}`);
     }
     return pools;

@@ -1,4 +1,4 @@
-/** The text of `azure-vnet-ipam.json`, as the reference writes it (cni.md §5.9). */
+/** The text of `azure-vnet-ipam.json`, as upstream writes it (cni.md §5.9). */
 import { DecodeError, StructReader, readStruct, type JsonObject, parseJson } from "../../cni/json.ts";
 import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";

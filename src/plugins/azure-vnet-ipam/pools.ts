@@ -50,7 +50,7 @@ export interface WantedPool {
 }
 
 /**
- * The pool in which the container holds an address, else one that nobody uses, else one with a free address (better). The
+ * The pool in which the container holds an address, else one that nobody uses, else one with a free address (hardened). The
  * caller may have died, or lost its state, after it got addresses: what is in use is still in use.
  */
 export function requestSharedPool(pools: Pools, wanted: WantedPool, containerId: string): AddressPool {

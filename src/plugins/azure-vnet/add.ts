@@ -7,7 +7,7 @@ import { removeLeftover } from "./leftovers.ts";
 import { type AzureAllocation, haveSameIps, ipsOf } from "./nics.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";
 import { planAdd } from "./planning.ts";
-import { readPod, referenceEndpointId } from "./pod.ts";
+import { readPod, upstreamEndpointId } from "./pod.ts";
 import { type MadeInterface, addResult } from "./result.ts";
 import { type AzureEndpointRecord, type AzureNetworkRecord, findNetwork } from "./state.ts";
 
@@ -50,7 +50,7 @@ async function connectAll(
 async function connect(context: AzureContext, call: AzureCall, plan: AzurePlan): Promise<MadeInterface> {
   const { network, isNew } = await context.networks.ensure(call, plan);
   const known = network.endpoints.get(plan.endpointName);
-  if (context.compat === "better") {
+  if (context.compat === "hardened") {
     if (known === undefined) await removeLeftover(call, plan.endpointName);
     else if (await isAsWanted(context, call, plan, known)) return { plan, record: known, pciId: "" };
     else {
@@ -79,8 +79,8 @@ async function isAsWanted(
 }
 
 /**
- * After a failed ADD. The reference looks its endpoints up by keys that an earlier ADD of the container may have, and so
- * tears those down (cni.md §5.4); better leaves what it did not make.
+ * After a failed ADD. Upstream looks its endpoints up by keys that an earlier ADD of the container may have, and so
+ * tears those down (cni.md §5.4); hardened leaves what it did not make.
  */
 async function rollBack(
   context: AzureContext,
@@ -93,8 +93,8 @@ async function rollBack(
       const network = findNetwork(call.session.state, plan.networkId);
       if (network === undefined) continue;
       const key =
-        context.compat === "reference"
-          ? referenceEndpointId(call.request, plan.ifName)
+        context.compat === "upstream"
+          ? upstreamEndpointId(call.request, plan.ifName)
           : (made[index]?.record.id ?? plan.endpointName);
       await removeRecord(context, call, network, key);
     }
@@ -116,7 +116,7 @@ async function removeRecord(
     network.endpoints.delete(key);
   }
   const external = [...session.state.values()].find(({ networks: own }) => own.get(network.id) === network);
-  const isForgotten = compat === "better" || isStateless;
+  const isForgotten = compat === "hardened" || isStateless;
   if (external !== undefined && isForgotten && network.endpoints.size === 0)
     await networks.removeOwn(caller, external, network);
 }

@@ -1,7 +1,7 @@
 /** Addresses of CNS: asked for and given back over HTTP (cni.md §5.7). */
+import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { InterfaceAddress } from "../../net/prefix.ts";
 import { type CnsClient, CnsError, isCnsFailure } from "../cns/client.ts";
@@ -43,8 +43,8 @@ export class CnsAddresses implements AddressSource {
     try {
       return allocationOf(infos, { isOverlay: configuration.isOverlay, compat });
     } catch (error) {
-      // The reference leaves the addresses with the container until DEL.
-      if (compat === "better") await this.forgive(() => client.releaseIps(this.request(null)));
+      // Upstream leaves the addresses with the container until DEL.
+      if (compat === "hardened") await this.forgive(() => client.releaseIps(this.request(null)));
       throw cnsFailure(prefix, error, client, compat);
     }
   }
@@ -59,7 +59,7 @@ export class CnsAddresses implements AddressSource {
       if (!isCnsFailure(error, "unreachable")) {
         const shown = `[${(request.desiredIPAddresses ?? []).join(" ")}]`;
         const action = `failed to release IP ${shown} using ReleaseIPs with err %w`;
-        throw cnsFailure(compat === "better" ? "failed to release IP" : action, error, client, compat);
+        throw cnsFailure(compat === "hardened" ? "failed to release IP" : action, error, client, compat);
       }
       if (configuration.hasNoAsyncDelete) {
         const action = "failed to release IP address using ReleaseIPs and async delete is disabled";
@@ -88,7 +88,7 @@ export class CnsAddresses implements AddressSource {
     try {
       count = (await client.addressesIn("Available")).length;
     } catch (error) {
-      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, "better");
+      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, "hardened");
       throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
     }
     if (count > 0) return;
@@ -124,7 +124,7 @@ export class CnsAddresses implements AddressSource {
   private async leaveToCns(): Promise<void> {
     const { pendingReleases, containerId, podInterfaceId, compat } = this.options;
     try {
-      await pendingReleases.add(containerId, podInterfaceId, compat === "better");
+      await pendingReleases.add(containerId, podInterfaceId, compat === "hardened");
     } catch (error) {
       const message = `failed to add file to watcher with containerID ${containerId} and podInterfaceID ${podInterfaceId}: error creating file: ${describeError(error)}`;
       throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-down", cause: error });

@@ -14,7 +14,7 @@ import {
 import { NAMESPACE } from "../../testing/cni/windows-plugin-node.ts";
 import { PLAIN_POD_IP } from "../cns/service.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
 const EXCEPTIONS = ["10.240.0.0/16", "10.0.0.0/8"];
 const endpointPolicy = (Value: object) => ({ Name: "EndpointPolicy", Value });
@@ -241,7 +241,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   });
 
   it("CNI-EX-E6 the node has no persistent default route of IPv6: it is made; no PowerShell hinders no pod", async () => {
-    const own = cnsNode("better");
+    const own = cnsNode("hardened");
     own.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
     const commands: string[] = [];
     own.host.shell.powershell = (script) => {
@@ -253,7 +253,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
     const route = "-DestinationPrefix ::/0 -InterfaceIndex 7 -NextHop fe80::1234:5678:9abc -confirm:$false";
     expect(commands[2]).toBe(`Remove-NetRoute ${route};New-NetRoute ${route}`);
 
-    const bare = cnsNode("better");
+    const bare = cnsNode("hardened");
     bare.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
     bare.host.shell.powershell = () => Promise.reject(new Error("spawn powershell ENOENT"));
     expect(await bare.run("ADD", OVERLAY)).toMatchObject({
@@ -274,7 +274,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   });
 
   it("CNI-EX-E7 several tenants, the host translates: a network with the VLAN, no OutBoundNAT", async () => {
-    const own = cnsNode("reference", { supported: "<api>NetworkManagementDNSSupport</api>" });
+    const own = cnsNode("upstream", { supported: "<api>NetworkManagementDNSSupport</api>" });
     own.cns.addContainer(AZURE_POD, TENANT);
     const run = await own.run("ADD", TENANCY);
     expect(own.requests[0]).toMatchObject({
@@ -302,7 +302,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   });
 
   it("CNI-EX-E8 source NAT for DNS, and the tenant's own ranges", async () => {
-    const own = cnsNode("reference", { supported: "NetworkManagementSnatSupport" });
+    const own = cnsNode("upstream", { supported: "NetworkManagementSnatSupport" });
     const CnetAddressSpace = [{ IPAddress: "10.2.0.0", PrefixLength: 16 }];
     own.cns.addContainer(AZURE_POD, { ...TENANT, CnetAddressSpace });
     await own.run("ADD", TENANCY);
@@ -323,12 +323,12 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   });
 
   it("CNI-EX-E8 neither call: no default route, and the container needs an address of its own on the host", async () => {
-    const own = cnsNode("reference", { supported: "none" });
+    const own = cnsNode("upstream", { supported: "none" });
     own.cns.addContainer(AZURE_POD, TENANT);
     await own.run("ADD", TENANCY);
     expect(own.client.bodiesOf("create Endpoint")[0]).not.toHaveProperty("Routes");
 
-    const bare = cnsNode("reference", { supported: "none" });
+    const bare = cnsNode("upstream", { supported: "none" });
     bare.cns.addContainer(AZURE_POD, { ...TENANT, LocalIPConfiguration: configuration("/0", "") });
     expect(errorOf(await bare.run("ADD", TENANCY)).msg).toBe(
       "GetAllNetworkContainers failed for podname web-0 namespace default. error: Snat IP not populated",
@@ -360,7 +360,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   });
 
   it("CNI-EX-E15 CNI-137 disableAsyncDelete: code 11, and a later DEL succeeds", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const own = cnsNode(compat);
       own.cns.addPool(SWIFT_POOL);
       const stdin = { ...SWIFT, disableAsyncDelete: true };
@@ -394,7 +394,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   }
 
   it("CNI-EX-E16 an interface of the pod's own: a transparent network for it alone", async () => {
-    const own = withSecondAdapter(cnsNode("reference", { isStateless: true, keepsEndpoints: true }));
+    const own = withSecondAdapter(cnsNode("upstream", { isStateless: true, keepsEndpoints: true }));
     own.cns.addInterface(AZURE_POD, FRONTEND);
     const run = await own.run("ADD", list());
     expect(own.client.bodiesOf("create Network")).toEqual([
@@ -437,7 +437,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
   });
 
   it("CNI-EX-E16 a network of that name is an error, and nothing is left", async () => {
-    const own = withSecondAdapter(cnsNode("reference", { isStateless: true, keepsEndpoints: true }));
+    const own = withSecondAdapter(cnsNode("upstream", { isStateless: true, keepsEndpoints: true }));
     own.cns.addInterface(AZURE_POD, FRONTEND);
     own.client.put("Network", {
       ID: "0fb28d70-306c-469d-9690-3245a82d8899",
@@ -451,36 +451,33 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
     expect(idOf(own, `azure-${MAC}`)).toBe("0fb28d70-306c-469d-9690-3245a82d8899");
   });
 
-  it.each(TEMPERS)(
-    "CNI-EX-E16 %s: beside the cluster's network: two endpoints, one result",
-    async (compat) => {
-      const own = withSecondAdapter(cnsNode(compat));
-      own.cns.addPool(SWIFT_POOL);
-      own.cns.addInterface(AZURE_POD, FRONTEND);
-      const run = await own.run("ADD", list());
-      expect(own.client.bodiesOf("create Endpoint")).toMatchObject([
-        {
-          Name: "7c5e1f0a-eth0",
-          Routes: [
-            { NextHop: "10.241.0.1", DestinationPrefix: "0.0.0.0/0" },
-            { NextHop: "0.0.0.0", DestinationPrefix: "0.0.0.0/0" },
-          ],
-        },
-        { Name: "7c5e1f0a-eth2", MacAddress: "60-45-bd-12-45-65" },
-      ]);
-      expect(JSON.parse(run.stdout)).toMatchObject({
-        interfaces: [{ name: "eth0" }],
-        ips: [{ address: "10.241.0.9/16" }],
-      });
-      expect((await own.run("DEL", list())).status).toBe(0);
-      expect(own.client.list("Endpoint")).toEqual([]);
-      expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
-    },
-  );
+  it.each(MODES)("CNI-EX-E16 %s: beside the cluster's network: two endpoints, one result", async (compat) => {
+    const own = withSecondAdapter(cnsNode(compat));
+    own.cns.addPool(SWIFT_POOL);
+    own.cns.addInterface(AZURE_POD, FRONTEND);
+    const run = await own.run("ADD", list());
+    expect(own.client.bodiesOf("create Endpoint")).toMatchObject([
+      {
+        Name: "7c5e1f0a-eth0",
+        Routes: [
+          { NextHop: "10.241.0.1", DestinationPrefix: "0.0.0.0/0" },
+          { NextHop: "0.0.0.0", DestinationPrefix: "0.0.0.0/0" },
+        ],
+      },
+      { Name: "7c5e1f0a-eth2", MacAddress: "60-45-bd-12-45-65" },
+    ]);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      interfaces: [{ name: "eth0" }],
+      ips: [{ address: "10.241.0.9/16" }],
+    });
+    expect((await own.run("DEL", list())).status).toBe(0);
+    expect(own.client.list("Endpoint")).toEqual([]);
+    expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+  });
 });
 
 describe("rows of cni.md §8 with CNS", () => {
-  it.each(TEMPERS)("CNI-138 %s: CNS of old: the calls for one address", async (compat) => {
+  it.each(MODES)("CNI-138 %s: CNS of old: the calls for one address", async (compat) => {
     const own = cnsNode(compat, { isOld: true });
     own.cns.addPool(SWIFT_POOL);
     expect((await own.run("ADD", SWIFT)).status).toBe(0);
@@ -490,7 +487,7 @@ describe("rows of cni.md §8 with CNS", () => {
     expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
-  it.each(TEMPERS)("CNI-138 %s: the return code 43 means the same", async (compat) => {
+  it.each(MODES)("CNI-138 %s: the return code 43 means the same", async (compat) => {
     const own = cnsNode(compat);
     own.cns.addPool(SWIFT_POOL);
     const reach = own.host.http;
@@ -502,7 +499,7 @@ describe("rows of cni.md §8 with CNS", () => {
     expect((await own.run("ADD", SWIFT)).status).toBe(0);
   });
 
-  it.each(TEMPERS)("CNI-139 %s: two interfaces with default routes, or none", async (compat) => {
+  it.each(MODES)("CNI-139 %s: two interfaces with default routes, or none", async (compat) => {
     const both = cnsNode(compat);
     both.cns.addPool(SWIFT_POOL);
     const reach = both.host.http;
@@ -520,14 +517,14 @@ describe("rows of cni.md §8 with CNS", () => {
     expect(failed.code).toBe(999);
     expect(failed.msg).toContain("add result requires exactly one interface with default routes");
     expect(both.client.calls).toEqual([]);
-    // The reference leaves the address with the container until DEL.
+    // Upstream leaves the address with the container until DEL.
     const held = (): number => both.cns.addresses().filter(({ holder }) => holder !== undefined).length;
-    expect(held()).toBe(compat === "reference" ? 1 : 0);
+    expect(held()).toBe(compat === "upstream" ? 1 : 0);
     await both.run("DEL", SWIFT);
     expect(held()).toBe(0);
   });
 
-  it.each(TEMPERS)("CNI-140 %s: without an overlay CNS must name the gateway", async (compat) => {
+  it.each(MODES)("CNI-140 %s: without an overlay CNS must name the gateway", async (compat) => {
     const own = cnsNode(compat);
     own.cns.addPool(pool("10.241.0.4/16", "", "10.241.0.9"));
     expect(errorOf(await own.run("ADD", SWIFT)).msg).toContain(
@@ -535,39 +532,39 @@ describe("rows of cni.md §8 with CNS", () => {
     );
   });
 
-  it("CNI-156 two containers that begin alike: the reference has one name for both, better two", async () => {
+  it("CNI-156 two containers that begin alike: upstream has one name for both, hardened two", async () => {
     const other = { CNI_CONTAINERID: "7c5e1f0affffffff" };
-    const stocked = (compat: (typeof TEMPERS)[number]): CnsNode => {
+    const stocked = (compat: (typeof MODES)[number]): CnsNode => {
       const own = cnsNode(compat);
       own.cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9", "10.241.0.10"));
       return own;
     };
-    const reference = stocked("reference");
-    await reference.run("ADD", SWIFT);
-    await reference.run("ADD", SWIFT, other);
+    const upstream = stocked("upstream");
+    await upstream.run("ADD", SWIFT);
+    await upstream.run("ADD", SWIFT, other);
     // CNS takes the second for the first: the same address, and a name that is there already.
-    const { client } = reference;
+    const { client } = upstream;
     expect(client.bodiesOf("create Endpoint")).toMatchObject([
       { Name: "7c5e1f0a-eth0", IpConfigurations: [{ IpAddress: "10.241.0.9" }] },
       { Name: "7c5e1f0a-eth0", IpConfigurations: [{ IpAddress: "10.241.0.9" }] },
     ]);
 
-    const better = stocked("better");
-    await better.run("ADD", SWIFT);
-    expect((await better.run("ADD", SWIFT, other)).status).toBe(0);
-    expect(better.client.list("Endpoint")).toMatchObject([
+    const hardened = stocked("hardened");
+    await hardened.run("ADD", SWIFT);
+    expect((await hardened.run("ADD", SWIFT, other)).status).toBe(0);
+    expect(hardened.client.list("Endpoint")).toMatchObject([
       { Name: "7c5e1f0a-eth0", IpConfigurations: [{ IpAddress: "10.241.0.9" }] },
       { Name: "7c5e1f0affffffff-eth0", IpConfigurations: [{ IpAddress: "10.241.0.10" }] },
     ]);
-    await better.run("DEL", SWIFT);
-    expect(better.client.list("Endpoint")).toMatchObject([{ Name: "7c5e1f0affffffff-eth0" }]);
-    await better.run("DEL", SWIFT, other);
-    expect(better.client.list("Endpoint")).toEqual([]);
-    expect(better.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
+    await hardened.run("DEL", SWIFT);
+    expect(hardened.client.list("Endpoint")).toMatchObject([{ Name: "7c5e1f0affffffff-eth0" }]);
+    await hardened.run("DEL", SWIFT, other);
+    expect(hardened.client.list("Endpoint")).toEqual([]);
+    expect(hardened.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
   it("HNS refuses the endpoint: the address is given back to CNS", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const own = cnsNode(compat);
       own.cns.addPool(SWIFT_POOL);
       own.client.failNext("create Endpoint", new HcnError("ERROR_INVALID_PARAMETER"));
@@ -580,7 +577,7 @@ describe("rows of cni.md §8 with CNS", () => {
   });
 
   it("the namespace that the pod is in is the one of the call", async () => {
-    const own = cnsNode("better");
+    const own = cnsNode("hardened");
     own.cns.addPool(SWIFT_POOL);
     await own.run("ADD", SWIFT);
     expect(own.client.list("Endpoint")).toMatchObject([{ HostComputeNamespace: NAMESPACE }]);

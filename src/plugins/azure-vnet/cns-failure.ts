@@ -1,12 +1,12 @@
 /** Failures of CNS in the words of CNI. */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import { CNS_CODES } from "../cns/documents.ts";
 import { type CnsClient, CnsError } from "../cns/client.ts";
 
 interface Meaning {
-  /** What the runtime is told to do; the reference has one code for all. */
+  /** What the runtime is told to do; upstream has one code for all. */
   readonly code: number;
   readonly knowledge: KnowledgeCode;
   readonly step: (origin: string) => string;
@@ -65,8 +65,8 @@ export function cnsFailure(action: string, error: unknown, { origin }: CnsClient
     return new CniError(CNI_CODES.internal, `${action}: ${message}`, { details, knowledge, cause: error });
   }
   const { code, knowledge, step } = meaningOf(error);
-  return new CniError(compat === "better" ? code : CNI_CODES.internal, `${action}: ${error.message}`, {
-    details: compat === "better" ? step(origin) : "",
+  return new CniError(compat === "hardened" ? code : CNI_CODES.internal, `${action}: ${error.message}`, {
+    details: compat === "hardened" ? step(origin) : "",
     knowledge,
     cause: error,
   });

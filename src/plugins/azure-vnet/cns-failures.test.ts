@@ -9,7 +9,7 @@ const NEWEST = { ...LIST, cniVersion: "1.1.0" };
 const TENANCY = { ...LIST, multiTenancy: true };
 const POOL = pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9");
 
-function node(compat: "reference" | "better"): CnsNode {
+function node(compat: "upstream" | "hardened"): CnsNode {
   const own = cnsNode(compat);
   own.cns.addPool(POOL);
   return own;
@@ -161,20 +161,20 @@ describe("ADD with CNS", () => {
       "azure-cns-answer-wrong",
     ],
   ])("%s", async (_, answer, code, sentence, step, knowledge) => {
-    const better = answering(node("better"), answer);
-    const run = await better.run("ADD", LIST);
+    const hardened = answering(node("hardened"), answer);
+    const run = await hardened.run("ADD", LIST);
     const failed = errorOf(run);
     expect(failed.code).toBe(code);
     expect(failed.msg).toContain(sentence);
     expect(failed.details).toContain(step);
     expect(failed.details).toContain(`mullion explain ${knowledge}`);
-    expectNothingLeft(better, run);
-    const reference = answering(node("reference"), answer);
-    expect(errorOf(await reference.run("ADD", LIST)).code).toBe(999);
+    expectNothingLeft(hardened, run);
+    const upstream = answering(node("upstream"), answer);
+    expect(errorOf(await upstream.run("ADD", LIST)).code).toBe(999);
   });
 
   it("an answer that broke off is taken back: CNS holds nothing", async () => {
-    const own = node("better");
+    const own = node("hardened");
     const reach = own.host.http;
     answering(own, async (request) => {
       const answer = await reach(request);
@@ -187,7 +187,7 @@ describe("ADD with CNS", () => {
   });
 
   it("the pool is exhausted: try again later, STATUS says so, too", async () => {
-    const own = node("better");
+    const own = node("hardened");
     await own.run("ADD", LIST);
     const run = await own.run("ADD", LIST, { CNI_CONTAINERID: "ffff0000aaaa" });
     expect(errorOf(run)).toMatchObject({
@@ -207,7 +207,7 @@ describe("ADD with CNS", () => {
   });
 
   it("STATUS while CNS is down", async () => {
-    const own = answering(node("better"), () => Promise.reject(new Error("connection refused")));
+    const own = answering(node("hardened"), () => Promise.reject(new Error("connection refused")));
     expect(errorOf(await own.run("STATUS", NEWEST))).toMatchObject({
       code: 50,
       msg: expect.stringContaining("CNS is not ready: http request failed") as string,
@@ -215,15 +215,15 @@ describe("ADD with CNS", () => {
     expect(errorOf(await own.run("STATUS", { ...NEWEST, multiTenancy: true })).code).toBe(50);
   });
 
-  it('"cnsurl" is where CNS is; DEL of the reference looks in the usual place all the same', async () => {
+  it('"cnsurl" is where CNS is; DEL of upstream looks in the usual place all the same', async () => {
     const stdin = { ...LIST, cnsurl: "http://127.0.0.1:9999/ignored" };
-    for (const compat of ["reference", "better"] as const) {
+    for (const compat of ["upstream", "hardened"] as const) {
       const own = node(compat);
       await own.run("ADD", stdin);
       await own.run("DEL", stdin);
       expect(own.requests.map(({ url }) => url)).toEqual([
         "http://127.0.0.1:9999/network/requestipconfigs",
-        `http://${compat === "reference" ? "localhost:10090" : "127.0.0.1:9999"}/network/releaseipconfigs`,
+        `http://${compat === "upstream" ? "localhost:10090" : "127.0.0.1:9999"}/network/releaseipconfigs`,
       ]);
     }
   });
@@ -231,7 +231,7 @@ describe("ADD with CNS", () => {
 
 describe("DEL with CNS", () => {
   it("a refusal or a broken answer is code 11; the endpoint is gone, the next DEL comes through", async () => {
-    for (const compat of ["reference", "better"] as const) {
+    for (const compat of ["upstream", "hardened"] as const) {
       const own = node(compat);
       await own.run("ADD", LIST);
       const reach = own.host.http;
@@ -247,7 +247,7 @@ describe("DEL with CNS", () => {
   });
 
   it("the folder for CNS cannot be written: code 11", async () => {
-    const own = node("better");
+    const own = node("hardened");
     await own.run("ADD", LIST);
     answering(own, () => Promise.reject(new Error("connection refused")));
     Object.assign(own.host, {
@@ -262,7 +262,7 @@ describe("DEL with CNS", () => {
   });
 
   it("GC gives back what CNS holds for containers that are gone, with or without an endpoint", async () => {
-    const own = cnsNode("better");
+    const own = cnsNode("hardened");
     own.cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9", "10.241.0.10", "10.241.0.11"));
     await own.run("ADD", NEWEST);
     await own.run("ADD", NEWEST, { CNI_CONTAINERID: "aaaabbbbcccc" });
@@ -276,7 +276,7 @@ describe("DEL with CNS", () => {
   });
 
   it("CHECK: CNS must still hold the address", async () => {
-    const own = node("better");
+    const own = node("hardened");
     const prevResult = JSON.parse((await own.run("ADD", NEWEST)).stdout) as object;
     expect(await own.run("CHECK", { ...NEWEST, prevResult })).toMatchObject({ status: 0, stdout: "" });
     const request = { podInterfaceID: "7c5e1f0a-eth0", infraContainerID: "7c5e1f0a9b3d4e6f" };
@@ -288,7 +288,7 @@ describe("DEL with CNS", () => {
 });
 
 describe("several tenants", () => {
-  const withTenant = (compat: "reference" | "better", fields: object = {}): CnsNode => {
+  const withTenant = (compat: "upstream" | "hardened", fields: object = {}): CnsNode => {
     const own = cnsNode(compat, { supported: "NetworkManagementDNSSupport" });
     own.cns.addContainer(AZURE_POD, { ...TENANT, ...fields });
     return own;
@@ -299,7 +299,7 @@ describe("several tenants", () => {
       [() => Promise.reject(new Error("no route to host")), "no route to host"],
       [() => Promise.resolve({ status: 503, text: "" }), "nmagent request status code:503"],
     ] as const) {
-      const own = answering(withTenant("better"), answer);
+      const own = answering(withTenant("hardened"), answer);
       const run = await own.run("ADD", TENANCY);
       expect(errorOf(run)).toMatchObject({ code: 11, msg: expect.stringContaining(text) as string });
       expect(run.explained).toBe("azure-wire-server-unreachable");
@@ -307,10 +307,10 @@ describe("several tenants", () => {
     }
   });
 
-  it("the reference asks at every ADD, since it reads another name than it writes; better once", async () => {
+  it("upstream asks at every ADD, since it reads another name than it writes; hardened once", async () => {
     for (const [compat, count] of [
-      ["reference", 2],
-      ["better", 1],
+      ["upstream", 2],
+      ["hardened", 1],
     ] as const) {
       const own = withTenant(compat);
       await own.run("ADD", TENANCY);
@@ -319,16 +319,16 @@ describe("several tenants", () => {
       expect([...own.temporary.keys()]).toEqual(["snatConfig.json"]);
       expect(own.requests.filter(({ url }) => url.includes("nmagent"))).toHaveLength(count);
     }
-    const test = withTenant("better");
+    const test = withTenant("hardened");
     await test.run("ADD", { ...TENANCY, env: "test" });
     expect(test.requests[0]?.url).toContain("http://127.0.0.1:11281/machine/plugins/");
   });
 
   it("the pod's name loses what controllers put behind it, unless the exact one is asked for", async () => {
     const pod = { CNI_ARGS: "IgnoreUnknown=1;K8S_POD_NAMESPACE=default;K8S_POD_NAME=web-0-7d9f-x2x4v" };
-    const own = withTenant("reference");
+    const own = withTenant("upstream");
     expect((await own.run("ADD", TENANCY, pod)).status).toBe(0);
-    const exact = withTenant("reference");
+    const exact = withTenant("upstream");
     const run = await exact.run("ADD", { ...TENANCY, enableExactMatchForPodName: true }, pod);
     expect(errorOf(run).msg).toContain(
       "GetAllNetworkContainers failed for podname web-0-7d9f-x2x4v namespace default",
@@ -337,7 +337,7 @@ describe("several tenants", () => {
   });
 
   it("the node does not have the container's primary address", async () => {
-    const own = withTenant("better", { PrimaryInterfaceIdentifier: "10.250.0.4" });
+    const own = withTenant("hardened", { PrimaryInterfaceIdentifier: "10.250.0.4" });
     const run = await own.run("ADD", TENANCY);
     expect(errorOf(run)).toMatchObject({
       msg: expect.stringContaining("Interface not found for this ip") as string,
@@ -347,7 +347,7 @@ describe("several tenants", () => {
   });
 
   it("two network containers: two networks, two endpoints; DEL takes both and asks CNS for nothing", async () => {
-    const own = withTenant("better");
+    const own = withTenant("hardened");
     const second = { IPSubnet: { IPAddress: "10.9.0.7", PrefixLength: 24 }, GatewayIPAddress: "10.9.0.1" };
     own.cns.addContainer(AZURE_POD, {
       ...TENANT,
@@ -368,18 +368,18 @@ describe("several tenants", () => {
     expect(own.requests).toHaveLength(asked);
   });
 
-  it("DEL of a namespace that nobody has is nothing to do; without one the reference fails", async () => {
-    const own = withTenant("reference");
+  it("DEL of a namespace that nobody has is nothing to do; without one upstream fails", async () => {
+    const own = withTenant("upstream");
     expect(await own.run("DEL", TENANCY)).toEqual({ status: 0, stdout: "", stderr: "" });
     expect(errorOf(await own.run("DEL", TENANCY, { CNI_NETNS: "" })).msg).toContain("NetNs cannot be empty");
-    const better = withTenant("better");
-    await better.run("ADD", TENANCY);
-    expect((await better.run("DEL", TENANCY, { CNI_NETNS: "" })).status).toBe(0);
-    expect(better.client.list("Endpoint")).toEqual([]);
+    const hardened = withTenant("hardened");
+    await hardened.run("ADD", TENANCY);
+    expect((await hardened.run("DEL", TENANCY, { CNI_NETNS: "" })).status).toBe(0);
+    expect(hardened.client.list("Endpoint")).toEqual([]);
   });
 
   it("the way to the host: CNS makes its endpoint, the pod gets it, DEL takes it away", async () => {
-    for (const compat of ["reference", "better"] as const) {
+    for (const compat of ["upstream", "hardened"] as const) {
       const own = withTenant(compat, { AllowNCToHostCommunication: true });
       await own.run("ADD", TENANCY);
       const apipa = own.client.list("Endpoint").find(({ Name }) => Name === "HostNCApipaEndpoint-nc-tenant");
@@ -394,7 +394,7 @@ describe("several tenants", () => {
   });
 
   it("CNS does not make it: nothing of the pod is left", async () => {
-    const own = withTenant("better", { AllowHostToNCCommunication: true });
+    const own = withTenant("hardened", { AllowHostToNCCommunication: true });
     const reach = own.host.http;
     answering(own, (request) =>
       request.url.endsWith("createhostncapipaendpoint")
@@ -407,7 +407,7 @@ describe("several tenants", () => {
   });
 
   it("a switch that is there already: HNS finds the adapter by the container's primary address", async () => {
-    const own = withTenant("reference");
+    const own = withTenant("upstream");
     const [first] = own.host.interfaces();
     Object.assign(own.host, { interfaces: () => [{ ...first, name: "vEthernet (Ethernet)" }] });
     await own.run("ADD", TENANCY);
@@ -420,7 +420,7 @@ describe("several tenants", () => {
 describe("the state file", () => {
   it("one that cannot be read changes nothing and says what to do", async () => {
     for (const text of ["{", "[]", '{"Network":{"ExternalInterfaces":{"e":{"Networks":7}}}}']) {
-      const own = node("better");
+      const own = node("hardened");
       own.store.text = text;
       const run = await own.run("ADD", LIST);
       expect(errorOf(run)).toMatchObject({

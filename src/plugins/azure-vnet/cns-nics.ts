@@ -1,6 +1,6 @@
 /** What CNS answers to a request for addresses, as the interfaces of the pod (cni.md §5.7). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniIp, CniRoute } from "../../cni/result.ts";
 import { defined } from "../../base/assert.ts";
 import { type Ip, addToIp, familyOf, parseIp, parseIpv6 } from "../../net/ip.ts";
@@ -21,10 +21,10 @@ export interface CnsNicOptions {
   readonly compat: Compat;
 }
 
-/** Says which member of the answer is wrong; the reference's own sentences have no next step. */
+/** Says which member of the answer is wrong; upstream's own sentences have no next step. */
 function wrong(message: string, member: string, { compat }: CnsNicOptions): CniError {
   const details =
-    compat === "better" ? `CNS answered this in "podIPInfo[].${member}"; look at the log of CNS` : "";
+    compat === "hardened" ? `CNS answered this in "podIPInfo[].${member}"; look at the log of CNS` : "";
   return new CniError(CNI_CODES.internal, message, { details, knowledge: "azure-cns-answer-wrong" });
 }
 
@@ -161,11 +161,11 @@ function frontendNic(info: PodIpInfo, options: CnsNicOptions): AzureNic {
   };
 }
 
-/** A device without addresses. The reference forgets one whose device CNS does not name. */
+/** A device without addresses. Upstream forgets one whose device CNS does not name. */
 function backendNic(info: PodIpInfo, options: CnsNicOptions): readonly AzureNic[] {
   const mac = requireMac(info.MacAddress, options);
   if (info.PnPID === "") {
-    if (options.compat === "reference") return [];
+    if (options.compat === "upstream") return [];
     throw wrong("pnp id is not received from cns", "PnPID", options);
   }
   const { PnPID: pnpId, SkipDefaultRoutes: skipsDefaultRoutes } = info;
@@ -223,7 +223,7 @@ export function allocationOf(infos: readonly PodIpInfo[], options: CnsNicOptions
         break;
       }
       default:
-        if (options.compat === "better") {
+        if (options.compat === "hardened") {
           const message = `CNS names a network interface of the type ${JSON.stringify(info.NICType)}, which azure-vnet does not know`;
           throw wrong(message, "NICType", options);
         }

@@ -1,8 +1,8 @@
 /** The configuration of azure-vnet (cni.md §5.1). */
+import type { Compat } from "../../base/compat.ts";
 import { readStandardConfiguration } from "../../cni/configuration.ts";
 import { StructReader, type JsonObject, type JsonValue } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
 
@@ -84,7 +84,7 @@ function readPolicies(reader: StructReader): readonly AzurePolicy[] {
 }
 
 function warningsFor(policies: readonly AzurePolicy[], mode: string, compat: Compat): readonly string[] {
-  if (compat === "reference") return [];
+  if (compat === "upstream") return [];
   const unread = policies
     .filter(({ name }) => name !== "EndpointPolicy" && name !== "NetworkPolicy")
     .map(({ name }) => `AdditionalArgs of the name ${JSON.stringify(name)} are not used`);

@@ -1,8 +1,8 @@
 /** What the verbs share: the parts of the plugin, and one call opened with them. */
+import type { Compat } from "../../base/compat.ts";
 import { DecodeError } from "../../cni/json.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { CnsClient } from "../cns/client.ts";
@@ -81,13 +81,13 @@ export class AzureContext {
     return { ...call, caller, source: this.sourceOf(call) };
   }
 
-  /** Reads configuration. @throws CniError with the code 100 (the reference), 7 (better) */
+  /** Reads configuration. @throws CniError with the code 100 (upstream), 7 (hardened) */
   decode<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const code = this.compat === "better" ? CNI_CODES.invalidNetworkConfig : AZURE_ERROR_CODE;
+      const code = this.compat === "hardened" ? CNI_CODES.invalidNetworkConfig : AZURE_ERROR_CODE;
       throw new CniError(code, `Failed to parse network configuration: ${error.message}.`, { cause: error });
     }
   }
@@ -96,9 +96,9 @@ export class AzureContext {
     return this.decode(() => readAzureConfiguration(request.configuration, this.compat));
   }
 
-  /** The reference looks for CNS at the configured place in ADD alone; its state is always at the usual one. */
+  /** Upstream looks for CNS at the configured place in ADD alone; its state is always at the usual one. */
   private cnsOf(request: PluginRequest): CnsClient {
-    const isUsual = this.compat === "reference" && (request.command !== "ADD" || this.isStateless);
+    const isUsual = this.compat === "upstream" && (request.command !== "ADD" || this.isStateless);
     const url = isUsual ? "" : this.configurationOf(request).cnsUrl;
     return new CnsClient({ transport: this.options.host.http, url });
   }

@@ -1,5 +1,5 @@
 /**
- * A device that a pod gets whole: Windows is told to let go of it, in the very lines of the reference
+ * A device that a pod gets whole: Windows is told to let go of it, in the very lines of upstream
  * (network/endpoint_windows.go). HNS has no endpoint for it.
  */
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";

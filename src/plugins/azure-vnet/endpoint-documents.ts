@@ -1,6 +1,6 @@
 /** The endpoint's document for HCN and for HNS v1 (cni.md §5.4 step 6). */
+import type { Compat } from "../../base/compat.ts";
 import type { JsonObject } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { type CniRoute, formatInterfaceAddress } from "../../cni/result.ts";
 import type { PolicyDocument, Route } from "../../hcn/base-document.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
@@ -13,8 +13,8 @@ import { type PolicyOptions, toAzureHcnPolicies, toAzureHnsPolicies } from "./po
 import type { AzureNetworkRecord } from "./state.ts";
 
 function searchOf({ suffix }: AzureDns, compat: Compat): readonly string[] {
-  // The reference makes a list with one empty text of nothing.
-  return suffix === "" && compat === "better" ? [] : suffix.split(",");
+  // Upstream makes a list with one empty text of nothing.
+  return suffix === "" && compat === "hardened" ? [] : suffix.split(",");
 }
 
 function dnsDocument(dns: AzureDns, compat: Compat): JsonObject {

@@ -1,6 +1,6 @@
 /** The endpoint of an interface, of whatever kind: made, found, compared, removed. */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import { getEndpointById, namespaceOf } from "../../hcn/operations.ts";

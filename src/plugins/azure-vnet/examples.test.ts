@@ -63,7 +63,7 @@ const RESULT = {
 };
 
 function node(): AzureNode {
-  const made = azureNode("reference");
+  const made = azureNode("upstream");
   made.ipam.result = IPAM;
   return made;
 }

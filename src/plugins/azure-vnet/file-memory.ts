@@ -8,7 +8,7 @@ import { formatState, parseState } from "./state-file.ts";
 import { type LockedState, StateLockTimeout, type StateStore } from "./state-store.ts";
 import { type AzureState, endpointsOfContainer } from "./state.ts";
 
-/** Stands in the state file where the reference has its own version. */
+/** Stands in the state file where upstream has its own version. */
 const STATE_VERSION = "mullion";
 
 /** Code 11 asks the runtime to try again. */

@@ -1,4 +1,4 @@
-/** The state as a file beside its lock, named as the reference names them (cni.md §5.8). */
+/** The state as a file beside its lock, named as upstream names them (cni.md §5.8). */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../../base/thrown.ts";

@@ -1,6 +1,6 @@
 /** The endpoint of a pod in HCN: made and put into the pod's namespace, removed (cni.md §5.4 step 6, §5.6). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
@@ -38,7 +38,7 @@ export async function createHcnEndpoint(
   }
   return {
     name: plan.endpointName,
-    // The reference keeps the host's name for interfaces of the pod's own.
+    // Upstream keeps the host's name for interfaces of the pod's own.
     ifName: plan.nic.type === "InfraNIC" ? plan.ifName : plan.master,
     id,
     mac,
@@ -108,7 +108,7 @@ export async function removeHcnEndpoint(caller: AzureCaller, id: string, compat:
   try {
     await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
   } catch (error) {
-    if (compat === "better" && isMissing(error)) return;
+    if (compat === "hardened" && isMissing(error)) return;
     const text = `Failed to delete hcn endpoint: ${id} due to error: ${describeError(error)}`;
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }

@@ -1,8 +1,8 @@
 // azure-vnet against the HNS of this project, which validates, allocates and refuses as Windows does; whole, killed at
 // every moment, and with what others did to HNS meanwhile.
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import {
   createNamespace,
@@ -28,7 +28,7 @@ import type { HttpTransport } from "../cns/transport.ts";
 import type { AzureHost } from "./host.ts";
 import { AzureVnet } from "./plugin.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const ADAPTER = { name: "Ethernet", address: "10.240.0.4/16", mac: "00-0D-3A-01-02-03" } as const;
 const NAT = { Type: "OutBoundNAT", ExceptionList: ["10.240.0.0/16"] };
 const ROUTE = { Type: "ROUTE", DestinationPrefix: "10.96.0.0/12", NeedEncap: true };
@@ -133,7 +133,7 @@ function world(compat: Compat, isStateless = false) {
 const A = "aaaaaaaa1111";
 const B = "bbbbbbbb2222";
 
-describe.each(TEMPERS)("azure-vnet on HNS, %s", (compat) => {
+describe.each(MODES)("azure-vnet on HNS, %s", (compat) => {
   it.each([
     ["azure-vnet-ipam", LIST],
     ["CNS", WITH_CNS],
@@ -210,8 +210,8 @@ describe.each(TEMPERS)("azure-vnet on HNS, %s", (compat) => {
     for (const { ID = "" } of await listEndpoints(client)) await deleteEndpoint(client, ID);
     await deleteNetwork(client, defined((await getNetworkByName(client, "azure")).ID, "id"));
     const second = await run("ADD", LIST, await pod(B));
-    expect(second?.status).toBe(compat === "reference" ? 1 : 0);
-    expect(await names()).toEqual(compat === "reference" ? [] : ["bbbbbbbb-eth0"]);
+    expect(second?.status).toBe(compat === "upstream" ? 1 : 0);
+    expect(await names()).toEqual(compat === "upstream" ? [] : ["bbbbbbbb-eth0"]);
     // DEL of the first one, which HNS does not know, either.
     expect((await run("DEL", LIST, a))?.status).toBe(0);
   });
@@ -233,9 +233,9 @@ describe.each(TEMPERS)("azure-vnet on HNS, %s", (compat) => {
   });
 });
 
-describe("better on HNS", () => {
+describe("hardened on HNS", () => {
   it("ADD again is the same; CHECK says what others changed; STATUS; GC", async () => {
-    const { run, pod, client, names, holders } = world("better");
+    const { run, pod, client, names, holders } = world("hardened");
     const [a, b] = [await pod(A), await pod(B)];
     const first = await run("ADD", newest(WITH_CNS), a);
     expect((await run("ADD", newest(WITH_CNS), a))?.stdout).toBe(first?.stdout);
@@ -254,7 +254,7 @@ describe("better on HNS", () => {
   });
 
   it("stateless: CNS remembers the endpoint; DEL and GC find it, also while CNS is away", async () => {
-    const { run, pod, names, holders, cns } = world("better", true);
+    const { run, pod, names, holders, cns } = world("hardened", true);
     const a = await pod(A);
     const first = await run("ADD", newest(WITH_CNS), a);
     expect(first?.status).toBe(0);
@@ -275,7 +275,7 @@ interface Outcome {
 
 const CLEAN: Outcome = { names: [], holders: [] };
 
-describe("better, killed at every call to HNS, CNS and its files", () => {
+describe("hardened, killed at every call to HNS, CNS and its files", () => {
   const cases = [
     ["azure-vnet-ipam", LIST, false],
     ["CNS", WITH_CNS, false],
@@ -286,7 +286,7 @@ describe("better, killed at every call to HNS, CNS and its files", () => {
     let count = 0;
     for (const isBefore of [true, false]) {
       for (let dies = 0; ; dies++) {
-        const { run, pod, names, holders } = world("better", isStateless);
+        const { run, pod, names, holders } = world("hardened", isStateless);
         const env = await pod(A);
         const run1 = await run("ADD", list, env, new Mortality(dies, isBefore));
         if (run1 !== undefined) break;
@@ -304,7 +304,7 @@ describe("better, killed at every call to HNS, CNS and its files", () => {
     async (_, list, isStateless) => {
       for (const isBefore of [true, false]) {
         for (let dies = 0; ; dies++) {
-          const { run, pod, names, holders } = world("better", isStateless);
+          const { run, pod, names, holders } = world("hardened", isStateless);
           const env = await pod(A);
           if ((await run("ADD", list, env, new Mortality(dies, isBefore))) !== undefined) break;
           const again = await run("ADD", list, env);
@@ -320,7 +320,7 @@ describe("better, killed at every call to HNS, CNS and its files", () => {
   it.each(cases)("%s: DEL dies, the next DEL leaves nothing behind", async (_, list, isStateless) => {
     for (const isBefore of [true, false]) {
       for (let dies = 0; ; dies++) {
-        const { run, pod, names, holders } = world("better", isStateless);
+        const { run, pod, names, holders } = world("hardened", isStateless);
         const env = await pod(A);
         await run("ADD", list, env);
         if ((await run("DEL", list, env, new Mortality(dies, isBefore))) !== undefined) break;
@@ -336,7 +336,7 @@ describe("better, killed at every call to HNS, CNS and its files", () => {
     async (_, list) => {
       for (const isBefore of [true, false]) {
         for (let dies = 0; ; dies++) {
-          const { run, pod, names, holders, client } = world("better");
+          const { run, pod, names, holders, client } = world("hardened");
           // Another pod made the network known.
           const b = await pod(B);
           await run("ADD", newest(list), b);
@@ -356,10 +356,10 @@ describe("better, killed at every call to HNS, CNS and its files", () => {
   );
 });
 
-it("reference, killed between HNS and its file: the endpoint stays after DEL, its address does not", async () => {
+it("upstream, killed between HNS and its file: the endpoint stays after DEL, its address does not", async () => {
   let stayed = 0;
   for (let dies = 0; ; dies++) {
-    const { run, pod, names, holders } = world("reference");
+    const { run, pod, names, holders } = world("upstream");
     const env = await pod(A);
     if ((await run("ADD", WITH_CNS, env, new Mortality(dies, false))) !== undefined) break;
     expect((await run("DEL", WITH_CNS, env))?.status).toBe(0);

@@ -1,5 +1,5 @@
 /**
- * What azure-vnet has Windows do for IPv6 beside HNS: routes and a neighbour, in the very lines of the reference (cni.md
+ * What azure-vnet has Windows do for IPv6 beside HNS: routes and a neighbour, in the very lines of upstream (cni.md
  * §5.4 steps 5 and 6; network/network_windows.go, network/endpoint_windows.go).
  */
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";

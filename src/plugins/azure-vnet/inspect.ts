@@ -1,4 +1,4 @@
-/** CHECK and STATUS, and what the reference has in place of CHECK (row 144). */
+/** CHECK and STATUS, and what upstream has in place of CHECK (row 144). */
 import { requirePrevResult } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";

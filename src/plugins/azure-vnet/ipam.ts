@@ -1,4 +1,5 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are told (cni.md §5.4 step 2, §5.6). */
+import type { Compat } from "../../base/compat.ts";
 import {
   StructReader,
   equalFold,
@@ -9,7 +10,6 @@ import {
 } from "../../cni/json.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniResult, formatDns, readDns } from "../../cni/result.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
@@ -21,7 +21,7 @@ import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
 import { formatNetwork } from "./plan.ts";
 import type { AzureSubnet } from "./state.ts";
 
-/** What the reference calls for addresses of IPv6, whatever plugin gave them. */
+/** What upstream calls for addresses of IPv6, whatever plugin gave them. */
 const IPAM_V6 = { type: "azure-vnet-ipamv6", environment: "ipv6NodeIpam" } as const;
 
 const TEXTS_BEFORE = [
@@ -74,7 +74,7 @@ function runtimeOf(reader: StructReader | undefined): JsonObject {
   };
 }
 
-/** The configuration as the reference writes it anew: what it does not know is lost, `ranges` of host-local too. */
+/** The configuration as upstream writes it anew: what it does not know is lost, `ranges` of host-local too. */
 function written(document: JsonObject): JsonObject {
   const reader = new StructReader(document);
   const windows = reader.struct("windowsSettings");
@@ -137,7 +137,7 @@ export class AzureIpam implements AddressSource {
   constructor(options: AzureIpamOptions) {
     this.options = options;
     const { configuration } = options.request;
-    this.document = options.compat === "reference" ? written(configuration) : configuration;
+    this.document = options.compat === "upstream" ? written(configuration) : configuration;
   }
 
   async add(): Promise<AzureAllocation> {
@@ -189,9 +189,9 @@ export class AzureIpam implements AddressSource {
       await this.options.delegate.gc(IPAM_V6.type, this.requestWith({ ...IPAM_V6 }));
   }
 
-  /** The reference gives every address of IPv6 to the second plugin; better those that came from it. */
+  /** Upstream gives every address of IPv6 to the second plugin; hardened those that came from it. */
   private usesSecondPlugin(): boolean {
-    return this.options.compat === "reference" || this.options.ipv6Mode !== "";
+    return this.options.compat === "upstream" || this.options.ipv6Mode !== "";
   }
 
   private async addBoth(): Promise<CniResult> {
@@ -228,8 +228,8 @@ export class AzureIpam implements AddressSource {
     try {
       return await add();
     } catch (error) {
-      // Better does not give addresses of running pods away.
-      const isForgotten = this.options.compat === "reference" && describeError(error).includes(NO_POOLS);
+      // Hardened does not give addresses of running pods away.
+      const isForgotten = this.options.compat === "upstream" && describeError(error).includes(NO_POOLS);
       if (!isForgotten) throw this.allocationFailure(error);
     }
     try {

@@ -1,6 +1,6 @@
 /**
  * Endpoints that HNS has and the state does not: the plugin was killed between the two. They are known by their names, which
- * only azure-vnet gives; better removes them.
+ * only azure-vnet gives; hardened removes them.
  */
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";

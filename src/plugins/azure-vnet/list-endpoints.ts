@@ -13,7 +13,7 @@ const INDENT = 4;
 export async function listEndpoints(context: AzureContext): Promise<string> {
   const state = await context.readState();
   const network = findNetwork(state, NETWORK);
-  if (network === undefined && state.size > 0 && context.compat === "reference")
+  if (network === undefined && state.size > 0 && context.compat === "upstream")
     throw new CniError(CNI_CODES.internal, "Get all endpoints error: Network not found");
   const endpoints = [...(network?.endpoints ?? [])].map(([id, endpoint]) => [
     id,

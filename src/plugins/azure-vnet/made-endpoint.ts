@@ -1,6 +1,6 @@
 /** What was made for an interface, and failures to make it. */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { hasFeature } from "../../hcn/features.ts";
 import { getHnsVersion } from "../../hcn/v1-operations.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";

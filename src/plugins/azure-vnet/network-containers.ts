@@ -1,6 +1,6 @@
 /** With several tenants: a pod's interfaces are the network containers that CNS has for it (cni.md §5.7). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniIp, CniRoute } from "../../cni/result.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type InterfaceAddress, parseInterfaceAddress } from "../../net/prefix.ts";
@@ -84,7 +84,7 @@ export class NetworkContainers implements AddressSource {
       const subnets = containers.map((container) => this.hostSubnetOf(container));
       if (snat.onHost && containers.some((each) => each.LocalIPConfiguration.IPSubnet.IPAddress === ""))
         throw wrong("Snat IP not populated", "LocalIPConfiguration");
-      if (containers.length === 0 && compat === "better")
+      if (containers.length === 0 && compat === "hardened")
         throw wrong("CNS has no network container for this pod", "NetworkContainerID");
       const nics = containers.map((container, index) => this.nicOf(container, subnets[index]));
       return { nics, primaryIp: "", snat };
@@ -109,7 +109,7 @@ export class NetworkContainers implements AddressSource {
     try {
       await client.addressesIn("Available");
     } catch (error) {
-      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, "better");
+      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, "hardened");
       throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
     }
   }
@@ -127,7 +127,7 @@ export class NetworkContainers implements AddressSource {
       hostSubnet,
       skipsDefaultRoutes: container.SkipDefaultRoutes,
       container,
-      // Without a VLAN the reference leaves these out.
+      // Without a VLAN upstream leaves these out.
       ...(container.MultiTenancyInfo.ID !== 0 && {
         networkContainerId: container.NetworkContainerID,
         allowsHostToContainer: container.AllowHostToNCCommunication,

@@ -1,6 +1,6 @@
 /** The network's document for HCN and for HNS v1 (cni.md §5.4 step 5). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "../../hcn/network.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";

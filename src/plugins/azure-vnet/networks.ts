@@ -1,6 +1,6 @@
 /** The network of an interface: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "../../hcn/operations.ts";
@@ -40,7 +40,7 @@ export class AzureNetworks {
   }
 
   /**
-   * The network of the state, whose loss in HNS only better looks for (row 134); else a new one, noted in the state.
+   * The network of the state, whose loss in HNS only hardened looks for (row 134); else a new one, noted in the state.
    * `isNew`: this call has put it into the state.
    */
   async ensure(
@@ -51,7 +51,7 @@ export class AzureNetworks {
     const known = findNetwork(state, plan.networkId);
     if (known !== undefined) {
       const isLost =
-        this.compat === "better" && known.hnsId !== "" && !(await this.exists(call, known.hnsId));
+        this.compat === "hardened" && known.hnsId !== "" && !(await this.exists(call, known.hnsId));
       if (isLost) known.hnsId = await this.adoptOrCreate(call, plan);
       return { network: known, isNew: false };
     }
@@ -99,7 +99,7 @@ export class AzureNetworks {
       const names = this.host.interfaces().map(({ name }) => JSON.stringify(name));
       throw new CniError(CNI_CODES.internal, `failed to create endpoint: ${reason}`, {
         details:
-          this.compat === "better"
+          this.compat === "hardened"
             ? `"master" is ${JSON.stringify(master)}; this machine has ${names.join(", ")}`
             : "",
       });
@@ -139,8 +139,8 @@ export class AzureNetworks {
     const known = await this.findHcn(caller, plan, failed);
     if (known !== undefined && plan.nic.type === "FrontendNIC") {
       const text = `failed to create endpoint: HNS network with name:${plan.networkId} already exists. Returning error for transparent network`;
-      throw new CniError(this.compat === "better" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, text, {
-        details: this.compat === "better" ? "the pod that had this interface is not gone yet" : "",
+      throw new CniError(this.compat === "hardened" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, text, {
+        details: this.compat === "hardened" ? "the pod that had this interface is not gone yet" : "",
       });
     }
     let network = known;
@@ -151,7 +151,7 @@ export class AzureNetworks {
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
     const reason = await ensureDefaultRoute(this.host.shell, plan);
-    if (reason !== undefined && this.compat === "better")
+    if (reason !== undefined && this.compat === "hardened")
       request.warn(`azure-vnet: the node's default route of IPv6 could not be made: ${reason}`);
     return network;
   }
@@ -170,10 +170,10 @@ export class AzureNetworks {
     }
   }
 
-  /** The reference does not look for one of that name; better takes it. */
+  /** Upstream does not look for one of that name; hardened takes it. */
   private async hnsNetwork(call: AzureCall, plan: AzurePlan): Promise<HnsNetwork> {
     const { caller, configuration } = call;
-    if (this.compat === "better") {
+    if (this.compat === "hardened") {
       const all = await caller.hns(listHnsNetworks);
       const known = all.find(({ Name }) => Name === plan.networkId);
       if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 /** Policies that azure-vnet adds to those of the configuration, flat as they are (cni.md §5.5). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { JsonObject } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration, type AzurePolicy } from "./conf.ts";
@@ -57,18 +57,18 @@ export function ipv6NatPolicies(
 
 /**
  * Port mappings (row 141): flag 1 for IPv4, 2 for IPv6, both for a pod of both families when no host address is given.
- * @throws CniError for a host address that is none; for a protocol that is none (better, row 142)
+ * @throws CniError for a host address that is none; for a protocol that is none (hardened, row 142)
  */
 export function azurePortPolicies(
   { portMappings }: AzureConfiguration,
   isDualStack: boolean,
   compat: Compat,
 ): readonly AzurePolicy[] {
-  // The reference keeps what the mapping before it had when it does not know a protocol.
+  // Upstream keeps what the mapping before it had when it does not know a protocol.
   let protocol = 0;
   return portMappings.flatMap((mapping, index) => {
     const known = PROTOCOL_NUMBERS[mapping.protocol.trim().toUpperCase()];
-    if (known === undefined && compat === "better") {
+    if (known === undefined && compat === "hardened") {
       throw new CniError(
         CNI_CODES.invalidNetworkConfig,
         `field "runtimeConfig.portMappings[${index}].protocol" must be "tcp" or "udp", not ${JSON.stringify(mapping.protocol)}`,

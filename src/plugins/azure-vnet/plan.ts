@@ -1,6 +1,6 @@
 /** One call with what was read for it, and what ADD decided for each interface before it changes anything. */
+import type { Compat } from "../../base/compat.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniRoute } from "../../cni/result.ts";
 import { type InterfaceAddress, formatPrefix, maskIp } from "../../net/prefix.ts";
 import type { CnsClient } from "../cns/client.ts";

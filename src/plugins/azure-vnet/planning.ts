@@ -1,7 +1,7 @@
 /** What ADD decides for each interface of a pod (cni.md §5.4 steps 3 and 4). */
 import { defined } from "../../base/assert.ts";
+import type { Compat } from "../../base/compat.ts";
 import { CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniRoute } from "../../cni/result.ts";
 import { parseIp } from "../../net/ip.ts";
@@ -69,7 +69,7 @@ function whereMasterWas(nic: AzureNic): string {
 }
 
 /**
- * The endpoint's name. Two containers may begin alike: the reference has one name for both, better a longer one for the
+ * The endpoint's name. Two containers may begin alike: upstream has one name for both, hardened a longer one for the
  * second (row 156).
  */
 export function endpointNameOf(
@@ -79,7 +79,7 @@ export function endpointNameOf(
   compat: Compat,
 ): string {
   const short = azureEndpointName(request, ifName);
-  if (compat === "reference") return short;
+  if (compat === "upstream") return short;
   const long = longEndpointName(request, ifName);
   if (endpointOf(state, long)?.containerId === request.containerId) return long;
   const other = endpointOf(state, short);
@@ -126,7 +126,7 @@ export function planAdd(
   return allocation.nics.map((nic, index) => {
     const master = masterOf(call, nic, interfaces, index);
     if (master === "") {
-      const details = compat === "better" ? whereMasterWas(nic) : "";
+      const details = compat === "hardened" ? whereMasterWas(nic) : "";
       throw new CniError(AZURE_ERROR_CODE, "Failed to find the master interface", { details });
     }
     const dns = { ...nic.dns, search: [], options: [] };

@@ -1,7 +1,7 @@
-// Rows of cni.md §8 for azure-vnet, in both tempers, and what goes wrong half-way.
+// Rows of cni.md §8 for azure-vnet, in both modes, and what goes wrong half-way.
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
@@ -12,7 +12,7 @@ import {
   azureNode,
 } from "../../testing/cni/windows-plugin-node.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const policy = (Value: object) => ({ Name: "EndpointPolicy", Value });
 
 function config(fields: object = {}) {
@@ -42,21 +42,21 @@ function policiesOf({ client }: AzureNode): unknown {
 const NETWORK_LOST = new HcnError("HCN_E_NETWORK_NOT_FOUND");
 
 describe("policies", () => {
-  it("CNI-128 the form of HCN: refused; better takes either", async () => {
+  it("CNI-128 the form of HCN: refused; hardened takes either", async () => {
     const hcn = { Type: "OutBoundNAT", Settings: { Exceptions: ["10.0.0.0/8"] } };
     const stdin = config({ AdditionalArgs: [policy(hcn)] });
-    expect(errorOf(await node("reference").run("ADD", stdin)).msg).toContain("unexpected end of JSON input");
-    const better = node("better");
-    await better.run("ADD", stdin);
-    expect(policiesOf(better)).toEqual([hcn]);
-    const v1 = node("better");
+    expect(errorOf(await node("upstream").run("ADD", stdin)).msg).toContain("unexpected end of JSON input");
+    const hardened = node("hardened");
+    await hardened.run("ADD", stdin);
+    expect(policiesOf(hardened)).toEqual([hcn]);
+    const v1 = node("hardened");
     await v1.run("ADD", stdin, { CNI_NETNS: "none" });
     expect(v1.client.bodiesOf("POST /endpoints/")).toMatchObject([
       { Policies: [{ Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8"] }] },
     ]);
   });
 
-  it.each(TEMPERS)("CNI-129 %s: an unknown type fails in HCN, and is passed on in v1", async (compat) => {
+  it.each(MODES)("CNI-129 %s: an unknown type fails in HCN, and is passed on in v1", async (compat) => {
     const stdin = config({ AdditionalArgs: [policy({ Type: "Outboundnat", X: 1 })] });
     expect(errorOf(await node(compat).run("ADD", stdin)).msg).toBe(
       'failed to create endpoint: Failed to set Policy: Type: EndpointPolicy, Data: {"Type":"Outboundnat","X":1}',
@@ -69,7 +69,7 @@ describe("policies", () => {
   });
 
   it("an ACL with its known members, a route without encapsulation, a proxy", async () => {
-    const own = node("reference");
+    const own = node("upstream");
     const acl = { Type: "ACL", action: "Block", Direction: "Out", RemotePorts: "80", Priority: 200, Id: "x" };
     const route = { Type: "ROUTE", DestinationPrefix: "10.0.0.0/8", NeedEncap: false };
     const proxy = { Type: "L4WFPPROXY", OutboundProxyPort: "15001", UserSID: "S-1-5-32-556" };
@@ -94,17 +94,17 @@ describe("policies", () => {
     [{ Type: "ROUTE", DestinationPrefix: "10.0.0.0/8" }, "unexpected end of JSON input"],
     [{ Type: "OutBoundNAT", ExceptionList: [] }, "OutBoundNAT policy not set"],
   ])("%j cannot be converted", async (value, reason) => {
-    const run = await node("reference").run("ADD", config({ AdditionalArgs: [policy(value)] }));
+    const run = await node("upstream").run("ADD", config({ AdditionalArgs: [policy(value)] }));
     expect(errorOf(run).msg).toBe(`failed to create endpoint: ${reason}`);
   });
 
-  it("v1 leaves out what it cannot convert; better refuses", async () => {
+  it("v1 leaves out what it cannot convert; hardened refuses", async () => {
     const stdin = config({ AdditionalArgs: [policy({ Type: "OutBoundNAT", ExceptionList: [] })] });
-    const reference = node("reference");
-    await reference.run("ADD", stdin, { CNI_NETNS: "none" });
-    expect(reference.client.bodiesOf("POST /endpoints/")[0]).not.toHaveProperty("Policies");
-    const better = await node("better").run("ADD", stdin, { CNI_NETNS: "none" });
-    expect(errorOf(better).msg).toContain("OutBoundNAT policy not set");
+    const upstream = node("upstream");
+    await upstream.run("ADD", stdin, { CNI_NETNS: "none" });
+    expect(upstream.client.bodiesOf("POST /endpoints/")[0]).not.toHaveProperty("Policies");
+    const hardened = await node("hardened").run("ADD", stdin, { CNI_NETNS: "none" });
+    expect(errorOf(hardened).msg).toContain("OutBoundNAT policy not set");
   });
 });
 
@@ -117,7 +117,7 @@ describe("port mappings", () => {
   const withPorts = (...portMappings: readonly object[]) => config({ runtimeConfig: { portMappings } });
   const DUAL = ["10.240.0.35/16", "fd12:1::6/64"];
 
-  it.each(TEMPERS)("CNI-141 %s: 1; 1 and 2 for two families; 2 for an IPv6 host address", async (compat) => {
+  it.each(MODES)("CNI-141 %s: 1; 1 and 2 for two families; 2 for an IPv6 host address", async (compat) => {
     const single = node(compat);
     await single.run("ADD", withPorts(mapped({}), mapped({ hostIP: "fd00::7" })));
     expect(policiesOf(single)).toEqual([port({ Flags: 1 }), port({ VIP: "fd00::7", Flags: 1 })]);
@@ -134,32 +134,32 @@ describe("port mappings", () => {
     ]);
   });
 
-  it("CNI-142 SCTP gets what the mapping before it had, or none; better refuses it", async () => {
+  it("CNI-142 SCTP gets what the mapping before it had, or none; hardened refuses it", async () => {
     const stdin = withPorts(
       mapped({ protocol: "sctp" }),
       mapped({ protocol: "UDP" }),
       mapped({ protocol: "sctp" }),
     );
-    const reference = node("reference");
-    await reference.run("ADD", stdin);
+    const upstream = node("upstream");
+    await upstream.run("ADD", stdin);
     const first = port({ Flags: 1 });
     const { Protocol: _none, ...rest } = first.Settings;
-    expect(policiesOf(reference)).toEqual([
+    expect(policiesOf(upstream)).toEqual([
       { Type: "PortMapping", Settings: rest },
       port({ Protocol: 17, Flags: 1 }),
       port({ Protocol: 17, Flags: 1 }),
     ]);
-    const better = node("better");
-    expect(errorOf(await better.run("ADD", stdin))).toMatchObject({
+    const hardened = node("hardened");
+    expect(errorOf(await hardened.run("ADD", stdin))).toMatchObject({
       code: 7,
       msg: 'field "runtimeConfig.portMappings[0].protocol" must be "tcp" or "udp", not "sctp"',
     });
-    expect(better.ipam.verbs).toEqual(["ADD", "DEL"]);
+    expect(hardened.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 });
 
 describe("configuration", () => {
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "CNI-131 %s: the runtime's searches alone replace the configured name servers",
     async (compat) => {
       const own = node(compat);
@@ -173,19 +173,19 @@ describe("configuration", () => {
     },
   );
 
-  it.each(TEMPERS)("CNI-145 %s: mode l2tunnel makes an L2Bridge network; better says so", async (compat) => {
+  it.each(MODES)("CNI-145 %s: mode l2tunnel makes an L2Bridge network; hardened says so", async (compat) => {
     const own = node(compat);
     const run = await own.run("ADD", config({ mode: "l2tunnel" }));
     expect(own.client.bodiesOf("create Network")).toMatchObject([{ Type: "L2Bridge" }]);
     expect(run.stderr).toBe(
-      compat === "reference"
+      compat === "upstream"
         ? ""
         : 'azure-vnet: "mode": "l2tunnel" has no effect on Windows: the network is of the type L2Bridge\n',
     );
   });
 
   it("a network of that name is adopted, of whatever type", async () => {
-    const own = node("reference");
+    const own = node("upstream");
     own.client.put("Network", {
       ID: "0fb28d70-306c-469d-9690-3245a82d8899",
       Name: "azure",
@@ -199,7 +199,7 @@ describe("configuration", () => {
   });
 
   it("bare metal is refused before anything is done", async () => {
-    const own = node("better");
+    const own = node("hardened");
     const run = await own.run("ADD", config({ executionMode: "baremetal" }));
     expect(errorOf(run).code).toBe(7);
     expect(run.explained).toBe("cni-azure-mode-missing");
@@ -207,34 +207,34 @@ describe("configuration", () => {
   });
 
   it("what is not allowed in names; 1.1.0; a configuration without a version prints 0.2.0", async () => {
-    expect(errorOf(await node("reference").run("ADD", config({ bridge: "a;b" })))).toEqual({
+    expect(errorOf(await node("upstream").run("ADD", config({ bridge: "a;b" })))).toEqual({
       code: 999,
       msg: "invalid network config value",
     });
     const newest = config({ cniVersion: "1.1.0" });
-    expect(errorOf(await node("reference").run("ADD", newest)).code).toBe(1);
-    expect((await node("better").run("ADD", newest)).status).toBe(0);
+    expect(errorOf(await node("upstream").run("ADD", newest)).code).toBe(1);
+    expect((await node("hardened").run("ADD", newest)).status).toBe(0);
     const { cniVersion: _none, ...rest } = config();
-    expect(JSON.parse((await node("reference").run("ADD", rest)).stdout)).toMatchObject({
+    expect(JSON.parse((await node("upstream").run("ADD", rest)).stdout)).toMatchObject({
       cniVersion: "0.2.0",
     });
   });
 
-  it("the reference writes the configuration anew for IPAM; better passes it on", async () => {
+  it("upstream writes the configuration anew for IPAM; hardened passes it on", async () => {
     const stdin = config({ ipam: { type: "host-local", ranges: [[{ subnet: "10.240.0.0/16" }]] } });
-    const reference = node("reference");
-    await reference.run("ADD", stdin);
-    expect(reference.ipam.requests[0]?.configuration["ipam"]).toEqual({ type: "host-local" });
-    const better = node("better");
-    await better.run("ADD", stdin);
-    expect(better.ipam.requests[0]?.configuration).toEqual(stdin);
+    const upstream = node("upstream");
+    await upstream.run("ADD", stdin);
+    expect(upstream.ipam.requests[0]?.configuration["ipam"]).toEqual({ type: "host-local" });
+    const hardened = node("hardened");
+    await hardened.run("ADD", stdin);
+    expect(hardened.ipam.requests[0]?.configuration).toEqual(stdin);
   });
 
   it("each call to HNS has the configured time", async () => {
-    const own = node("better");
+    const own = node("hardened");
     await own.run("ADD", config({ windowsSettings: { hnsTimeoutDurationInSeconds: 120 } }));
     expect(new Set(own.timers)).toEqual(new Set([120_000]));
-    const hanging = node("better");
+    const hanging = node("hardened");
     hanging.timersRing = true;
     hanging.client.enumerate = () => new Promise(() => undefined);
     const run = await hanging.run("ADD", config({ windowsSettings: { hnsTimeoutDurationInSeconds: 120 } }));
@@ -246,13 +246,13 @@ describe("configuration", () => {
 describe("what the plugin remembers", () => {
   const SHORT = { CNI_CONTAINERID: "SBX" };
 
-  it("CNI-133 a repeated ADD: the reference tears the first down, but not for a short container ID; better repeats", async () => {
-    const reference = node("reference");
-    await reference.run("ADD", config());
-    expect((await reference.run("ADD", config())).status).toBe(1);
-    expect(reference.client.list("Endpoint")).toEqual([]);
+  it("CNI-133 a repeated ADD: upstream tears the first down, but not for a short container ID; hardened repeats", async () => {
+    const upstream = node("upstream");
+    await upstream.run("ADD", config());
+    expect((await upstream.run("ADD", config())).status).toBe(1);
+    expect(upstream.client.list("Endpoint")).toEqual([]);
 
-    const short = node("reference");
+    const short = node("upstream");
     await short.run("ADD", config(), SHORT);
     expect((await short.run("ADD", config(), SHORT)).status).toBe(1);
     expect(short.client.list("Endpoint")).toHaveLength(1);
@@ -260,24 +260,24 @@ describe("what the plugin remembers", () => {
     expect(short.client.list("Endpoint")).toEqual([]);
 
     for (const env of [SHORT, {}]) {
-      const better = node("better");
-      const first = await better.run("ADD", config(), env);
-      const again = await better.run("ADD", config(), env);
+      const hardened = node("hardened");
+      const first = await hardened.run("ADD", config(), env);
+      const again = await hardened.run("ADD", config(), env);
       expect(again).toEqual(first);
-      expect(better.client.bodiesOf("create Endpoint")).toHaveLength(1);
-      expect(better.ipam.verbs).toEqual(["ADD", "ADD"]);
+      expect(hardened.client.bodiesOf("create Endpoint")).toHaveLength(1);
+      expect(hardened.ipam.verbs).toEqual(["ADD", "ADD"]);
     }
   });
 
-  it("better makes the endpoint anew for another namespace", async () => {
-    const own = node("better");
+  it("hardened makes the endpoint anew for another namespace", async () => {
+    const own = node("hardened");
     await own.run("ADD", config());
     const run = await own.run("ADD", config(), { CNI_NETNS: OTHER_NAMESPACE });
     expect(run.status).toBe(0);
     expect(own.client.list("Endpoint")).toMatchObject([{ HostComputeNamespace: OTHER_NAMESPACE }]);
   });
 
-  it("CNI-134 the network is lost in HNS: every ADD fails; better makes it once more", async () => {
+  it("CNI-134 the network is lost in HNS: every ADD fails; hardened makes it once more", async () => {
     const lose = async (own: AzureNode): Promise<void> => {
       await own.run("ADD", config());
       for (const kind of ["Endpoint", "Network"] as const)
@@ -285,37 +285,34 @@ describe("what the plugin remembers", () => {
           if (Name === "azure" || kind === "Endpoint") await own.client.delete(kind, ID as string);
     };
     const next = { CNI_CONTAINERID: "8d6f2a1bffffffff" };
-    const reference = node("reference");
-    await lose(reference);
+    const upstream = node("upstream");
+    await lose(upstream);
     for (const _ of [1, 2]) {
       // The fake takes endpoints of networks that it does not have.
-      reference.client.failNext("create Endpoint", NETWORK_LOST);
-      expect(errorOf(await reference.run("ADD", config(), next)).msg).toContain("network was not found");
+      upstream.client.failNext("create Endpoint", NETWORK_LOST);
+      expect(errorOf(await upstream.run("ADD", config(), next)).msg).toContain("network was not found");
     }
-    expect(reference.client.bodiesOf("create Network")).toHaveLength(1);
+    expect(upstream.client.bodiesOf("create Network")).toHaveLength(1);
 
-    const better = node("better");
-    await lose(better);
-    expect((await better.run("ADD", config(), next)).status).toBe(0);
-    const network = better.client.list("Network").find(({ Name }) => Name === "azure");
-    expect(better.client.list("Endpoint")).toMatchObject([{ HostComputeNetwork: network?.["ID"] }]);
+    const hardened = node("hardened");
+    await lose(hardened);
+    expect((await hardened.run("ADD", config(), next)).status).toBe(0);
+    const network = hardened.client.list("Network").find(({ Name }) => Name === "azure");
+    expect(hardened.client.list("Endpoint")).toMatchObject([{ HostComputeNetwork: network?.["ID"] }]);
   });
 
-  it.each(TEMPERS)(
-    "CNI-135 %s: an empty file is no state, one that is broken is an error",
-    async (compat) => {
-      const own = node(compat);
-      own.store.text = "";
-      expect((await own.run("ADD", config())).status).toBe(0);
-      own.store.text = "{";
-      expect(errorOf(await own.run("ADD", config()))).toMatchObject({
-        code: 100,
-        msg: expect.stringContaining("Failed to start network plugin") as string,
-      });
-    },
-  );
+  it.each(MODES)("CNI-135 %s: an empty file is no state, one that is broken is an error", async (compat) => {
+    const own = node(compat);
+    own.store.text = "";
+    expect((await own.run("ADD", config())).status).toBe(0);
+    own.store.text = "{";
+    expect(errorOf(await own.run("ADD", config()))).toMatchObject({
+      code: 100,
+      msg: expect.stringContaining("Failed to start network plugin") as string,
+    });
+  });
 
-  it.each(TEMPERS)("CNI-136 %s: a lock that does not come free is code 11", async (compat) => {
+  it.each(MODES)("CNI-136 %s: a lock that does not come free is code 11", async (compat) => {
     const own = node(compat);
     own.store.isHeld = true;
     for (const verb of ["ADD", "DEL"]) {
@@ -327,11 +324,11 @@ describe("what the plugin remembers", () => {
   });
 
   it("parallel calls have the state one after the other", async () => {
-    const own = node("better");
+    const own = node("hardened");
     const ids = ["aaaaaaaa11", "bbbbbbbb22", "cccccccc33"];
     let turn = 34;
     own.ipam.add = () =>
-      Promise.resolve({ ...own.ipam.result, ...node("better", `10.240.0.${++turn}/16`).ipam.result });
+      Promise.resolve({ ...own.ipam.result, ...node("hardened", `10.240.0.${++turn}/16`).ipam.result });
     await Promise.all(ids.map((id) => own.run("ADD", config(), { CNI_CONTAINERID: id })));
     expect(own.client.bodiesOf("create Network")).toHaveLength(1);
     await Promise.all(ids.map((id) => own.run("DEL", config(), { CNI_CONTAINERID: id })));
@@ -341,7 +338,7 @@ describe("what the plugin remembers", () => {
 });
 
 describe("DEL", () => {
-  it.each(TEMPERS)("CNI-143 %s: the endpoint, then the address", async (compat) => {
+  it.each(MODES)("CNI-143 %s: the endpoint, then the address", async (compat) => {
     const own = node(compat);
     await own.run("ADD", config());
     own.ipam.failures.set("DEL", new CniError(100, "no"));
@@ -356,7 +353,7 @@ describe("DEL", () => {
     expect((await own.run("DEL", config())).status).toBe(0);
   });
 
-  it.each(TEMPERS)("%s: HNS refuses: code 11, the address is kept", async (compat) => {
+  it.each(MODES)("%s: HNS refuses: code 11, the address is kept", async (compat) => {
     const own = node(compat);
     await own.run("ADD", config());
     own.client.failNext("delete Endpoint", new HcnError("ERROR_INVALID_PARAMETER"));
@@ -365,7 +362,7 @@ describe("DEL", () => {
   });
 
   it("a namespace that refuses the endpoint leaves nothing behind", async () => {
-    const own = node("better");
+    const own = node("hardened");
     const env = { CNI_NETNS: "9cb720c0-ac4c-4266-92e1-dc277b2a9b96" };
     expect(errorOf(await own.run("ADD", config(), env)).msg).toContain("Failed to get hcn namespace");
     expect(own.client.list("Endpoint")).toEqual([]);
@@ -376,28 +373,30 @@ describe("DEL", () => {
 describe("CHECK, STATUS, GC", () => {
   const newest = (fields: object = {}) => config({ cniVersion: "1.1.0", ...fields });
 
-  it("CNI-144 CHECK prints a result; better compares and prints nothing", async () => {
-    const reference = node("reference");
-    await reference.run("ADD", config());
-    const printed = await reference.run("CHECK", config());
+  it("CNI-144 CHECK prints a result; hardened compares and prints nothing", async () => {
+    const upstream = node("upstream");
+    await upstream.run("ADD", config());
+    const printed = await upstream.run("CHECK", config());
     expect(JSON.parse(printed.stdout)).toMatchObject({
       interfaces: [{ name: "eth0" }],
       ips: [{ interface: 0, address: "10.240.0.35/16" }],
     });
-    const better = node("better");
-    const prevResult = JSON.parse((await better.run("ADD", newest())).stdout) as object;
-    expect(await better.run("CHECK", newest({ prevResult }))).toMatchObject({ status: 0, stdout: "" });
+    const hardened = node("hardened");
+    const prevResult = JSON.parse((await hardened.run("ADD", newest())).stdout) as object;
+    expect(await hardened.run("CHECK", newest({ prevResult }))).toMatchObject({ status: 0, stdout: "" });
     // What others add to the endpoint afterwards is no difference (cni.md §5.5, NPM).
-    const id = better.client.list("Endpoint")[0]?.["ID"] as string;
+    const id = hardened.client.list("Endpoint")[0]?.["ID"] as string;
     const acl = { Type: "ACL", Settings: { Action: "Block", Direction: "In" } };
-    await better.client.modify("Endpoint", id, { ResourceType: "Policy", Settings: { Policies: [acl] } });
-    expect((await better.run("CHECK", newest({ prevResult }))).status).toBe(0);
-    await better.client.delete("Endpoint", id);
-    expect(errorOf(await better.run("CHECK", newest({ prevResult }))).msg).toContain("7c5e1f0a-eth0 is gone");
+    await hardened.client.modify("Endpoint", id, { ResourceType: "Policy", Settings: { Policies: [acl] } });
+    expect((await hardened.run("CHECK", newest({ prevResult }))).status).toBe(0);
+    await hardened.client.delete("Endpoint", id);
+    expect(errorOf(await hardened.run("CHECK", newest({ prevResult }))).msg).toContain(
+      "7c5e1f0a-eth0 is gone",
+    );
   });
 
-  it("the result of better has sandbox, MAC and the endpoint's names", async () => {
-    const own = node("better");
+  it("the result of hardened has sandbox, MAC and the endpoint's names", async () => {
+    const own = node("hardened");
     const dns = { nameservers: ["10.0.0.10"], search: ["svc.cluster.local"] };
     expect(JSON.parse((await own.run("ADD", newest({ dns }))).stdout)).toMatchObject({
       interfaces: [{ name: "eth0", mac: "00-15-5D-AA-BB-CC", sandbox: NAMESPACE }],
@@ -407,7 +406,7 @@ describe("CHECK, STATUS, GC", () => {
   });
 
   it("STATUS: HNS, the adapter, IPAM", async () => {
-    const own = node("better");
+    const own = node("hardened");
     expect((await own.run("STATUS", newest())).status).toBe(0);
     expect(errorOf(await own.run("STATUS", newest({ master: "Ethernet 9" }))).code).toBe(50);
     own.client.failNext("enumerate Network", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
@@ -415,7 +414,7 @@ describe("CHECK, STATUS, GC", () => {
   });
 
   it("GC removes endpoints and gives back addresses of what is not valid", async () => {
-    const own = node("better");
+    const own = node("hardened");
     await own.run("ADD", newest());
     const gc = (containerID: string) =>
       own.run("GC", newest({ "cni.dev/valid-attachments": [{ containerID, ifname: "eth0" }] }));

@@ -2,7 +2,7 @@
  * azure-vnet on Windows: an L2Bridge network over an adapter of the host, and an endpoint on it for every pod (cni.md §5).
  * What it did stands in a file that one call at a time reads and writes, or with CNS.
  */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
@@ -15,7 +15,7 @@ import { runDel } from "./remove.ts";
 
 export type { AzureVnetOptions } from "./context.ts";
 
-/** What the reference takes; better takes every version. */
+/** What upstream takes; hardened takes every version. */
 const REFERENCE_VERSIONS = SPEC_VERSIONS.filter((version) => version !== "1.1.0");
 
 export class AzureVnet implements CniPlugin {
@@ -26,7 +26,7 @@ export class AzureVnet implements CniPlugin {
 
   constructor(options: AzureVnetOptions) {
     this.compat = options.compat;
-    this.supportedVersions = options.compat === "better" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+    this.supportedVersions = options.compat === "hardened" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
     this.context = new AzureContext(options);
   }
 
@@ -39,7 +39,7 @@ export class AzureVnet implements CniPlugin {
   }
 
   async get(request: PluginRequest): Promise<CniResult | undefined> {
-    return this.compat === "better" ? undefined : runGet(this.context, request);
+    return this.compat === "hardened" ? undefined : runGet(this.context, request);
   }
 
   answer(command: string): Promise<string> | undefined {

@@ -47,8 +47,8 @@ export function longEndpointName({ containerId }: PluginRequest, ifName: string)
   return `${containerId}-${ifName}`;
 }
 
-/** The key by which the reference looks for the endpoint to undo; none for short container IDs (row 133). */
-export function referenceEndpointId({ containerId }: PluginRequest, ifName: string): string {
+/** The key by which upstream looks for the endpoint to undo; none for short container IDs (row 133). */
+export function upstreamEndpointId({ containerId }: PluginRequest, ifName: string): string {
   return containerId.length > SHORT_ID_LENGTH ? `${shorten(containerId)}-${ifName}` : "";
 }
 

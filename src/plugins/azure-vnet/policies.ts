@@ -2,9 +2,9 @@
  * Policies of a configuration, which is written for HNS v1, as HCN and as HNS v1 take them (cni.md §5.5). Types are
  * compared with case; the members beside them are read without, as Go does.
  */
+import type { Compat } from "../../base/compat.ts";
 import { DecodeError, StructReader, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { AzurePolicy } from "./conf.ts";
 
@@ -113,7 +113,7 @@ function destinationOf(reader: StructReader, { hasDsr }: PolicyOptions): string 
   return reader.text("IPAddress");
 }
 
-/** A policy in the form of HCN, which better takes as it is (row 128). */
+/** A policy in the form of HCN, which hardened takes as it is (row 128). */
 function readHcnForm(value: JsonObject): PolicyDocument | undefined {
   const { Type: type, Settings: settings } = value;
   return typeof type === "string" && type !== "" && isJsonObject(settings)
@@ -123,7 +123,7 @@ function readHcnForm(value: JsonObject): PolicyDocument | undefined {
 
 function toHcn({ name, value }: AzurePolicy, options: PolicyOptions): PolicyDocument {
   const object = isJsonObject(value) ? value : {};
-  const ready = options.compat === "better" ? readHcnForm(object) : undefined;
+  const ready = options.compat === "hardened" ? readHcnForm(object) : undefined;
   if (ready !== undefined) return ready;
   const reader = new StructReader(object);
   switch (kindOf(value)) {
@@ -191,7 +191,7 @@ function natOfPortMapping(reader: StructReader): JsonObject {
   };
 }
 
-/** The form of HCN turned back into that of v1 (better, row 128). */
+/** The form of HCN turned back into that of v1 (hardened, row 128). */
 function flatten({ Type, Settings }: PolicyDocument): JsonObject {
   const settings: JsonObject = Settings ?? {};
   if (Type === "SDNRoute") return { Type: "ROUTE", ...settings };
@@ -205,7 +205,7 @@ function toHns({ value }: AzurePolicy, options: PolicyOptions): JsonValue {
   const reader = new StructReader(object);
   const kind = kindOf(value);
   if (kind === "PortMapping") return natOfPortMapping(reader);
-  const ready = options.compat === "better" ? readHcnForm(object) : undefined;
+  const ready = options.compat === "hardened" ? readHcnForm(object) : undefined;
   if (ready !== undefined) return flatten(ready);
   if (kind === "OutBoundNAT") return { Type: "OutBoundNAT", ExceptionList: exceptionsOf(reader, options) };
   if (kind === "LoopbackDSR") return { Type: "OutBoundNAT", Destinations: [destinationOf(reader, options)] };
@@ -213,8 +213,7 @@ function toHns({ value }: AzurePolicy, options: PolicyOptions): JsonValue {
 }
 
 /**
- * Policies of one name for HNS v1, most of them as they were written. What cannot be converted is left out by the
- * reference. @throws CniError (better)
+ * Policies of one name for HNS v1, most of them as they were written. What cannot be converted is left out by upstream. @throws CniError (hardened)
  */
 export function toAzureHnsPolicies(
   policies: readonly AzurePolicy[],
@@ -228,7 +227,7 @@ export function toAzureHnsPolicies(
       try {
         return [toHns(policy, options)];
       } catch (error) {
-        if (options.compat === "better" || !(error instanceof CniError)) throw error;
+        if (options.compat === "hardened" || !(error instanceof CniError)) throw error;
         return [];
       }
     });

@@ -22,7 +22,7 @@ function isUnknownNamespace(
   { compat }: AzureContext,
   { request, configuration, session }: AzureCall,
 ): boolean {
-  if (!configuration.isMultiTenant || compat === "better") return false;
+  if (!configuration.isMultiTenant || compat === "hardened") return false;
   if (request.netns.trim() === "") {
     const message = "Failed to extract network name from network config. error: NetNs cannot be empty";
     throw new CniError(CNI_CODES.internal, message);
@@ -33,7 +33,7 @@ function isUnknownNamespace(
 /** The endpoint was never made, the state is gone, or the plugin was killed between HNS and the state. */
 async function releaseWithoutEndpoint({ compat }: AzureContext, call: AzureCall): Promise<void> {
   const { request, source, session } = call;
-  if (compat === "better") {
+  if (compat === "hardened") {
     try {
       await removeLeftover(call, endpointNameOf(request, session.state, request.ifName, compat));
     } catch (error) {
@@ -63,7 +63,7 @@ async function removeEndpoint(context: AzureContext, call: AzureCall, found: Fou
   const { endpoints, networks, compat, isStateless } = context;
   try {
     await endpoints.remove(call.caller, found.endpoint);
-    if (found.endpoint.nicType === "FrontendNIC" && (isStateless || compat === "better"))
+    if (found.endpoint.nicType === "FrontendNIC" && (isStateless || compat === "hardened"))
       await networks.removeOwn(call.caller, found.external, found.network);
   } catch (error) {
     throw tryAgain("failed to delete endpoint", error);

@@ -1,9 +1,9 @@
 /** Results as they are printed (cni.md §5.4 step 7, §5.2). */
+import type { Compat } from "../../base/compat.ts";
 import { readPrevResult } from "../../cni/configuration.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniInterface, CniIp, CniResult } from "../../cni/result.ts";
-import { betterResult } from "../windows-endpoint/hcn-endpoint.ts";
+import { hardenedResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";
 import type { AzureEndpointRecord } from "./state.ts";
@@ -32,8 +32,8 @@ function deviceInterfaces(made: readonly MadeInterface[]): readonly CniInterface
 }
 
 /**
- * The interface of the cluster's network, else the first; devices behind it. The reference prints IPAM's name resolution, a
- * MAC only when CNS gave it, and no sandbox; better that of the endpoint, and both.
+ * The interface of the cluster's network, else the first; devices behind it. Upstream prints IPAM's name resolution, a
+ * MAC only when CNS gave it, and no sandbox; hardened that of the endpoint, and both.
  */
 export function addResult(
   { request }: AzureCall,
@@ -46,7 +46,7 @@ export function addResult(
   const ips = nic.ips.map(plainIp);
   const routes = ips.length === 0 ? [] : nic.routes;
   const devices = deviceInterfaces(made);
-  if (compat === "reference" || shown === undefined) {
+  if (compat === "upstream" || shown === undefined) {
     const { nameservers, domain } = nic.dns;
     const own = { name: request.ifName, ...(nic.mac !== "" && { mac: nic.mac }) };
     return {
@@ -60,7 +60,7 @@ export function addResult(
   const search = dns.suffix === "" ? [] : dns.suffix.split(",");
   const ownDns = { nameservers: dns.servers, domain: "", search, options: dns.options };
   const previous = readPrevResult(request.configuration);
-  const result = betterResult(request, { mac: shown.record.mac, ips, dns: ownDns }, previous);
+  const result = hardenedResult(request, { mac: shown.record.mac, ips, dns: ownDns }, previous);
   return {
     ...result,
     interfaces: [...result.interfaces, ...devices],
@@ -68,7 +68,7 @@ export function addResult(
   };
 }
 
-/** What the reference prints for CHECK. */
+/** What upstream prints for CHECK. */
 export function getResult({ ifName }: PluginRequest, endpoint: AzureEndpointRecord): CniResult {
   const [gateway] = endpoint.gateways;
   return {

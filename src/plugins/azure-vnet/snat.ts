@@ -2,9 +2,9 @@
  * With several tenants: whether pods need source NAT on the host, which the node's agent says by the calls that it knows
  * (cni.md §5.7).
  */
+import type { Compat } from "../../base/compat.ts";
 import { DecodeError, readStruct, JsonError, parseJson } from "../../cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { AzureConfiguration } from "./conf.ts";
 import type { AzureHost } from "./host.ts";
 import type { AzureSnat } from "./nics.ts";
@@ -16,8 +16,8 @@ const DNS_SUPPORT = "NetworkManagementDNSSupport";
 const SNAT_SUPPORT = "NetworkManagementSnatSupport";
 const HTTP_OK = 200;
 
-/** The reference reads another name than it writes, so it asks at every ADD. */
-const CACHE = { written: "snatConfig.json", readByReference: "snatConfig" } as const;
+/** Upstream reads another name than it writes, so it asks at every ADD. */
+const CACHE = { written: "snatConfig.json", readByUpstream: "snatConfig" } as const;
 
 function parseCache(text: string): AzureSnat | undefined {
   try {
@@ -30,7 +30,7 @@ function parseCache(text: string): AzureSnat | undefined {
 }
 
 async function readCache({ temporaryFiles }: AzureHost, compat: Compat): Promise<AzureSnat | undefined> {
-  const text = await temporaryFiles.read(compat === "reference" ? CACHE.readByReference : CACHE.written);
+  const text = await temporaryFiles.read(compat === "upstream" ? CACHE.readByUpstream : CACHE.written);
   return text === undefined ? undefined : parseCache(text);
 }
 
@@ -38,9 +38,9 @@ async function askAgent(host: AzureHost, { env }: AzureConfiguration, compat: Co
   const server = env === "test" ? TEST_WIRE_SERVER : WIRE_SERVER;
   const url = `http://${server}/machine/plugins/?comp=nmagent&type=GetSupportedApis`;
   const fail = (message: string, cause?: unknown): CniError =>
-    new CniError(compat === "better" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, message, {
+    new CniError(compat === "hardened" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, message, {
       details:
-        compat === "better" ? `the wire server of Azure is asked at ${url}, with "multiTenancy" alone` : "",
+        compat === "hardened" ? `the wire server of Azure is asked at ${url}, with "multiTenancy" alone` : "",
       knowledge: "azure-wire-server-unreachable",
       cause,
     });

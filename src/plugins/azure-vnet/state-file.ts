@@ -1,4 +1,4 @@
-/** The text of `azure-vnet.json`: that of the reference, so that either can go on where the other stopped (cni.md §5.8). */
+/** The text of `azure-vnet.json`: that of upstream, so that either can go on where the other stopped (cni.md §5.8). */
 import type { NicType } from "../cns/documents.ts";
 import { decodeBase64, encodeBase64 } from "../../cni/base64.ts";
 import { StructReader, readStruct, type JsonObject, type JsonValue, parseJson } from "../../cni/json.ts";

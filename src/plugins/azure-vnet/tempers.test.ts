@@ -1,4 +1,4 @@
-// Where better is otherwise than the reference, row by row of docs/reference/differences.md, as far as other tests beside
+// Where hardened is otherwise than upstream, row by row of docs/reference/differences.md, as far as other tests beside
 // this one do not show it; and IPv6 over NAT.
 import { describe, expect, it } from "vitest";
 import { CniError } from "../../cni/error.ts";
@@ -10,7 +10,7 @@ import { defined } from "../../base/assert.ts";
 import { parseIp } from "../../net/ip.ts";
 import { PLAIN_POD_IP } from "../cns/service.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const LIST = { cniVersion: "1.0.0", name: "azure", type: "azure-vnet", ipam: { type: "azure-cns" } };
 const MAC = "60:45:bd:12:45:65";
 const FRONTEND = {
@@ -21,7 +21,7 @@ const FRONTEND = {
   NetworkContainerPrimaryIPConfig: configuration("10.20.0.8/24", "10.20.0.1"),
 };
 
-function node(compat: (typeof TEMPERS)[number]): CnsNode {
+function node(compat: (typeof MODES)[number]): CnsNode {
   const own = cnsNode(compat);
   own.cns.addPool(pool("10.241.0.4/16", "10.241.0.1", "10.241.0.9"));
   const before = own.host.interfaces();
@@ -36,37 +36,37 @@ function networkNames({ client }: CnsNode): readonly unknown[] {
     .flatMap(({ Name }) => (typeof Name === "string" && Name.startsWith("azure") ? [Name] : []));
 }
 
-describe.each(TEMPERS)("%s", (compat) => {
-  it("the network of an interface of the pod's own, with a state file: it stays; better takes it away", async () => {
+describe.each(MODES)("%s", (compat) => {
+  it("the network of an interface of the pod's own, with a state file: it stays; hardened takes it away", async () => {
     const own = node(compat);
     own.cns.addInterface(AZURE_POD, FRONTEND);
     await own.run("ADD", LIST);
     expect(networkNames(own)).toEqual(["azure", `azure-${MAC}`]);
     await own.run("DEL", LIST);
     expect(own.client.list("Endpoint")).toEqual([]);
-    expect(networkNames(own)).toEqual(compat === "reference" ? ["azure", `azure-${MAC}`] : ["azure"]);
+    expect(networkNames(own)).toEqual(compat === "upstream" ? ["azure", `azure-${MAC}`] : ["azure"]);
   });
 
-  it("a transparent network that is there: a failure; better says that it may go", async () => {
+  it("a transparent network that is there: a failure; hardened says that it may go", async () => {
     const own = node(compat);
     own.cns.addInterface(AZURE_POD, FRONTEND);
     const ID = "0fb28d70-306c-469d-9690-3245a82d8899";
     own.client.put("Network", { ID, Name: `azure-${MAC}`, Type: "Transparent" });
     const failed = errorOf(await own.run("ADD", LIST));
-    expect(failed.code).toBe(compat === "reference" ? 999 : 11);
-    expect(failed.details ?? "").toContain(compat === "reference" ? "" : "is not gone yet");
+    expect(failed.code).toBe(compat === "upstream" ? 999 : 11);
+    expect(failed.details ?? "").toContain(compat === "upstream" ? "" : "is not gone yet");
     // The endpoint that was made before is gone, and CNS has its address back.
     expect(own.client.list("Endpoint")).toEqual([]);
     expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
-  it("a device without an ID: left out without a word; better refuses", async () => {
+  it("a device without an ID: left out without a word; hardened refuses", async () => {
     const own = node(compat);
     own.cns.addInterface(AZURE_POD, { ...PLAIN_POD_IP, NICType: "BackendNIC", MacAddress: MAC });
     const run = await own.run("ADD", LIST);
-    if (compat === "better") expect(errorOf(run).msg).toContain("pnp id is not received from cns");
+    if (compat === "hardened") expect(errorOf(run).msg).toContain("pnp id is not received from cns");
     else expect(JSON.parse(run.stdout)).toMatchObject({ interfaces: [{ name: "eth0" }] });
-    expect(own.client.list("Endpoint")).toHaveLength(compat === "reference" ? 1 : 0);
+    expect(own.client.list("Endpoint")).toHaveLength(compat === "upstream" ? 1 : 0);
   });
 
   it("a device: Windows lets go of it, the runtime gets it; DEL leaves it", async () => {
@@ -105,26 +105,26 @@ describe.each(TEMPERS)("%s", (compat) => {
     expect(own.client.list("Endpoint")).toEqual([]);
   });
 
-  it("the node's default route of IPv6 cannot be made: not a word; better warns", async () => {
+  it("the node's default route of IPv6 cannot be made: not a word; hardened warns", async () => {
     const own = cnsNode(compat);
     own.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
     own.host.shell.powershell = () => Promise.reject(new Error("no PowerShell"));
     const run = await own.run("ADD", { ...LIST, ipam: { type: "azure-cns", mode: "overlay" } });
     expect(run.status).toBe(0);
-    expect(run.stderr).toContain(compat === "reference" ? "" : "no PowerShell");
-    expect(run.stderr === "").toBe(compat === "reference");
+    expect(run.stderr).toContain(compat === "upstream" ? "" : "no PowerShell");
+    expect(run.stderr === "").toBe(compat === "upstream");
   });
 
-  it("IPAM has no pool left: its state is removed once, better gives nobody's address away", async () => {
+  it("IPAM has no pool left: its state is removed once, hardened gives nobody's address away", async () => {
     const own = azureNode(compat);
     own.ipam.failures.set("ADD", new CniError(100, "Failed to allocate pool: no available address pools"));
     const failed = errorOf(await own.run("ADD", { ...LIST, ipam: { type: "azure-vnet-ipam" } }));
     expect(failed.msg).toContain("no available address pools");
-    expect(own.forgotten).toBe(compat === "reference" ? 1 : 0);
-    expect(own.ipam.verbs).toEqual(compat === "reference" ? ["ADD", "ADD"] : ["ADD"]);
+    expect(own.forgotten).toBe(compat === "upstream" ? 1 : 0);
+    expect(own.ipam.verbs).toEqual(compat === "upstream" ? ["ADD", "ADD"] : ["ADD"]);
   });
 
-  it("the folder for releases that CNS has missed: better makes it", async () => {
+  it("the folder for releases that CNS has missed: hardened makes it", async () => {
     const own = node(compat);
     await own.run("ADD", LIST);
     const asked: boolean[] = [];
@@ -137,11 +137,11 @@ describe.each(TEMPERS)("%s", (compat) => {
       },
     });
     await own.run("DEL", LIST);
-    expect(asked).toEqual([compat === "better"]);
+    expect(asked).toEqual([compat === "hardened"]);
   });
 });
 
-describe.each(TEMPERS)("GET_ENDPOINT_STATE, %s", (compat) => {
+describe.each(MODES)("GET_ENDPOINT_STATE, %s", (compat) => {
   it("says whose addresses are whose, without a configuration; nothing when there is none", async () => {
     const own = node(compat);
     const ask = async () => JSON.parse((await own.run("GET_ENDPOINT_STATE", "")).stdout) as object;
@@ -164,7 +164,7 @@ describe.each(TEMPERS)("GET_ENDPOINT_STATE, %s", (compat) => {
     const own = node(compat);
     await own.run("ADD", { ...LIST, name: "other" });
     const run = await own.run("GET_ENDPOINT_STATE", "");
-    if (compat === "reference") expect(errorOf(run).msg).toContain("Network not found");
+    if (compat === "upstream") expect(errorOf(run).msg).toContain("Network not found");
     else expect(JSON.parse(run.stdout)).toEqual({ ContainerInterfaces: {} });
   });
 
@@ -175,7 +175,7 @@ describe.each(TEMPERS)("GET_ENDPOINT_STATE, %s", (compat) => {
   });
 });
 
-describe.each(TEMPERS)("IPv6 over NAT, %s", (compat) => {
+describe.each(MODES)("IPv6 over NAT, %s", (compat) => {
   const stdin = { ...LIST, ipv6Mode: "ipv6nat", ipam: { type: "azure-vnet-ipam" } };
   const gateway = (text: string) => defined(parseIp(text), text);
 
@@ -242,14 +242,14 @@ describe.each(TEMPERS)("IPv6 over NAT, %s", (compat) => {
     ]);
   });
 
-  it("an IPv6 address of an ordinary IPAM plugin: the reference gives it to another one, better back", async () => {
+  it("an IPv6 address of an ordinary IPAM plugin: upstream gives it to another one, hardened back", async () => {
     const { own, v6 } = dual();
     own.ipam.result = { ...own.ipam.result, ips: [...own.ipam.result.ips, ...v6.result.ips] };
     const plain = { ...LIST, ipam: { type: "azure-vnet-ipam" } };
     await own.run("ADD", plain);
     await own.run("DEL", plain);
     expect([own.ipam.verbs, v6.verbs]).toEqual(
-      compat === "reference" ? [["ADD", "DEL"], ["DEL"]] : [["ADD", "DEL", "DEL"], []],
+      compat === "upstream" ? [["ADD", "DEL"], ["DEL"]] : [["ADD", "DEL", "DEL"], []],
     );
   });
 });

@@ -27,7 +27,7 @@ export function readFlannelConfiguration(document: JsonObject): FlannelConfigura
   return {
     name: reader.text("name"),
     cniVersion: reader.text("cniVersion"),
-    // An empty text is one that was written: the reference then opens a file without a name.
+    // An empty text is one that was written: upstream then opens a file without a name.
     subnetFile: reader.raw("subnetFile") === undefined ? SUBNET_FILE_DEFAULT : subnetFile,
     dataFolder: reader.raw("dataDir") === undefined ? DATA_FOLDER_DEFAULT : dataFolder,
     delegate: reader.object("delegate"),

@@ -1,7 +1,7 @@
 /** The configuration that flannel makes for its delegate (cni.md §3.3). */
+import type { Compat } from "../../base/compat.ts";
 import { StructReader, type JsonObject, type JsonValue, formatJson, sortKeys } from "../../cni/json.ts";
 import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import type { ConfiguredPolicy } from "../windows-endpoint/conf.ts";
@@ -25,7 +25,7 @@ function refuse(message: string): CniError {
   return new CniError(CNI_CODES.internal, message, { knowledge: "cni-flannel-delegate-field-forbidden" });
 }
 
-/** What nobody but flannel may say. Looked for with case, as in the reference. @throws CniError */
+/** What nobody but flannel may say. Looked for with case, as in upstream. @throws CniError */
 function checkDelegate(delegate: JsonObject): void {
   const has = (key: string): boolean => Object.hasOwn(delegate, key);
   if (has("type") && typeof delegate["type"] !== "string")
@@ -35,7 +35,7 @@ function checkDelegate(delegate: JsonObject): void {
   }
 }
 
-/** Better: the networks behind the first, which `ipMasqNetwork` has no room for, as exceptions of win-bridge (row 93). */
+/** Hardened: the networks behind the first, which `ipMasqNetwork` has no room for, as exceptions of win-bridge (row 93). */
 function withMoreNetworks(delegate: JsonObject, networks: readonly Prefix[]): JsonObject {
   const reader = new StructReader(delegate);
   if (delegate["type"] !== "win-bridge" || networks.length < 2) return delegate;
@@ -45,7 +45,7 @@ function withMoreNetworks(delegate: JsonObject, networks: readonly Prefix[]): Js
     .map((policy) => ({ name: policy.text("name"), value: policy.raw("value") }));
   const policies = networks
     .map(formatPrefix)
-    .reduce((list, network) => addOutboundNatException(list, network, api, "better"), before);
+    .reduce((list, network) => addOutboundNatException(list, network, api, "hardened"), before);
   const others = Object.entries(delegate).filter(([key]) => key.toLowerCase() !== "policies");
   const documents = policies.map(({ name, value }): JsonObject => ({ name, value: value ?? null }));
   return { ...Object.fromEntries(others), policies: documents };
@@ -54,7 +54,7 @@ function withMoreNetworks(delegate: JsonObject, networks: readonly Prefix[]): Js
 function windowsDelegate(base: JsonObject, options: DelegateOptions): JsonObject {
   const { configuration, subnetEnv, compat, isNamespace } = options;
   const isIpv6Only = subnetEnv.networks.length === 0 || subnetEnv.subnet === undefined;
-  if (isIpv6Only && compat === "reference")
+  if (isIpv6Only && compat === "upstream")
     throw new PluginPanic("runtime error: index out of range [0] with length 0");
   const networks = isIpv6Only ? subnetEnv.ipv6Networks : subnetEnv.networks;
   const subnet = isIpv6Only ? subnetEnv.ipv6Subnet : subnetEnv.subnet;
@@ -72,10 +72,10 @@ function windowsDelegate(base: JsonObject, options: DelegateOptions): JsonObject
     cniVersion: configuration.cniVersion === "" ? DELEGATE_VERSION_DEFAULT : configuration.cniVersion,
     ipam: { type: "host-local", subnet: formatPrefix(subnet) },
   };
-  if (compat === "reference") return delegate;
+  if (compat === "upstream") return delegate;
   const isMain = delegate["type"] === "win-bridge" || delegate["type"] === "win-overlay";
   const hasApi = new StructReader(delegate).raw("apiVersion") !== undefined;
-  // A namespace needs HCN (cni.md §2.12: the reference does not say so for the delegate).
+  // A namespace needs HCN (cni.md §2.12: upstream does not say so for the delegate).
   const withApi = isMain && isNamespace && !hasApi ? { ...delegate, apiVersion: 2 } : delegate;
   return withMoreNetworks(withApi, networks);
 }

@@ -1,4 +1,4 @@
-/** Scratch files on the disk, in the layout of the reference (cni.md §3.3). */
+/** Scratch files on the disk, in the layout of upstream (cni.md §3.3). */
 import {
   closeSync,
   fsyncSync,

@@ -1,4 +1,4 @@
-// The flannel meta plugin: the worked examples of cni.md §7.C and the rows of §8 about it, in both tempers.
+// The flannel meta plugin: the worked examples of cni.md §7.C and the rows of §8 about it, in both modes.
 import { describe, expect, it } from "vitest";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
@@ -6,7 +6,7 @@ import { DATA_FOLDER, SUBNET_FILE, flannelNode, subnetEnv } from "../../testing/
 import { CniError } from "../../cni/error.ts";
 import { NETWORKS, overlayNode } from "../../testing/cni/windows-plugin-node.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const policy = (Value: object) => ({ Name: "EndpointPolicy", Value });
 const EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "10.0.0.0/24"];
 const NAT = policy({ Type: "OutBoundNAT", Settings: { Exceptions: EXCEPTIONS } });
@@ -114,7 +114,7 @@ describe("what the delegate is sent (cni.md §7.C)", () => {
   it("CNI-EX-C3 all the way down to HNS", async () => {
     const overlay = overlayNode();
     overlay.ipam.result = resultWith("10.244.5.2/24");
-    const node = flannelNode("reference", { delegates: [overlay.plugin] });
+    const node = flannelNode("upstream", { delegates: [overlay.plugin] });
     node.files.set(SUBNET_FILE, subnetEnv({ FLANNEL_SUBNET: "10.244.5.1/24" }));
     const run = await node.run("ADD", {
       cniVersion: "0.2.0",
@@ -147,7 +147,7 @@ describe("what the delegate is sent (cni.md §7.C)", () => {
   });
 
   it("on Linux: bridge, two ranges, routes to the cluster, and masquerading as flanneld leaves it", async () => {
-    const node = flannelNode("reference", { platform: "linux" });
+    const node = flannelNode("upstream", { platform: "linux" });
     node.files.set(
       SUBNET_FILE,
       subnetEnv({
@@ -187,7 +187,7 @@ describe("what is refused", () => {
     ["ipam", { ipam: {} }, "'delegate' dictionary must not have 'ipam' field, it'll be set by flannel"],
     ["type", { type: 1 }, "'delegate' dictionary, if present, must have (string) 'type' field"],
   ])("CNI-EX-C7 CNI-090 delegate.%s", async (_field, delegate, msg) => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const run = await flannelNode(compat).run("ADD", { name: "cbr0", type: "flannel", delegate });
       expect(errorOf(run)).toMatchObject({ code: 999, msg });
       expect(run.explained).toBe("cni-flannel-delegate-field-forbidden");
@@ -235,18 +235,18 @@ describe("what is refused", () => {
     }
   });
 
-  it("a key without a value: the reference crashes, better names the line; CRLF and unknown keys are no fault", async () => {
+  it("a key without a value: upstream crashes, hardened names the line; CRLF and unknown keys are no fault", async () => {
     const text = "FLANNEL_NETWORK\n";
-    const run = async (compat: (typeof TEMPERS)[number], content: string) => {
+    const run = async (compat: (typeof MODES)[number], content: string) => {
       const node = flannelNode(compat);
       node.files.set(SUBNET_FILE, content);
       return node.run("ADD", { name: "cbr0", type: "flannel" });
     };
-    expect(await run("reference", text)).toMatchObject({ status: 2, stdout: "" });
-    expect(errorOf(await run("better", text)).msg).toContain(
+    expect(await run("upstream", text)).toMatchObject({ status: 2, stdout: "" });
+    expect(errorOf(await run("hardened", text)).msg).toContain(
       "/run/flannel/subnet.env:1: FLANNEL_NETWORK has no value",
     );
-    expect(await run("reference", `FLANNEL_NEW\n\n${subnetEnv().replaceAll("\n", "\r\n")}`)).toMatchObject({
+    expect(await run("upstream", `FLANNEL_NEW\n\n${subnetEnv().replaceAll("\n", "\r\n")}`)).toMatchObject({
       status: 0,
     });
   });
@@ -262,8 +262,8 @@ describe("what is refused", () => {
   });
 
   it.each([
-    ["reference", 999, "failed to load flannel netconf file: failed to load netconf: "],
-    ["better", 7, "failed to load flannel netconf file: failed to load netconf: "],
+    ["upstream", 999, "failed to load flannel netconf file: failed to load netconf: "],
+    ["hardened", 7, "failed to load flannel netconf file: failed to load netconf: "],
   ] as const)("a field of the wrong kind, %s", async (compat, code, prefix) => {
     const run = await flannelNode(compat).run("ADD", {
       name: "cbr0",
@@ -281,7 +281,7 @@ describe("several networks and families", () => {
   const CLUSTER = { FLANNEL_NETWORK: "10.244.0.0/16,10.245.0.0/16,10.244.0.0/16", FLANNEL_IPMASQ: "TRUE" };
   const stdin = { cniVersion: "0.3.1", name: "cbr0", type: "flannel", delegate: { apiVersion: 2 } };
 
-  it("CNI-EX-C10 CNI-092 CNI-093 the reference sends the first alone, and only true is true", async () => {
+  it("CNI-EX-C10 CNI-092 CNI-093 upstream sends the first alone, and only true is true", async () => {
     const node = flannelNode();
     node.files.set(SUBNET_FILE, subnetEnv(CLUSTER));
     await node.run("ADD", stdin);
@@ -296,8 +296,8 @@ describe("several networks and families", () => {
     });
   });
 
-  it("CNI-093 better excepts them all", async () => {
-    const node = flannelNode("better");
+  it("CNI-093 hardened excepts them all", async () => {
+    const node = flannelNode("hardened");
     node.files.set(SUBNET_FILE, subnetEnv(CLUSTER));
     await node.run("ADD", stdin);
     expect(node.sent()["policies"]).toEqual([
@@ -315,12 +315,12 @@ describe("several networks and families", () => {
     FLANNEL_IPV6_SUBNET: "fd00:244:0:3::1/64",
   };
 
-  it("CNI-EX-C11 CNI-094 IPv6 alone: the reference crashes, better sends it", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-EX-C11 CNI-094 IPv6 alone: upstream crashes, hardened sends it", async () => {
+    for (const compat of MODES) {
       const node = flannelNode(compat);
       node.files.set(SUBNET_FILE, subnetEnv(IPV6));
       const run = await node.run("ADD", stdin);
-      if (compat === "reference") expect(run).toMatchObject({ status: 2, stdout: "" });
+      if (compat === "upstream") expect(run).toMatchObject({ status: 2, stdout: "" });
       else
         expect(node.sent()).toMatchObject({
           ipMasqNetwork: "fd00:244::/48",
@@ -329,11 +329,11 @@ describe("several networks and families", () => {
     }
   });
 
-  it("a namespace without apiVersion: better asks for HCN, since v1 cannot serve it", async () => {
+  it("a namespace without apiVersion: hardened asks for HCN, since v1 cannot serve it", async () => {
     for (const [compat, netns, apiVersion] of [
-      ["reference", undefined, undefined],
-      ["better", undefined, 2],
-      ["better", "none", undefined],
+      ["upstream", undefined, undefined],
+      ["hardened", undefined, 2],
+      ["hardened", "none", undefined],
     ] as const) {
       const node = flannelNode(compat);
       const env = netns === undefined ? {} : { CNI_NETNS: netns };
@@ -346,7 +346,7 @@ describe("several networks and families", () => {
 describe("the end of a pod", () => {
   const STDIN = { cniVersion: "1.0.0", name: "cbr0", type: "flannel", delegate: { apiVersion: 2 } };
 
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "CNI-EX-C12 CNI-098 %s: DEL sends what ADD has sent, whatever subnet.env says now",
     async (compat) => {
       const node = flannelNode(compat);
@@ -360,18 +360,18 @@ describe("the end of a pod", () => {
     },
   );
 
-  it("CNI-EX-C12 CNI-096 the file is gone: the reference succeeds and leaks, better asks the delegate all the same", async () => {
-    const reference = flannelNode("reference");
-    expect(await reference.run("DEL", STDIN)).toMatchObject({ status: 0 });
-    expect(reference.delegate.verbs).toEqual([]);
-    const better = flannelNode("better");
-    expect(await better.run("DEL", STDIN)).toMatchObject({ status: 0 });
-    expect(better.delegate.verbs).toEqual(["DEL"]);
-    expect(better.sent()).toMatchObject({ type: "win-bridge", name: "cbr0", ipam: IPAM });
+  it("CNI-EX-C12 CNI-096 the file is gone: upstream succeeds and leaks, hardened asks the delegate all the same", async () => {
+    const upstream = flannelNode("upstream");
+    expect(await upstream.run("DEL", STDIN)).toMatchObject({ status: 0 });
+    expect(upstream.delegate.verbs).toEqual([]);
+    const hardened = flannelNode("hardened");
+    expect(await hardened.run("DEL", STDIN)).toMatchObject({ status: 0 });
+    expect(hardened.delegate.verbs).toEqual(["DEL"]);
+    expect(hardened.sent()).toMatchObject({ type: "win-bridge", name: "cbr0", ipam: IPAM });
   });
 
-  it("CNI-096 file and subnet.env are gone: better still removes the endpoint, and says what stays", async () => {
-    const node = flannelNode("better");
+  it("CNI-096 file and subnet.env are gone: hardened still removes the endpoint, and says what stays", async () => {
+    const node = flannelNode("hardened");
     node.files.clear();
     const run = await node.run("DEL", STDIN);
     expect(run).toMatchObject({ status: 0, stdout: "" });
@@ -379,12 +379,12 @@ describe("the end of a pod", () => {
     expect(node.sent()).toEqual({ apiVersion: 2, name: "cbr0", type: "win-bridge", cniVersion: "1.0.0" });
   });
 
-  it("CNI-EX-C12 CNI-099 the file is no JSON: an error on Windows, better makes it anew", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-EX-C12 CNI-099 the file is no JSON: an error on Windows, hardened makes it anew", async () => {
+    for (const compat of MODES) {
       const node = flannelNode(compat);
-      await node.scratch.write(DATA_FOLDER, compat === "reference" ? "SBX" : "SBX_cbr0_eth0", "{");
+      await node.scratch.write(DATA_FOLDER, compat === "upstream" ? "SBX" : "SBX_cbr0_eth0", "{");
       const run = await node.run("DEL", STDIN);
-      if (compat === "reference") {
+      if (compat === "upstream") {
         expect(errorOf(run).code).toBe(999);
         expect(errorOf(run).msg).toMatch(/^failed to parse netconf: /);
         expect(await node.scratch.list(DATA_FOLDER)).toEqual(["SBX"]);
@@ -397,14 +397,14 @@ describe("the end of a pod", () => {
   });
 
   it("the file is no JSON on Linux: a word on stderr, and success", async () => {
-    const node = flannelNode("reference", { platform: "linux" });
+    const node = flannelNode("upstream", { platform: "linux" });
     await node.scratch.write(DATA_FOLDER, "SBX", "{");
     const run = await node.run("DEL", STDIN, { CNI_NETNS: "/var/run/netns/x" });
     expect(run.status).toBe(0);
     expect(run.stderr).toMatch(/^failed to parse netconf: /);
   });
 
-  it.each(TEMPERS)("CNI-EX-C12 CNI-097 %s: the delegate fails, and the file is kept", async (compat) => {
+  it.each(MODES)("CNI-EX-C12 CNI-097 %s: the delegate fails, and the file is kept", async (compat) => {
     const node = flannelNode(compat);
     await node.run("ADD", STDIN);
     node.delegate.failures.set("DEL", new CniError(11, "later"));
@@ -413,8 +413,8 @@ describe("the end of a pod", () => {
   });
 
   it.each([
-    ["reference", 999],
-    ["better", 11],
+    ["upstream", 999],
+    ["hardened", 11],
   ] as const)("%s: the delegate refuses ADD with 11, flannel with %d", async (compat, code) => {
     const node = flannelNode(compat);
     node.delegate.failures.set("ADD", new CniError(11, "later"));
@@ -434,25 +434,25 @@ describe("the end of a pod", () => {
     expect(await node.scratch.list(dataDir)).toEqual(["SBX"]);
   });
 
-  it("two networks of one sandbox: the reference overwrites, better keeps both, and finds what the reference left", async () => {
+  it("two networks of one sandbox: upstream overwrites, hardened keeps both, and finds what upstream left", async () => {
     const two = { ...STDIN, name: "cbr1" };
-    const reference = flannelNode("reference");
-    for (const stdin of [STDIN, two]) await reference.run("ADD", stdin);
-    expect(await reference.scratch.list(DATA_FOLDER)).toEqual(["SBX"]);
-    const better = flannelNode("better");
-    await better.scratch.write(DATA_FOLDER, "SBX", '{"name":"cbr1","type":"win-overlay"}');
-    await better.run("ADD", STDIN);
-    await better.run("DEL", STDIN);
-    expect(better.sent()).toMatchObject({ name: "cbr0", type: "win-bridge" });
-    await better.run("DEL", two);
-    expect(better.sent()).toEqual({ name: "cbr1", type: "win-overlay" });
-    expect(await better.scratch.list(DATA_FOLDER)).toEqual([]);
+    const upstream = flannelNode("upstream");
+    for (const stdin of [STDIN, two]) await upstream.run("ADD", stdin);
+    expect(await upstream.scratch.list(DATA_FOLDER)).toEqual(["SBX"]);
+    const hardened = flannelNode("hardened");
+    await hardened.scratch.write(DATA_FOLDER, "SBX", '{"name":"cbr1","type":"win-overlay"}');
+    await hardened.run("ADD", STDIN);
+    await hardened.run("DEL", STDIN);
+    expect(hardened.sent()).toMatchObject({ name: "cbr0", type: "win-bridge" });
+    await hardened.run("DEL", two);
+    expect(hardened.sent()).toEqual({ name: "cbr1", type: "win-overlay" });
+    expect(await hardened.scratch.list(DATA_FOLDER)).toEqual([]);
   });
 
-  it("a container that joined the sandbox leaves: the reference consumes the sandbox's file, better keeps it", async () => {
+  it("a container that joined the sandbox leaves: upstream consumes the sandbox's file, hardened keeps it", async () => {
     for (const [compat, left] of [
-      ["reference", []],
-      ["better", ["SBX_cbr0_eth0"]],
+      ["upstream", []],
+      ["hardened", ["SBX_cbr0_eth0"]],
     ] as const) {
       const node = flannelNode(compat);
       await node.run("ADD", STDIN, { CNI_NETNS: "none" });
@@ -462,11 +462,11 @@ describe("the end of a pod", () => {
   });
 });
 
-describe("CHECK, STATUS and GC, which the reference has not", () => {
+describe("CHECK, STATUS and GC, which upstream has not", () => {
   const STDIN = { cniVersion: "1.1.0", name: "cbr0", type: "flannel", delegate: { apiVersion: 2 } };
 
-  it("the reference succeeds and asks nobody", async () => {
-    const node = flannelNode("reference");
+  it("upstream succeeds and asks nobody", async () => {
+    const node = flannelNode("upstream");
     node.files.clear();
     for (const verb of ["CHECK", "STATUS", "GC"])
       expect(await node.run(verb, { ...STDIN, prevResult: {} })).toMatchObject({ status: 0, stdout: "" });
@@ -474,7 +474,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("CHECK hands on the result of ADD in the version that the configuration has now", async () => {
-    const node = flannelNode("better");
+    const node = flannelNode("hardened");
     await node.run("ADD", { ...STDIN, cniVersion: "0.3.1" });
     expect(node.sent()).toMatchObject({ cniVersion: "0.3.1" });
     const prevResult = { cniVersion: "1.0.0", ips: [{ address: "10.244.3.3/24" }] };
@@ -484,7 +484,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("CHECK hands on the result of ADD", async () => {
-    const node = flannelNode("better");
+    const node = flannelNode("hardened");
     await node.run("ADD", STDIN);
     const prevResult = { cniVersion: "1.1.0", ips: [{ address: "10.244.3.2/24" }] };
     expect(await node.run("CHECK", { ...STDIN, prevResult })).toMatchObject({ status: 0 });
@@ -492,7 +492,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("CNI-095 STATUS is 50 while there is no subnet.env, then what the delegate says", async () => {
-    const node = flannelNode("better");
+    const node = flannelNode("hardened");
     node.files.clear();
     const run = await node.run("STATUS", STDIN);
     expect(errorOf(run)).toMatchObject({ code: 50 });
@@ -504,7 +504,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("GC hands on the list, and removes the files of the dead of this network alone", async () => {
-    const node = flannelNode("better");
+    const node = flannelNode("hardened");
     for (const id of ["a", "b"]) await node.run("ADD", STDIN, { CNI_CONTAINERID: id });
     await node.run("ADD", { ...STDIN, name: "cbr1" }, { CNI_CONTAINERID: "a" });
     const valid = [{ containerID: "b", ifname: "eth0" }];
@@ -516,7 +516,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("GC without a list does nothing", async () => {
-    const node = flannelNode("better");
+    const node = flannelNode("hardened");
     await node.run("ADD", STDIN);
     await node.run("GC", STDIN);
     expect(node.delegate.verbs).toEqual(["ADD"]);

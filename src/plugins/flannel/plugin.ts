@@ -3,6 +3,7 @@
  * and leaves the rest to the delegate (cni.md §3). On Windows that is win-bridge unless something else is said, on Linux
  * bridge.
  */
+import type { Compat } from "../../base/compat.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments } from "../../cni/configuration.ts";
@@ -15,7 +16,6 @@ import {
   annotateDelegate,
   describeError,
 } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { TextFiles } from "../host-local/plugin.ts";
@@ -55,28 +55,28 @@ export class Flannel implements CniPlugin {
   async add(request: PluginRequest): Promise<CniResult> {
     const configuration = this.decode(request, "failed to load flannel netconf file: ");
     const text = formatDelegate(await this.generate(request, configuration));
-    if (this.compat === "reference") request.warn(`delegateAdd: netconf sent to delegate plugin:\n${text}`);
+    if (this.compat === "upstream") request.warn(`delegateAdd: netconf sent to delegate plugin:\n${text}`);
     await this.scratch.save(request, configuration, text);
     const { type, sent } = forDelegate(request, text);
     try {
       const result = await this.delegate.add(type, sent);
-      // The reference hands on what the delegate has printed, in the delegate's version.
-      return this.compat === "reference" ? { ...result, printedVersion: sent.cniVersion } : result;
+      // Upstream hands on what the delegate has printed, in the delegate's version.
+      return this.compat === "upstream" ? { ...result, printedVersion: sent.cniVersion } : result;
     } catch (error) {
       const sentence = "failed to delegate add";
-      throw this.compat === "better" ? annotateDelegate(error, sentence) : annotate(error, sentence);
+      throw this.compat === "hardened" ? annotateDelegate(error, sentence) : annotate(error, sentence);
     }
   }
 
   /**
-   * Sends what ADD has sent. The reference does nothing when the file is gone, which leaks endpoint and address; better
+   * Sends what ADD has sent. Upstream does nothing when the file is gone, which leaks endpoint and address; hardened
    * makes the configuration anew (rows 96, 99).
    */
   async del(request: PluginRequest): Promise<void> {
     const configuration = this.decode(request);
     const file = await this.scratch.find(request, configuration);
     const text =
-      this.compat === "reference"
+      this.compat === "upstream"
         ? readStored(request, file)
         : (usableText(file) ?? formatDelegate(await this.regenerate(request, configuration)));
     if (text !== undefined) {
@@ -84,14 +84,14 @@ export class Flannel implements CniPlugin {
       await this.delegate.del(type, sent);
     }
     // A container that has joined the sandbox leaves; the sandbox still needs its file (cni.md §3.3).
-    const isLeft = this.compat === "better" && JOINING.test(request.netns);
-    if (file !== undefined && !isLeft && (text !== undefined || this.compat === "better"))
+    const isLeft = this.compat === "hardened" && JOINING.test(request.netns);
+    if (file !== undefined && !isLeft && (text !== undefined || this.compat === "hardened"))
       await this.removeQuietly(request, configuration, file);
   }
 
-  /** The reference looks at nothing. */
+  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const configuration = this.decode(request);
     const file = await this.scratch.find(request, configuration);
     const text = usableText(file) ?? formatDelegate(await this.generate(request, configuration));
@@ -103,9 +103,9 @@ export class Flannel implements CniPlugin {
     await this.delegate.check(type, sent);
   }
 
-  /** Not in the reference (row 95): not ready while flanneld has not leased a subnet. */
+  /** Not in upstream (row 95): not ready while flanneld has not leased a subnet. */
   async status(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const configuration = this.decode(request);
     let text: string;
     try {
@@ -118,9 +118,9 @@ export class Flannel implements CniPlugin {
     await this.delegate.status(type, sent);
   }
 
-  /** Not in the reference. The delegate gets the list; then the files of what is not valid go. */
+  /** Not in upstream. The delegate gets the list; then the files of what is not valid go. */
   async gc(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const configuration = this.decode(request);
     const valid = readValidAttachments(request.configuration);
     if (valid === undefined) return;
@@ -131,13 +131,13 @@ export class Flannel implements CniPlugin {
     await this.scratch.collectGarbage(configuration, valid);
   }
 
-  /** @throws CniError with code 7, or 999 as the reference. */
+  /** @throws CniError with code 7, or 999 as upstream. */
   private decode({ configuration }: PluginRequest, prefix = ""): FlannelConfiguration {
     try {
       return readFlannelConfiguration(configuration);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const code = this.compat === "better" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
+      const code = this.compat === "hardened" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
       throw new CniError(code, `${prefix}failed to load netconf: ${error.message}`, { cause: error });
     }
   }
@@ -189,8 +189,8 @@ export class Flannel implements CniPlugin {
     try {
       await this.scratch.remove(configuration, file);
     } catch (error) {
-      // The attachment is gone; the reference says nothing of a file that stays.
-      if (this.compat === "better") request.warn(`flannel: ${describeError(error)}`);
+      // The attachment is gone; upstream says nothing of a file that stays.
+      if (this.compat === "hardened") request.warn(`flannel: ${describeError(error)}`);
     }
   }
 }
@@ -200,7 +200,7 @@ function usableText(file: ScratchFile | undefined): string | undefined {
   return file?.document === undefined ? undefined : file.text;
 }
 
-/** As the reference: nothing to do without a file; a file that is no JSON is an error on Windows, and left on Linux. */
+/** As upstream: nothing to do without a file; a file that is no JSON is an error on Windows, and left on Linux. */
 function readStored(request: PluginRequest, file: ScratchFile | undefined): string | undefined {
   if (file === undefined || file.document !== undefined) return file?.text;
   const problem = `failed to parse netconf: ${problemOf(file.text)}`;

@@ -1,7 +1,7 @@
 /** Which scratch file belongs to which attachment. */
+import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { StructReader, type JsonObject, isJsonObject, parseJson } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { sandboxIdOf } from "../windows-endpoint/sandbox.ts";
 import type { FlannelConfiguration } from "./conf.ts";
@@ -25,8 +25,8 @@ function parseDocument(text: string): JsonObject | undefined {
 }
 
 /**
- * The reference names the file after the sandbox alone, so that two networks or interfaces of one sandbox overwrite each
- * other's (cni.md §3.3). Better adds both, and still finds what the reference has left.
+ * Upstream names the file after the sandbox alone, so that two networks or interfaces of one sandbox overwrite each
+ * other's (cni.md §3.3). Hardened adds both, and still finds what upstream has left.
  */
 export class ScratchFiles {
   private readonly store: ScratchStore;
@@ -44,7 +44,7 @@ export class ScratchFiles {
   /** Undefined when there is none. */
   async find(request: PluginRequest, configuration: FlannelConfiguration): Promise<ScratchFile | undefined> {
     const own = await this.read(configuration, this.nameOf(request, configuration));
-    if (own !== undefined || this.compat === "reference") return own;
+    if (own !== undefined || this.compat === "upstream") return own;
     const old = await this.read(configuration, sandboxOf(request));
     const network = old?.document === undefined ? "" : new StructReader(old.document).text("name");
     return network === configuration.name ? old : undefined;
@@ -70,7 +70,7 @@ export class ScratchFiles {
 
   private nameOf(request: PluginRequest, { name }: FlannelConfiguration): string {
     const sandbox = sandboxOf(request);
-    return this.compat === "reference" ? sandbox : attachmentName(sandbox, name, request.ifName);
+    return this.compat === "upstream" ? sandbox : attachmentName(sandbox, name, request.ifName);
   }
 }
 

@@ -60,13 +60,13 @@ describe("text to value (cni.md §4.1)", () => {
     ]);
   });
 
-  it("the default folder is that of the reference", () => {
+  it("the default folder is that of upstream", () => {
     expect(read({ subnet: "10.1.0.0/24" }).network).toEqual({ dataDir: "/var/lib/cni/networks", name: "n" });
     expect(read({ subnet: "10.1.0.0/24", dataDir: "/run/x" }).network.dataDir).toBe("/run/x");
   });
 });
 
-/** cni.md §7.F F12, and what the reference was seen to answer to further mistakes. */
+/** cni.md §7.F F12, and what upstream was seen to answer to further mistakes. */
 const MISTAKES: readonly [id: string, ipam: JsonValue, message: string | RegExp][] = [
   ["CNI-EX-F12 no ipam", null, "IPAM config missing 'ipam' key"],
   ["CNI-EX-F12 empty", {}, "no IP ranges specified"],
@@ -142,11 +142,11 @@ describe("mistakes name the field", () => {
     expect(() => read(ipam)).toThrowError(message);
   });
 
-  it.each(MISTAKES)("%s: code 999 as the reference, 7 in the temper better", async (_id, ipam) => {
-    for (const compat of ["reference", "better"] as const) {
+  it.each(MISTAKES)("%s: code 999 as upstream, 7 in hardened mode", async (_id, ipam) => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const plugin = new HostLocal({ store: new MemoryLeaseStore(), compat });
       const run = await runWithTexts(plugin, { stdin: { cniVersion: "1.0.0", name: "n", ipam } });
-      expect(JSON.parse(run.stdout)).toMatchObject({ code: compat === "better" ? 7 : 999 });
+      expect(JSON.parse(run.stdout)).toMatchObject({ code: compat === "hardened" ? 7 : 999 });
       expect(run.explained).toBe("ipam-range-invalid");
     }
   });

@@ -15,7 +15,7 @@ import {
   rangeSetsOverlap,
 } from "./range.ts";
 
-/** Where the reference keeps leases. On Windows the drive is that of the current folder. */
+/** Where upstream keeps leases. On Windows the drive is that of the current folder. */
 export const DEFAULT_DATA_DIR = "/var/lib/cni/networks";
 
 /** A checked configuration. */
@@ -29,7 +29,7 @@ export interface HostLocalConfiguration {
   readonly resolvConf: string;
 }
 
-/** A configuration that cannot be used, in the reference's words. */
+/** A configuration that cannot be used, in upstream's words. */
 export class HostLocalConfigurationError extends Error {
   override readonly name = "HostLocalConfigurationError";
 }
@@ -124,7 +124,7 @@ function checkOverlaps(rangeSets: readonly RangeSet[]): void {
 }
 
 /**
- * Reads and checks everything. The sets come in the order of the reference: those of the runtime, the one
+ * Reads and checks everything. The sets come in the order of upstream: those of the runtime, the one
  * that stands beside `type`, those of `ranges`.
  * @throws DecodeError, HostLocalConfigurationError; CniError for `CNI_ARGS`.
  */

@@ -35,7 +35,7 @@ describeLeaseStore("FileLeaseStore with flock(1)", () => open());
 describeLeaseStore("FileLeaseStore without flock(1)", () => open({ flockProgram: "" }));
 describeLeaseStore("FileLeaseStore with the file names of Windows", () => open({ paths: WINDOWS_PATHS }));
 
-describe("the layout of the reference (cni.md §4.3)", () => {
+describe("the layout of upstream (cni.md §4.3)", () => {
   it("CNI-119 a file per address with CR LF between container and interface, mode 0600; last address; lock", async () => {
     const { folder, create } = open();
     await create((leases) => leases.reserve(ip("10.244.3.2"), SBX, 0));
@@ -108,7 +108,7 @@ it("CNI-120 CNI-EX-F13 records of old versions are found and released by the con
   const { folder, create, store, network } = open();
   await create(() => undefined);
   writeFileSync(join(folder, "10.244.3.7"), "OLD");
-  const plugin = new HostLocal({ store, compat: "reference" });
+  const plugin = new HostLocal({ store, compat: "upstream" });
   const stdin = {
     cniVersion: "1.0.0",
     name: "cbr0",
@@ -123,28 +123,25 @@ it("CNI-120 CNI-EX-F13 records of old versions are found and released by the con
 });
 
 describe("the lock", () => {
-  it.skipIf(!HAS_FLOCK)(
-    "is the reference's: waits for a holder of flock(2), for a bounded time",
-    async () => {
-      const { folder, create, store, network } = open({ waitMs: 150 });
-      await create(() => undefined);
-      // The shell holds the lock by flock(2) while it runs us: no process but this one can see the difference.
-      const probe = spawnSync("flock", ["-n", join(folder, "lock"), "true"]);
-      expect(probe.status).toBe(0);
-      await create(() => {
-        expect(spawnSync("flock", ["-n", join(folder, "lock"), "true"]).status).toBe(1);
-      });
-      const script = `exec 9>"${join(folder, "lock")}"; flock 9; echo held; exec sleep 5`;
-      const holder = spawn("sh", ["-c", script], { stdio: ["ignore", "pipe", "ignore"] });
-      await new Promise((resolve) => holder.stdout.once("data", resolve));
-      await expect(store.withLeases(network, "create", () => 0)).rejects.toMatchObject({
-        reason: "busy",
-        message: `${join(folder, "lock")} is held by another process and did not come free in 150 ms`,
-      });
-      holder.kill("SIGKILL");
-      await new Promise((resolve) => holder.once("close", resolve));
-    },
-  );
+  it.skipIf(!HAS_FLOCK)("is upstream's: waits for a holder of flock(2), for a bounded time", async () => {
+    const { folder, create, store, network } = open({ waitMs: 150 });
+    await create(() => undefined);
+    // The shell holds the lock by flock(2) while it runs us: no process but this one can see the difference.
+    const probe = spawnSync("flock", ["-n", join(folder, "lock"), "true"]);
+    expect(probe.status).toBe(0);
+    await create(() => {
+      expect(spawnSync("flock", ["-n", join(folder, "lock"), "true"]).status).toBe(1);
+    });
+    const script = `exec 9>"${join(folder, "lock")}"; flock 9; echo held; exec sleep 5`;
+    const holder = spawn("sh", ["-c", script], { stdio: ["ignore", "pipe", "ignore"] });
+    await new Promise((resolve) => holder.stdout.once("data", resolve));
+    await expect(store.withLeases(network, "create", () => 0)).rejects.toMatchObject({
+      reason: "busy",
+      message: `${join(folder, "lock")} is held by another process and did not come free in 150 ms`,
+    });
+    holder.kill("SIGKILL");
+    await new Promise((resolve) => holder.once("close", resolve));
+  });
 
   it("without flock(1): waits for a bounded time for a holder that lives", async () => {
     const { folder, create } = open({ flockProgram: "", waitMs: 30 });

@@ -1,5 +1,5 @@
 /**
- * Leases as files, in the layout of the reference (cni.md §4.3), so that both can share a folder:
+ * Leases as files, in the layout of upstream (cni.md §4.3), so that both can share a folder:
  * `<dataDir>/<network>/<address>` holds `<container ID>\r\n<interface>`, `last_reserved_ip.<set>` an address.
  *
  * A lease appears with its content, never empty: the content is written to a file of its own, which is then
@@ -126,7 +126,7 @@ class FileLeases implements Leases {
     }
   }
 
-  /** For file systems without links, as the reference does it: a crash in between leaves an empty file. */
+  /** For file systems without links, as upstream does it: a crash in between leaves an empty file. */
   private createWithoutLink(path: string, content: string): boolean {
     try {
       writeFileSync(path, content, { flag: "wx", mode: FILE_MODE });

@@ -1,16 +1,16 @@
 /**
  * Holding the lock of a lease folder.
  *
- * The reference locks `<folder>/lock` with flock(2) on Unix and LockFileEx on Windows (cni.md §4.3). Node has
+ * Upstream locks `<folder>/lock` with flock(2) on Unix and LockFileEx on Windows (cni.md §4.3). Node has
  * neither, so there are two ways:
  *
  * 1. Where the program flock(1) is installed (every Linux distribution ships it), it locks the file that this
  *    process opened and handed to it as descriptor 3. Such a lock belongs to the open file, not to the program
  *    that took it: when flock(1) ends, this process holds it, until it closes the file or dies. It is the very
- *    lock that the reference takes, so both wait for each other, and nothing is left behind by a crash.
+ *    lock that upstream takes, so both wait for each other, and nothing is left behind by a crash.
  * 2. Elsewhere, `<folder>/lock.mullion` is created exclusively and holds the process id. A holder that died is
  *    recognised by its id, and its file is removed by one process at a time. This keeps processes of this
- *    project apart, not those of the reference, and it cannot see a holder in another PID namespace.
+ *    project apart, not those of upstream, and it cannot see a holder in another PID namespace.
  *
  * Neither lock is what makes addresses unique: a lease is a file that is created exclusively, which holds
  * against everybody. The lock makes a whole allocation one step: it keeps the order of the round robin, and the

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
@@ -12,7 +12,7 @@ interface Options {
 }
 
 /** A node with one lease store, driven by texts. */
-function node({ compat = "reference", platform = "linux" }: Options = {}) {
+function node({ compat = "upstream", platform = "linux" }: Options = {}) {
   const store = new MemoryLeaseStore();
   const files = {
     readText: (path: string) =>
@@ -137,14 +137,14 @@ describe("worked examples (cni.md §7.F)", () => {
     });
   });
 
-  it("CNI-EX-F6 CNI-117 IPv6 on Windows: the reference gives a second address, better refuses", async () => {
+  it("CNI-EX-F6 CNI-117 IPv6 on Windows: upstream gives a second address, hardened refuses", async () => {
     const v6 = { ipam: { ranges: [[{ subnet: "fd00:3::/64" }]] } };
-    const reference = node({ platform: "win32" });
-    await reference.add("SBX", v6);
-    expect(await reference.addresses("SBX", v6)).toBe("fd00:3::3/64");
-    const better = node({ platform: "win32", compat: "better" });
-    await better.add("SBX", v6);
-    expect(await better.addresses("SBX", v6)).toContain("duplicate allocation is not allowed");
+    const upstream = node({ platform: "win32" });
+    await upstream.add("SBX", v6);
+    expect(await upstream.addresses("SBX", v6)).toBe("fd00:3::3/64");
+    const hardened = node({ platform: "win32", compat: "hardened" });
+    await hardened.add("SBX", v6);
+    expect(await hardened.addresses("SBX", v6)).toContain("duplicate allocation is not allowed");
     const linux = node();
     await linux.add("SBX", v6);
     expect(await linux.addresses("SBX", v6)).toContain("duplicate allocation is not allowed");
@@ -205,8 +205,8 @@ describe("worked examples (cni.md §7.F)", () => {
     const missing = { name: "r", ipam: { ...ipam, resolvConf: "/none" } };
     const message = { msg: "open /none: no such file or directory" };
     expect((await node().add("SBX", missing)).json).toEqual({ code: 999, ...message });
-    expect((await node({ compat: "better" }).add("SBX", missing)).json).toEqual({ code: 5, ...message });
-    const bare = new HostLocal({ store: new MemoryLeaseStore(), compat: "reference" });
+    expect((await node({ compat: "hardened" }).add("SBX", missing)).json).toEqual({ code: 5, ...message });
+    const bare = new HostLocal({ store: new MemoryLeaseStore(), compat: "upstream" });
     expect((await runWithTexts(bare, { stdin: missing })).stdout).toContain(message.msg);
   });
 
@@ -268,9 +268,9 @@ describe("behaviours (cni.md §8)", () => {
   });
 
   it.each([
-    ["reference", []],
-    ["better", ["10.2.0.2=SBX/eth0"]],
-  ] as const)("taking back, %s: only the reference frees what an earlier ADD gave", async (compat, left) => {
+    ["upstream", []],
+    ["hardened", ["10.2.0.2=SBX/eth0"]],
+  ] as const)("taking back, %s: only upstream frees what an earlier ADD gave", async (compat, left) => {
     const { add, leases } = node({ compat });
     await add("SBX", { ipam: { ranges: [[{ subnet: "10.2.0.0/24" }]] } });
     const both = { ipam: { ranges: [[{ subnet: "10.1.0.0/24" }], [{ subnet: "10.2.0.0/24" }]] } };
@@ -312,30 +312,30 @@ describe("behaviours (cni.md §8)", () => {
   });
 });
 
-describe("what better repairs, and the reference does", () => {
+describe("what hardened repairs, and upstream does", () => {
   const ELEVEN = { cniVersion: "1.1.0", ipam: { subnet: "10.1.0.0/30" } };
 
-  it("CNI-083 STATUS when a set is full: better 50, reference silent", async () => {
-    for (const compat of ["reference", "better"] as const) {
+  it("CNI-083 STATUS when a set is full: hardened 50, upstream silent", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { add, call } = node({ compat });
       expect(await call("STATUS", "", ELEVEN)).toMatchObject({ status: 0, stdout: "" });
       await add("a", ELEVEN);
       const run = await call("STATUS", "", ELEVEN);
-      expect(run.json?.["code"]).toBe(compat === "better" ? 50 : undefined);
+      expect(run.json?.["code"]).toBe(compat === "hardened" ? 50 : undefined);
       expect(run.json?.["msg"]).toBe(
-        compat === "better" ? "no IP addresses available in range set: 10.1.0.1-10.1.0.2" : undefined,
+        compat === "hardened" ? "no IP addresses available in range set: 10.1.0.1-10.1.0.2" : undefined,
       );
     }
   });
 
   it("STATUS says what is wrong with the ranges", async () => {
     const bad = { cniVersion: "1.1.0", ipam: { subnet: "10.1.0.1/24" } };
-    expect((await node({ compat: "better" }).call("STATUS", "", bad)).json?.["code"]).toBe(7);
+    expect((await node({ compat: "hardened" }).call("STATUS", "", bad)).json?.["code"]).toBe(7);
     expect((await node().call("STATUS", "", bad)).status).toBe(0);
   });
 
-  it("GC keeps the valid, releases the rest and what belongs to nobody; the reference keeps all", async () => {
-    for (const compat of ["reference", "better"] as const) {
+  it("GC keeps the valid, releases the rest and what belongs to nobody; upstream keeps all", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { add, call, leases } = node({ compat });
       const stdin = { cniVersion: "1.1.0", ...SUBNET };
       for (const id of ["live", "dead"]) await add(id, stdin);
@@ -346,12 +346,12 @@ describe("what better repairs, and the reference does", () => {
         status: 0,
         stdout: "",
       });
-      expect(await leases()).toHaveLength(compat === "better" ? 1 : 4);
+      expect(await leases()).toHaveLength(compat === "hardened" ? 1 : 4);
     }
   });
 
   it("CNI-086 CNI-087 GC: the old key is read; an empty list clears, an absent one does nothing", async () => {
-    const { add, call, leases } = node({ compat: "better" });
+    const { add, call, leases } = node({ compat: "hardened" });
     const stdin = { cniVersion: "1.1.0", ...SUBNET };
     await add("a", stdin);
     await call("GC", "", stdin);
@@ -362,18 +362,18 @@ describe("what better repairs, and the reference does", () => {
     expect(await leases()).toEqual([]);
   });
 
-  it("DEL with a configuration that became invalid: better releases, the reference refuses", async () => {
-    for (const compat of ["reference", "better"] as const) {
+  it("DEL with a configuration that became invalid: hardened releases, upstream refuses", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { add, call, leases } = node({ compat });
       await add("SBX", SUBNET);
       const run = await call("DEL", "SBX", { ipam: { subnet: "10.244.3.7/24" } }, { CNI_ARGS: "X=1" });
-      expect(run.status).toBe(compat === "better" ? 0 : 1);
-      expect(await leases()).toHaveLength(compat === "better" ? 0 : 1);
+      expect(run.status).toBe(compat === "hardened" ? 0 : 1);
+      expect(await leases()).toHaveLength(compat === "hardened" ? 0 : 1);
     }
   });
 
-  it("CHECK compares the addresses of prevResult: better refuses, the reference does not look", async () => {
-    for (const compat of ["reference", "better"] as const) {
+  it("CHECK compares the addresses of prevResult: hardened refuses, upstream does not look", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { add, call } = node({ compat });
       const given = (await add("SBX", SUBNET)).json;
       expect(await call("CHECK", "SBX", { ...SUBNET, prevResult: given })).toMatchObject({ status: 0 });
@@ -385,19 +385,19 @@ describe("what better repairs, and the reference does", () => {
       const moved = { cniVersion: "1.0.0", ips: [{ address: "10.244.3.9/24" }] };
       const run = await call("CHECK", "SBX", { ...SUBNET, prevResult: moved });
       expect(run.json?.["msg"]).toBe(
-        compat === "better"
+        compat === "hardened"
           ? "host-local: address 10.244.3.9 of the result is not reserved for container SBX, which holds 10.244.3.2"
           : undefined,
       );
     }
   });
 
-  it("a store that is busy asks to try again, one that fails is an I/O failure (reference: 999)", async () => {
+  it("a store that is busy asks to try again, one that fails is an I/O failure (upstream: 999)", async () => {
     const { LeaseStoreError } = await import("./lease-store.ts");
     for (const [reason, compat, code] of [
-      ["busy", "better", 11],
-      ["failed", "better", 5],
-      ["failed", "reference", 999],
+      ["busy", "hardened", 11],
+      ["failed", "hardened", 5],
+      ["failed", "upstream", 999],
     ] as const) {
       const store = { withLeases: () => Promise.reject(new LeaseStoreError(reason, "lock")) };
       const run = await runWithTexts(new HostLocal({ store, compat }), { stdin: { name: "n", ...SUBNET } });
@@ -407,7 +407,7 @@ describe("what better repairs, and the reference does", () => {
 });
 
 it("never leaks: after every DEL of every ADD, done or failed, nothing is held", async () => {
-  const { call, leases } = node({ compat: "better" });
+  const { call, leases } = node({ compat: "hardened" });
   const stdin = { ipam: { ranges: [[{ subnet: "10.1.0.0/28" }], [{ subnet: "10.2.0.0/29" }]] } };
   for (let i = 0; i < 40; i++) await call("ADD", `c${i}`, stdin);
   for (let i = 0; i < 40; i++) await call("DEL", `c${i}`, stdin);

@@ -1,9 +1,9 @@
 /** The IPAM plugin host-local: addresses from ranges, kept on the node (cni.md §4). */
+import type { Compat } from "../../base/compat.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
 import { DecodeError } from "../../cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import { type CniIp, type CniDns, type CniResult, EMPTY_DNS } from "../../cni/result.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
@@ -39,11 +39,11 @@ export class AllocationError extends Error {
   }
 }
 
-/** How the allocator behaves where the reference has a defect. */
+/** How the allocator behaves where upstream has a defect. */
 export interface AllocationRules {
-  /** The reference on Windows cannot read the owner of an IPv6 lease from its file name. */
+  /** Upstream on Windows cannot read the owner of an IPv6 lease from its file name. */
   readonly isBlindForIpv6Owners: boolean;
-  /** The reference's roll-back releases whatever the owner holds, also what earlier calls gave it. */
+  /** Upstream's roll-back releases whatever the owner holds, also what earlier calls gave it. */
   readonly isRollingBackEverything: boolean;
 }
 
@@ -97,7 +97,7 @@ function reserveNext(allocation: Allocation, set: RangeSet, index: number): CniI
 
 /**
  * Reserves one address of every set for `owner`: a requested one that fits, else the next free one.
- * Either all are reserved or none. Inferred: the reference locks each set on its own; here one lock spans them all,
+ * Either all are reserved or none. Inferred: upstream locks each set on its own; here one lock spans them all,
  * which no single caller can tell.
  * @throws AllocationError
  */
@@ -206,8 +206,8 @@ export class HostLocal implements CniPlugin {
     const dns = await this.readDns(configuration.resolvConf);
     const rules = {
       // docs: cni.md §4.5, row 117: the file name fd00__5 does not parse as an address.
-      isBlindForIpv6Owners: this.compat === "reference" && request.platform === "win32",
-      isRollingBackEverything: this.compat === "reference",
+      isBlindForIpv6Owners: this.compat === "upstream" && request.platform === "win32",
+      isRollingBackEverything: this.compat === "upstream",
     };
     const ips = await this.withLeases(configuration.network, "create", (leases) => {
       try {
@@ -221,13 +221,13 @@ export class HostLocal implements CniPlugin {
     return { interfaces: [], ips, routes: configuration.routes, dns };
   }
 
-  /** Better: needs name and folder alone, so that a configuration that became invalid releases what it gave. */
+  /** Hardened: needs name and folder alone, so that a configuration that became invalid releases what it gave. */
   async del(request: PluginRequest): Promise<void> {
-    const isReference = this.compat === "reference";
-    const network = isReference
+    const isUpstream = this.compat === "upstream";
+    const network = isUpstream
       ? this.configure(request, readHostLocalConfiguration).network
       : this.configure(request, readLeaseNetwork);
-    const access = isReference ? "create" : "existing";
+    const access = isUpstream ? "create" : "existing";
     await this.withLeases(network, access, (leases) => releaseOwner(leases, ownerOf(request)));
   }
 
@@ -240,13 +240,13 @@ export class HostLocal implements CniPlugin {
         const message = `host-local: Failed to find address added by container ${request.containerId}`;
         throw new CniError(CNI_CODES.internal, message);
       }
-      if (this.compat === "better") this.checkAddresses(request, configuration, held);
+      if (this.compat === "hardened") this.checkAddresses(request, configuration, held);
     });
   }
 
-  /** Better only: with the reference the verb is not implemented, which is success (cni.md §4.4). */
+  /** Hardened only: with upstream the verb is not implemented, which is success (cni.md §4.4). */
   async status(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const { network, rangeSets } = this.configure(request, readHostLocalConfiguration);
     await this.withLeases(network, "existing", (leases) => {
       const taken = leases.list();
@@ -259,9 +259,9 @@ export class HostLocal implements CniPlugin {
     });
   }
 
-  /** Better only. Releases what belongs to no valid attachment, and records that belong to nobody. */
+  /** Hardened only. Releases what belongs to no valid attachment, and records that belong to nobody. */
   async gc(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const network = this.configure(request, readLeaseNetwork);
     const valid = this.configure(request, ({ configuration }) => readValidAttachments(configuration));
     if (valid === undefined) return;
@@ -306,11 +306,11 @@ export class HostLocal implements CniPlugin {
     }
   }
 
-  private codeOf(better: number): number {
-    return this.compat === "better" ? better : CNI_CODES.internal;
+  private codeOf(hardened: number): number {
+    return this.compat === "hardened" ? hardened : CNI_CODES.internal;
   }
 
-  /** Reads configuration; the reference gives its faults no code of their own. */
+  /** Reads configuration; upstream gives its faults no code of their own. */
   private configure<T>(request: PluginRequest, read: (request: PluginRequest) => T): T {
     try {
       return read(request);

@@ -30,9 +30,9 @@ async function world() {
     Name: "cbr0_ep",
     IpConfigurations: [{ IpAddress: "10.244.2.2" }],
   });
-  const ipam = new ScriptedPlugin("host-local", "better");
+  const ipam = new ScriptedPlugin("host-local", "hardened");
   ipam.result = resultWith("10.244.2.3/24");
-  const scripted = new ScriptedPlugin("scripted", "better");
+  const scripted = new ScriptedPlugin("scripted", "hardened");
   const plugins = new Map<string, CniPlugin>([
     ["host-local", ipam],
     ["scripted", scripted],
@@ -40,9 +40,9 @@ async function world() {
   const runner = new InProcessRunner(plugins, "linux");
   const delegate = new RunnerDelegate(runner);
   const store = new MemoryScratchStore();
-  plugins.set("win-bridge", new WinBridge({ client, delegate, compat: "better" }));
+  plugins.set("win-bridge", new WinBridge({ client, delegate, compat: "hardened" }));
   const make = (given: HcnClient = client) =>
-    new MullionNetns({ client: given, delegate, store, digest, compat: "better" });
+    new MullionNetns({ client: given, delegate, store, digest, compat: "hardened" });
   plugins.set("mullion-netns", make());
   const runtime = new CniRuntime({ runner, cache: new MemoryResultCache() });
   const endpoints = async () => (await listEndpoints(client)).map(({ Name }) => Name);

@@ -6,6 +6,7 @@
  * What is in the way of a crash: the file of the attachment is written first and deleted last, and the GUID follows from
  * the path, so that DEL, GC and another ADD find whatever was made.
  */
+import type { Compat } from "../../base/compat.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments } from "../../cni/configuration.ts";
@@ -18,7 +19,6 @@ import {
   isJsonObject,
 } from "../../cni/json.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { Guid, HcnClient } from "../../hcn/client.ts";

@@ -1,4 +1,5 @@
 /** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
+import type { Compat } from "../../base/compat.ts";
 import { readStandardConfiguration } from "../../cni/configuration.ts";
 import {
   DecodeError,
@@ -8,7 +9,6 @@ import {
   type JsonValue,
 } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type InterfaceAddress, parseInterfaceAddress } from "../../net/prefix.ts";
@@ -106,12 +106,12 @@ function readGateway(reader: StructReader, key: string): Ip | undefined {
   return ip;
 }
 
-/** The reference reads the gateway from `gw` alone; better takes `gateway`, too (row 107). */
+/** Upstream reads the gateway from `gw` alone; hardened takes `gateway`, too (row 107). */
 function readRoute(reader: StructReader, compat: Compat): SdnRoute {
   const gateway = readGateway(reader, "gw");
   return {
     destination: readDestination(reader),
-    gateway: compat === "better" ? (gateway ?? readGateway(reader, "gateway")) : gateway,
+    gateway: compat === "hardened" ? (gateway ?? readGateway(reader, "gateway")) : gateway,
   };
 }
 
@@ -141,7 +141,7 @@ function readFlags(reader: StructReader | undefined): SdnFlags {
 }
 
 function warningsFor(document: JsonObject, compat: Compat): readonly string[] {
-  if (compat === "reference") return [];
+  if (compat === "upstream") return [];
   const routes = new Reader(document).struct("ipam")?.structs("routes") ?? [];
   const isOther = routes.some((route) => route.raw("gw") === undefined && route.raw("gateway") !== undefined);
   return isOther ? ['"ipam.routes[].gateway" is taken for "gw"; other versions skip it'] : [];

@@ -91,7 +91,7 @@ export function withAdditionalGateways(
 }
 
 function defaultRoutes({ gateway, gateway6 }: SdnAddressing): readonly Route[] {
-  // The reference writes 0.0.0.0/0 for whatever is configured as the first gateway.
+  // Upstream writes 0.0.0.0/0 for whatever is configured as the first gateway.
   const first = gateway === undefined ? [] : [{ NextHop: formatIp(gateway), DestinationPrefix: "0.0.0.0/0" }];
   const second = gateway6 === undefined ? [] : [{ NextHop: formatIp(gateway6), DestinationPrefix: "::/0" }];
   return [...first, ...second];

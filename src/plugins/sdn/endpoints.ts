@@ -1,8 +1,8 @@
 /** The endpoint of a call over HCN: made, attached, compared, removed (cni.md §2.4). */
+import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { readPrevResult } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { StoredEndpoint } from "../../hcn/endpoint.ts";
@@ -17,7 +17,7 @@ import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-a
 import {
   HcnEndpoints,
   type HcnTarget,
-  betterResult,
+  hardenedResult,
   dnsOfEndpoint,
   ipsOfHcnEndpoint,
 } from "../windows-endpoint/hcn-endpoint.ts";
@@ -32,7 +32,7 @@ import {
 import { endpointDns } from "./name-resolution.ts";
 import type { SdnCall } from "./ipam-session.ts";
 import { additionalPolicies, loopbackPolicy, portPolicies } from "./policies.ts";
-import { referenceSdnResult } from "./result.ts";
+import { upstreamSdnResult } from "./result.ts";
 
 export class SdnEndpoints {
   private readonly caller: HnsCaller;
@@ -59,8 +59,8 @@ export class SdnEndpoints {
     const target = this.targetOf(call, network);
     const existing = await this.findExisting(call, target);
     if (existing !== undefined) {
-      // The reference does not attach it again (row 104).
-      if (this.compat === "better") await this.attachAgain(target, existing);
+      // Upstream does not attach it again (row 104).
+      if (this.compat === "hardened") await this.attachAgain(target, existing);
       return this.resultOf(call, network, existing);
     }
     try {
@@ -108,21 +108,21 @@ export class SdnEndpoints {
   }
 
   /**
-   * The endpoint of that name on this network. On another network the reference makes a second of the same name
-   * beside it; better removes the other.
+   * The endpoint of that name on this network. On another network upstream makes a second of the same name
+   * beside it; hardened removes the other.
    */
   private async findExisting(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint | undefined> {
     let endpoint: StoredEndpoint | undefined;
     try {
       endpoint = await this.endpoints.find(target.endpointName);
     } catch (error) {
-      // The reference takes every failure of the look-up for "there is none" (cni.md §2.12).
-      if (this.compat === "better") throw error;
+      // Upstream takes every failure of the look-up for "there is none" (cni.md §2.12).
+      if (this.compat === "hardened") throw error;
       return undefined;
     }
     if (endpoint === undefined || equalGuids(endpoint.HostComputeNetwork ?? "", target.networkId))
       return endpoint;
-    if (this.compat === "better") {
+    if (this.compat === "hardened") {
       await this.endpoints.remove(endpoint);
       await call.ipam.del();
     }
@@ -150,7 +150,7 @@ export class SdnEndpoints {
       {
         policies: this.policiesOf(call, this.ownAddress(addressing)),
         dns: endpointDns(configuration, podNamespace),
-        hasLengths: this.compat === "better",
+        hasLengths: this.compat === "hardened",
       },
     );
     try {
@@ -159,13 +159,13 @@ export class SdnEndpoints {
       );
     } catch (error) {
       const text = `error creating endpoint ${describeError(error)} : endpoint config ${JSON.stringify(document)}`;
-      if (this.compat === "better") throw error;
+      if (this.compat === "hardened") throw error;
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
   }
 
   private async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
-    if (this.compat === "reference") return this.attachAsReference(target, endpoint);
+    if (this.compat === "upstream") return this.attachAsUpstream(target, endpoint);
     try {
       await this.endpoints.attach(target, endpoint);
     } catch (error) {
@@ -174,8 +174,8 @@ export class SdnEndpoints {
     }
   }
 
-  /** The reference leaks the endpoint when this fails (row 105). */
-  private async attachAsReference({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+  /** Upstream leaks the endpoint when this fails (row 105). */
+  private async attachAsUpstream({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     try {
       if (!isNamespaceGuid(netns)) throw new CniError(CNI_CODES.internal, "invalid namespace ID");
       await this.caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, endpoint.ID));
@@ -185,10 +185,10 @@ export class SdnEndpoints {
     }
   }
 
-  /** The address for loopback DSR. Before HNS has chosen one, Go prints `<nil>`; better leaves the policy out. */
+  /** The address for loopback DSR. Before HNS has chosen one, Go prints `<nil>`; hardened leaves the policy out. */
   private ownAddress({ ipv4 }: SdnAddressing): string | undefined {
     if (ipv4 !== undefined) return formatIp(ipv4.ip);
-    return this.compat === "reference" ? "<nil>" : undefined;
+    return this.compat === "upstream" ? "<nil>" : undefined;
   }
 
   private policiesOf({ configuration }: SdnCall, address: string | undefined): readonly PolicyDocument[] {
@@ -206,11 +206,11 @@ export class SdnEndpoints {
     endpoint: StoredEndpoint,
   ): CniResult {
     const isDualStack = configuration.flags.enableDualStack;
-    if (this.compat === "reference")
-      return referenceSdnResult(network, endpoint, { ifName: request.ifName, isDualStack });
+    if (this.compat === "upstream")
+      return upstreamSdnResult(network, endpoint, { ifName: request.ifName, isDualStack });
     const ips = ipsOfHcnEndpoint(network, endpoint);
     const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
-    return betterResult(request, parts, readPrevResult(request.configuration));
+    return hardenedResult(request, parts, readPrevResult(request.configuration));
   }
 }
 

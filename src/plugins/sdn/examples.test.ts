@@ -15,7 +15,7 @@ const ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12",
 const PROVIDER = { Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.0.7" } };
 const endpointPolicy = (Value: object) => ({ Name: "EndpointPolicy", Value });
 const route = (NextHop: string) => ({ NextHop, DestinationPrefix: "0.0.0.0/0" });
-/** The MAC 00-15-5D-AA-BB-CC as the reference prints it. */
+/** The MAC 00-15-5D-AA-BB-CC as upstream prints it. */
 const GARBLED = { name: "eth0", mac: "\u0000\u0015]\ufffd\ufffd\ufffd" };
 const acl = (LocalPorts: string) => ({
   Type: "ACL",
@@ -192,8 +192,8 @@ describe("sdnbridge (cni.md §7.D)", () => {
   const AdditionalArgs = [NAT, ROUTE].map(endpointPolicy);
 
   it("CNI-EX-D7 with host-local: IPAM's gateway, not network + 2", async () => {
-    const node = sdnNode("sdnbridge", "reference", [
-      new HostLocal({ store: new MemoryLeaseStore(), compat: "reference" }),
+    const node = sdnNode("sdnbridge", "upstream", [
+      new HostLocal({ store: new MemoryLeaseStore(), compat: "upstream" }),
     ]);
     const ipam = { ...IPAM };
     await node.run("ADD", bridge({ ipam, AdditionalArgs }), { CNI_CONTAINERID: "OTHER" });
@@ -232,8 +232,8 @@ describe("sdnbridge (cni.md §7.D)", () => {
   });
 
   it("CNI-EX-D9 CNI-102 ranges of host-local are lost on the way", async () => {
-    const node = sdnNode("sdnbridge", "reference", [
-      new HostLocal({ store: new MemoryLeaseStore(), compat: "reference" }),
+    const node = sdnNode("sdnbridge", "upstream", [
+      new HostLocal({ store: new MemoryLeaseStore(), compat: "upstream" }),
     ]);
     const ipam = { type: "host-local", ranges: [[{ subnet: "10.244.3.0/24" }]] };
     expect(errorOf(await node.run("ADD", bridge({ ipam }))).msg).toContain("no IP ranges specified");
@@ -262,8 +262,8 @@ describe("sdnbridge (cni.md §7.D)", () => {
       [{ subnet: "192.168.1.0/24", rangeStart: "192.168.1.10", gateway: "192.168.1.2" }],
       [{ subnet: "fd00::100/120", rangeStart: "fd00::102", gateway: "fd00::101" }],
     ];
-    const node = sdnNode("sdnbridge", "reference", [
-      new HostLocal({ store: new MemoryLeaseStore(), compat: "reference" }),
+    const node = sdnNode("sdnbridge", "upstream", [
+      new HostLocal({ store: new MemoryLeaseStore(), compat: "upstream" }),
     ]);
     await node.run("ADD", {
       cniVersion: "0.4.0",

@@ -1,4 +1,4 @@
-/** The configuration as the reference writes it anew for its IPAM plugin: fields it does not know are lost (row 102). */
+/** The configuration as upstream writes it anew for its IPAM plugin: fields it does not know are lost (row 102). */
 import type { JsonObject, JsonValue } from "../../cni/json.ts";
 import { formatDns, formatInterfaceAddress } from "../../cni/result.ts";
 import { formatIp } from "../../net/ip.ts";

@@ -1,7 +1,7 @@
 /** The IPAM plugin of one call, and the text that it gets. */
+import type { Compat } from "../../base/compat.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { formatJson } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniIp } from "../../cni/result.ts";
 import type { SdnConfiguration } from "./conf.ts";
@@ -20,7 +20,7 @@ export class SdnIpamSession {
   private readonly request: PluginRequest;
   private readonly delegate: Delegate;
   private readonly compat: Compat;
-  /** What a failing ADD has to undo: better, that IPAM was called; the reference, that it gave an address. */
+  /** What a failing ADD has to undo: hardened, that IPAM was called; upstream, that it gave an address. */
   private needsUndo = false;
 
   constructor(options: SdnIpamOptions) {
@@ -39,7 +39,7 @@ export class SdnIpamSession {
   /** @throws the plugin's error */
   async add(): Promise<readonly CniIp[]> {
     if (!this.isConfigured) return [];
-    this.needsUndo = this.compat === "better";
+    this.needsUndo = this.compat === "hardened";
     const { ips } = await this.delegate.add(this.type, this.request);
     this.needsUndo = true;
     return ips;
@@ -76,9 +76,9 @@ export class SdnIpamSession {
   }
 }
 
-/** Better passes the configuration on as it came; the reference only for dual stack (row 102). */
+/** Hardened passes the configuration on as it came; upstream only for dual stack (row 102). */
 function requestFor({ configuration, request, podNamespace, compat }: SdnIpamOptions): PluginRequest {
-  if (compat === "better" || configuration.flags.enableDualStack) return request;
+  if (compat === "hardened" || configuration.flags.enableDualStack) return request;
   const written = makeIpamConfiguration(configuration, podNamespace);
   return { ...request, configuration: written, configurationText: formatJson(written, 0) };
 }

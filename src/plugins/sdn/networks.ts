@@ -1,6 +1,6 @@
 /** The network of a call: found by its name, or made (cni.md §2.4). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createNetwork, getNetworkByName, listNetworks } from "../../hcn/operations.ts";
 import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/failure.ts";
@@ -38,8 +38,8 @@ export class SdnNetworks {
     try {
       return await this.get(call);
     } catch (error) {
-      // The reference takes every failure of the look-up for "there is none" (cni.md §2.12).
-      if (this.compat === "better" && !isMissing(error)) throw error;
+      // Upstream takes every failure of the look-up for "there is none" (cni.md §2.12).
+      if (this.compat === "hardened" && !isMissing(error)) throw error;
       return this.create(call);
     }
   }

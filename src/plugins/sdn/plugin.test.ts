@@ -1,13 +1,13 @@
-// Where nat, sdnbridge and sdnoverlay are better than their reference (cni.md §8), and what the reference gets wrong.
+// Where nat, sdnbridge and sdnoverlay are better than upstream (cni.md §8), and what upstream gets wrong.
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, sdnNode } from "../../testing/cni/windows-plugin-node.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 
 function config(fields: object = {}): object {
   return {
@@ -32,14 +32,14 @@ async function add(compat: Compat, fields: object = {}) {
 }
 
 describe("ADD", () => {
-  it("CNI-102 better passes the configuration on as it came", async () => {
+  it("CNI-102 hardened passes the configuration on as it came", async () => {
     const ipam = { type: "host-local", ranges: [[{ subnet: "10.244.3.0/24" }]], dataDir: "C:\\leases" };
-    const { ipam: asked } = await add("better", { ipam });
+    const { ipam: asked } = await add("hardened", { ipam });
     expect(asked.requests[0]?.configuration).toEqual(config({ ipam }));
   });
 
-  it("CNI-104 ADD again: better attaches an endpoint that is in no namespace, and takes none from another", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-104 ADD again: hardened attaches an endpoint that is in no namespace, and takes none from another", async () => {
+    for (const compat of MODES) {
       const node = nodeOf(compat);
       await node.run("ADD", config());
       const [made] = node.client.list("Endpoint");
@@ -48,39 +48,39 @@ describe("ADD", () => {
       const run = await node.run("ADD", config());
       expect(run.status).toBe(0);
       expect(node.client.list("Endpoint")[0]?.["HostComputeNamespace"]).toBe(
-        compat === "better" ? NAMESPACE : undefined,
+        compat === "hardened" ? NAMESPACE : undefined,
       );
       expect(node.ipam.verbs).toEqual(["ADD"]);
     }
-    const node = nodeOf("better");
+    const node = nodeOf("hardened");
     await node.run("ADD", config());
     const other = await node.run("ADD", config(), { CNI_NETNS: OTHER_NAMESPACE });
     expect(errorOf(other).msg).toContain("is in another namespace already; call DEL before ADD");
   });
 
-  it("CNI-105 the namespace refuses: the reference leaks the endpoint, better deletes it", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-105 the namespace refuses: upstream leaks the endpoint, hardened deletes it", async () => {
+    for (const compat of MODES) {
       const node = nodeOf(compat);
       node.client.failNext("modify Namespace", new HcnError("HCN_E_DEGRADED_OPERATION"));
       const run = await node.run("ADD", config());
       expect(errorOf(run).code).toBe(999);
-      expect(node.client.list("Endpoint")).toHaveLength(compat === "better" ? 0 : 1);
+      expect(node.client.list("Endpoint")).toHaveLength(compat === "hardened" ? 0 : 1);
       expect(node.ipam.verbs).toEqual(["ADD", "DEL"]);
-      if (compat === "reference") expect(errorOf(run).msg).toMatch(/^error adding endpoint to namespace hcn/);
+      if (compat === "upstream") expect(errorOf(run).msg).toMatch(/^error adding endpoint to namespace hcn/);
     }
   });
 
-  it("CNI-106 CNI-152 better prints MAC, interface, sandbox, and ties the address to them", async () => {
-    const { run } = await add("better");
+  it("CNI-106 CNI-152 hardened prints MAC, interface, sandbox, and ties the address to them", async () => {
+    const { run } = await add("hardened");
     expect(JSON.parse(run.stdout)).toMatchObject({
       interfaces: [{ name: "eth0", mac: "00-15-5D-AA-BB-CC", sandbox: NAMESPACE }],
       ips: [{ address: "10.244.3.4/24", interface: 0 }],
     });
   });
 
-  it("CNI-107 better takes gateway for GW, and says so", async () => {
+  it("CNI-107 hardened takes gateway for GW, and says so", async () => {
     const ipam = { subnet: "10.244.3.0/24", routes: [{ gateway: "10.244.3.2" }] };
-    const node = nodeOf("better");
+    const node = nodeOf("hardened");
     node.client.chosenAddresses = ["10.244.3.7"];
     const run = await node.run("ADD", config({ ipam }));
     expect(node.client.bodiesOf("create Endpoint")).toMatchObject([
@@ -94,37 +94,34 @@ describe("ADD", () => {
     ["0.3.1", 1, 0],
     ["1.1.0", 1, 0],
     ["0.2.0", 0, 0],
-  ])(
-    "CNI-110 version %s: status %d of the reference, %d of better",
-    async (cniVersion, reference, better) => {
-      expect((await add("reference", { cniVersion })).run.status).toBe(reference);
-      expect((await add("better", { cniVersion })).run.status).toBe(better);
-    },
-  );
+  ])("CNI-110 version %s: status %d of upstream, %d of hardened", async (cniVersion, upstream, hardened) => {
+    expect((await add("upstream", { cniVersion })).run.status).toBe(upstream);
+    expect((await add("hardened", { cniVersion })).run.status).toBe(hardened);
+  });
 
   it("CNI-111 no log file is written, and nothing but the result is printed", async () => {
-    const { run } = await add("reference");
+    const { run } = await add("upstream");
     expect(() => JSON.parse(run.stdout) as unknown).not.toThrow();
     expect(run.stderr).toBe("");
   });
 
-  it("AdditionalArgs that are no policies: the reference crashes, better names them; others are skipped", async () => {
+  it("AdditionalArgs that are no policies: upstream crashes, hardened names them; others are skipped", async () => {
     const AdditionalArgs = [
       { Name: "Other", Value: 1 },
       { Name: "EndpointPolicy", Value: "x" },
     ];
-    const reference = await add("reference", { AdditionalArgs });
-    expect(reference.run).toMatchObject({ status: 2, stdout: "" });
-    const better = await add("better", { AdditionalArgs });
-    expect(errorOf(better.run)).toMatchObject({
+    const upstream = await add("upstream", { AdditionalArgs });
+    expect(upstream.run).toMatchObject({ status: 2, stdout: "" });
+    const hardened = await add("hardened", { AdditionalArgs });
+    expect(errorOf(hardened.run)).toMatchObject({
       code: 7,
       msg: 'field "AdditionalArgs[1].value" must be {"Type": "…", "Settings": {…}}',
     });
-    expect(better.ipam.verbs).toEqual(["ADD", "DEL"]);
+    expect(hardened.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 
   it("a protocol that is none is refused before HNS is asked", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const runtimeConfig = { portMappings: [{ hostPort: 1, containerPort: 1, protocol: "sctp" }] };
       const { run, client, ipam } = await add(compat, { runtimeConfig });
       expect(errorOf(run).msg).toBe(
@@ -136,14 +133,14 @@ describe("ADD", () => {
   });
 
   it("loopback DSR needs a version of HNS that has it", async () => {
-    const node = nodeOf("reference");
+    const node = nodeOf("upstream");
     node.client.version = { Major: 9, Minor: 2 };
     const run = await node.run("ADD", config({ optionalFlags: { loopbackDSR: true } }));
     expect(errorOf(run).msg).toBe("platform does not support feature Direct Server Return (DSR)");
   });
 
   it("both families on a network of another type", async () => {
-    const run = await nodeOf("reference").run(
+    const run = await nodeOf("upstream").run(
       "ADD",
       config({ name: "nat", optionalFlags: { enableDualStack: true } }),
     );
@@ -151,72 +148,72 @@ describe("ADD", () => {
   });
 
   it("CNI-101 both families: the network has to be there", async () => {
-    const node = nodeOf("reference");
+    const node = nodeOf("upstream");
     const run = await node.run("ADD", config({ name: "none", optionalFlags: { enableDualStack: true } }));
     expect(errorOf(run).msg).toBe('Network name "none" not found');
     expect(run.explained).toBe("cni-network-not-found");
     expect(node.client.calls).toEqual([]);
   });
 
-  it("an endpoint of that name on another network: the reference makes a second beside it", async () => {
-    for (const compat of TEMPERS) {
+  it("an endpoint of that name on another network: upstream makes a second beside it", async () => {
+    for (const compat of MODES) {
       const node = nodeOf(compat);
       const ID = "11111111-0000-4000-8000-000000000001";
       node.client.put("Endpoint", { ID, Name: "SBX_cbr0", HostComputeNetwork: NETWORKS.cbr1 });
       expect((await node.run("ADD", config())).status).toBe(0);
       const names = node.client.list("Endpoint").map(({ Name }) => Name);
-      expect(names).toEqual(compat === "better" ? ["SBX_cbr0"] : ["SBX_cbr0", "SBX_cbr0"]);
+      expect(names).toEqual(compat === "hardened" ? ["SBX_cbr0"] : ["SBX_cbr0", "SBX_cbr0"]);
     }
   });
 
-  it("a failing look-up of the network: the reference makes one, better tells the failure", async () => {
-    for (const compat of TEMPERS) {
+  it("a failing look-up of the network: upstream makes one, hardened tells the failure", async () => {
+    for (const compat of MODES) {
       const node = nodeOf(compat);
       node.client.failNext("enumerate Network", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
       const run = await node.run("ADD", config());
-      expect(node.client.bodiesOf("create Network")).toHaveLength(compat === "better" ? 0 : 1);
-      if (compat === "better") expect(errorOf(run).msg).toContain("The RPC server is unavailable.");
+      expect(node.client.bodiesOf("create Network")).toHaveLength(compat === "hardened" ? 0 : 1);
+      if (compat === "hardened") expect(errorOf(run).msg).toContain("The RPC server is unavailable.");
     }
   });
 
-  it("a subnet that is no IPv4 network: the reference crashes", async () => {
-    const { run } = await add("reference", { ipam: { subnet: "fd00::/64" } });
+  it("a subnet that is no IPv4 network: upstream crashes", async () => {
+    const { run } = await add("upstream", { ipam: { subnet: "fd00::/64" } });
     expect(run).toMatchObject({ status: 2, stdout: "" });
   });
 });
 
 describe("DEL", () => {
   it("CNI-070 CNI-071 an endpoint that is gone is no error; IPAM is asked all the same", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const node = nodeOf(compat);
       expect(await node.run("DEL", config())).toMatchObject({ status: 0, stdout: "" });
       expect(node.ipam.verbs).toEqual(["DEL"]);
     }
   });
 
-  it("CNI-072 CNI-077 IPAM fails: the reference stops there, better has removed the endpoint before", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-072 CNI-077 IPAM fails: upstream stops there, hardened has removed the endpoint before", async () => {
+    for (const compat of MODES) {
       const node = nodeOf(compat);
       await node.run("ADD", config());
       node.ipam.failures.set("DEL", new Error("disk full"));
       const run = await node.run("DEL", config());
       expect(run.status).toBe(1);
-      expect(node.client.list("Endpoint")).toHaveLength(compat === "better" ? 0 : 1);
-      if (compat === "reference") expect(errorOf(run).msg).toBe("ipam deletion failed, disk full");
+      expect(node.client.list("Endpoint")).toHaveLength(compat === "hardened" ? 0 : 1);
+      if (compat === "upstream") expect(errorOf(run).msg).toBe("ipam deletion failed, disk full");
     }
   });
 });
 
-describe("CHECK, STATUS and GC, which the reference has not", () => {
+describe("CHECK, STATUS and GC, which upstream has not", () => {
   const NEW = { cniVersion: "1.1.0" };
 
-  it("the reference's CHECK succeeds without looking", async () => {
-    const node = nodeOf("reference");
+  it("upstream's CHECK succeeds without looking", async () => {
+    const node = nodeOf("upstream");
     expect(await node.run("CHECK", config())).toMatchObject({ status: 0, stdout: "" });
   });
 
   it("CNI-078 CHECK: an endpoint that is gone, and one whose policy is", async () => {
-    const node = nodeOf("better");
+    const node = nodeOf("hardened");
     const runtimeConfig = { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }] };
     const stdin = config({ ...NEW, runtimeConfig });
     const prevResult = JSON.parse((await node.run("ADD", stdin)).stdout) as object;
@@ -231,7 +228,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("CNI-081 CNI-082 STATUS: HNS that does not answer; a network that is missing where it is not made", async () => {
-    const node = nodeOf("better");
+    const node = nodeOf("hardened");
     expect(await node.run("STATUS", config({ ...NEW, name: "none" }))).toMatchObject({ status: 0 });
     const dual = config({ ...NEW, name: "none", optionalFlags: { enableDualStack: true } });
     expect(errorOf(await node.run("STATUS", dual))).toMatchObject({ code: 50 });
@@ -240,7 +237,7 @@ describe("CHECK, STATUS and GC, which the reference has not", () => {
   });
 
   it("CNI-084 CNI-085 GC removes the endpoints of the dead on this network, and hands on to IPAM", async () => {
-    const node = nodeOf("better");
+    const node = nodeOf("hardened");
     for (const [index, id] of ["dead", "alive"].entries()) {
       node.ipam.result = resultWith(`10.244.3.${index + 10}/24`);
       await node.run("ADD", config(NEW), { CNI_CONTAINERID: id });

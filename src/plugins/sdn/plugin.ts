@@ -2,7 +2,8 @@
  * Microsoft's plugins nat, sdnbridge and sdnoverlay: one program under three names (cni.md §2.4). It makes an endpoint for
  * every container, and the network, too, when there is none of that name.
  */
-import { parseCniArguments, type Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
+import { parseCniArguments } from "../../cni/parameters.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
 import { DecodeError } from "../../cni/json.ts";
@@ -26,11 +27,11 @@ export interface SdnPluginOptions {
   readonly compat: Compat;
 }
 
-/** What the reference takes (row 110); better takes every version. */
+/** What upstream takes (row 110); hardened takes every version. */
 const REFERENCE_VERSIONS: readonly string[] = ["0.2.0", "0.3.0", "0.4.0", "1.0.0"];
 const POD_ARGUMENTS = ["K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_INFRA_CONTAINER_ID"];
 
-/** Arguments that cannot be read are none, as in the reference. */
+/** Arguments that cannot be read are none, as in upstream. */
 function podNamespaceOf({ args }: PluginRequest): string {
   try {
     return parseCniArguments(args, POD_ARGUMENTS).get("K8S_POD_NAMESPACE") ?? "";
@@ -50,7 +51,7 @@ export class SdnPlugin implements CniPlugin {
   constructor(options: SdnPluginOptions) {
     this.name = options.name;
     this.compat = options.compat;
-    this.supportedVersions = options.compat === "better" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+    this.supportedVersions = options.compat === "hardened" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
     this.delegate = options.delegate;
     const caller = new HnsCaller(options.client, options.compat);
     this.networks = new SdnNetworks(caller, options.compat);
@@ -65,10 +66,10 @@ export class SdnPlugin implements CniPlugin {
     return this.endpoints.add(call, network);
   }
 
-  /** The reference releases the address first (row 77), and stops when that fails. */
+  /** Upstream releases the address first (row 77), and stops when that fails. */
   async del(request: PluginRequest): Promise<void> {
     const call = this.open(request);
-    if (this.compat === "reference") {
+    if (this.compat === "upstream") {
       try {
         await call.ipam.del();
       } catch (error) {
@@ -79,12 +80,12 @@ export class SdnPlugin implements CniPlugin {
       await this.endpoints.validate(call);
     }
     await this.endpoints.remove(call);
-    if (this.compat === "better") await call.ipam.del();
+    if (this.compat === "hardened") await call.ipam.del();
   }
 
-  /** The reference looks at nothing. */
+  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const call = this.open(request);
     const previous = this.decode(() => requirePrevResult(request.configuration));
     await this.endpoints.check(call, await this.networks.get(call), previous);
@@ -119,13 +120,13 @@ export class SdnPlugin implements CniPlugin {
     return { request, configuration, ipam, podNamespace };
   }
 
-  /** Reads configuration; the reference gives its faults no code of their own. */
+  /** Reads configuration; upstream gives its faults no code of their own. */
   private decode<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      if (this.compat === "reference") throw annotate(error, "failed to parse network configuration");
+      if (this.compat === "upstream") throw annotate(error, "failed to parse network configuration");
       throw new CniError(CNI_CODES.invalidNetworkConfig, error.message, { cause: error });
     }
   }

@@ -1,7 +1,7 @@
 /** The policies of an endpoint and of a network that is made on demand (cni.md §2.4). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
 import { isJsonObject } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { PortMapping } from "../windows-endpoint/conf.ts";
@@ -61,7 +61,7 @@ export function portPolicies({ portMappings, flags }: SdnConfiguration): readonl
 
 /**
  * The policies of `AdditionalArgs` with the name `name`, which has to be written exactly so.
- * @throws PluginPanic for a value that is no policy (the reference), CniError (7) that names it (better).
+ * @throws PluginPanic for a value that is no policy (upstream), CniError (7) that names it (hardened).
  */
 export function additionalPolicies(
   { additionalArguments }: SdnConfiguration,
@@ -73,7 +73,7 @@ export function additionalPolicies(
     const { value } = argument;
     const policy = isJsonObject(value) ? decodeHcnPolicy(value) : undefined;
     if (policy !== undefined) return [policy];
-    if (compat === "reference") throw new PluginPanic("json: cannot unmarshal value into a policy");
+    if (compat === "upstream") throw new PluginPanic("json: cannot unmarshal value into a policy");
     throw new CniError(
       CNI_CODES.invalidNetworkConfig,
       `field "AdditionalArgs[${index}].value" must be {"Type": "…", "Settings": {…}}`,

@@ -1,4 +1,4 @@
-/** The result as the reference prints it (cni.md §2.4). */
+/** The result as upstream prints it (cni.md §2.4). */
 import { decodeUtf8 } from "../../base/utf8.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { type CniIp, type CniResult, EMPTY_DNS } from "../../cni/result.ts";
@@ -65,7 +65,7 @@ function dualAddresses(endpoint: HostComputeEndpoint): readonly CniIp[] {
 }
 
 /** Neither sandbox, routes nor name resolution. @throws CniError */
-export function referenceSdnResult(
+export function upstreamSdnResult(
   network: HostComputeNetwork,
   endpoint: HostComputeEndpoint,
   options: { readonly ifName: string; readonly isDualStack: boolean },

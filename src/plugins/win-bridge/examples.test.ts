@@ -215,8 +215,8 @@ describe("win-bridge over HCN (cni.md §7.A)", () => {
   });
 
   it("CNI-EX-A16 CNI-046 the default range gives the bridge endpoint's address first; the retry works", async () => {
-    const hostLocal = new HostLocal({ store: new MemoryLeaseStore(), compat: "reference" });
-    const node = bridgeNode("reference", [hostLocal]);
+    const hostLocal = new HostLocal({ store: new MemoryLeaseStore(), compat: "upstream" });
+    const node = bridgeNode("upstream", [hostLocal]);
     node.client.usedAddresses.add("10.244.3.2");
     const stdin = config({ ipam: { type: "host-local", subnet: "10.244.3.0/24" } });
     const first = await node.run("ADD", stdin);
@@ -247,7 +247,7 @@ describe("win-bridge over HCN (cni.md §7.A)", () => {
 
   it("CNI-EX-A18 CNI-048 dual stack: the first address alone; the second stays reserved until DEL", async () => {
     const store = new MemoryLeaseStore();
-    const node = bridgeNode("reference", [new HostLocal({ store, compat: "reference" })]);
+    const node = bridgeNode("upstream", [new HostLocal({ store, compat: "upstream" })]);
     const ranges = [
       [{ subnet: "192.168.1.0/24", rangeStart: "192.168.1.10" }],
       [{ subnet: "fd00::100/120" }],

@@ -1,8 +1,8 @@
 /** win-bridge against the HNS of this project, which validates and allocates as Windows does. */
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import { parseNetworkList } from "../../cni/conflist.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
 import { formatResult } from "../../cni/result.ts";
@@ -63,8 +63,8 @@ async function node(compat: Compat) {
 }
 
 describe("the life of a pod", () => {
-  it("better: ADD, CHECK, ADD again, DEL, DEL again", async () => {
-    const { runtime, pod, names, client } = await node("better");
+  it("hardened: ADD, CHECK, ADD again, DEL, DEL again", async () => {
+    const { runtime, pod, names, client } = await node("hardened");
     const a = await pod("a");
     const result = await runtime.add(list(), a);
     expect(formatResult(result, "1.1.0")).toMatchObject({
@@ -84,8 +84,8 @@ describe("the life of a pod", () => {
     await expect(runtime.check(list(), a)).rejects.toThrowError(/prevResult/);
   });
 
-  it("CNI-EX-A16 reference: the first ADD collides with the bridge endpoint, the second works", async () => {
-    const { runtime, pod, names } = await node("reference");
+  it("CNI-EX-A16 upstream: the first ADD collides with the bridge endpoint, the second works", async () => {
+    const { runtime, pod, names } = await node("upstream");
     const a = await pod("a");
     await expect(runtime.add(list(), a)).rejects.toThrowError(
       /hcnCreateEndpoint failed in Win32: The object already exists\. \(0x1392\)/,
@@ -98,8 +98,8 @@ describe("the life of a pod", () => {
     expect(await names()).toEqual(["cbr0_ep"]);
   });
 
-  it("CNI-042 CNI-043 reference: a repeated ADD fails and frees the address of the living pod", async () => {
-    const { runtime, pod } = await node("reference");
+  it("CNI-042 CNI-043 upstream: a repeated ADD fails and frees the address of the living pod", async () => {
+    const { runtime, pod } = await node("upstream");
     const [a, b] = [await pod("a"), await pod("b")];
     const start = list({
       ipam: { type: "host-local", subnet: "10.244.2.0/24", rangeStart: "10.244.2.3", rangeEnd: "10.244.2.3" },
@@ -110,8 +110,8 @@ describe("the life of a pod", () => {
     await expect(runtime.add(start, b)).rejects.toThrowError(/The object already exists/);
   });
 
-  it("CNI-EX-A11 CNI-151 without IPAM HNS chooses, in both tempers", async () => {
-    for (const compat of ["reference", "better"] as const) {
+  it("CNI-EX-A11 CNI-151 without IPAM HNS chooses, in both modes", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { runtime, pod } = await node(compat);
       const result = await runtime.add(list({ ipam: undefined }), await pod("a"));
       const [ip] = formatResult(result, "1.0.0")["ips"] as { address: string }[];
@@ -120,7 +120,7 @@ describe("the life of a pod", () => {
   });
 
   it("port mappings of the runtime reach HNS", async () => {
-    const { runtime, pod, client } = await node("better");
+    const { runtime, pod, client } = await node("hardened");
     const portMappings = [{ HostPort: 8080, ContainerPort: 80, Protocol: "tcp", HostIP: "" }];
     await runtime.add(list(), { ...(await pod("a")), capabilityArgs: { portMappings } });
     const endpoint = (await listEndpoints(client)).find(({ Name }) => Name === "a_cbr0");
@@ -131,7 +131,7 @@ describe("the life of a pod", () => {
   });
 
   it("CNI-079 CHECK notices what was done behind the back", async () => {
-    const { runtime, pod, client } = await node("better");
+    const { runtime, pod, client } = await node("hardened");
     const a = await pod("a");
     await runtime.add(list(), a);
     const endpoint = (await listEndpoints(client)).find(({ Name }) => Name === "a_cbr0");
@@ -140,14 +140,14 @@ describe("the life of a pod", () => {
   });
 
   it("GC leaves the living, the bridge endpoint, and nothing else", async () => {
-    const { runtime, pod, names } = await node("better");
+    const { runtime, pod, names } = await node("hardened");
     for (const id of ["a", "b", "c"]) await runtime.add(list(), await pod(id));
     await runtime.gc(list(), [{ containerId: "b", ifName: "eth0" }]);
     expect(new Set(await names())).toEqual(new Set(["b_cbr0", "cbr0_ep"]));
   });
 
   it("CNI-EX-A3 CNI-EX-A4 HNS v1: the sandbox' container is attached, and a workload's shares its endpoint", async () => {
-    for (const compat of ["reference", "better"] as const) {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { runtime, names, client } = await node(compat);
       for (const id of ["SBX", "WKL"]) await client.computeSystems.create(id, { SystemType: "Container" });
       const sandbox = { containerId: "SBX", netns: "none", ifName: "eth0" };
@@ -163,7 +163,7 @@ describe("the life of a pod", () => {
   });
 
   it("HNS v1: a container that HCS does not know is not attached, and nothing is left", async () => {
-    for (const compat of ["reference", "better"] as const) {
+    for (const compat of ["upstream", "hardened"] as const) {
       const { runtime, names } = await node(compat);
       const sandbox = { containerId: "SBX", netns: "none", ifName: "eth0" };
       await expect(runtime.add(V1, sandbox)).rejects.toMatchObject({
@@ -178,7 +178,7 @@ describe("the life of a pod", () => {
   });
 
   it("CNI-EX-A5 a namespace GUID without apiVersion fails as on Windows", async () => {
-    const { runtime, pod } = await node("reference");
+    const { runtime, pod } = await node("upstream");
     const failure = await runtime
       .add(list({ apiVersion: undefined }), await pod("SBX"))
       .catch((error: unknown) => error);

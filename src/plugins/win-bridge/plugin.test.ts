@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { fork } from "../../base/fork.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "../../testing/cni/windows-plugin-node.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { CniError } from "../../cni/error.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 
-const TEMPERS = ["reference", "better"] as const;
+const MODES = ["upstream", "hardened"] as const;
 const NONE = { CNI_NETNS: "none" };
 
 function config(fields: object = {}): object {
@@ -29,7 +29,7 @@ const nat = (settings: object) => ({
   value: { Type: "OutBoundNAT", Settings: settings },
 });
 
-/** Runs ADD in one temper. */
+/** Runs ADD in one mode. */
 async function add(compat: Compat, fields: object = {}, env: Record<string, string> = {}, ...ips: string[]) {
   const node = bridgeNode(compat);
   if (ips.length > 0) node.ipam.result = resultWith(...ips);
@@ -46,15 +46,15 @@ describe("reading the configuration", () => {
       ipMasqNetwork: "10.244.0.0/16",
       policies: [{ name: "endpointpolicy", value: body }],
     };
-    const { client } = await add("reference", fields, NONE);
+    const { client } = await add("upstream", fields, NONE);
     expect(client.bodiesOf("POST /endpoints/")).toMatchObject([
       { Policies: [body, { Type: "OutBoundNAT", ExceptionList: ["10.244.0.0/16"] }] },
     ]);
   });
 
   it.each([
-    ["reference", 999],
-    ["better", 7],
+    ["upstream", 999],
+    ["hardened", 7],
   ] as const)("CNI-027 apiVersion as a text, %s: code %d", async (compat, code) => {
     const { run } = await add(compat, { apiVersion: "2" });
     expect(errorOf(run)).toEqual({
@@ -63,14 +63,16 @@ describe("reading the configuration", () => {
     });
   });
 
-  it("CNI-028 apiVersion 0, 1 are HNS v1; 3 is, too, for the reference, and refused by better", async () => {
+  it("CNI-028 apiVersion 0, 1 are HNS v1; 3 is, too, for upstream, and refused by hardened", async () => {
     for (const apiVersion of [0, 1]) {
-      expect((await add("better", { apiVersion }, NONE)).client.bodiesOf("POST /endpoints/")).toHaveLength(1);
+      expect((await add("hardened", { apiVersion }, NONE)).client.bodiesOf("POST /endpoints/")).toHaveLength(
+        1,
+      );
     }
-    expect(
-      (await add("reference", { apiVersion: 3 }, NONE)).client.bodiesOf("POST /endpoints/"),
-    ).toHaveLength(1);
-    expect(errorOf((await add("better", { apiVersion: 3 }, NONE)).run)).toMatchObject({
+    expect((await add("upstream", { apiVersion: 3 }, NONE)).client.bodiesOf("POST /endpoints/")).toHaveLength(
+      1,
+    );
+    expect(errorOf((await add("hardened", { apiVersion: 3 }, NONE)).run)).toMatchObject({
       code: 2,
       msg: 'unsupported field "apiVersion": 3; write 2 for HCN (containerd) or 1 for HNS v1',
     });
@@ -79,16 +81,16 @@ describe("reading the configuration", () => {
   it.each([
     ["CNI-029", "HcnPolicyArgs", 'write HCN policies under "policies", with "apiVersion": 2'],
     ["CNI-030", "AdditionalArgs", 'write endpoint policies under "policies"'],
-  ])("%s %s is not read; better says so on stderr", async (_id, key, instead) => {
+  ])("%s %s is not read; hardened says so on stderr", async (_id, key, instead) => {
     const fields = { [key]: [{ Name: "EndpointPolicy", Value: { Type: "ACL" } }] };
-    expect((await add("reference", fields)).run).toMatchObject({ status: 0, stderr: "" });
-    expect((await add("better", fields)).run).toMatchObject({
+    expect((await add("upstream", fields)).run).toMatchObject({ status: 0, stderr: "" });
+    expect((await add("hardened", fields)).run).toMatchObject({
       status: 0,
       stderr: `win-bridge: "${key}" is not read; ${instead}\n`,
     });
   });
 
-  it("policies that HCN cannot hold: the reference drops them, better names the field", async () => {
+  it("policies that HCN cannot hold: upstream drops them, hardened names the field", async () => {
     const bad = [
       [
         { Type: "OutBoundNAT", ExceptionList: [] },
@@ -102,8 +104,8 @@ describe("reading the configuration", () => {
         { name: "other", value: 1 },
         { name: "EndpointPolicy", value },
       ];
-      expect((await add("reference", { policies })).status).toBe(0);
-      const { run, client } = await add("better", { policies });
+      expect((await add("upstream", { policies })).status).toBe(0);
+      const { run, client } = await add("hardened", { policies });
       expect(errorOf(run).msg).toMatch(message);
       expect(client.calls).toEqual([]);
     }
@@ -113,7 +115,7 @@ describe("reading the configuration", () => {
 describe("ADD over HNS v1", () => {
   it("CNI-038 container:SBX before the sandbox", async () => {
     const { run } = await add(
-      "reference",
+      "upstream",
       { apiVersion: 0 },
       { CNI_CONTAINERID: "WKL", CNI_NETNS: "container:SBX" },
     );
@@ -122,7 +124,7 @@ describe("ADD over HNS v1", () => {
     );
   });
 
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "CNI-039 an endpoint of that name on another network is deleted and made anew (%s)",
     async (compat) => {
       const node = bridgeNode(compat);
@@ -142,12 +144,12 @@ describe("ADD over HNS v1", () => {
         `DELETE /endpoints/${stale}`,
         "POST /endpoints/",
       ]);
-      expect(node.ipam.verbs).toEqual(compat === "better" ? ["DEL", "ADD"] : ["ADD"]);
+      expect(node.ipam.verbs).toEqual(compat === "hardened" ? ["DEL", "ADD"] : ["ADD"]);
     },
   );
 
-  it("CNI-034 better points at apiVersion in the details", async () => {
-    const { run, ipam } = await add("better", { apiVersion: 0 });
+  it("CNI-034 hardened points at apiVersion in the details", async () => {
+    const { run, ipam } = await add("hardened", { apiVersion: 0 });
     expect(errorOf(run).details).toBe('see "mullion explain cni-api-version-missing"');
     expect(ipam.verbs).toEqual([]);
   });
@@ -165,33 +167,33 @@ describe("ADD over HNS v1", () => {
     expect(node.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 
-  it("CNI-061 nothing configured for DNS: better leaves it empty", async () => {
-    const { json } = await add("better", { apiVersion: 0, cniVersion: "0.2.0" }, NONE);
+  it("CNI-061 nothing configured for DNS: hardened leaves it empty", async () => {
+    const { json } = await add("hardened", { apiVersion: 0, cniVersion: "0.2.0" }, NONE);
     expect(json["dns"]).toEqual({});
   });
 });
 
 describe("ADD over HCN", () => {
-  it("CNI-040 netns none: invalid namespace ID; the reference makes an endpoint first and rolls it back", async () => {
+  it("CNI-040 netns none: invalid namespace ID; upstream makes an endpoint first and rolls it back", async () => {
     const msg =
       "error while adding HostComputeEndpoint: failed to add HostComputeEndpoint SBX_cbr0 to HostComputeNamespace none: invalid namespace ID";
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const { run, client, ipam } = await add(compat, {}, NONE);
       expect(errorOf(run)).toMatchObject({ code: 999, msg });
       expect(run.explained).toBe("cni-namespace-not-guid");
       expect(client.list("Endpoint")).toEqual([]);
-      expect(ipam.verbs).toEqual(compat === "reference" ? ["ADD", "DEL"] : []);
+      expect(ipam.verbs).toEqual(compat === "upstream" ? ["ADD", "DEL"] : []);
     }
   });
 
   it("CNI-040 CNI-155 a namespace path of Linux is refused in the same words", async () => {
-    const { run } = await add("better", {}, { CNI_NETNS: `/var/run/netns/${NAMESPACE}` });
+    const { run } = await add("hardened", {}, { CNI_NETNS: `/var/run/netns/${NAMESPACE}` });
     expect(errorOf(run).msg).toContain(
       `to HostComputeNamespace /var/run/netns/${NAMESPACE}: invalid namespace ID`,
     );
   });
 
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "CNI-041 an unknown namespace: endpoint and address are rolled back (%s)",
     async (compat) => {
       const unknown = "11111111-2222-3333-4444-555555555555";
@@ -207,19 +209,19 @@ describe("ADD over HCN", () => {
     },
   );
 
-  it("CNI-042 CNI-043 a second ADD for the same namespace: better succeeds; the reference fails and frees the live address", async () => {
-    const second = await bridgeTwice("better");
+  it("CNI-042 CNI-043 a second ADD for the same namespace: hardened succeeds; upstream fails and frees the live address", async () => {
+    const second = await bridgeTwice("hardened");
     expect(second.run.stdout).toBe(second.first.stdout);
     expect(second.ipam.verbs).toEqual(["ADD"]);
     expect(second.client.bodiesOf("modify Namespace")).toHaveLength(1);
-    const reference = await bridgeTwice("reference");
-    expect(errorOf(reference.run).msg).toContain("already part of a network namespace");
-    expect(reference.ipam.verbs).toEqual(["ADD", "DEL"]);
-    expect(reference.client.list("Endpoint")).toHaveLength(1);
+    const upstream = await bridgeTwice("upstream");
+    expect(errorOf(upstream.run).msg).toContain("already part of a network namespace");
+    expect(upstream.ipam.verbs).toEqual(["ADD", "DEL"]);
+    expect(upstream.client.list("Endpoint")).toHaveLength(1);
   });
 
-  it("CNI-044 an endpoint in another namespace: better refuses while that one lives, and moves it when it is gone", async () => {
-    const node = bridgeNode("better");
+  it("CNI-044 an endpoint in another namespace: hardened refuses while that one lives, and moves it when it is gone", async () => {
+    const node = bridgeNode("hardened");
     await node.run("ADD", config());
     const refused = await node.run("ADD", config(), { CNI_NETNS: OTHER_NAMESPACE });
     expect(errorOf(refused).msg).toBe(
@@ -235,7 +237,7 @@ describe("ADD over HCN", () => {
     expect(node.ipam.verbs).toEqual(["ADD"]);
   });
 
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "an endpoint of that name on another network is deleted and made anew (%s)",
     async (compat) => {
       const node = bridgeNode(compat);
@@ -247,13 +249,13 @@ describe("ADD over HCN", () => {
         "create Endpoint",
         "modify Namespace",
       ]);
-      expect(node.ipam.verbs).toEqual(compat === "better" ? ["DEL", "ADD"] : ["ADD"]);
+      expect(node.ipam.verbs).toEqual(compat === "hardened" ? ["DEL", "ADD"] : ["ADD"]);
     },
   );
 
-  it("CNI-046 better gives the bridge endpoint's own address back and asks for another", async () => {
-    const hostLocal = new HostLocal({ store: new MemoryLeaseStore(), compat: "better" });
-    const node = bridgeNode("better", [hostLocal]);
+  it("CNI-046 hardened gives the bridge endpoint's own address back and asks for another", async () => {
+    const hostLocal = new HostLocal({ store: new MemoryLeaseStore(), compat: "hardened" });
+    const node = bridgeNode("hardened", [hostLocal]);
     const run = await node.run("ADD", config({ ipam: { type: "host-local", subnet: "10.244.3.0/24" } }));
     expect((JSON.parse(run.stdout) as JsonObject)["ips"]).toMatchObject([{ address: "10.244.3.3/24" }]);
     const single = {
@@ -270,15 +272,15 @@ describe("ADD over HCN", () => {
   });
 
   it("CNI-047 IPv6 first: gateway ::2 and a route for ::/0", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const { created } = await add(compat, {}, {}, "fd00:3::9/64");
       expect(created?.["Routes"]).toEqual([{ NextHop: "fd00:3::2", DestinationPrefix: "::/0" }]);
     }
   });
 
-  it("CNI-048 both families: better maps a host port for each, the second with the flag IPv6", async () => {
+  it("CNI-048 both families: hardened maps a host port for each, the second with the flag IPv6", async () => {
     const runtimeConfig = { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }] };
-    const { created } = await add("better", { runtimeConfig }, {}, "10.244.3.9/24", "fd00:3::9/64");
+    const { created } = await add("hardened", { runtimeConfig }, {}, "10.244.3.9/24", "fd00:3::9/64");
     const ports = { InternalPort: 80, ExternalPort: 8080, Protocol: 6 };
     const mapped = created?.["Policies"] as readonly { readonly Type: string }[] | undefined;
     expect(mapped?.filter(({ Type }) => Type === "PortMapping")).toEqual([
@@ -287,8 +289,15 @@ describe("ADD over HCN", () => {
     ]);
   });
 
-  it("CNI-048 both families: better makes an endpoint of both", async () => {
-    const { created, json } = await add("better", {}, {}, "10.244.3.9/24", "fd00:3::9/64", "10.244.3.10/24");
+  it("CNI-048 both families: hardened makes an endpoint of both", async () => {
+    const { created, json } = await add(
+      "hardened",
+      {},
+      {},
+      "10.244.3.9/24",
+      "fd00:3::9/64",
+      "10.244.3.10/24",
+    );
     expect(created).toMatchObject({
       IpConfigurations: [
         { IpAddress: "10.244.3.9", PrefixLength: 24 },
@@ -305,7 +314,7 @@ describe("ADD over HCN", () => {
     ]);
   });
 
-  it.each(TEMPERS)("CNI-049 IPAM gives no address: an error, and DEL is called (%s)", async (compat) => {
+  it.each(MODES)("CNI-049 IPAM gives no address: an error, and DEL is called (%s)", async (compat) => {
     const node = bridgeNode(compat);
     node.ipam.result = resultWith();
     const run = await node.run("ADD", config());
@@ -315,14 +324,14 @@ describe("ADD over HCN", () => {
     expect(node.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 
-  it("an error of IPAM is quoted; better hands on its code, and what may be tried again is", async () => {
-    const node = bridgeNode("better");
+  it("an error of IPAM is quoted; hardened hands on its code, and what may be tried again is", async () => {
+    const node = bridgeNode("hardened");
     node.ipam.failures.set("ADD", new CniError(11, "busy", { details: "lock" }));
     const error = errorOf(await node.run("ADD", config()));
     expect([error.code, error.msg]).toEqual([11, expect.stringContaining("busy; lock") as string]);
   });
 
-  it("an error of IPAM is quoted, and loses its code in the reference", async () => {
+  it("an error of IPAM is quoted, and loses its code in upstream", async () => {
     const node = bridgeNode();
     node.ipam.failures.set("ADD", new CniError(11, "busy", { details: "lock" }));
     expect(errorOf(await node.run("ADD", config()))).toEqual({
@@ -333,14 +342,14 @@ describe("ADD over HCN", () => {
     expect(errorOf(unknown).msg).toContain('failed to find plugin "dhcp" in path [/opt/cni/bin]');
   });
 
-  it("CNI-051 ipMasqNetwork beside another OutBoundNAT: better widens it, families apart", async () => {
+  it("CNI-051 ipMasqNetwork beside another OutBoundNAT: hardened widens it, families apart", async () => {
     const policies = [nat({ Exceptions: ["fd00::/16"] }), nat({ Exceptions: ["10.96.0.0/12"] })];
-    const { created } = await add("better", { ipMasqNetwork: "10.244.0.0/16", policies });
+    const { created } = await add("hardened", { ipMasqNetwork: "10.244.0.0/16", policies });
     expect(created?.["Policies"]).toEqual([
       { Type: "OutBoundNAT", Settings: { Exceptions: ["fd00::/16"] } },
       { Type: "OutBoundNAT", Settings: { Exceptions: ["10.96.0.0/12", "10.244.0.0/16"] } },
     ]);
-    const alone = await add("better", { ipMasqNetwork: "10.244.0.0/16" });
+    const alone = await add("hardened", { ipMasqNetwork: "10.244.0.0/16" });
     expect(alone.created?.["Policies"]).toEqual([
       { Type: "OutBoundNAT", Settings: { Exceptions: ["10.244.0.0/16"] } },
     ]);
@@ -353,43 +362,43 @@ describe("ADD over HCN", () => {
     { hostPort: 53, containerPort: 53, protocol: "UDP", hostIP: "10.0.0.7" },
   ];
 
-  it("CNI-052 CNI-055 CNI-056 port mappings: better sets Flags 1, skips host port 0, says what it leaves out", async () => {
-    const better = await add("better", { runtimeConfig: { portMappings: MAPPINGS } });
-    expect(better.created?.["Policies"]).toEqual([
+  it("CNI-052 CNI-055 CNI-056 port mappings: hardened sets Flags 1, skips host port 0, says what it leaves out", async () => {
+    const hardened = await add("hardened", { runtimeConfig: { portMappings: MAPPINGS } });
+    expect(hardened.created?.["Policies"]).toEqual([
       { Type: "PortMapping", Settings: { InternalPort: 80, ExternalPort: 8080, Protocol: 6, Flags: 1 } },
       {
         Type: "PortMapping",
         Settings: { InternalPort: 53, ExternalPort: 53, Protocol: 17, VIP: "10.0.0.7", Flags: 1 },
       },
     ]);
-    expect(better.run.stderr).toBe(
+    expect(hardened.run.stderr).toBe(
       'win-bridge: port mapping 9999 -> 9999 is left out: HNS maps tcp and udp, not "sctp"\n',
     );
-    const reference = await add("reference", { runtimeConfig: { portMappings: MAPPINGS } });
-    expect(reference.created).toMatchObject({
+    const upstream = await add("upstream", { runtimeConfig: { portMappings: MAPPINGS } });
+    expect(upstream.created).toMatchObject({
       Policies: [8080, 0, 53].map((ExternalPort) => ({ Settings: { ExternalPort } })),
     });
-    expect(reference.run.stderr).toBe("");
+    expect(upstream.run.stderr).toBe("");
   });
 
-  it("CNI-057 loopbackDSR on an HNS without DSR: left out; better says so", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-057 loopbackDSR on an HNS without DSR: left out; hardened says so", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       node.client.version = { Major: 10, Minor: 0 };
       const run = await node.run("ADD", config({ loopbackDSR: true }));
       expect(node.client.bodiesOf("create Endpoint")[0]).not.toHaveProperty("Policies");
       expect(run.stderr).toBe(
-        compat === "better" ? "win-bridge: loopbackDSR is left out: HNS 10.0 has no DSR\n" : "",
+        compat === "hardened" ? "win-bridge: loopbackDSR is left out: HNS 10.0 has no DSR\n" : "",
       );
     }
   });
 
-  it("CNI-058 loopbackDSR without IPAM: the reference asks for <nil>, better adds it once the address is known", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-058 loopbackDSR without IPAM: upstream asks for <nil>, hardened adds it once the address is known", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       node.client.chosenAddresses = ["10.244.3.77"];
       await node.run("ADD", config({ ipam: undefined, loopbackDSR: true }));
-      const destinations = compat === "better" ? ["10.244.3.77"] : ["<nil>"];
+      const destinations = compat === "hardened" ? ["10.244.3.77"] : ["<nil>"];
       expect(node.client.list("Endpoint")[0]?.["Policies"]).toEqual([
         { Type: "OutBoundNAT", Settings: { Destinations: destinations } },
       ]);
@@ -398,21 +407,21 @@ describe("ADD over HCN", () => {
 
   it("loopbackDSR that is configured already is not doubled", async () => {
     const fields = { loopbackDSR: true, policies: [nat({ Destinations: ["10.244.3.3"] })] };
-    expect((await add("reference", fields)).created?.["Policies"]).toHaveLength(1);
+    expect((await add("upstream", fields)).created?.["Policies"]).toHaveLength(1);
   });
 
-  it("CNI-059 CNI-060 the runtime's DNS: lists replace each on its own; better takes the options, too", async () => {
+  it("CNI-059 CNI-060 the runtime's DNS: lists replace each on its own; hardened takes the options, too", async () => {
     const fields = {
       dns: { nameservers: ["10.96.0.10"], search: ["a"], domain: "d", options: ["ndots:1"] },
       runtimeConfig: { dns: { servers: [], searches: ["b", "c"], options: ["ndots:5"] } },
     };
     const dns = { Domain: "d", ServerList: ["10.96.0.10"], Search: ["b", "c"] };
-    expect((await add("reference", fields)).created?.["Dns"]).toEqual({ ...dns, Options: ["ndots:1"] });
-    expect((await add("better", fields)).created?.["Dns"]).toEqual({ ...dns, Options: ["ndots:5"] });
+    expect((await add("upstream", fields)).created?.["Dns"]).toEqual({ ...dns, Options: ["ndots:1"] });
+    expect((await add("hardened", fields)).created?.["Dns"]).toEqual({ ...dns, Options: ["ndots:5"] });
   });
 
-  it("CNI-151 no IPAM: better sends neither an empty address nor a route without next hop", async () => {
-    const node = bridgeNode("better");
+  it("CNI-151 no IPAM: hardened sends neither an empty address nor a route without next hop", async () => {
+    const node = bridgeNode("hardened");
     node.client.chosenAddresses = ["10.244.3.77"];
     const run = await node.run("ADD", config({ ipam: undefined }));
     const [body] = node.client.bodiesOf("create Endpoint");
@@ -423,22 +432,22 @@ describe("ADD over HCN", () => {
     ]);
   });
 
-  it("CNI-152 CNI-154 the result: the reference names the endpoint; better the interface, its sandbox, and ties addresses to it", async () => {
-    const reference = await add("reference");
-    expect(reference.json).toEqual({
+  it("CNI-152 CNI-154 the result: upstream names the endpoint; hardened the interface, its sandbox, and ties addresses to it", async () => {
+    const upstream = await add("upstream");
+    expect(upstream.json).toEqual({
       cniVersion: "1.1.0",
       interfaces: [{ name: "SBX_cbr0", mac: "00-15-5D-AA-BB-CC" }],
       ips: [{ address: "10.244.3.3/24", gateway: "10.244.3.2" }],
     });
-    const better = await add("better");
-    expect(better.json).toEqual({
+    const hardened = await add("hardened");
+    expect(hardened.json).toEqual({
       cniVersion: "1.1.0",
       interfaces: [{ name: "eth0", mac: "00-15-5D-AA-BB-CC", sandbox: NAMESPACE }],
       ips: [{ address: "10.244.3.3/24", gateway: "10.244.3.2", interface: 0 }],
     });
   });
 
-  it("prevResult: the reference drops it, better passes it on", async () => {
+  it("prevResult: upstream drops it, hardened passes it on", async () => {
     const prevResult = {
       cniVersion: "1.1.0",
       interfaces: [{ name: "eth1" }],
@@ -446,8 +455,8 @@ describe("ADD over HCN", () => {
       routes: [{ dst: "192.168.0.0/16" }],
       dns: { nameservers: ["1.1.1.1"] },
     };
-    expect((await add("reference", { prevResult })).json["ips"]).toHaveLength(1);
-    expect((await add("better", { prevResult })).json).toMatchObject({
+    expect((await add("upstream", { prevResult })).json["ips"]).toHaveLength(1);
+    expect((await add("hardened", { prevResult })).json).toMatchObject({
       interfaces: [{ name: "eth1" }, { name: "eth0" }],
       ips: [
         { address: "192.168.9.9/24", interface: 0 },
@@ -458,13 +467,13 @@ describe("ADD over HCN", () => {
     });
   });
 
-  it("a network without subnets: the reference crashes and leaks, better cleans up and says what to do", async () => {
-    const reference = await add("reference", { name: "bare" });
-    expect(reference.run).toMatchObject({ status: 2, stdout: "" });
-    expect(reference.run.stderr).toContain("index out of range [0] with length 0");
-    expect(reference.client.list("Endpoint")).toHaveLength(1);
-    expect(reference.ipam.verbs).toEqual(["ADD"]);
-    const node = bridgeNode("better");
+  it("a network without subnets: upstream crashes and leaks, hardened cleans up and says what to do", async () => {
+    const upstream = await add("upstream", { name: "bare" });
+    expect(upstream.run).toMatchObject({ status: 2, stdout: "" });
+    expect(upstream.run.stderr).toContain("index out of range [0] with length 0");
+    expect(upstream.client.list("Endpoint")).toHaveLength(1);
+    expect(upstream.ipam.verbs).toEqual(["ADD"]);
+    const node = bridgeNode("hardened");
     node.client.chosenAddresses = ["10.9.9.9"];
     const run = await node.run("ADD", config({ name: "bare", ipam: undefined }));
     expect(errorOf(run).msg).toContain(
@@ -473,14 +482,14 @@ describe("ADD over HCN", () => {
     expect(node.client.list("Endpoint")).toEqual([]);
   });
 
-  it("addresses under the mask of another family, as the reference prints them", async () => {
-    expect((await add("reference", {}, {}, "fd00:3::9/64")).json["msg"]).toBe(
+  it("addresses under the mask of another family, as upstream prints them", async () => {
+    expect((await add("upstream", {}, {}, "fd00:3::9/64")).json["msg"]).toBe(
       "error while constructing HostComputeEndpoint addition result: invalid CIDR address: <nil>",
     );
   });
 
   it("an HNS that is down is said so", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       node.client.failNext("enumerate Network", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
       const run = await node.run("ADD", config());
@@ -491,12 +500,12 @@ describe("ADD over HCN", () => {
     }
   });
 
-  it("better adds what exactly HNS finds wrong", async () => {
+  it("hardened adds what exactly HNS finds wrong", async () => {
     const detail = "10.1.1.1 lies in no subnet of network cbr0";
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       node.client.failNext("create Endpoint", new HcnError("HCN_E_INVALID_IP", { detail }));
-      expect(errorOf(await node.run("ADD", config())).msg.includes(detail)).toBe(compat === "better");
+      expect(errorOf(await node.run("ADD", config())).msg.includes(detail)).toBe(compat === "hardened");
     }
   });
 });
@@ -514,7 +523,7 @@ describe("DEL", () => {
     HostComputeNetwork: NETWORKS.cbr0,
   };
 
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "CNI-070 CNI-071 an endpoint that is missing, twice: success, IPAM DEL done (%s)",
     async (compat) => {
       const node = bridgeNode(compat);
@@ -524,14 +533,14 @@ describe("DEL", () => {
     },
   );
 
-  it("CNI-072 IPAM DEL fails: the reference leaves the endpoint; better removes it and reports", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-072 IPAM DEL fails: upstream leaves the endpoint; hardened removes it and reports", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       await node.run("ADD", config());
       node.ipam.failures.set("DEL", new CniError(5, "disk full"));
       const run = await node.run("DEL", config());
       expect(errorOf(run)).toEqual({ code: 5, msg: "disk full" });
-      expect(node.client.list("Endpoint")).toHaveLength(compat === "better" ? 0 : 1);
+      expect(node.client.list("Endpoint")).toHaveLength(compat === "hardened" ? 0 : 1);
     }
   });
 
@@ -542,7 +551,7 @@ describe("DEL", () => {
   ] as const)(
     'CNI-153 %s fails with %s: the endpoint is left, and the error has no "not found", which containerd would ignore',
     async (call, code) => {
-      for (const compat of TEMPERS) {
+      for (const compat of MODES) {
         const node = bridgeNode(compat);
         await node.run("ADD", config());
         node.client.failNext(call, new HcnError(code));
@@ -555,16 +564,16 @@ describe("DEL", () => {
     },
   );
 
-  it("CNI-073 v1 without netns: the reference deletes nothing, better by name", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-073 v1 without netns: upstream deletes nothing, hardened by name", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       await node.run("ADD", config({ apiVersion: 0 }), NONE);
       expect((await node.run("DEL", config({ apiVersion: 0 }), { CNI_NETNS: "" })).status).toBe(0);
-      expect(node.client.list("Endpoint")).toHaveLength(compat === "better" ? 0 : 1);
+      expect(node.client.list("Endpoint")).toHaveLength(compat === "hardened" ? 0 : 1);
     }
   });
 
-  it.each(TEMPERS)(
+  it.each(MODES)(
     "v1: none deletes the endpoint, container:ID detaches the container alone (%s)",
     async (compat) => {
       const node = bridgeNode(compat);
@@ -580,7 +589,7 @@ describe("DEL", () => {
     },
   );
 
-  it.each(TEMPERS)("CNI-074 v2 without netns: everything goes (%s)", async (compat) => {
+  it.each(MODES)("CNI-074 v2 without netns: everything goes (%s)", async (compat) => {
     const node = bridgeNode(compat);
     await node.run("ADD", config());
     expect((await node.run("DEL", config(), { CNI_NETNS: "" })).status).toBe(0);
@@ -591,7 +600,7 @@ describe("DEL", () => {
     ]);
   });
 
-  it.each(TEMPERS)("CNI-075 CNI-076 namespace and network gone already: success (%s)", async (compat) => {
+  it.each(MODES)("CNI-075 CNI-076 namespace and network gone already: success (%s)", async (compat) => {
     const node = bridgeNode(compat);
     node.client.put("Endpoint", {
       ...ENDPOINT,
@@ -602,8 +611,8 @@ describe("DEL", () => {
     expect(node.client.list("Endpoint")).toEqual([]);
   });
 
-  it("CNI-077 order: the reference releases the address first, better the endpoint", async () => {
-    for (const compat of TEMPERS) {
+  it("CNI-077 order: upstream releases the address first, hardened the endpoint", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       await node.run("ADD", config());
       let endpointsAtRelease = -1;
@@ -612,12 +621,12 @@ describe("DEL", () => {
         return Promise.resolve();
       };
       await node.run("DEL", config());
-      expect(endpointsAtRelease).toBe(compat === "better" ? 0 : 1);
+      expect(endpointsAtRelease).toBe(compat === "hardened" ? 0 : 1);
     }
   });
 
-  it("an endpoint that HNS will not give up keeps its address: better; the reference has released it", async () => {
-    for (const compat of TEMPERS) {
+  it("an endpoint that HNS will not give up keeps its address: hardened; upstream has released it", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       await node.run("ADD", config());
       node.client.failNext("delete Endpoint", new HcnError("HCN_E_DEGRADED_OPERATION"));
@@ -625,19 +634,19 @@ describe("DEL", () => {
       expect(errorOf(run).msg).toContain(
         "failed to remove HostComputeEndpoint SBX_cbr0: hcnDeleteEndpoint failed in Win32",
       );
-      expect(node.ipam.verbs).toEqual(compat === "better" ? ["ADD"] : ["ADD", "DEL"]);
+      expect(node.ipam.verbs).toEqual(compat === "hardened" ? ["ADD"] : ["ADD", "DEL"]);
     }
   });
 
-  it("an endpoint that vanishes in between: better succeeds, the reference reports it", async () => {
-    for (const compat of TEMPERS) {
+  it("an endpoint that vanishes in between: hardened succeeds, upstream reports it", async () => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       await node.run("ADD", config());
       node.client.failNext("modify Namespace", new HcnError("HCN_E_ENDPOINT_NOT_FOUND"));
-      expect((await node.run("DEL", config())).status).toBe(compat === "better" ? 0 : 1);
+      expect((await node.run("DEL", config())).status).toBe(compat === "hardened" ? 0 : 1);
       node.client.failNext("delete Endpoint", new HcnError("HCN_E_ENDPOINT_NOT_FOUND"));
       node.client.put("Endpoint", ENDPOINT);
-      expect((await node.run("DEL", config())).status).toBe(compat === "better" ? 0 : 1);
+      expect((await node.run("DEL", config())).status).toBe(compat === "hardened" ? 0 : 1);
     }
   });
 });
@@ -656,27 +665,27 @@ describe("CHECK", () => {
     return { ...node, check, change };
   }
 
-  it("better passes an endpoint that is as ADD left it, and asks IPAM; the reference looks at nothing", async () => {
+  it("hardened passes an endpoint that is as ADD left it, and asks IPAM; upstream looks at nothing", async () => {
     const fields = {
       ipMasqNetwork: "10.244.0.0/16",
       loopbackDSR: true,
       runtimeConfig: { portMappings: [{ hostPort: 80, containerPort: 80, protocol: "tcp" }] },
     };
-    const better = await added("better", fields);
-    expect(await better.check()).toMatchObject({ status: 0, stdout: "", stderr: "" });
-    expect(better.ipam.verbs).toEqual(["ADD", "CHECK"]);
-    const reference = await added("reference");
-    expect(await reference.check({ prevResult: undefined })).toMatchObject({ status: 0 });
-    expect(reference.ipam.verbs).toEqual(["ADD"]);
+    const hardened = await added("hardened", fields);
+    expect(await hardened.check()).toMatchObject({ status: 0, stdout: "", stderr: "" });
+    expect(hardened.ipam.verbs).toEqual(["ADD", "CHECK"]);
+    const upstream = await added("upstream");
+    expect(await upstream.check({ prevResult: undefined })).toMatchObject({ status: 0 });
+    expect(upstream.ipam.verbs).toEqual(["ADD"]);
   });
 
   it("CNI-078 an endpoint deleted behind the back", async () => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const { check, client } = await added(compat);
       await client.delete("Endpoint", (client.list("Endpoint")[0] as { ID: string }).ID);
       const run = await check();
-      expect(run.status).toBe(compat === "better" ? 1 : 0);
-      expect(run.stdout.includes("endpoint SBX_cbr0 is gone")).toBe(compat === "better");
+      expect(run.status).toBe(compat === "hardened" ? 1 : 0);
+      expect(run.stdout.includes("endpoint SBX_cbr0 is gone")).toBe(compat === "hardened");
     }
   });
 
@@ -694,17 +703,17 @@ describe("CHECK", () => {
     [{ Policies: [] }, 'the policy OutBoundNAT {"Exceptions":["10.244.0.0/16"]} is missing'],
     [{ HostComputeNetwork: NETWORKS.cbr1 }, `it is on network ${NETWORKS.cbr1}, not on ${NETWORKS.cbr0}`],
   ])("CNI-079 what differs is named: %j", async (changes, difference) => {
-    for (const compat of TEMPERS) {
+    for (const compat of MODES) {
       const { check, change } = await added(compat, { ipMasqNetwork: "10.244.0.0/16" });
       change(changes);
       const run = await check();
-      expect(run.status).toBe(compat === "better" ? 1 : 0);
-      expect(run.stdout.includes(JSON.stringify(difference).slice(1, -1))).toBe(compat === "better");
+      expect(run.status).toBe(compat === "hardened" ? 1 : 0);
+      expect(run.stdout.includes(JSON.stringify(difference).slice(1, -1))).toBe(compat === "hardened");
     }
   });
 
   it("CNI-080 without prevResult", async () => {
-    const { check } = await added("better");
+    const { check } = await added("hardened");
     expect(errorOf(await check({ prevResult: undefined }))).toEqual({
       code: 7,
       msg: 'CHECK needs the field "prevResult", the result of ADD',
@@ -712,7 +721,7 @@ describe("CHECK", () => {
   });
 
   it("tolerates what plugins behind it changed: other interfaces, further policies", async () => {
-    const { check, change } = await added("better");
+    const { check, change } = await added("hardened");
     change({ Policies: [{ Type: "ACL", Settings: { Action: "Block" } }] });
     const prevResult = {
       cniVersion: "1.1.0",
@@ -726,13 +735,13 @@ describe("CHECK", () => {
   });
 
   it("fails when IPAM does, in IPAM's words", async () => {
-    const { check, ipam } = await added("better");
+    const { check, ipam } = await added("hardened");
     ipam.failures.set("CHECK", new CniError(999, "host-local: Failed to find address"));
     expect(errorOf(await check())).toEqual({ code: 999, msg: "host-local: Failed to find address" });
   });
 
   it("over HNS v1: endpoint, container, address", async () => {
-    const node = bridgeNode("better");
+    const node = bridgeNode("hardened");
     const v1 = { apiVersion: 0 };
     const first = await node.run("ADD", config(v1), NONE);
     const stdin = config({ ...v1, prevResult: JSON.parse(first.stdout) as JsonObject });
@@ -761,19 +770,19 @@ describe("STATUS", () => {
       "cni-network-not-found",
     ],
     ["the network is of another type", { name: "nat" }, "network nat is of unexpected type: NAT", undefined],
-  ] as const)("%s: better 50, reference silent", async (_name, fields, message, explained) => {
-    for (const compat of TEMPERS) {
+  ] as const)("%s: hardened 50, upstream silent", async (_name, fields, message, explained) => {
+    for (const compat of MODES) {
       const node = bridgeNode(compat);
       if (explained === "hns-unreachable")
         node.client.failNext("enumerate Network", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
       const run = await node.run("STATUS", config(fields));
-      expect(run.status).toBe(compat === "better" ? 1 : 0);
-      expect(run.stdout.includes(message) && run.stdout.includes('"code": 50')).toBe(compat === "better");
-      expect(run.explained).toBe(compat === "better" ? explained : undefined);
+      expect(run.status).toBe(compat === "hardened" ? 1 : 0);
+      expect(run.stdout.includes(message) && run.stdout.includes('"code": 50')).toBe(compat === "hardened");
+      expect(run.explained).toBe(compat === "hardened" ? explained : undefined);
     }
   });
 
-  it.each(TEMPERS)("CNI-083 asks IPAM and passes its answer on (%s)", async (compat) => {
+  it.each(MODES)("CNI-083 asks IPAM and passes its answer on (%s)", async (compat) => {
     const node = bridgeNode(compat);
     expect(await node.run("STATUS", config())).toMatchObject({ status: 0, stdout: "" });
     node.ipam.failures.set("STATUS", new CniError(50, "full"));
@@ -782,7 +791,7 @@ describe("STATUS", () => {
   });
 
   it("over HNS v1", async () => {
-    const node = bridgeNode("better");
+    const node = bridgeNode("hardened");
     expect(await node.run("STATUS", config({ apiVersion: 1 }))).toMatchObject({ status: 0 });
     expect(errorOf(await node.run("STATUS", config({ apiVersion: 1, name: "x" })))).toMatchObject({
       code: 50,
@@ -818,27 +827,27 @@ describe("GC", () => {
   const KEPT = ["live_cbr0", "cbr0_ep", "remote_cbr0", "dead_cbr1", "Ethernet", "bad name_cbr0"];
 
   it("CNI-084 CNI-085 stale endpoints of this network go; bridge, remote, other and foreign ones stay; IPAM is told", async () => {
-    const better = populated("better");
-    expect(await better.run("GC", config(VALID))).toMatchObject({ status: 0, stdout: "" });
-    expect(better.names()).toEqual(KEPT);
-    expect(better.ipam.verbs).toEqual(["GC"]);
-    const v1 = populated("better");
+    const hardened = populated("hardened");
+    expect(await hardened.run("GC", config(VALID))).toMatchObject({ status: 0, stdout: "" });
+    expect(hardened.names()).toEqual(KEPT);
+    expect(hardened.ipam.verbs).toEqual(["GC"]);
+    const v1 = populated("hardened");
     expect(await v1.run("GC", config({ ...VALID, apiVersion: 0 }))).toMatchObject({ status: 0, stdout: "" });
     expect(v1.names()).toEqual(KEPT);
-    const reference = populated("reference");
-    expect(await reference.run("GC", config(VALID))).toMatchObject({ status: 0, stdout: "" });
-    expect(reference.names()).toHaveLength(8);
-    expect(reference.ipam.verbs).toEqual([]);
+    const upstream = populated("upstream");
+    expect(await upstream.run("GC", config(VALID))).toMatchObject({ status: 0, stdout: "" });
+    expect(upstream.names()).toHaveLength(8);
+    expect(upstream.ipam.verbs).toEqual([]);
   });
 
   it("CNI-086 the key of old client libraries", async () => {
-    const node = populated("better");
+    const node = populated("hardened");
     await node.run("GC", config({ "cni.dev/attachments": VALID["cni.dev/valid-attachments"] }));
     expect(node.names()).toEqual(KEPT);
   });
 
   it("CNI-087 an empty list: all are stale; no list: nothing is done but IPAM told", async () => {
-    const node = populated("better");
+    const node = populated("hardened");
     await node.run("GC", config());
     expect(node.names()).toHaveLength(8);
     expect(node.ipam.verbs).toEqual(["GC"]);
@@ -847,7 +856,7 @@ describe("GC", () => {
   });
 
   it("CNI-088 goes on after a failure and reports it at the end", async () => {
-    const node = populated("better");
+    const node = populated("hardened");
     node.client.failNext("delete Endpoint", new HcnError("HCN_E_DEGRADED_OPERATION"));
     node.ipam.failures.set("GC", new CniError(5, "disk full"));
     const run = await node.run("GC", config(VALID));
@@ -856,7 +865,7 @@ describe("GC", () => {
   });
 
   it("a network that is gone has nothing to collect", async () => {
-    const node = populated("better");
+    const node = populated("hardened");
     expect(await node.run("GC", config({ ...VALID, name: "x" }))).toMatchObject({ status: 0 });
     node.client.failNext("enumerate Network", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
     expect((await node.run("GC", config(VALID))).status).toBe(1);
@@ -864,7 +873,7 @@ describe("GC", () => {
 });
 
 it("a world that holds the plugin can be forked", async () => {
-  const node = bridgeNode("better");
+  const node = bridgeNode("hardened");
   const copy = fork({ plugin: node.plugin });
   expect(copy.plugin).toBeInstanceOf(Object);
   expect(copy.plugin.name).toBe("win-bridge");

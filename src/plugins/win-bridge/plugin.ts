@@ -4,8 +4,8 @@
  * The network, and the bridge endpoint at network + 2 that is the pods' gateway, are made by others (flanneld,
  * scripts).
  */
+import type { Compat } from "../../base/compat.ts";
 import { StructReader, type JsonObject } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { gatewayPlusTwo, selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
 import {
   type WindowsConfiguration,
@@ -57,7 +57,7 @@ function sentences(object: "HostComputeEndpoint" | "HNSEndpoint"): Sentences {
 }
 
 async function allocate({ ipam, compat }: Call): Promise<Allocation> {
-  const ips = compat === "better" ? await ipam.addBesideGateway(gatewayPlusTwo) : await ipam.add();
+  const ips = compat === "hardened" ? await ipam.addBesideGateway(gatewayPlusTwo) : await ipam.add();
   const addresses = selectAddresses(ips, compat).map((address) => ({
     address,
     gateway: gatewayPlusTwo(address),

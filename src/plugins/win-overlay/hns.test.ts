@@ -1,8 +1,8 @@
 // win-overlay against the HNS of this project, which validates and allocates as Windows does.
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { parseNetworkList } from "../../cni/conflist.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
 import { formatResult } from "../../cni/result.ts";
@@ -71,7 +71,7 @@ async function node(compat: Compat) {
 }
 
 describe("the life of a pod", () => {
-  it.each(["reference", "better"] as const)("%s: ADD, CHECK, DEL", async (compat) => {
+  it.each(["upstream", "hardened"] as const)("%s: ADD, CHECK, DEL", async (compat) => {
     const { client, runtime, pod } = await node(compat);
     const a = await pod("a");
     const result = await runtime.add(LIST, a);
@@ -94,8 +94,8 @@ describe("the life of a pod", () => {
     expect(await listEndpoints(client)).toEqual([]);
   });
 
-  it("better: GC removes the endpoints of dead sandboxes", async () => {
-    const { client, runtime, pod } = await node("better");
+  it("hardened: GC removes the endpoints of dead sandboxes", async () => {
+    const { client, runtime, pod } = await node("hardened");
     await runtime.add(LIST, await pod("a"));
     const b = await pod("b");
     await runtime.add(LIST, b);

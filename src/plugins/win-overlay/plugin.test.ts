@@ -1,10 +1,10 @@
-// win-overlay where it is better than its reference (cni.md §8), and what stops it.
+// win-overlay where it is better than upstream (cni.md §8), and what stops it.
 import { describe, expect, it } from "vitest";
+import type { Compat } from "../../base/compat.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
 import { overlayNode } from "../../testing/cni/windows-plugin-node.ts";
-import type { Compat } from "../../cni/parameters.ts";
 
 function config(fields: object = {}): object {
   return {
@@ -24,11 +24,11 @@ async function add(compat: Compat, fields: object = {}, ...ips: string[]) {
   return { ...node, run, created: node.client.bodiesOf("create Endpoint")[0] };
 }
 
-describe("better", () => {
+describe("hardened", () => {
   it.each(["0E:2A", "zz-zz", "0E-2"])(
     "CNI-063 MAC prefix %j: refused before IPAM is asked",
     async (prefix) => {
-      const { run, ipam, client } = await add("better", { endpointMacPrefix: prefix });
+      const { run, ipam, client } = await add("hardened", { endpointMacPrefix: prefix });
       expect(errorOf(run)).toMatchObject({
         code: 7,
         msg: `endpointMacPrefix [${prefix}] is invalid, value must be of the format xx-xx`,
@@ -39,25 +39,25 @@ describe("better", () => {
   );
 
   it("CNI-064 of both families the IPv4 address is taken; IPv6 alone is refused and given back", async () => {
-    const dual = await add("better", {}, "fd00:5::2/64", "10.244.5.2/24");
+    const dual = await add("hardened", {}, "fd00:5::2/64", "10.244.5.2/24");
     expect(dual.created).toMatchObject({
       MacAddress: "0E-2A-0a-f4-05-02",
       IpConfigurations: [{ IpAddress: "10.244.5.2", PrefixLength: 24 }],
     });
-    const v6 = await add("better", {}, "fd00:5::2/64");
+    const v6 = await add("hardened", {}, "fd00:5::2/64");
     expect(v6.run.explained).toBe("cni-overlay-ipv6");
     expect(v6.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 
   it("CNI-066 a configured provider address wins", async () => {
     const own = { Type: "ProviderAddress", Settings: { ProviderAddress: "10.0.133.170" } };
-    const { created } = await add("better", { policies: [{ name: "EndpointPolicy", value: own }] });
+    const { created } = await add("hardened", { policies: [{ name: "EndpointPolicy", value: own }] });
     expect(created).toMatchObject({ Policies: [own] });
   });
 
   it("CNI-068 port mappings are made", async () => {
     const portMappings = [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }];
-    const { created } = await add("better", { runtimeConfig: { portMappings } });
+    const { created } = await add("hardened", { runtimeConfig: { portMappings } });
     expect(created).toMatchObject({
       Policies: [
         { Type: "PortMapping", Settings: { InternalPort: 80, ExternalPort: 8080, Protocol: 6 } },
@@ -67,7 +67,7 @@ describe("better", () => {
   });
 
   it("CNI-069 STATUS without ipam: ready, as long as the network is there", async () => {
-    const node = overlayNode("better");
+    const node = overlayNode("hardened");
     expect(await node.run("STATUS", config({ ipam: undefined }))).toMatchObject({ status: 0, stdout: "" });
     const missing = await node.run("STATUS", config({ name: "vxlan9", ipam: undefined }));
     expect(errorOf(missing)).toMatchObject({ code: 50 });
@@ -75,7 +75,7 @@ describe("better", () => {
   });
 
   it.each([1, 2])("no ipam, apiVersion %d: HNS chooses address, MAC and route", async (apiVersion) => {
-    const node = overlayNode("better");
+    const node = overlayNode("hardened");
     node.client.chosenAddresses = ["10.244.5.9"];
     const env = apiVersion === 1 ? { CNI_NETNS: "none" } : {};
     const run = await node.run("ADD", config({ apiVersion, ipam: undefined }), env);
@@ -86,7 +86,7 @@ describe("better", () => {
   });
 
   it("CHECK misses the provider address that ADD made", async () => {
-    const node = overlayNode("better");
+    const node = overlayNode("hardened");
     node.ipam.result = resultWith("10.244.5.2/24");
     const prevResult = JSON.parse((await node.run("ADD", config())).stdout) as object;
     expect(await node.run("CHECK", config({ prevResult }))).toMatchObject({ status: 0, stdout: "" });
@@ -100,9 +100,9 @@ describe("better", () => {
 
 describe("networks that are not right", () => {
   it.each([
-    ["reference", 2, "network cbr0 is of an unexpected type: L2Bridge"],
-    ["reference", 1, "network cbr0 is of an unexpected type: L2Bridge"],
-    ["better", 2, "network cbr0 is of an unexpected type: L2Bridge"],
+    ["upstream", 2, "network cbr0 is of an unexpected type: L2Bridge"],
+    ["upstream", 1, "network cbr0 is of an unexpected type: L2Bridge"],
+    ["hardened", 2, "network cbr0 is of an unexpected type: L2Bridge"],
   ] as const)("%s, apiVersion %d: another type", async (compat, apiVersion, msg) => {
     expect(errorOf((await add(compat, { name: "cbr0", apiVersion })).run)).toMatchObject({ code: 999, msg });
   });
@@ -111,15 +111,15 @@ describe("networks that are not right", () => {
     [2, 'error while hcn.GetNetworkByName(vxlan9): Network name "vxlan9" not found'],
     [1, "error while GETHNSNewtorkByName(vxlan9): Network vxlan9 not found"],
   ] as const)("apiVersion %d: none of that name", async (apiVersion, msg) => {
-    const { run } = await add("reference", { name: "vxlan9", apiVersion });
+    const { run } = await add("upstream", { name: "vxlan9", apiVersion });
     expect(errorOf(run)).toMatchObject({ code: 999, msg });
     expect(run.explained).toBe("cni-network-not-found");
   });
 
-  it("the reference loses the error of its look-up through HNS v1; better tells it", async () => {
+  it("upstream loses the error of its look-up through HNS v1; hardened tells it", async () => {
     for (const [compat, msg] of [
-      ["reference", "network vxlan0 not found"],
-      ["better", "error while GETHNSNewtorkByName(vxlan0): hns failed with error : "],
+      ["upstream", "network vxlan0 not found"],
+      ["hardened", "error while GETHNSNewtorkByName(vxlan0): hns failed with error : "],
     ] as const) {
       const node = overlayNode(compat);
       node.client.failNext("GET /networks/", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
@@ -127,21 +127,21 @@ describe("networks that are not right", () => {
     }
   });
 
-  it("no subnet: the reference crashes after IPAM has given an address, better gives it back", async () => {
-    const reference = await add("reference", { name: "bareOverlay" });
-    expect(reference.run).toMatchObject({ status: 2, stdout: "" });
-    expect(reference.ipam.verbs).toEqual(["ADD"]);
-    const better = await add("better", { name: "bareOverlay" });
-    expect(errorOf(better.run).msg).toContain(
+  it("no subnet: upstream crashes after IPAM has given an address, hardened gives it back", async () => {
+    const upstream = await add("upstream", { name: "bareOverlay" });
+    expect(upstream.run).toMatchObject({ status: 2, stdout: "" });
+    expect(upstream.ipam.verbs).toEqual(["ADD"]);
+    const hardened = await add("hardened", { name: "bareOverlay" });
+    expect(errorOf(hardened.run).msg).toContain(
       "network bareOverlay has no subnet; give the HNS network the node's pod subnet",
     );
-    expect(better.ipam.verbs).toEqual(["ADD", "DEL"]);
+    expect(hardened.ipam.verbs).toEqual(["ADD", "DEL"]);
   });
 });
 
 describe("the end of a pod", () => {
   it("CNI-070 CNI-071 CNI-077 the endpoint goes before the address, twice is no error", async () => {
-    const node = overlayNode("better");
+    const node = overlayNode("hardened");
     node.ipam.result = resultWith("10.244.5.2/24");
     await node.run("ADD", config());
     for (const _ of ["first", "second"])

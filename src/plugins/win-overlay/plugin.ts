@@ -4,9 +4,9 @@
  * The network is made by flanneld, OVN or scripts. The MAC of the endpoint is made of the pod's address, because the
  * other nodes derive it in the same way.
  */
+import type { Compat } from "../../base/compat.ts";
 import { StructReader, type JsonObject } from "../../cni/json.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniIp } from "../../cni/result.ts";
 import type { HnsNetwork } from "../../hcn/v1-documents.ts";
 import { getHnsNetworkByName } from "../../hcn/v1-operations.ts";
@@ -70,7 +70,7 @@ const HCN_SENTENCES: Sentences = {
 };
 
 const HNS_SENTENCES: Sentences = {
-  // The misspelling is the reference's.
+  // The misspelling is upstream's.
   networkLookUp: (name) => `error while GETHNSNewtorkByName(${name})`,
   unexpectedType,
   add: ({ endpointName, networkId, containerId }: EndpointLabel) =>
@@ -83,12 +83,12 @@ const HNS_SENTENCES: Sentences = {
 const SHAPE = /^..-..$/su;
 const OCTETS = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
 
-/** The reference looks at the length and the dash alone; better at the digits, too (row 63). */
+/** Upstream looks at the length and the dash alone; hardened at the digits, too (row 63). */
 function validateForAdd({ configuration, compat }: Call): void {
   const { macPrefix } = configuration;
-  if ((compat === "better" ? OCTETS : SHAPE).test(macPrefix)) return;
+  if ((compat === "hardened" ? OCTETS : SHAPE).test(macPrefix)) return;
   throw new CniError(
-    compat === "better" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal,
+    compat === "hardened" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal,
     `endpointMacPrefix [${macPrefix}] is invalid, value must be of the format xx-xx`,
   );
 }
@@ -103,7 +103,7 @@ function viewOf(network: HnsNetwork): NetworkView {
 }
 
 /**
- * Gateway, subnet and management address are read through HNS v1, over both APIs. The reference loses the error of
+ * Gateway, subnet and management address are read through HNS v1, over both APIs. Upstream loses the error of
  * this look-up, and says that the network is not there (cni.md §2.3).
  */
 async function viewNetwork({ configuration, caller, compat }: Call): Promise<NetworkView> {
@@ -111,7 +111,7 @@ async function viewNetwork({ configuration, caller, compat }: Call): Promise<Net
   try {
     return viewOf(await caller.hns((client) => getHnsNetworkByName(client, name)));
   } catch (error) {
-    if (compat === "reference") throw new CniError(CNI_CODES.internal, `network ${name} not found`);
+    if (compat === "upstream") throw new CniError(CNI_CODES.internal, `network ${name} not found`);
     const annotated = annotate(error, HNS_SENTENCES.networkLookUp(name));
     throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
   }
@@ -122,7 +122,7 @@ function ipv4Of(
   ips: readonly CniIp[],
   { configuration, compat }: Call,
 ): Allocation["addresses"][number]["address"] {
-  const addresses = compat === "reference" ? selectAddresses(ips, compat) : ips.map(({ address }) => address);
+  const addresses = compat === "upstream" ? selectAddresses(ips, compat) : ips.map(({ address }) => address);
   const address = addresses.find(({ ip }) => familyOf(ip) === 4);
   if (address !== undefined) return address;
   const isHns = configuration.api === "hns";
@@ -138,10 +138,10 @@ function macOf(prefix: string, ip: Ip): string {
   return [prefix, ...octets.map((octet) => Number(octet).toString(16).padStart(2, "0"))].join("-");
 }
 
-/** The first subnet of the network, which the reference takes for granted. @throws CniError, PluginPanic */
+/** The first subnet of the network, which upstream takes for granted. @throws CniError, PluginPanic */
 function requireSubnet({ configuration, compat }: Call, view: NetworkView | undefined): NetworkView {
   if (view !== undefined && view.prefix !== "") return view;
-  if (compat === "reference") throw new PluginPanic("runtime error: index out of range [0] with length 0");
+  if (compat === "upstream") throw new PluginPanic("runtime error: index out of range [0] with length 0");
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
     `network ${configuration.name} has no subnet; give the HNS network the node's pod subnet`,
@@ -150,8 +150,8 @@ function requireSubnet({ configuration, compat }: Call, view: NetworkView | unde
 
 async function allocate(call: Call, view: NetworkView | undefined): Promise<Allocation> {
   const { ipam, configuration, compat } = call;
-  // Over v1 the reference calls IPAM in any case (cni.md §7.B11).
-  if (!ipam.isConfigured && configuration.api === "hns" && compat === "reference")
+  // Over v1 upstream calls IPAM in any case (cni.md §7.B11).
+  if (!ipam.isConfigured && configuration.api === "hns" && compat === "upstream")
     throw new CniError(CNI_CODES.internal, `${HNS_SENTENCES.ipam}: no plugin name provided`);
   const ips = await ipam.add();
   const address = ips.length === 0 ? undefined : ipv4Of(ips, call);
@@ -162,7 +162,7 @@ async function allocate(call: Call, view: NetworkView | undefined): Promise<Allo
 
 /**
  * Over HCN: configured, loopback DSR, provider address, OutBoundNAT; over v1 loopback DSR comes last. Port mappings are
- * better's alone (row 68), behind the configured policies.
+ * hardened's alone (row 68), behind the configured policies.
  */
 function policies(
   call: Call,
@@ -173,7 +173,7 @@ function policies(
   const { api, isMasqueraded, portMappings } = configuration;
   const warn = (text: string): void => request.warn(`win-overlay: ${text}`);
   const configured =
-    compat === "better"
+    compat === "hardened"
       ? addPortMappings(configuration.policies, portMappings, api, { compat, warn })
       : configuration.policies;
   const first = api === "hcn" ? addLoopback(configured) : configured;

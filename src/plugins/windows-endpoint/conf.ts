@@ -1,8 +1,8 @@
 /** The configuration that win-bridge and win-overlay share (cni.md §2.1). */
+import type { Compat } from "../../base/compat.ts";
 import { readStandardConfiguration } from "../../cni/configuration.ts";
 import { StructReader, type JsonObject, type JsonValue } from "../../cni/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns } from "../../cni/result.ts";
 
 /** One entry of `policies`; the keys of `value` keep their case. */
@@ -48,7 +48,7 @@ const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
 ];
 
 function chooseApi(apiVersion: number, compat: Compat): HnsApi {
-  if (compat === "better" && ![0, 1, 2].includes(apiVersion)) {
+  if (compat === "hardened" && ![0, 1, 2].includes(apiVersion)) {
     throw new CniError(
       CNI_CODES.unsupportedField,
       `unsupported field "apiVersion": ${apiVersion}; write 2 for HCN (containerd) or 1 for HNS v1`,
@@ -58,7 +58,7 @@ function chooseApi(apiVersion: number, compat: Compat): HnsApi {
 }
 
 /**
- * Non-empty lists of the runtime replace those of the configuration, each on its own. The reference does not
+ * Non-empty lists of the runtime replace those of the configuration, each on its own. Upstream does not
  * read the runtime's options (cni.md §8, row 60).
  */
 function selectDns(configured: CniDns, runtime: StructReader | undefined, compat: Compat): CniDns {
@@ -71,7 +71,7 @@ function selectDns(configured: CniDns, runtime: StructReader | undefined, compat
     nameservers: replace(configured.nameservers, "servers"),
     domain: configured.domain,
     search: replace(configured.search, "searches"),
-    options: compat === "better" ? replace(configured.options, "options") : configured.options,
+    options: compat === "hardened" ? replace(configured.options, "options") : configured.options,
   };
 }
 
@@ -85,7 +85,7 @@ export function readPortMapping(reader: StructReader): PortMapping {
   };
 }
 
-/** Reads the shared part. @throws DecodeError; CniError for an `apiVersion` that is none (better). */
+/** Reads the shared part. @throws DecodeError; CniError for an `apiVersion` that is none (hardened). */
 export function readWindowsConfiguration(document: JsonObject, compat: Compat): WindowsConfiguration {
   const standard = readStandardConfiguration(document);
   const reader = new StructReader(document);
@@ -103,6 +103,6 @@ export function readWindowsConfiguration(document: JsonObject, compat: Compat): 
     dns: selectDns(standard.dns, runtime?.struct("dns"), compat),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
     ipamType: standard.ipamType,
-    warnings: compat === "better" ? unread.map(([key, instead]) => `"${key}" is not read; ${instead}`) : [],
+    warnings: compat === "hardened" ? unread.map(([key, instead]) => `"${key}" is not read; ${instead}`) : [],
   };
 }

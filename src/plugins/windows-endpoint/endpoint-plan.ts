@@ -1,7 +1,7 @@
 /** What an endpoint shall be, before it is one of HCN or of HNS v1. */
+import type { Compat } from "../../base/compat.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError, annotate, annotateDelegate } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniIp, formatInterfaceAddress, type CniDns } from "../../cni/result.ts";
 import { hasFeature } from "../../hcn/features.ts";
@@ -20,7 +20,7 @@ export interface PlannedAddress {
 
 /**
  * Network address + 2, calculated in the last byte alone, which wraps round.
- * Inferred: in the temper better it is the gateway of either family; the reference uses one family at a time.
+ * Inferred: in hardened mode it is the gateway of either family; upstream uses one family at a time.
  */
 export function gatewayPlusTwo(address: InterfaceAddress): Ip {
   const network = maskIp(address.ip, address.length);
@@ -61,7 +61,7 @@ export class IpamSession {
       const result = await delegate.add(type, request);
       if (result.ips.length > 0) return result.ips;
     } catch (error) {
-      throw compat === "better" ? annotateDelegate(error, sentence) : annotate(error, sentence);
+      throw compat === "hardened" ? annotateDelegate(error, sentence) : annotate(error, sentence);
     }
     throw new CniError(CNI_CODES.internal, "IPAM plugin return is missing IP config");
   }
@@ -91,9 +91,9 @@ export class IpamSession {
     if (this.isConfigured) await this.options.delegate.del(this.options.type, this.options.request);
   }
 
-  /** After a failed ADD. The reference calls DEL whatever happened, better only what it called ADD for (row 43). */
+  /** After a failed ADD. Upstream calls DEL whatever happened, hardened only what it called ADD for (row 43). */
   async undo(): Promise<void> {
-    if (this.options.compat === "better" && !this.wasCalled) return;
+    if (this.options.compat === "hardened" && !this.wasCalled) return;
     try {
       await this.del();
     } catch {
@@ -102,10 +102,10 @@ export class IpamSession {
   }
 }
 
-/** The addresses to plan with: both families, at most one of each; the reference takes the first alone (row 48). */
+/** The addresses to plan with: both families, at most one of each; upstream takes the first alone (row 48). */
 export function selectAddresses(ips: readonly CniIp[], compat: Compat): readonly InterfaceAddress[] {
   const addresses = ips.map(({ address }) => address);
-  if (compat === "reference") return addresses.slice(0, 1);
+  if (compat === "upstream") return addresses.slice(0, 1);
   return addresses.filter(
     (address, index) => addresses.findIndex(({ ip }) => familyOf(ip) === familyOf(address.ip)) === index,
   );
@@ -118,7 +118,7 @@ export interface EndpointPlan extends Allocation {
   readonly hasLateLoopbackDsr: boolean;
 }
 
-/** Loopback DSR is wanted and HNS has it; where it has not, better says so (row 57). */
+/** Loopback DSR is wanted and HNS has it; where it has not, hardened says so (row 57). */
 export async function hasLoopbackDsr<C extends WindowsConfiguration>(
   call: PluginCall<C>,
   pluginName: string,
@@ -126,7 +126,7 @@ export async function hasLoopbackDsr<C extends WindowsConfiguration>(
   if (!call.configuration.hasLoopbackDsr) return false;
   const version = await call.caller.hns(getHnsVersion);
   if (hasFeature(version, "DSR")) return true;
-  if (call.compat === "better") {
+  if (call.compat === "hardened") {
     call.request.warn(
       `${pluginName}: loopbackDSR is left out: HNS ${version.Major}.${version.Minor} has no DSR`,
     );
@@ -154,8 +154,8 @@ export async function planEndpoint<C extends WindowsConfiguration>(
     const allocation = await traits.allocate(call, view);
     const isLoopback = await hasLoopbackDsr(call, traits.name);
     const ips = allocation.addresses.map(({ address }) => formatIp(address.ip));
-    // docs: cni.md §7.G: without an address the reference asks for the destination "<nil>".
-    const own = ips.length === 0 && compat === "reference" ? ["<nil>"] : ips;
+    // docs: cni.md §7.G: without an address upstream asks for the destination "<nil>".
+    const own = ips.length === 0 && compat === "upstream" ? ["<nil>"] : ips;
     return {
       ...allocation,
       policies: mapBothFamilies(traits.policies(call, view, loopbackFor(call, isLoopback ? own : [])), ips, {

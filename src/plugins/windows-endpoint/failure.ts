@@ -1,6 +1,6 @@
 /** Failures of HNS as errors of CNI, in the sentences of the Go client (cni.md §2.1, hcn.md §6.3). */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError, toCniError } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import { HcnError, HcnNotFoundError, formatFailedCall, isNotFoundError } from "../../hcn/error.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
@@ -45,7 +45,7 @@ export class HnsCaller {
 
   /**
    * Makes an HCN call; `name` is the native function with its first letter small, which may depend on the
-   * failure. Look-ups that find nothing keep their `HcnNotFoundError`. Better adds what is wrong, where the
+   * failure. Look-ups that find nothing keep their `HcnNotFoundError`. Hardened adds what is wrong, where the
    * service says it.
    */
   async hcn<T>(name: string | CallNamer, run: (client: HcnClient) => Promise<T>): Promise<T> {
@@ -56,7 +56,7 @@ export class HnsCaller {
       const call = typeof name === "string" ? name : name(error);
       throw new CniError(CNI_CODES.internal, formatFailedCall(call, error), {
         knowledge: explanationOf(error),
-        details: this.compat === "better" ? (error.detail ?? "") : "",
+        details: this.compat === "hardened" ? (error.detail ?? "") : "",
         cause: error,
       });
     }
@@ -84,8 +84,8 @@ export function isMissing(error: unknown): boolean {
   return isNotFoundError(rootCause(error));
 }
 
-/** The reference's test, which does not know HCN's own codes (cni.md §2.0). */
-export function isMissingForReference(error: unknown): boolean {
+/** Upstream's test, which does not know HCN's own codes (cni.md §2.0). */
+export function isMissingForUpstream(error: unknown): boolean {
   const cause = rootCause(error);
   if (cause instanceof HcnNotFoundError) return true;
   return cause instanceof HcnError && cause.code === "ERROR_NOT_FOUND";

@@ -1,8 +1,8 @@
 /** A main plugin for Windows over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
+import type { Compat } from "../../base/compat.ts";
 import { type GcAttachment, readPrevResult } from "../../cni/configuration.ts";
 import { equalFold, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
 import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniIp, CniResult } from "../../cni/result.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
@@ -21,10 +21,10 @@ import {
   gatewayOfEndpoint,
   HcnEndpoints,
   type HcnTarget,
-  betterResult,
+  hardenedResult,
   dnsOfEndpoint,
   ipsOfHcnEndpoint,
-  referenceHcnResult,
+  upstreamHcnResult,
 } from "./hcn-endpoint.ts";
 import { mapBothFamilies, toHcnPolicies } from "./policies.ts";
 import { endpointNameOf, isNamespaceGuid } from "./sandbox.ts";
@@ -169,16 +169,16 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     let ensured: EnsuredEndpoint;
     try {
       ensured =
-        this.compat === "better"
+        this.compat === "hardened"
           ? await this.ensure(call, target, view)
-          : await this.ensureAsReference(call, target, view);
+          : await this.ensureAsUpstream(call, target, view);
     } catch (error) {
       throw annotate(error, sentences.add({ ...target, containerId: call.request.containerId }));
     }
     try {
       return this.resultOf(call, network, ensured.endpoint);
     } catch (error) {
-      if (this.compat === "better" && ensured.isNew) await this.endpoints.removeQuietly(ensured.endpoint);
+      if (this.compat === "hardened" && ensured.isNew) await this.endpoints.removeQuietly(ensured.endpoint);
       throw annotate(error, sentences.result);
     }
   }
@@ -245,7 +245,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   }
 
   /** Finds or creates, then attaches, always; a new endpoint that cannot be attached is removed. */
-  private async ensureAsReference(
+  private async ensureAsUpstream(
     call: PluginCall<C>,
     target: HcnTarget,
     view: NetworkView | undefined,
@@ -278,7 +278,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   }
 
   /**
-   * Better: looks before it makes. An endpoint that is in the namespace already is the result (row 42). Inferred
+   * Hardened: looks before it makes. An endpoint that is in the namespace already is the result (row 42). Inferred
    * (row 44 leaves it open): one whose old namespace is gone moves to the new one, one in another living namespace
    * is refused.
    */
@@ -330,10 +330,10 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
 
   /** @throws CniError, PluginPanic when the endpoint has nothing to tell. */
   private resultOf(call: PluginCall<C>, network: HostComputeNetwork, endpoint: StoredEndpoint): CniResult {
-    if (this.compat === "reference") return referenceHcnResult(network, endpoint);
+    if (this.compat === "upstream") return upstreamHcnResult(network, endpoint);
     const ips = ipsOfHcnEndpoint(network, endpoint);
     const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
-    return betterResult(call.request, parts, readPrevResult(call.request.configuration));
+    return hardenedResult(call.request, parts, readPrevResult(call.request.configuration));
   }
 
   /** The policies that the endpoint should have, loopback DSR for the addresses it has. */

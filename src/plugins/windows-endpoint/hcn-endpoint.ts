@@ -1,7 +1,7 @@
 /** The endpoint in HCN: its document, and the life of one (cni.md §2.1, v2 ADD and DEL). */
+import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "../../cni/result.ts";
 import type { Dns, Route } from "../../hcn/base-document.ts";
@@ -30,7 +30,7 @@ import { type Ip, type IpFamily, familyOf, parseIp, formatIp } from "../../net/i
 import { type InterfaceAddress, parseInterfaceAddress, prefixContains } from "../../net/prefix.ts";
 import { collectGarbage } from "./plugin-traits.ts";
 import type { EndpointPlan, PlannedAddress } from "./endpoint-plan.ts";
-import { type HnsCaller, isMissing, isMissingForReference, namespaceCall } from "./failure.ts";
+import { type HnsCaller, isMissing, isMissingForUpstream, namespaceCall } from "./failure.ts";
 import { toHcnPolicies } from "./policies.ts";
 import { isNamespaceGuid } from "./sandbox.ts";
 
@@ -63,8 +63,8 @@ export function applyForeignMask(ip: Ip, prefix: InterfaceAddress): InterfaceAdd
   throw new CniError(CNI_CODES.internal, "invalid CIDR address: <nil>");
 }
 
-/** As the reference: the first of everything, and a crash where there is none. */
-export function referenceHcnResult(network: HostComputeNetwork, endpoint: HostComputeEndpoint): CniResult {
+/** As upstream: the first of everything, and a crash where there is none. */
+export function upstreamHcnResult(network: HostComputeNetwork, endpoint: HostComputeEndpoint): CniResult {
   const prefixText = network.Ipams?.[0]?.Subnets?.[0]?.IpAddressPrefix;
   if (prefixText === undefined) throw indexPanic();
   const prefix = parseInterfaceAddress(prefixText);
@@ -128,7 +128,7 @@ function mergeWithPrevious(previous: CniResult | undefined, own: CniResult): Cni
 }
 
 /** As runtimes want it: the interface by its name in the pod, with its sandbox, every address tied to it (rows 152, 154). */
-export function betterResult(
+export function hardenedResult(
   request: PluginRequest,
   parts: { readonly mac: string; readonly ips: readonly CniIp[]; readonly dns: CniDns },
   previous: CniResult | undefined,
@@ -187,7 +187,7 @@ export function dnsDocument(dns: CniDns): Dns {
 }
 
 function defaultRoute({ gateway }: { readonly gateway?: Ip | undefined }): Route {
-  // An absent gateway counts as IPv6 in the reference.
+  // An absent gateway counts as IPv6 in upstream.
   const destination = gateway !== undefined && familyOf(gateway) === 4 ? "0.0.0.0/0" : "::/0";
   return present<Route>({
     NextHop: gateway === undefined ? undefined : formatIp(gateway),
@@ -198,17 +198,17 @@ function defaultRoute({ gateway }: { readonly gateway?: Ip | undefined }): Route
 function ipConfig({ address }: PlannedAddress, compat: Compat): IpConfig {
   return present<IpConfig>({
     IpAddress: formatIp(address.ip),
-    PrefixLength: compat === "better" ? address.length : undefined,
+    PrefixLength: compat === "hardened" ? address.length : undefined,
   });
 }
 
-/** Addresses and routes of the document; without a plan the reference sends an empty entry of each (row 151). */
+/** Addresses and routes of the document; without a plan upstream sends an empty entry of each (row 151). */
 function addressing(
   plan: EndpointPlan,
   compat: Compat,
 ): Pick<HostComputeEndpoint, "IpConfigurations" | "Routes"> {
   if (plan.addresses.length === 0) {
-    return compat === "better" ? {} : { IpConfigurations: [{}], Routes: [defaultRoute(plan)] };
+    return compat === "hardened" ? {} : { IpConfigurations: [{}], Routes: [defaultRoute(plan)] };
   }
   return {
     IpConfigurations: plan.addresses.map((planned) => ipConfig(planned, compat)),
@@ -328,8 +328,8 @@ export class HcnEndpoints {
     try {
       await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID));
     } catch (error) {
-      // The reference reports an endpoint that went away in between.
-      if (this.compat === "better" && isMissing(error)) return;
+      // Upstream reports an endpoint that went away in between.
+      if (this.compat === "hardened" && isMissing(error)) return;
       throw annotate(error, `failed to remove HostComputeEndpoint ${name}`);
     }
   }
@@ -380,7 +380,7 @@ export class HcnEndpoints {
         removeNamespaceEndpoint(client, namespace, endpoint.ID),
       );
     } catch (error) {
-      const isTolerated = this.compat === "better" ? isMissing(error) : isMissingForReference(error);
+      const isTolerated = this.compat === "hardened" ? isMissing(error) : isMissingForUpstream(error);
       if (!isTolerated)
         throw annotate(error, `error removing endpoint: ${endpoint.Name ?? ""} from namespace`);
     }

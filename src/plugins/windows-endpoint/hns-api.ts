@@ -5,10 +5,10 @@
  * On Windows a running container gets its endpoint through its compute system (HCS), not through HNS.
  * Inferred: here the HNS call `attach` stands for it, which has the same effect on HNS' objects.
  */
+import type { Compat } from "../../base/compat.ts";
 import { readPrevResult, type GcAttachment } from "../../cni/configuration.ts";
 import { equalFold, type JsonObject, type JsonValue } from "../../cni/json.ts";
 import { CniError, CNI_CODES, PluginPanic, annotate } from "../../cni/error.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniDns, CniIp, CniResult } from "../../cni/result.ts";
 import { equalGuids } from "../../hcn/guid.ts";
 import { type HnsEndpoint, type HnsNetwork, parseHnsEndpoint } from "../../hcn/v1-documents.ts";
@@ -30,7 +30,7 @@ import { collectGarbage, requireNetwork } from "./plugin-traits.ts";
 import { type EndpointPlan, planEndpoint } from "./endpoint-plan.ts";
 import { type HnsCaller, hasHcnCode, isMissing, withKnowledge } from "./failure.ts";
 import { failOnDifferences, ownIps } from "./hcn-api.ts";
-import { applyForeignMask, betterResult } from "./hcn-endpoint.ts";
+import { applyForeignMask, hardenedResult } from "./hcn-endpoint.ts";
 import { toHnsPolicies } from "./policies.ts";
 import { NO_NAMESPACE, isNamespaceGuid, endpointNameOf, sandboxIdOf } from "./sandbox.ts";
 
@@ -64,8 +64,8 @@ export function hnsEndpointBody(target: HnsTarget, plan: EndpointPlan): JsonObje
 }
 
 function splitList(text: string, compat: Compat): readonly string[] {
-  // The reference makes a list with one empty text of nothing (row 61).
-  return text === "" && compat === "better" ? [] : text.split(",");
+  // Upstream makes a list with one empty text of nothing (row 61).
+  return text === "" && compat === "hardened" ? [] : text.split(",");
 }
 
 /** The DNS of a v1 endpoint: two comma lists. */
@@ -81,7 +81,7 @@ export function dnsOfHnsEndpoint(endpoint: HnsEndpoint, compat: Compat): CniDns 
 /** The address of a v1 endpoint with the mask of the network's first subnet. @throws CniError, PluginPanic */
 export function ipOfHnsEndpoint(network: HnsNetwork, endpoint: HnsEndpoint, compat: Compat): CniIp {
   const subnet = network.Subnets?.[0];
-  if (subnet === undefined && compat === "reference") {
+  if (subnet === undefined && compat === "upstream") {
     throw new PluginPanic("runtime error: index out of range [0] with length 0");
   }
   const text = subnet?.AddressPrefix ?? "";
@@ -97,15 +97,15 @@ export function ipOfHnsEndpoint(network: HnsNetwork, endpoint: HnsEndpoint, comp
   return gateway === undefined ? { address } : { address, gateway };
 }
 
-/** The result as the reference prints it. */
-export function referenceHnsResult(network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
-  const ip = ipOfHnsEndpoint(network, endpoint, "reference");
+/** The result as upstream prints it. */
+export function upstreamHnsResult(network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
+  const ip = ipOfHnsEndpoint(network, endpoint, "upstream");
   const mac = endpoint.MacAddress ?? "";
   return {
     interfaces: [{ name: endpoint.Name ?? "", ...(mac !== "" && { mac }) }],
     ips: [ip],
     routes: [],
-    dns: dnsOfHnsEndpoint(endpoint, "reference"),
+    dns: dnsOfHnsEndpoint(endpoint, "upstream"),
   };
 }
 
@@ -188,13 +188,13 @@ export class HnsEndpoints {
     }
   }
 
-  /** Detaches one container; failures are ignored, as in the reference. */
+  /** Detaches one container; failures are ignored, as in upstream. */
   async detachContainer(endpoint: HnsEndpoint, containerId: string): Promise<void> {
     const request = { SystemType: "Container", ContainerId: containerId } as const;
     await ignoreFailure(this.caller.hns((client) => detachHnsEndpoint(client, endpoint.ID ?? "", request)));
   }
 
-  /** Detaches the sandbox' container and deletes the endpoint; failures are ignored, as in the reference. */
+  /** Detaches the sandbox' container and deletes the endpoint; failures are ignored, as in upstream. */
   async removeSandbox(endpoint: HnsEndpoint, containerId: string): Promise<void> {
     await this.detachContainer(endpoint, containerId);
     await ignoreFailure(this.delete(endpoint));
@@ -254,15 +254,15 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     }
   }
 
-  /** The reference does nothing without a netns, detaches a workload container, and never fails (rows 73, 37). */
+  /** Upstream does nothing without a netns, detaches a workload container, and never fails (rows 73, 37). */
   async remove(call: PluginCall<C>): Promise<void> {
     const { containerId, netns } = call.request;
-    if (netns === "" && this.compat === "reference") return;
+    if (netns === "" && this.compat === "upstream") return;
     const target: HnsTarget = { ...this.targetOf(call, {}), netns: NO_NAMESPACE };
     const endpoint = await this.endpoints.find(target);
     if (endpoint === undefined) return;
     if (netns !== NO_NAMESPACE && netns !== "") await this.endpoints.detachContainer(endpoint, containerId);
-    else if (this.compat === "reference") await this.endpoints.removeSandbox(endpoint, containerId);
+    else if (this.compat === "upstream") await this.endpoints.removeSandbox(endpoint, containerId);
     else await this.endpoints.removeSandboxOrFail(endpoint, containerId);
   }
 
@@ -322,7 +322,7 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     let existing = await this.endpoints.find(target);
     if (existing !== undefined && !equalGuids(existing.VirtualNetwork ?? "", target.networkId)) {
       await this.endpoints.deleteCorrupted(existing);
-      if (this.compat === "better") await call.ipam.del();
+      if (this.compat === "hardened") await call.ipam.del();
       existing = undefined;
     }
     const endpoint = existing ?? (await this.make(call, target, view));
@@ -345,13 +345,13 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   }
 
   private resultOf(call: PluginCall<C>, network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
-    if (this.compat === "reference") return referenceHnsResult(network, endpoint);
+    if (this.compat === "upstream") return upstreamHnsResult(network, endpoint);
     const parts = {
       mac: endpoint.MacAddress ?? "",
       ips: [ipOfHnsEndpoint(network, endpoint, this.compat)],
       dns: dnsOfHnsEndpoint(endpoint, this.compat),
     };
-    return betterResult(call.request, parts, readPrevResult(call.request.configuration));
+    return hardenedResult(call.request, parts, readPrevResult(call.request.configuration));
   }
 }
 

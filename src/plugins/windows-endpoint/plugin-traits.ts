@@ -1,8 +1,8 @@
 /** What distinguishes the main plugins for Windows from each other: everything else is one implementation. */
+import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
 import type { JsonObject } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { Ip } from "../../net/ip.ts";
@@ -50,7 +50,7 @@ export interface EndpointLabel {
   readonly containerId: string;
 }
 
-/** The sentences of a plugin's reference over one API; tools and people look for them (cni.md §2.1). */
+/** The sentences of a plugin's upstream over one API; tools and people look for them (cni.md §2.1). */
 export interface Sentences {
   networkLookUp(name: string): string;
   unexpectedType(name: string, type: string): string;
@@ -66,7 +66,7 @@ export interface PluginTraits<C extends WindowsConfiguration> {
   /** The types of network that its endpoints belong on. */
   readonly networkTypes: readonly string[];
   readonly sentences: Readonly<Record<HnsApi, Sentences>>;
-  /** The reference asks IPAM for its status even where no IPAM is configured, which fails (cni.md §7.B11). */
+  /** Upstream asks IPAM for its status even where no IPAM is configured, which fails (cni.md §7.B11). */
   readonly asksMissingIpamForStatus: boolean;
   /** @throws DecodeError, CniError */
   readConfiguration(document: JsonObject, compat: Compat): C;
@@ -76,7 +76,7 @@ export interface PluginTraits<C extends WindowsConfiguration> {
   viewNetwork(call: PluginCall<C>): Promise<NetworkView | undefined>;
   /** Gets addresses. @throws CniError, PluginPanic */
   allocate(call: PluginCall<C>, view: NetworkView | undefined): Promise<Allocation>;
-  /** The policies, configured and added, in the reference's order. */
+  /** The policies, configured and added, in upstream's order. */
   policies(
     call: PluginCall<C>,
     view: NetworkView | undefined,

@@ -2,11 +2,11 @@
  * Endpoint policies: those of the configuration and those the plugins add (cni.md §2.1).
  *
  * There are two dialects. HNS v1 takes flat bodies (`{"Type", …}`) and gets every value as it was written; HCN
- * takes `{"Type", "Settings"}`. Looking into a body is done with case, as in the reference.
+ * takes `{"Type", "Settings"}`. Looking into a body is done with case, as in upstream.
  */
+import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { StructReader, equalFold, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import { familyOf } from "../../net/ip.ts";
@@ -73,8 +73,8 @@ function familyOfText(text: JsonValue): number {
 }
 
 /**
- * Adds a network to the exceptions of OutBoundNAT unless it is listed. The reference appends a policy of its
- * own; better appends to the first list of the same family (row 51). Inferred: one list is right whether or not HNS
+ * Adds a network to the exceptions of OutBoundNAT unless it is listed. Upstream appends a policy of its
+ * own; hardened appends to the first list of the same family (row 51). Inferred: one list is right whether or not HNS
  * unites the exceptions of two policies, which no source says; docs: cni.md §2.10 keeps the families apart.
  */
 export function addOutboundNatException(
@@ -91,7 +91,7 @@ export function addOutboundNatException(
   const index = listed.findIndex(
     (entries) => entries?.every((entry) => familyOfText(entry) === family) === true,
   );
-  if (compat === "reference" || index < 0) return [...policies, outboundNat(api, list, cidr)];
+  if (compat === "upstream" || index < 0) return [...policies, outboundNat(api, list, cidr)];
   return policies.map((policy, i) =>
     i === index ? replaceOutboundNatList(policy, api, list, [...(listed[i] ?? []), cidr]) : policy,
   );
@@ -120,8 +120,8 @@ function readProviderAddress(policy: ConfiguredPolicy, api: HnsApi): JsonValue |
 }
 
 /**
- * Adds the node's own address as the provider address unless it is there. The reference lets another configured one
- * stand beside it; with better the configured one wins (row 66).
+ * Adds the node's own address as the provider address unless it is there. Upstream lets another configured one
+ * stand beside it; with hardened the configured one wins (row 66).
  */
 export function addProviderAddress(
   policies: readonly ConfiguredPolicy[],
@@ -130,7 +130,7 @@ export function addProviderAddress(
   compat: Compat,
 ): readonly ConfiguredPolicy[] {
   const said = policies.flatMap((policy) => readProviderAddress(policy, api) ?? []);
-  if (address === "" || said.includes(address) || (compat === "better" && said.length > 0)) return policies;
+  if (address === "" || said.includes(address) || (compat === "hardened" && said.length > 0)) return policies;
   const added =
     api === "hcn"
       ? { Type: "ProviderAddress", Settings: { ProviderAddress: address } }
@@ -145,7 +145,7 @@ const PROTOCOLS: ReadonlyMap<string, number> = new Map([
   ["udp", 17],
   ["icmpv6", 58],
 ]);
-/** The reference reads ten bits. */
+/** Upstream reads ten bits. */
 const PROTOCOL_MAX = 1023;
 const DIGITS = /^(?:0[xX](?:_?[0-9a-fA-F])+|0[bB](?:_?[01])+|0[oO]?(?:_?[0-7])+|[1-9](?:_?[0-9])*|0)$/;
 
@@ -163,14 +163,14 @@ function portMappingPolicy(mapping: PortMapping, protocol: number, api: HnsApi, 
   const ports = { InternalPort: mapping.containerPort, ExternalPort: mapping.hostPort };
   if (api === "hns") return { Type: "NAT", ...ports, Protocol: mapping.protocol };
   const settings = { ...ports, Protocol: protocol, VIP: mapping.hostIp };
-  if (compat === "reference") return { Type: "PortMapping", Settings: settings };
+  if (compat === "upstream") return { Type: "PortMapping", Settings: settings };
   // Without this flag the node cannot reach its own host port (row 55). An empty VIP says nothing.
   const { VIP, ...rest } = settings;
-  const better = VIP === "" ? rest : settings;
-  return { Type: "PortMapping", Settings: { ...better, Flags: NAT_FLAGS.LocalRoutedVip } };
+  const hardened = VIP === "" ? rest : settings;
+  return { Type: "PortMapping", Settings: { ...hardened, Flags: NAT_FLAGS.LocalRoutedVip } };
 }
 
-/** Adds the runtime's port mappings. Those of unknown protocols are left out; better says so. */
+/** Adds the runtime's port mappings. Those of unknown protocols are left out; hardened says so. */
 export function addPortMappings(
   policies: readonly ConfiguredPolicy[],
   mappings: readonly PortMapping[],
@@ -182,10 +182,10 @@ export function addPortMappings(
     const { hostPort, containerPort } = mapping;
     const protocol = parsePortProtocol(mapping.protocol);
     // Runtimes filter these out; a host port 0 maps nothing (row 56).
-    if (options.compat === "better" && hostPort === 0) continue;
+    if (options.compat === "hardened" && hostPort === 0) continue;
     if (protocol !== undefined) {
       added.push(endpointPolicy(portMappingPolicy(mapping, protocol, api, options.compat)));
-    } else if (options.compat === "better") {
+    } else if (options.compat === "hardened") {
       options.warn(
         `port mapping ${hostPort} -> ${containerPort} is left out: HNS maps tcp and udp, not "${mapping.protocol}"`,
       );
@@ -205,7 +205,7 @@ function forSecondFamily({ value }: ConfiguredPolicy): JsonObject | undefined {
 
 /**
  * Better, over HCN: a pod of two families has each host port twice, the second with the flag IPv6, as Microsoft's plugins
- * write it (cni.md rows 108, 141). The reference knows one family.
+ * write it (cni.md rows 108, 141). Upstream knows one family.
  */
 export function mapBothFamilies(
   policies: readonly ConfiguredPolicy[],
@@ -213,7 +213,7 @@ export function mapBothFamilies(
   { api, compat }: { readonly api: HnsApi; readonly compat: Compat },
 ): readonly ConfiguredPolicy[] {
   const isDual = addresses.some((ip) => ip.includes(":")) && addresses.some((ip) => !ip.includes(":"));
-  if (compat === "reference" || api !== "hcn" || !isDual) return policies;
+  if (compat === "upstream" || api !== "hcn" || !isDual) return policies;
   return policies.flatMap((policy) => {
     const copy = forSecondFamily(policy);
     return copy === undefined ? [policy] : [policy, endpointPolicy(copy)];
@@ -246,15 +246,15 @@ function refuse(policy: ConfiguredPolicy, index: number): CniError {
   return new CniError(CNI_CODES.invalidNetworkConfig, `field "policies[${index}]" cannot be used: ${why}`);
 }
 
-/** Better: a body that would lose something on its way is refused; the reference drops it without a word. */
+/** Hardened: a body that would lose something on its way is refused; upstream drops it without a word. */
 function isLossless(value: JsonValue | undefined): boolean {
   if (!isJsonObject(value) || decodeHcnPolicy(value) === undefined) return false;
   return Object.keys(value).every((key) => equalFold(key, "Type") || equalFold(key, "Settings"));
 }
 
 /**
- * The policies for HCN. Undecodable values and members outside `Type` and `Settings` vanish with the reference.
- * @throws CniError (7) for them in the temper better.
+ * The policies for HCN. Undecodable values and members outside `Type` and `Settings` vanish with upstream.
+ * @throws CniError (7) for them in hardened mode.
  */
 export function toHcnPolicies(
   policies: readonly ConfiguredPolicy[],
@@ -263,7 +263,7 @@ export function toHcnPolicies(
   const documents: PolicyDocument[] = [];
   for (const [index, policy] of policies.entries()) {
     if (!isEndpointPolicy(policy)) continue;
-    if (compat === "better" && !isLossless(policy.value)) throw refuse(policy, index);
+    if (compat === "hardened" && !isLossless(policy.value)) throw refuse(policy, index);
     const document = decodeHcnPolicy(policy.value);
     if (document !== undefined) documents.push(document);
   }

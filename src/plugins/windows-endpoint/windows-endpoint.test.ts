@@ -112,14 +112,14 @@ describe("policies between the dialects", () => {
 
   it("HCN decodes names without case and keeps the settings as they are", () => {
     const value = { type: "ACL", settings: { Action: "Block", extra: 1 } };
-    expect(toHcnPolicies([policy(value)], "better")).toEqual([
+    expect(toHcnPolicies([policy(value)], "hardened")).toEqual([
       { Type: "ACL", Settings: { Action: "Block", extra: 1 } },
     ]);
   });
 
-  it("reference: null is a policy without a type, what cannot be decoded vanishes", () => {
+  it("upstream: null is a policy without a type, what cannot be decoded vanishes", () => {
     const policies = [policy(null), policy(undefined), policy("x"), policy({ Type: 1 }), policy({})];
-    expect(toHcnPolicies(policies, "reference")).toEqual([{ Type: "" }, { Type: "" }]);
+    expect(toHcnPolicies(policies, "upstream")).toEqual([{ Type: "" }, { Type: "" }]);
   });
 
   it("HNS v1 gets every value as it was written", () => {
@@ -131,10 +131,10 @@ describe("policies between the dialects", () => {
 
   it("an exception is searched with case, in the list of the dialect", () => {
     const v1 = policy({ Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8"] });
-    expect(addOutboundNatException([v1], "10.0.0.0/8", "hns", "reference")).toHaveLength(1);
-    expect(addOutboundNatException([v1], "10.0.0.0/8", "hcn", "reference")).toHaveLength(2);
-    expect(addOutboundNatException([v1], "", "hns", "reference")).toEqual([v1]);
-    expect(addOutboundNatException([v1], "10.1.0.0/16", "hns", "better")).toEqual([
+    expect(addOutboundNatException([v1], "10.0.0.0/8", "hns", "upstream")).toHaveLength(1);
+    expect(addOutboundNatException([v1], "10.0.0.0/8", "hcn", "upstream")).toHaveLength(2);
+    expect(addOutboundNatException([v1], "", "hns", "upstream")).toEqual([v1]);
+    expect(addOutboundNatException([v1], "10.1.0.0/16", "hns", "hardened")).toEqual([
       policy({ Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8", "10.1.0.0/16"] }),
     ]);
   });
@@ -164,7 +164,7 @@ it.each([
 function outcome(text: string): string {
   try {
     const document = parseJson(text);
-    readWindowsConfiguration(isJsonObject(document) ? document : {}, "better");
+    readWindowsConfiguration(isJsonObject(document) ? document : {}, "hardened");
     return "read";
   } catch (error) {
     return error instanceof DecodeError || error instanceof CniError ? "refused" : String(error);

@@ -2,11 +2,11 @@
  * A main plugin for Windows: an endpoint on an HNS network for every pod (cni.md §2.1). The network is made by others
  * (flanneld, scripts); the plugin looks for it under the name of the configuration.
  */
+import type { Compat } from "../../base/compat.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, PluginPanic, describeError } from "../../cni/error.ts";
 import { DecodeError } from "../../cni/json.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
@@ -60,10 +60,10 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
     }
   }
 
-  /** The reference releases the address first, and leaves the endpoint when that fails (rows 72, 77). */
+  /** Upstream releases the address first, and leaves the endpoint when that fails (rows 72, 77). */
   async del(request: PluginRequest): Promise<void> {
     const call = this.open(request);
-    if (this.compat === "reference") {
+    if (this.compat === "upstream") {
       await call.ipam.del();
       await this.apiOf(call).remove(call);
       return;
@@ -72,27 +72,27 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
     await call.ipam.del();
   }
 
-  /** The reference looks at nothing. */
+  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const call = this.open(request);
     const previous = this.decode(() => requirePrevResult(request.configuration));
     await this.apiOf(call).check(call, previous);
     if (call.ipam.isConfigured) await this.delegate.check(call.configuration.ipamType, request);
   }
 
-  /** The reference asks IPAM alone. */
+  /** Upstream asks IPAM alone. */
   async status(request: PluginRequest): Promise<void> {
     const call = this.open(request);
-    if (this.compat === "better") await this.apiOf(call).status(call);
-    const asksMissing = this.compat === "reference" && this.traits.asksMissingIpamForStatus;
+    if (this.compat === "hardened") await this.apiOf(call).status(call);
+    const asksMissing = this.compat === "upstream" && this.traits.asksMissingIpamForStatus;
     if (call.ipam.isConfigured || asksMissing)
       await this.delegate.status(call.configuration.ipamType, request);
   }
 
-  /** Not in the reference. Goes on after failures and reports them at the end. */
+  /** Not in upstream. Goes on after failures and reports them at the end. */
   async gc(request: PluginRequest): Promise<void> {
-    if (this.compat === "reference") return;
+    if (this.compat === "upstream") return;
     const call = this.open(request);
     const valid = this.decode(() => readValidAttachments(request.configuration));
     const failures = [...(await this.apiOf(call).gc(call, valid))];
@@ -123,13 +123,13 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
     return { request, configuration, ipam, caller, compat };
   }
 
-  /** Reads configuration; the reference gives its faults no code of their own (row 27). */
+  /** Reads configuration; upstream gives its faults no code of their own (row 27). */
   private decode<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const code = this.compat === "better" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
+      const code = this.compat === "hardened" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
       throw new CniError(code, `failed to load netconf: ${error.message}`, { cause: error });
     }
   }

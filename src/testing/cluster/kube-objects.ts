@@ -9,7 +9,7 @@ export function namespaceObject(name: string): Namespace {
   return { apiVersion: "v1", kind: "Namespace", metadata: metadata("", name) };
 }
 
-/** `reference` is `namespace/name`. */
+/** `upstream` is `namespace/name`. */
 export function serviceObject(reference: string, spec: Service["spec"]): Service {
   const [namespace = "", name = ""] = reference.split("/");
   return {
@@ -27,7 +27,7 @@ export interface EndpointFields {
   readonly ready?: boolean;
 }
 
-/** A slice of the Service `reference`; ports as `name/protocol/number`. */
+/** A slice of the Service `upstream`; ports as `name/protocol/number`. */
 export function sliceObject(
   reference: string,
   endpoints: readonly EndpointFields[],

@@ -1,5 +1,5 @@
 /** A node of Azure with a CNS that a test sets up (cni.md §7.E). */
-import type { Compat } from "../../cni/parameters.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { PoolContainer } from "../../plugins/cns/address-pool.ts";
 import type { IpConfiguration, NetworkContainer } from "../../plugins/cns/documents.ts";
 import { transportTo } from "../../plugins/cns/in-process-transport.ts";
@@ -49,7 +49,7 @@ export interface CnsNodeOptions extends Omit<CnsServiceOptions, "host"> {
 }
 
 /** The usual place of CNS, and the wire server. */
-export function cnsNode(compat: Compat = "reference", options: CnsNodeOptions = {}): CnsNode {
+export function cnsNode(compat: Compat = "upstream", options: CnsNodeOptions = {}): CnsNode {
   const client = new FakeHcnClient();
   const { supported = "", isStateless = false, ...more } = options;
   let made: AzureNode | undefined = undefined;

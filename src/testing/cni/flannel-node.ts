@@ -1,6 +1,6 @@
 /** A node for tests of the flannel meta plugin: files in memory, delegates that are told what to do or are real ones. */
+import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { Flannel } from "../../plugins/flannel/plugin.ts";
@@ -38,7 +38,7 @@ export interface FlannelNode {
 }
 
 export function flannelNode(
-  compat: Compat = "reference",
+  compat: Compat = "upstream",
   options: { readonly platform?: Platform; readonly delegates?: readonly CniPlugin[] } = {},
 ): FlannelNode {
   const { platform = "win32", delegates = [] } = options;

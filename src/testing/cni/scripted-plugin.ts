@@ -1,6 +1,7 @@
 /** A plugin that does what a test tells it and remembers what it was asked. */
+import type { Compat } from "../../base/compat.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniCommand, Compat } from "../../cni/parameters.ts";
+import type { CniCommand } from "../../cni/parameters.ts";
 import { type CniResult, EMPTY_DNS } from "../../cni/result.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { defined } from "../../base/assert.ts";
@@ -30,7 +31,7 @@ export class ScriptedPlugin implements CniPlugin {
 
   constructor(
     name = "scripted",
-    compat: Compat = "reference",
+    compat: Compat = "upstream",
     supportedVersions: readonly string[] = SPEC_VERSIONS,
   ) {
     this.name = name;

@@ -1,6 +1,6 @@
 /** A Windows node for tests of win-bridge and win-overlay: HNS that notes calls, IPAM that is told what to give. */
+import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import type { JsonObject } from "../../hcn/client.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
@@ -98,14 +98,14 @@ function pluginNode<T extends CniPlugin>(
 }
 
 export function bridgeNode(
-  compat: Compat = "reference",
+  compat: Compat = "upstream",
   ipams: readonly CniPlugin[] = [],
 ): PluginNode<WinBridge> {
   return pluginNode((options) => new WinBridge(options), compat, ipams);
 }
 
 export function overlayNode(
-  compat: Compat = "reference",
+  compat: Compat = "upstream",
   ipams: readonly CniPlugin[] = [],
 ): PluginNode<WinOverlay> {
   return pluginNode((options) => new WinOverlay(options), compat, ipams);
@@ -113,7 +113,7 @@ export function overlayNode(
 
 export function sdnNode(
   name: SdnName,
-  compat: Compat = "reference",
+  compat: Compat = "upstream",
   ipams: readonly CniPlugin[] = [],
 ): PluginNode<SdnPlugin> {
   return pluginNode((options) => new SdnPlugin({ ...options, name }), compat, ipams);
@@ -200,7 +200,7 @@ export function azureHost(http: HttpTransport): AzureHost {
 }
 
 /** A node of Azure, no network in HNS yet; the pod is default/web-0 (cni.md §7.E). */
-export function azureNode(compat: Compat = "reference", options: AzureNodeOptions = {}): AzureNode {
+export function azureNode(compat: Compat = "upstream", options: AzureNodeOptions = {}): AzureNode {
   const store = new MemoryStateStore();
   const { noted, ...machine } = azureMachine(options.http);
   const { host } = machine;

@@ -1,10 +1,10 @@
 /** Flannelds of some nodes on one virtual clock, with leases in Nodes or in etcd: for tests. */
 import { defined } from "../../base/assert.ts";
 import { VirtualClock } from "../../base/clock.ts";
+import type { Compat } from "../../base/compat.ts";
 import type { Environment } from "../../base/environment.ts";
 import { Prng } from "../../base/prng.ts";
 import { MemorySubnetFiles } from "../../cluster/flannel/node-files.ts";
-import type { Compat } from "../../cni/parameters.ts";
 import { SimulatedLinuxHost } from "../../cluster/flannel/simulated-linux-host.ts";
 import { SimulatedWindowsHost } from "../../cluster/flannel/simulated-windows-host.ts";
 import { memoryPair } from "../../device/memory-pair.ts";
@@ -82,7 +82,7 @@ export class FlanneldNode {
     this.world = world;
     this.name = name;
     this.machine = machine;
-    const compat = options.compat ?? "reference";
+    const compat = options.compat ?? "upstream";
     const { log } = this;
     let { store } = options;
     if (store === undefined) {

@@ -1,9 +1,9 @@
 /** The fixture of kube-proxy's decision table (kube-proxy.md §8.1): one node, a fake HNS, Services and slices. */
+import type { Compat } from "../../base/compat.ts";
 import type { Guid, JsonObject } from "../../hcn/client.ts";
 import { type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import { parseLoadBalancer } from "../../hcn/load-balancer.ts";
-import type { Compat } from "../../kube-proxy/behaviour.ts";
 import { KubeProxy } from "../../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../../kube-proxy/options.ts";
 import { ProxyObjects } from "../../kube-proxy/tracking/proxy-objects.ts";
@@ -198,7 +198,7 @@ export class KubeProxyNode {
 
   /** A process that begins anew. */
   newProxy(): KubeProxy {
-    const { minor = 36, compat = "reference", options } = this.settings;
+    const { minor = 36, compat = "upstream", options } = this.settings;
     return new KubeProxy({
       client: this.hns,
       objects: this.objects,

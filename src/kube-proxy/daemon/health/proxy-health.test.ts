@@ -96,7 +96,7 @@ describe("health of the proxy (kube-proxy.md §5.2)", () => {
     expect(ask().body).not.toContain("nodeEligible");
   });
 
-  it("better: not healthy before the first sync, and live", () => {
+  it("hardened: not healthy before the first sync, and live", () => {
     const { ask } = health({ isReady: () => false });
     expect([ask().status, ask("/livez").status]).toEqual([503, 200]);
   });

@@ -16,7 +16,7 @@ import {
   serviceHealthAnswer,
 } from "./service-health.ts";
 
-const BEHAVIOUR = behaviourOf({ major: 1, minor: 36 }, "reference");
+const BEHAVIOUR = behaviourOf({ major: 1, minor: 36 }, "upstream");
 const LOCAL_LOAD_BALANCER = {
   type: "LoadBalancer",
   ports: NODE_PORT,
