@@ -4,7 +4,7 @@
  */
 import { defined } from "../src/base/assert.ts";
 import { wordAt, writeU16, writeU32 } from "../src/base/bytes.ts";
-import type { Direction } from "../src/vfp/rule.ts";
+import type { VfpDirection } from "../src/vfp/rule.ts";
 import { BURST_FRAMES_MAX, Burst } from "../src/vfp/burst.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
 import { Headers } from "../src/wire/headers.ts";
@@ -34,7 +34,7 @@ function numbers(count: number, order: Order): Int32Array {
 export class Arrivals {
   private readonly ring: readonly Packet[];
   private readonly template: Uint8Array;
-  private readonly direction: Direction;
+  private readonly direction: VfpDirection;
   /** Where the connection stands in a frame. */
   private readonly sourceAt: number;
   private readonly portAt: number;
@@ -48,7 +48,7 @@ export class Arrivals {
   private at = 0;
 
   /** `in`: frames come in VXLAN. */
-  constructor(flows: number, order: Order, direction: Direction = "out") {
+  constructor(flows: number, order: Order, direction: VfpDirection = "out") {
     this.direction = direction;
     this.template = direction === "in" ? tunnelledSegmentOf(0) : segmentOf(0);
     this.ring = Array.from({ length: BURST_FRAMES_MAX }, () => Packet.ofLength(this.template.length));

@@ -4,7 +4,7 @@
  * in which they were made.
  */
 import { BURST_FRAMES_MAX } from "../src/vfp/burst.ts";
-import type { Direction } from "../src/vfp/rule.ts";
+import type { VfpDirection } from "../src/vfp/rule.ts";
 import type { VfpPort } from "../src/vfp/vfp-port.ts";
 import { Arrivals, type Order } from "./arrivals.ts";
 import { makeOverlayPort, makePort } from "./engine-fixture.ts";
@@ -43,7 +43,7 @@ function mapLookup(flows: number): Candidate {
 /** A kind of flow that is timed. */
 interface Kind {
   readonly name: string;
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly makePort: () => VfpPort;
 }
 
@@ -69,10 +69,10 @@ function rowsOf({ name, direction, makePort: make }: Kind, flows: number): Candi
     operations: OPERATIONS,
     run: () => arrivals.sendBursts(port, OPERATIONS),
   };
-  const isOrderTold = flows > 1 && name === NAT.name;
+  const isOrderReported = flows > 1 && name === NAT.name;
   return [
     each(name, "random"),
-    ...(isOrderTold ? [each(`${name}, in the order they were made`, "made")] : []),
+    ...(isOrderReported ? [each(`${name}, in the order they were made`, "made")] : []),
     together,
   ];
 }

@@ -11,7 +11,7 @@ import { formatIp, type Ipv4 } from "../src/net/ip.ts";
 import type { Mac } from "../src/net/mac.ts";
 import { hostPrefix } from "../src/net/prefix.ts";
 import { type Group, createGroup } from "../src/vfp/group.ts";
-import type { BackEnd, Rule } from "../src/vfp/rule.ts";
+import type { LbnatBackEnd, Rule } from "../src/vfp/rule.ts";
 
 export const BACK_ENDS = 10;
 /** 203.0.113.10:443, where the fixture's segments go. */
@@ -20,11 +20,11 @@ const VIP_PORT = 443;
 export const FIRST_VIP = 0x0a60_0001;
 const FIRST_BACK_END = 0x0af4_0201;
 
-export function backEndsOf(count: number): readonly BackEnd[] {
+export function backEndsOf(count: number): readonly LbnatBackEnd[] {
   return Array.from({ length: count }, (_, index) => ({ ip: (FIRST_BACK_END + index) as Ipv4, port: 8080 }));
 }
 
-function serviceRule(vip: Ipv4, backEnds: readonly BackEnd[]): Rule {
+function serviceRule(vip: Ipv4, backEnds: readonly LbnatBackEnd[]): Rule {
   const id = `LB_DSR_${formatIp(vip)}`;
   return {
     id,
@@ -43,7 +43,7 @@ function serviceRule(vip: Ipv4, backEnds: readonly BackEnd[]): Rule {
 }
 
 /** LB_DSR with `services` rules, the one that the segments ask for last. */
-export function dsrGroup(services: number, backEnds: readonly BackEnd[]): Group {
+export function dsrGroup(services: number, backEnds: readonly LbnatBackEnd[]): Group {
   const others = Array.from({ length: services - 1 }, (_, index) =>
     serviceRule((FIRST_VIP + index) as Ipv4, backEnds),
   );

@@ -7,7 +7,7 @@ import type { Cluster } from "../src/cluster/cluster.ts";
 import { forkCluster } from "../src/cluster/cluster.ts";
 import { readInput } from "../src/cluster/input/read-input.ts";
 import { openSession } from "../src/cluster/session/open-session.ts";
-import { runAttempt } from "../src/cluster/trace/probe-party.ts";
+import { runAttempt } from "../src/cluster/trace/probe-trace-end.ts";
 import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../src/cluster/verify/verify.ts";
 

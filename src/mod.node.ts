@@ -31,7 +31,7 @@ export { type VerifyOptions, verifyCluster } from "./cluster/verify/verify.ts";
 // Files, against what Windows can do.
 export { decodeSource, type SourceText } from "./base/source-text.ts";
 export { type LintInput, lint } from "./lint/lint.ts";
-export type { Finding, LintReport } from "./lint/report/report.ts";
+export type { LintFinding, LintReport } from "./lint/report/report.ts";
 // HNS: that of this node, one in this process, and one that is served to others.
 export type { HcnClient } from "./hcn/client.ts";
 export { type FindHnsOptions, findHns } from "./hcn/find-hns.node.ts";

@@ -15,7 +15,7 @@ import { StructReader, type JsonObject, isJsonObject } from "../src/cni/json.ts"
 import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
 import { CniError } from "../src/cni/error.ts";
 import type { CniPlugin } from "../src/cni/plugin.ts";
-import { MemoryResultCache, type Attachment, CniRuntime } from "../src/cni/runtime.ts";
+import { MemoryResultCache, type CniAttachment, CniRuntime } from "../src/cni/runtime.ts";
 import { isAtLeast } from "../src/cni/version.ts";
 import type { InProcessHcnClient } from "../src/hns/service/in-process-client.ts";
 import type { HostComputeNetwork, Subnet } from "../src/hcn/network.ts";
@@ -213,7 +213,7 @@ async function runPod(list: NetworkList, compat: Compat): Promise<CniRun> {
   const netns = sandbox === "none" ? "none" : ((await createNamespace(client)).ID ?? "");
   // What dockershim's sandbox is for HNS: a container.
   if (sandbox === "none") await client.computeSystems.create(CONTAINER, { SystemType: "Container" });
-  const pod: Attachment = { containerId: CONTAINER, netns, ifName: "eth0", args: POD_ARGS };
+  const pod: CniAttachment = { containerId: CONTAINER, netns, ifName: "eth0", args: POD_ARGS };
   const add = await outcome(() => runtime.add(list, pod));
   const checked = isAtLeast(list.cniVersion, CHECK_VERSION) ? list : { ...list, cniVersion: CHECK_VERSION };
   const check = add === "good" ? await outcome(() => runtime.check(checked, pod)) : "";

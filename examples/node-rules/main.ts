@@ -8,7 +8,7 @@ import {
   compareListings,
   loadListing,
   parseRules,
-  tellDifference,
+  describeDifference,
 } from "mullion/vfp";
 import { Headers, type Packet, buildUdpFrame, destinationIp } from "mullion/wire";
 
@@ -72,7 +72,7 @@ export function runExample(): readonly string[] {
   const names = { left: "good-node", right: "bad-node" };
   const differences = compareListings(read("good-node.txt"), read("bad-node.txt"));
   return [
-    ...differences.map((difference) => tellDifference(difference, names)),
+    ...differences.map((difference) => describeDifference(difference, names)),
     ...ask(makePort("good-node.txt"), "10.244.1.10"),
     ...ask(makePort("bad-node.txt"), "10.244.4.10"),
   ];

@@ -1,6 +1,6 @@
 /** A switch port with two layers: a filter that lets the pod open connections, and a static NAT of one port. */
 import { formatIp, hostPrefix, type Ip, parseIp, parseMac } from "mullion/net";
-import { type Action, type Condition, type Direction, VfpPort, createGroup } from "mullion/vfp";
+import { type Action, type Condition, type VfpDirection, VfpPort, createGroup } from "mullion/vfp";
 import { Headers, type Packet, TcpFlag, buildTcpFrame, destinationIp, sourceIp } from "mullion/wire";
 
 function ip(text: string): Ip {
@@ -56,7 +56,7 @@ function tcp(from: [string, number], to: [string, number], flags: number): Packe
 }
 
 /** Offers a packet to the port, and says what becomes of it. */
-function offer(port: VfpPort, direction: Direction, packet: Packet): string {
+function offer(port: VfpPort, direction: VfpDirection, packet: Packet): string {
   const headers = new Headers();
   if (headers.parse(packet) !== undefined) return "malformed";
   const verdict = port.process(direction, packet, headers, 0);

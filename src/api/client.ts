@@ -24,7 +24,7 @@ import {
   type VfpPortList,
   type VfpPortView,
 } from "./documents.ts";
-import { ApiError, ToldError } from "./error-details.ts";
+import { ApiError, ReportedError } from "./error-details.ts";
 
 export interface ApiRequest {
   readonly method: "GET" | "POST";
@@ -159,7 +159,7 @@ export class ControlClient {
     return this.send({ method: "POST", path: `/${API_VERSION}${path}`, body: JSON.stringify(body) });
   }
 
-  /** @throws ToldError with what the API says when it refuses; ApiError when it is none. */
+  /** @throws ReportedError with what the API says when it refuses; ApiError when it is none. */
   private async send<T>(request: ApiRequest): Promise<T> {
     const { status, body } = await this.transport(request);
     let answer: unknown;
@@ -169,7 +169,7 @@ export class ControlClient {
       throw foreign();
     }
     if (status >= SUCCESS_BEGIN && status < SUCCESS_END) return answer as T;
-    if (isErrorAnswer(answer)) throw new ToldError(answer.error);
+    if (isErrorAnswer(answer)) throw new ReportedError(answer.error);
     throw foreign();
   }
 }

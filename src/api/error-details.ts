@@ -42,7 +42,7 @@ export class ProblemsError extends Error {
 }
 
 /** An error that was told by another process. */
-export class ToldError extends Error {
+export class ReportedError extends Error {
   override readonly name = "ToldError";
   readonly details: ErrorDetails;
 
@@ -89,7 +89,8 @@ function describeProblems(problems: readonly SessionProblem[]): ErrorDetails | u
 
 /** Errors that the user can mend; undefined for a fault of our own. */
 export function describeKnownError(error: unknown): ErrorDetails | undefined {
-  if (error instanceof ToldError) return error.details.code === INTERNAL_FAULT ? undefined : error.details;
+  if (error instanceof ReportedError)
+    return error.details.code === INTERNAL_FAULT ? undefined : error.details;
   if (error instanceof HcnError) return describeHcn(error);
   if (error instanceof CniError) return describeCni(error);
   if (error instanceof ProblemsError) return describeProblems(error.problems);
@@ -106,7 +107,7 @@ export function describeKnownError(error: unknown): ErrorDetails | undefined {
 
 /** Any error as it goes over a socket or a pipe. */
 export function describeError(error: unknown): ErrorDetails {
-  if (error instanceof ToldError) return error.details;
+  if (error instanceof ReportedError) return error.details;
   const known = describeKnownError(error);
   if (known !== undefined) return known;
   const message = messageOf(error);

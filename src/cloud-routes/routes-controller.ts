@@ -79,7 +79,7 @@ export class RoutesController {
         this.findings.push(failure.fault);
         const { node } = failure;
         if (node !== undefined)
-          await this.tell(() => reportFailure(source, node, failure, epochMs + nowMs, index));
+          await this.report(() => reportFailure(source, node, failure, epochMs + nowMs, index));
       }
       if (round.jobs.isDone) await this.end(nowMs, round, source);
     }
@@ -88,7 +88,7 @@ export class RoutesController {
 
   private async begin(nowMs: number, source: KubeSource): Promise<void> {
     const { provider, clusterCidrs, periodMs = PERIOD_MS } = this.parts;
-    await this.tell(async () => {
+    await this.report(async () => {
       this.nodes = (await source.list("Node")).items;
     });
     const { nodes } = this;
@@ -114,12 +114,12 @@ export class RoutesController {
       // Neither ranges nor routes: nobody's business.
       if (actions === undefined) continue;
       const hasRoutes = actions.size > 0 && [...actions.values()].every((action) => action === "keep");
-      await this.tell(() => reportCondition(source, node, hasRoutes, epochMs + nowMs));
+      await this.report(() => reportCondition(source, node, hasRoutes, epochMs + nowMs));
     }
   }
 
   /** What the API refuses is a finding: the next round compares again, and writes what is still missing. */
-  private async tell(write: () => Promise<void>): Promise<void> {
+  private async report(write: () => Promise<void>): Promise<void> {
     try {
       await write();
     } catch (error) {

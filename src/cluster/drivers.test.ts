@@ -8,11 +8,11 @@ import type { Mac } from "../net/mac.ts";
 import { buildUdpFrame } from "../wire/build-frame.ts";
 import { openTestCluster } from "../testing/cluster/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
-import { findParty } from "./trace/find-party.ts";
+import { findTraceEnd } from "./trace/find-trace-end.ts";
 import { readInput } from "./input/read-input.ts";
 import { overlayMac } from "./networks/network-document.ts";
 import { openSession } from "./session/open-session.ts";
-import { runAttempt } from "./trace/probe-party.ts";
+import { runAttempt } from "./trace/probe-trace-end.ts";
 import { tracePacket } from "./trace/trace.ts";
 import { readModel } from "./verify/model-of-cluster.ts";
 import { verifyCluster } from "./verify/verify.ts";
@@ -52,10 +52,10 @@ class Deaf implements UdpOwner {
 /** What a TCP question to port 8080 comes to: the answer, or how it failed. */
 function ask(cluster: Cluster, from: string, to: string, protocol: "tcp" | "icmp" = "tcp"): string {
   const copy = forkCluster(cluster);
-  const compartment = findParty(copy, from).compartment!;
+  const compartment = findTraceEnd(copy, from).compartment!;
   const result = runAttempt(copy, {
     from: compartment,
-    to: parseIp(to) ?? findParty(copy, to).ip,
+    to: parseIp(to) ?? findTraceEnd(copy, to).ip,
     protocol,
     port: protocol === "tcp" ? 8_080 : 0,
     isFollowed: false,
@@ -258,7 +258,7 @@ pods:
     const cluster = await withService(true, app, `type: NodePort, ${policy}, ${ports}`);
     const copy = forkCluster(cluster);
     const result = runAttempt(copy, {
-      from: findParty(copy, "external").compartment!,
+      from: findTraceEnd(copy, "external").compartment!,
       to: parseIp("10.0.0.11")!,
       protocol: "tcp",
       port: 30_080,
@@ -290,8 +290,8 @@ pods:
     expect(drops.get("mac-spoofing-refused")).toBe(2);
     const copy = forkCluster(cluster);
     runAttempt(copy, {
-      from: findParty(copy, "pod/b").compartment!,
-      to: findParty(copy, "pod/a").ip,
+      from: findTraceEnd(copy, "pod/b").compartment!,
+      to: findTraceEnd(copy, "pod/a").ip,
       protocol: "tcp",
       port: 8_080,
       isFollowed: false,

@@ -48,5 +48,5 @@ export {
   MemoryResultCache,
   type ResultCache,
 } from "./runtime.ts";
-export { type Attachment, CniRuntime, type CniRuntimeOptions } from "./runtime.ts";
+export { type CniAttachment, CniRuntime, type CniRuntimeOptions } from "./runtime.ts";
 export { NEWEST_VERSION, SPEC_VERSIONS } from "./version.ts";

@@ -86,7 +86,7 @@ export interface CniRuntimeOptions {
 }
 
 /** One attachment to be made, checked or undone. */
-export interface Attachment {
+export interface CniAttachment {
   readonly containerId: string;
   /** Windows: GUID of an HCN namespace, `none`, `container:ID`. May be empty for DEL. */
   readonly netns: string;
@@ -129,7 +129,7 @@ export class CniRuntime {
   }
 
   /** Attaches. A list that fails half-way is not undone: call `del`. @throws CniError that names the plugin. */
-  async add(list: NetworkList, attachment: Attachment): Promise<CniResult> {
+  async add(list: NetworkList, attachment: CniAttachment): Promise<CniResult> {
     let previous: PrintedResult | undefined;
     for (const plugin of list.plugins) {
       try {
@@ -160,7 +160,7 @@ export class CniRuntime {
   }
 
   /** Detaches; forgets the attachment when all plugins agreed. @throws CniError that names the plugin. */
-  async del(list: NetworkList, attachment: Attachment): Promise<void> {
+  async del(list: NetworkList, attachment: CniAttachment): Promise<void> {
     const previous = isAtLeast(list.cniVersion, "0.4.0")
       ? await this.cachedResult(list, attachment).catch(() => undefined)
       : undefined;
@@ -175,7 +175,7 @@ export class CniRuntime {
   }
 
   /** Compares an attachment with what ADD made. Lists that disable CHECK pass. @throws CniError */
-  async check(list: NetworkList, attachment: Attachment): Promise<void> {
+  async check(list: NetworkList, attachment: CniAttachment): Promise<void> {
     if (!isAtLeast(list.cniVersion, "0.4.0")) {
       throw new CniError(
         CNI_CODES.incompatibleVersion,
@@ -242,7 +242,7 @@ export class CniRuntime {
   }
 
   /** The final result of ADD in the list's version, which may have changed since. */
-  private async cachedResult(list: NetworkList, attachment: Attachment): Promise<JsonObject | undefined> {
+  private async cachedResult(list: NetworkList, attachment: CniAttachment): Promise<JsonObject | undefined> {
     const cached = await this.cache.get({ ...attachment, networkName: list.name });
     if (cached === undefined) return undefined;
     const version = effectiveVersion(list.cniVersion);
@@ -255,7 +255,7 @@ export class CniRuntime {
     list: NetworkList,
     plugin: NetworkPlugin,
     prevResult: JsonObject | undefined,
-    attachment: Attachment | undefined,
+    attachment: CniAttachment | undefined,
     extra: JsonObject = {},
   ): string {
     const runtimeConfig = selectCapabilities(plugin, attachment?.capabilityArgs ?? {});
@@ -273,7 +273,7 @@ export class CniRuntime {
   private run(
     command: CniCommand,
     plugin: NetworkPlugin,
-    attachment: Attachment | undefined,
+    attachment: CniAttachment | undefined,
     stdin: string,
   ): Promise<string> {
     const env: Environment = {

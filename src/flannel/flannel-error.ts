@@ -13,12 +13,12 @@ export class FlannelError extends Error {
 }
 
 /** One sentence about something that failed, and its code. */
-export interface Finding {
+export interface FlannelFinding {
   readonly code: KnowledgeCode;
   readonly message: string;
 }
 
 /** A failure as a finding: its own code if it has one, else `code`. */
-export function findingOf(error: unknown, code: KnowledgeCode, before = ""): Finding {
+export function findingOf(error: unknown, code: KnowledgeCode, before = ""): FlannelFinding {
   return { code: error instanceof FlannelError ? error.code : code, message: `${before}${messageOf(error)}` };
 }

@@ -10,7 +10,7 @@ import { formatIp } from "../net/ip.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "../net/prefix.ts";
 import type { Backend, Registration } from "./backends/backend.ts";
 import { findExternalInterface } from "./node/external-interface.ts";
-import { type Finding, FlannelError, findingOf } from "./flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf } from "./flannel-error.ts";
 import type { ExternalInterface, FlannelHost } from "./node/flannel-host.ts";
 import type { FlannelLog } from "./flannel-log.ts";
 import type { FlanneldOptions } from "./flanneld-options.ts";
@@ -62,7 +62,7 @@ const WAIT_MAX_MS = 24 * 60 * 60 * 1_000;
 /** What became of the lease: undefined when nothing did. */
 type Renewal =
   | { readonly state: "renewed"; readonly lease: Lease }
-  | { readonly state: "lost"; readonly finding: Finding }
+  | { readonly state: "lost"; readonly finding: FlannelFinding }
   | undefined;
 
 /** Keeps the node's own lease: renews it before it runs out, where leases do (control-planes.md §1.5). Plain data. */
@@ -115,7 +115,7 @@ export type FlanneldState =
   /** `nextMs`: how long until something is due; undefined: only when something is told. */
   | { readonly state: "running"; readonly isReady: boolean; readonly nextMs: number | undefined }
   /** For good: the process ends. 0: cleanly. */
-  | { readonly state: "ended"; readonly finding: Finding; readonly exitCode: 0 | 1 };
+  | { readonly state: "ended"; readonly finding: FlannelFinding; readonly exitCode: 0 | 1 };
 
 export interface FlanneldParts {
   readonly store: LeaseStore;
@@ -152,7 +152,7 @@ export class Flanneld {
   private renewal: LeaseRenewal | undefined;
   private rules: NodeRules | undefined;
   private readiness: Readiness | undefined;
-  private conflict: Finding | undefined;
+  private conflict: FlannelFinding | undefined;
 
   constructor(parts: FlanneldParts) {
     this.parts = parts;
@@ -180,7 +180,7 @@ export class Flanneld {
   }
 
   /** What is wrong now, and keeps this node from others. */
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     return [
       ...(this.end?.state === "ended" ? [this.end.finding] : []),
       ...(this.conflict === undefined ? [] : [this.conflict]),
@@ -228,7 +228,7 @@ export class Flanneld {
     }
   }
 
-  private stop(finding: Finding, exitCode: 0 | 1): FlanneldState {
+  private stop(finding: FlannelFinding, exitCode: 0 | 1): FlanneldState {
     this.phase = "ended";
     this.end = { state: "ended", finding, exitCode };
     this.parts.log.write("E", finding.message);
@@ -332,7 +332,7 @@ export class Flanneld {
     const refused = await this.rules.begin(nowMs);
     if (refused !== undefined) return this.stop(refused, 1);
     this.phase = "running";
-    await this.readiness.tell(progress.value, nowMs);
+    await this.readiness.report(progress.value, nowMs);
     this.parts.log.write("I", "Running backend.");
     return undefined;
   }

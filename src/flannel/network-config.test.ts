@@ -70,9 +70,9 @@ describe("net-conf.json", () => {
     ["a backend that is a text", '{"Backend":"vxlan"}', 'Backend is "vxlan"; write an object'],
     ["a type that is a number", '{"Backend":{"Type":7}}', "Backend.Type is 7; write a text"],
   ])("%s is refused by its field", (_, text, message) => {
-    const told = failure(() => parseNetworkConfig(text));
-    expect(told).toMatch(/^flanneld-configuration-invalid: /);
-    expect(told).toContain(message);
+    const reported = failure(() => parseNetworkConfig(text));
+    expect(reported).toMatch(/^flanneld-configuration-invalid: /);
+    expect(reported).toContain(message);
   });
 
   it("a typing error is told with what was probably meant", () => {

@@ -2,19 +2,19 @@
  * Work that waits for others. Nothing here sleeps: a step goes as far as it can, says when it wants to be called again,
  * and keeps where it stands as plain data. So the same code runs as a program and on emulated nodes under virtual time.
  */
-import type { Finding } from "./flannel-error.ts";
+import type { FlannelFinding } from "./flannel-error.ts";
 
 /** Call again after that time. */
 export interface Waiting {
   readonly state: "waiting";
   readonly retryAfterMs: number;
-  readonly finding: Finding;
+  readonly finding: FlannelFinding;
 }
 
 /** For good. */
 export interface Failed {
   readonly state: "failed";
-  readonly finding: Finding;
+  readonly finding: FlannelFinding;
 }
 
 export type Progress<T> = { readonly state: "done"; readonly value: T } | Waiting | Failed;
@@ -23,7 +23,7 @@ export function done<T>(value: T): Progress<T> {
   return { state: "done", value };
 }
 
-export function failed(finding: Finding): Failed {
+export function failed(finding: FlannelFinding): Failed {
   return { state: "failed", finding };
 }
 

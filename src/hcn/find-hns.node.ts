@@ -145,10 +145,10 @@ export function findHns(options: FindHnsOptions): HcnClient {
 export function findHnsAddress(options: FindHnsOptions): HttpAddress {
   const found = lookUp(options);
   if (!("computeNetwork" in found)) return found;
-  throw nobodyFound(["there is Windows' own HNS only, and this is for a service of Mullion's"]);
+  throw noHnsFound(["there is Windows' own HNS only, and this is for a service of Mullion's"]);
 }
 
-function nobodyFound(looked: readonly string[]): HcnError {
+function noHnsFound(looked: readonly string[]): HcnError {
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
     detail: `No HNS was found: ${looked.join("; ")}. Start one with "mullion hns serve", or set MULLION_HNS to unix:/path/to.sock or http://127.0.0.1:PORT`,
     explanation: "hns-unreachable",
@@ -173,5 +173,5 @@ function lookUp(options: FindHnsOptions): HttpAddress | NativeLibraries {
     if (existsSync(libraries.computeNetwork)) return libraries;
     looked.push(`there is no ${libraries.computeNetwork}: the Windows feature Containers is not installed`);
   }
-  throw nobodyFound(looked);
+  throw noHnsFound(looked);
 }

@@ -30,7 +30,7 @@ const GOODBYE: HcnNotification = Object.freeze({
   data: Object.freeze({ ID: ZERO_GUID, Flags: 0 }),
 });
 
-function tell(stream: Stream, notification: HcnNotification): void {
+function report(stream: Stream, notification: HcnNotification): void {
   for (const { listener } of stream.registrations) listener(notification);
 }
 
@@ -95,7 +95,7 @@ export class NotificationStreams {
         const notification = line === "" ? undefined : parseHttpNotification(parseAnswerText(line));
         // The end of the stream says the same, and also when the service had no time to say it.
         if (notification !== undefined && notification.type !== NOTIFICATION_TYPES.ServiceDisconnect)
-          tell(stream, notification);
+          report(stream, notification);
       }
     } catch {
       // A stream that breaks off ends like one that was closed: listeners hear that the service is gone.
@@ -107,7 +107,7 @@ export class NotificationStreams {
   private disconnected(query: string, stream: Stream): void {
     if (this.open.get(query) !== stream) return;
     this.open.delete(query);
-    tell(stream, GOODBYE);
+    report(stream, GOODBYE);
     stream.registrations.clear();
   }
 

@@ -15,7 +15,7 @@ import {
   DEFAULT_ADAPTERS,
   type PhysicalAdapter,
 } from "./ports/adapter-description.ts";
-import { BooksDatapath } from "./books-datapath.ts";
+import { RecordingDatapath } from "./recording-datapath.ts";
 import { HnsService } from "./service/hns-service.ts";
 import { InProcessHcnClient } from "./service/in-process-client.ts";
 import type { NetworkingOptions } from "./service/network/networking-options.ts";
@@ -111,7 +111,7 @@ export function createHns(options: LocalHnsOptions = {}): LocalHns {
   const service = new HnsService(env, {
     node: LOCAL_NODE,
     windows,
-    datapath: new BooksDatapath(),
+    datapath: new RecordingDatapath(),
     adapters: adapters.map((adapter, index) => readAdapter(clock, adapter, index)),
     ...(options.epochMs !== undefined && { epochMs: options.epochMs }),
     ...(options.quirks !== undefined && { quirks: options.quirks }),

@@ -4,7 +4,7 @@ export {
   DEFAULT_ADAPTERS,
   type PhysicalAdapter,
 } from "./ports/adapter-description.ts";
-export { BooksDatapath } from "./books-datapath.ts";
+export { RecordingDatapath } from "./recording-datapath.ts";
 export { type LayerName } from "./compile/layers.ts";
 export type { Datapath, PortProgram, VnicDefinition } from "./ports/datapath.ts";
 export type { DumpProblem } from "./dump/dumped-object.ts";

@@ -104,8 +104,8 @@ export class IpOutput {
 
   /** TTL or hop limit of what is sent along `path`: of IPv6 what a router has said, else the system's. */
   ttlOf({ route, destination }: Path): number {
-    const told = familyOf(destination) === 6 ? route?.interface.ipv6.hopLimit : undefined;
-    return told ?? this.compartment.profile.ttl;
+    const reported = familyOf(destination) === 6 ? route?.interface.ipv6.hopLimit : undefined;
+    return reported ?? this.compartment.profile.ttl;
   }
 
   /**

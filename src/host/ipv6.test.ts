@@ -200,9 +200,9 @@ describe("neighbour discovery", () => {
   it.each([
     ["a hop limit below 255", 254, "fd00:2::20", false],
     ["no source but a MAC", 255, "::", true],
-  ])("a solicitation with %s is no solicitation (RFC 4861 §7.1.1)", (_what, ttl, source, isTold) => {
+  ])("a solicitation with %s is no solicitation (RFC 4861 §7.1.1)", (_what, ttl, source, isReported) => {
     const pair = dualPair();
-    const options = isTold ? [{ kind: "source-link-layer", mac: mac("00-15-5D-00-00-99") } as const] : [];
+    const options = isReported ? [{ kind: "source-link-layer", mac: mac("00-15-5D-00-00-99") } as const] : [];
     const packet = buildNdFrame({
       link: { sourceMac: mac("00-15-5D-00-00-99"), destinationMac: pair.client.netInterface.mac },
       ip: {

@@ -366,10 +366,10 @@ function single(os: "windows" | "linux") {
 
 describe("resolve, as VFP asks it", () => {
   class Waiter {
-    told = 0;
+    reported = 0;
 
     nextHopSettled(): void {
-      this.told++;
+      this.reported++;
     }
   }
 
@@ -381,7 +381,7 @@ describe("resolve, as VFP asks it", () => {
     const waiter = new Waiter();
     expect(client.compartment.resolve(ip(destination), waiter)).toBe("pending");
     env.clock.runUntilIdle(500);
-    expect(waiter.told).toBe(1);
+    expect(waiter.reported).toBe(1);
     const hop = { sourceMac: client.netInterface.mac, destinationMac: mac(expected) };
     expect(client.compartment.resolve(ip(destination), waiter)).toEqual(hop);
   });
@@ -391,7 +391,7 @@ describe("resolve, as VFP asks it", () => {
     const waiter = new Waiter();
     expect(client.compartment.resolve(ip("10.0.1.99"), waiter)).toBe("pending");
     env.clock.runUntil(env.clock.nowMs + 3_000);
-    expect(waiter.told).toBe(1);
+    expect(waiter.reported).toBe(1);
     expect(client.compartment.resolve(ip("10.0.1.99"), waiter)).toBe("unreachable");
     client.compartment.removeRoute({
       prefix: prefix("0.0.0.0/0"),

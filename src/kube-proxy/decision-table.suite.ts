@@ -96,7 +96,7 @@ export function describeRows(rows: readonly Row[]): void {
 export function inVersions(
   title: string,
   range: MinorRange,
-  tell: (minor: number) => Promise<void> | void,
+  report: (minor: number) => Promise<void> | void,
 ): void {
   const [first, last] = range;
   const isAll = first === ALL_MINORS[0] && last === ALL_MINORS[1];
@@ -104,7 +104,7 @@ export function inVersions(
   it(`${title}${versions}`, async () => {
     for (const minor of minorsIn(range)) {
       try {
-        await tell(minor);
+        await report(minor);
       } catch (error) {
         throw new Error(`in Kubernetes 1.${minor}: ${messageOf(error)}`, {
           cause: error,

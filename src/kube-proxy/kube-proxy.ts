@@ -14,7 +14,13 @@ import {
 import { Proxier } from "./sync/proxier.ts";
 import type { ProxyObjects } from "./tracking/proxy-objects.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./load-balancers/proxy-network.ts";
-import type { FamilySyncReport, Finding, ServicePortStatus, SyncReport, SyncRequest } from "./report.ts";
+import type {
+  FamilySyncReport,
+  ServiceFinding,
+  ServicePortStatus,
+  SyncReport,
+  SyncRequest,
+} from "./report.ts";
 import {
   checkHns,
   familiesOf,
@@ -34,9 +40,9 @@ const OVERLAY_WAIT_MS = 10_000;
 export type StartResult =
   | { readonly state: "running" }
   /** Call `start` again after that time. */
-  | { readonly state: "waiting"; readonly retryAfterMs: number; readonly finding: Finding }
+  | { readonly state: "waiting"; readonly retryAfterMs: number; readonly finding: ServiceFinding }
   /** For good: upstream's process ends here. */
-  | { readonly state: "failed"; readonly finding: Finding };
+  | { readonly state: "failed"; readonly finding: ServiceFinding };
 
 export interface KubeProxyParts {
   readonly client: HcnClient;
@@ -146,13 +152,13 @@ export class KubeProxy {
   private startFound(name: string, read: Attempt<ProxyNetwork>): StartResult {
     if (!read.ok) {
       const message = `kube-proxy waits for the HNS network ${name}: ${failureText(read.failure)}`;
-      const finding: Finding = { code: "kube-proxy-network-missing", message };
+      const finding: ServiceFinding = { code: "kube-proxy-network-missing", message };
       return { state: "waiting", retryAfterMs: NETWORK_RETRY_MS, finding };
     }
     if (!read.value.isOverlay) return this.run(read.value);
     this.phase = "settling";
     const message = `kube-proxy lets the overlay network ${name} settle, whose remote subnets may come late`;
-    const finding: Finding = { code: "kube-proxy-network-missing", message };
+    const finding: ServiceFinding = { code: "kube-proxy-network-missing", message };
     return { state: "waiting", retryAfterMs: OVERLAY_WAIT_MS, finding };
   }
 

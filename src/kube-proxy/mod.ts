@@ -10,12 +10,12 @@ export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/health/proxy-health.ts"
 export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/health/service-health.ts";
 export { followSource } from "./tracking/follow-source.ts";
 export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
-export { DEFAULT_HEALTHZ_PORT, type HostInterface, type KubeProxyOptions } from "./options.ts";
+export { DEFAULT_HEALTHZ_PORT, type ProxyInterface, type KubeProxyOptions } from "./options.ts";
 export { ProxyObjects } from "./tracking/proxy-objects.ts";
 export { REPAIR_KINDS, type Repair, type RepairKind, type LoadBalancerKind } from "./sync/repair.ts";
 export type {
   FamilySyncReport,
-  Finding,
+  ServiceFinding,
   FrontEndPlace,
   ProgrammedFrontEnd,
   ProxyEvent,

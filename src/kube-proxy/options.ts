@@ -3,7 +3,7 @@ import type { Compat } from "../base/compat.ts";
 import type { KubernetesVersion } from "./behaviour.ts";
 
 /** An interface of the node, as far as kube-proxy looks at it. */
-export interface HostInterface {
+export interface ProxyInterface {
   readonly mac: string;
   /** As text, without lengths. */
   readonly addresses: readonly string[];
@@ -42,7 +42,7 @@ export interface KubeProxyOptions {
   /** The port of `--healthz-bind-address`. Default 10256. */
   readonly healthzPort?: number | undefined;
   /** The node's interfaces: on overlay networks the one with the node's address gives its MAC address. */
-  readonly hostInterfaces?: readonly HostInterface[] | undefined;
+  readonly hostInterfaces?: readonly ProxyInterface[] | undefined;
   /** How much of HNS a sync reads. Default `all`, as upstream; with `hardened` it is `new`. */
   readonly reads?: ReadMode | undefined;
 }

@@ -1,7 +1,7 @@
 /** The documents of the endpoints that kube-proxy itself makes in HNS, with what is known of them then. */
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { keepJson } from "../hcn/json-value.ts";
-import { conjureMac } from "./load-balancers/conjured-mac.ts";
+import { deriveMac } from "./load-balancers/derived-mac.ts";
 import type { EndpointRecord } from "./load-balancers/queried-endpoints.ts";
 
 export interface NewEndpoint {
@@ -37,5 +37,5 @@ export function proxyEndpoint({ ip, mac, providerAddress, isLocal }: NewEndpoint
 
 /** What stands for `ip` on every node whose network is no overlay. */
 export function remoteEndpointFor(ip: string): ProxyEndpoint {
-  return proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress: "", isLocal: false });
+  return proxyEndpoint({ ip, mac: deriveMac(ip), providerAddress: "", isLocal: false });
 }

@@ -8,7 +8,7 @@ import type { Repair } from "./sync/repair.ts";
 export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";
 
 /** Something that keeps a Service, or a part of it, from working on this node. */
-export interface Finding {
+export interface ServiceFinding {
   readonly code: KnowledgeCode;
   /** One sentence without a full stop. */
   readonly message: string;
@@ -45,7 +45,7 @@ export interface ServicePortStatus {
   readonly frontEnds: readonly ProgrammedFrontEnd[];
   /** All that it asks for; `id` is empty where kube-proxy knows of no load balancer. */
   readonly places: readonly FrontEndPlace[];
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ServiceFinding[];
 }
 
 export type SyncOutcome =
@@ -74,7 +74,7 @@ export interface FamilySyncReport {
   readonly family: IpFamily;
   readonly outcome: SyncOutcome;
   /** Why the sync ended early. */
-  readonly finding?: Finding;
+  readonly finding?: ServiceFinding;
   /** What this sync worked on: in order of namespace, name and port. */
   readonly programmed: readonly ServicePortStatus[];
   /** What it could not apply, and will try again. */

@@ -38,13 +38,13 @@ const EXPIRED = new KubeError("resource-version-expired", 410, "too old resource
 
 let source: UnsteadySource;
 let clock: VirtualClock;
-let told: string[];
+let reported: string[];
 let waits: number[];
 
 const handler: InformerHandler<"Node"> = {
   changed: (before, after) => {
-    if (before === undefined) told.push(`+${after?.metadata.name}`);
-    else told.push(after === undefined ? `-${before.metadata.name}` : `~${after.metadata.name}`);
+    if (before === undefined) reported.push(`+${after?.metadata.name}`);
+    else reported.push(after === undefined ? `-${before.metadata.name}` : `~${after.metadata.name}`);
   },
   failed: (_error, retryInMs) => waits.push(retryInMs),
 };
@@ -52,7 +52,7 @@ const handler: InformerHandler<"Node"> = {
 beforeEach(() => {
   source = new UnsteadySource(start("", { clusterCIDRs: [] }));
   clock = new VirtualClock();
-  told = [];
+  reported = [];
   waits = [];
 });
 
@@ -87,7 +87,7 @@ describe("an informer", () => {
     await make("a");
     await pass(30_000);
     expect(informer.hasSynced).toBe(true);
-    expect(told).toEqual(["+a"]);
+    expect(reported).toEqual(["+a"]);
   });
 
   it("goes on from the last version after a cut, without listing again", async () => {
@@ -97,7 +97,7 @@ describe("an informer", () => {
     source.endWatches();
     await make("b");
     await quiet();
-    expect(told).toEqual(["+a", "+b"]);
+    expect(reported).toEqual(["+a", "+b"]);
     expect(source.asked).toEqual(["list", "watch", "watch"]);
     expect(waits).toEqual([]);
   });
@@ -116,7 +116,7 @@ describe("an informer", () => {
     expect(waits).toEqual([800, 1_600, 3_200]);
     source.away = undefined;
     await pass(3_200);
-    expect(told).toEqual(["+a", "-a", "+b"]);
+    expect(reported).toEqual(["+a", "-a", "+b"]);
     expect(source.asked.filter((word) => word === "list")).toHaveLength(1);
   });
 
@@ -141,7 +141,7 @@ describe("an informer", () => {
     await Promise.resolve();
     source.forgets = false;
     await quiet();
-    expect(told).toEqual(["+a", "+b", "-a", "~b", "+c"]);
+    expect(reported).toEqual(["+a", "+b", "-a", "~b", "+c"]);
     expect(source.asked.filter((word) => word === "list")).toHaveLength(2);
   });
 
@@ -156,7 +156,7 @@ describe("an informer", () => {
     source.away = undefined;
     await quiet();
     await pass(800);
-    expect(told).toEqual(["+a", "-a", "+a"]);
+    expect(reported).toEqual(["+a", "-a", "+a"]);
   });
 
   it("does not ask without pause a server that forgets everything at once", async () => {
@@ -178,7 +178,7 @@ describe("an informer", () => {
     await make("a");
     source.endWatches(AWAY);
     await pass(60_000);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     expect(source.asked).toEqual(["list", "watch"]);
   });
 });

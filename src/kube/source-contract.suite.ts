@@ -315,8 +315,8 @@ export function contractOfKubeSources(title: string, open: () => Promise<Contrac
         await patch("Ready", "False");
         await patch("NetworkUnavailable", "False");
         const last = await patch("Ready", "True");
-        const told = last.status?.conditions?.map(({ type, status }) => `${type}=${status}`);
-        expect(told?.toSorted()).toEqual(["NetworkUnavailable=False", "Ready=True"]);
+        const reported = last.status?.conditions?.map(({ type, status }) => `${type}=${status}`);
+        expect(reported?.toSorted()).toEqual(["NetworkUnavailable=False", "Ready=True"]);
       });
 
       it("json: operations at their places, all or none", async () => {
@@ -538,13 +538,13 @@ export function contractOfKubeSources(title: string, open: () => Promise<Contrac
         const labels = { mark };
         const first = await source.create("Node", { metadata: { name: unique("node"), labels } });
         made.push({ kind: "Node", name: ofCluster(first.metadata.name) });
-        const told: string[] = [];
+        const reported: string[] = [];
         const informer = new Informer(
           source,
           "Node",
           {
             changed: (before, after) =>
-              told.push(
+              reported.push(
                 `${before?.metadata.annotations?.["n"] ?? "-"} ${after?.metadata.annotations?.["n"] ?? "-"}`,
               ),
           },
@@ -562,7 +562,7 @@ export function contractOfKubeSources(title: string, open: () => Promise<Contrac
         await annotate("1");
         await annotate("2");
         await source.delete("Node", ofCluster(first.metadata.name));
-        await expect.poll(() => told).toEqual(["- -", "- 1", "1 2", "2 -"]);
+        await expect.poll(() => reported).toEqual(["- -", "- 1", "1 2", "2 -"]);
         expect(informer.all.size).toBe(0);
       });
     });

@@ -88,7 +88,7 @@ export class LintContext {
   /** Something says that the cluster has Windows nodes: a flag, a Node, a cluster file, or a pod for Windows. */
   readonly hasWindows: boolean;
   /** A flag says that what names no operating system is for Windows. */
-  readonly isToldWindows: boolean;
+  readonly isKnownWindows: boolean;
   private readonly types = new Map<string, LintDocument[]>();
   private readonly kinds = new Map<DocumentKind, LintDocument[]>();
   private readonly pods = new Map<LintDocument, PodView>();
@@ -105,7 +105,7 @@ export class LintContext {
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {
     this.documents = documents;
-    this.isToldWindows = options.isWindows === true;
+    this.isKnownWindows = options.isWindows === true;
     for (const document of documents) this.index(document);
     this.windows = this.findWindows(options);
     this.kubernetes = this.findKubernetes(options);
@@ -113,7 +113,7 @@ export class LintContext {
     this.plugins = new Set(this.ofKind("cni").flatMap(({ value }) => pluginTypes(value)));
     this.kubeProxy = this.findKubeProxy();
     this.hasWindows =
-      this.isToldWindows ||
+      this.isKnownWindows ||
       this.windows.origin !== "assumed" ||
       [...this.pods.values()].some((pod) => pod.os === "windows");
   }
@@ -190,7 +190,7 @@ export class LintContext {
     if (pod.os !== "unknown") return pod.os === "windows";
     const node = textAt(pod.spec, "nodeName");
     if (node !== undefined && this.nodeOs.has(node)) return this.nodeOs.get(node) === "windows";
-    return this.isToldWindows;
+    return this.isKnownWindows;
   }
 
   /** The pods, and templates of pods, that a Service selects. */
@@ -219,7 +219,7 @@ export class LintContext {
   /** True for a Service with a back end on Windows. */
   isServiceOfWindows(service: LintDocument): boolean {
     const pods = this.podsBehind(service);
-    if (pods.length === 0) return this.isToldWindows;
+    if (pods.length === 0) return this.isKnownWindows;
     return pods.some((pod) => this.isForWindows(pod));
   }
 

@@ -5,7 +5,7 @@ import type { Severity } from "../catalogue/entry.ts";
 import { LintContext, type LintOptions } from "./context.ts";
 import type { LintDocument, PassedBy, Range } from "./input/document.ts";
 import { objectTypeOf, recognize } from "./input/recognize.ts";
-import type { Assumptions, Finding, LintReport, SuppressedFinding } from "./report/report.ts";
+import type { Assumptions, LintFinding, LintReport, SuppressedFinding } from "./report/report.ts";
 import { LINT_RULES } from "./rules/all-rules.ts";
 import type { LintRule, RuleFinding } from "./rule.ts";
 import type { SourceText } from "../base/source-text.ts";
@@ -50,7 +50,7 @@ class RuleIndex {
 }
 
 interface Placed {
-  readonly finding: Finding;
+  readonly finding: LintFinding;
   readonly reason: string | undefined;
   readonly isInSource: boolean;
 }
@@ -70,7 +70,7 @@ function draftOf(rule: LintRule, found: RuleFinding): Draft {
   return { code, severity: found.severity ?? severityOf(code), found };
 }
 
-function place(draft: Draft, source: SourceText, title: string, range: Range): Finding {
+function place(draft: Draft, source: SourceText, title: string, range: Range): LintFinding {
   const { line, column } = source.positionOf(range.start);
   const end = source.positionOf(Math.max(range.end, range.start + 1));
   return {
@@ -127,7 +127,7 @@ class Linting {
     }
   }
 
-  add(finding: Finding, reason?: string): void {
+  add(finding: LintFinding, reason?: string): void {
     const byFile = suppressedByFile(this.configuration, finding.code, finding.file);
     this.placed.push({ finding, reason: reason ?? byFile?.reason, isInSource: reason !== undefined });
   }

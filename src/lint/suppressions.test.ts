@@ -19,7 +19,7 @@ function report(pod: string, configuration?: string, name = "legacy/web.yaml"): 
   return lintExample({ files: [{ name, text: pod }, ...own] });
 }
 
-function told({ findings }: LintReport): readonly string[] {
+function reported({ findings }: LintReport): readonly string[] {
   return findings.map(({ file, line, column, code }) => `${file}:${line}:${column} ${code}`);
 }
 
@@ -29,26 +29,26 @@ const IGNORE = (lines: string): string => `ignore:\n  - ${lines}\n`;
 describe("an annotation", () => {
   it("with a reason silences one code", () => {
     const result = report(POD('"host-network-unsupported: is replaced in May"'));
-    expect(told(result)).toEqual([]);
+    expect(reported(result)).toEqual([]);
     expect(result.suppressed.map(({ reason }) => reason)).toEqual(["is replaced in May"]);
   });
 
   it("without a reason is a finding, and silences nothing", () => {
-    expect(told(report(POD("host-network-unsupported")))).toEqual([
+    expect(reported(report(POD("host-network-unsupported")))).toEqual([
       "legacy/web.yaml:6:5 lint-suppression-invalid",
       FOUND,
     ]);
   });
 
   it("of an unknown code is a finding", () => {
-    expect(told(report(POD('"hostnetwork: why not"')))).toEqual([
+    expect(reported(report(POD('"hostnetwork: why not"')))).toEqual([
       "legacy/web.yaml:6:5 lint-suppression-invalid",
       FOUND,
     ]);
   });
 
   it("of another code silences nothing", () => {
-    expect(told(report(POD('"dns-options-ignored: on purpose"')))).toEqual([FOUND]);
+    expect(reported(report(POD('"dns-options-ignored: on purpose"')))).toEqual([FOUND]);
   });
 });
 
@@ -64,7 +64,7 @@ describe(".mullion-lint.yaml", () => {
     [IGNORE("{ code: dns-options-ignored, reason: old }"), false],
   ])("%j silences: %s", (configuration, isSilent) => {
     const result = report(plain, configuration);
-    expect(told(result)).toEqual(isSilent ? [] : [FOUND]);
+    expect(reported(result)).toEqual(isSilent ? [] : [FOUND]);
     expect(result.suppressed).toHaveLength(isSilent ? 1 : 0);
   });
 
@@ -73,6 +73,6 @@ describe(".mullion-lint.yaml", () => {
     ["{ code: nothing-known, reason: old }", ".mullion-lint.yaml:2:5"],
     ["7", ".mullion-lint.yaml:2:5"],
   ])("an entry %j is a finding", (entry, place) => {
-    expect(told(report(plain, IGNORE(entry)))).toEqual([`${place} lint-suppression-invalid`, FOUND]);
+    expect(reported(report(plain, IGNORE(entry)))).toEqual([`${place} lint-suppression-invalid`, FOUND]);
   });
 });

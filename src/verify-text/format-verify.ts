@@ -218,11 +218,11 @@ function findingLines(
   const port = cell.port === undefined ? "" : ` port ${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
   const family = cell.family === "ipv6" ? ", IPv6" : "";
-  const parties =
+  const traceEnds =
     cell.flow === "bring-up"
       ? cell.from
       : `${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
-  const head = `${FLOW_TITLES[cell.flow]}${family}: ${parties}`;
+  const head = `${FLOW_TITLES[cell.flow]}${family}: ${traceEnds}`;
   return [
     ...block(head, 2).map((line) => style.bad(line)),
     ...labelled("expected", `${finding.expected} (${cell.row}: ${cell.documentedIn})`),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareListings, tellDifference } from "./compare-listings.ts";
+import { compareListings, describeDifference } from "./compare-listings.ts";
 import { formatLbDsrId, parseLbDsrId, withLbDsrForm } from "./lb-dsr-id.ts";
 import { type ListedLayer, type ListedRule, MatchWord } from "../vfp/listing/listing.ts";
 
@@ -74,7 +74,7 @@ function layers(rules: readonly ListedRule[], fields: Partial<ListedLayer> = {})
 function compare(left: readonly ListedRule[], right: readonly ListedRule[]): readonly string[] {
   const names = { left: "win-1", right: "win-2" };
   return compareListings({ layers: layers(left) }, { layers: layers(right) }).map((each) =>
-    tellDifference(each, names),
+    describeDifference(each, names),
   );
 }
 
@@ -139,7 +139,7 @@ describe("two nodes", () => {
     const left = { layers: layers([], { priority: 8 }) };
     const right = { layers: [...layers([]), { id: "X", name: "X", flags: 0, priority: 1, groups: [] }] };
     const names = { left: "win-1", right: "win-2" };
-    expect(compareListings(left, right).map((each) => tellDifference(each, names))).toEqual([
+    expect(compareListings(left, right).map((each) => describeDifference(each, names))).toEqual([
       "layer LB_DSR: Priority is 8 on win-1 and 7 on win-2",
       "layer X is only on win-2",
     ]);

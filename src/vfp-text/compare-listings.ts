@@ -196,9 +196,9 @@ class Comparison {
     left: readonly string[],
     right: readonly string[],
   ): void {
-    const told = (lines: readonly string[]): readonly string[] =>
+    const reported = (lines: readonly string[]): readonly string[] =>
       lines.map((line) => this.neutral.text(line.trim())).toSorted();
-    const [a, b] = [told(left), told(right)];
+    const [a, b] = [reported(left), reported(right)];
     const onlyA = a.filter((line) => !b.includes(line));
     const onlyB = b.filter((line) => !a.includes(line));
     this.texts(place, "Rule data", onlyA.join("; "), onlyB.join("; "));
@@ -232,7 +232,7 @@ export function compareListings(left: ComparedSide, right: ComparedSide): readon
 }
 
 /** One line of text. `names` are what people call the two sides. */
-export function tellDifference(
+export function describeDifference(
   difference: ListingDifference,
   names: { readonly left: string; readonly right: string },
 ): string {

@@ -29,13 +29,13 @@ export {
 } from "../vfp/port-settings.ts";
 export type {
   Action,
-  Direction,
+  VfpDirection,
   EncapDestination,
   GroupDefinition,
   LayerDefinition,
   MatchType,
 } from "../vfp/rule.ts";
-export type { BackEnd, Rule } from "../host/netfilter/rule.ts";
+export type { DnatBackEnd, Rule } from "../host/netfilter/rule.ts";
 export { VfpPort } from "../vfp/vfp-port.ts";
 export type { MirrorSink, Verdict, VfpPortOptions } from "../vfp/vfp-port.ts";
 export { type ListedGroup, type ListedLayer, type ListedRule } from "../vfp/listing/listing.ts";
@@ -44,4 +44,4 @@ export { parseRulesJson } from "./json-rules.ts";
 export { type ListingProblem, type ReadListing, type ReadPort, parseRules } from "./parse-rules.ts";
 export { ruleListLines } from "./print-rules.ts";
 export { type LoadNote, type LoadedProgram, loadListing } from "./load-listing.ts";
-export { type ListingDifference, compareListings, tellDifference } from "./compare-listings.ts";
+export { type ListingDifference, compareListings, describeDifference } from "./compare-listings.ts";

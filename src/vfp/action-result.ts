@@ -9,7 +9,7 @@ import type { FlowKey } from "./flow-key.ts";
 import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
-import type { BackEnd } from "./rule.ts";
+import type { LbnatBackEnd } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** The packet an action works on. */
@@ -47,7 +47,7 @@ export interface ActionPass {
   readonly reverse: Transposition;
   readonly nat?: { readonly pool: NatPool; readonly port: number };
   /** Where an lbnat rule sends the flow. */
-  readonly backEnd?: BackEnd;
+  readonly backEnd?: LbnatBackEnd;
   /** True when the result may change although no rule does: a next hop. */
   readonly ages?: boolean;
 }

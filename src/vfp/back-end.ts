@@ -5,7 +5,7 @@
  */
 import { wordAt } from "../base/bytes.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { Action, BackEnd, Distribution } from "./rule.ts";
+import type { Action, LbnatBackEnd, Distribution } from "./rule.ts";
 
 export type LbnatAction = Extract<Action, { type: "lbnat" }>;
 
@@ -27,12 +27,12 @@ export function hashForBackEnd(key: FlowKey, distribution: Distribution): number
 }
 
 /** The back end of the first packet of a flow; undefined only for an empty list, which no group takes. */
-export function chooseBackEnd(action: LbnatAction, key: FlowKey): BackEnd | undefined {
+export function chooseBackEnd(action: LbnatAction, key: FlowKey): LbnatBackEnd | undefined {
   const { backEnds, distribution } = action;
   return backEnds[hashForBackEnd(key, distribution) % backEnds.length];
 }
 
-function isSameBackEnd(a: BackEnd, b: BackEnd): boolean {
+function isSameBackEnd(a: LbnatBackEnd, b: LbnatBackEnd): boolean {
   return a === b || (a.ip === b.ip && a.port === b.port && a.mac === b.mac);
 }
 
@@ -40,7 +40,7 @@ function isSameBackEnd(a: BackEnd, b: BackEnd): boolean {
  * True when a flow that `before` sent to `backEnd` may stay with it under `after`: the list still has it
  * (dataplane.md §3.7).
  */
-export function keepsBackEnd(before: LbnatAction, after: Action, backEnd: BackEnd): boolean {
+export function keepsBackEnd(before: LbnatAction, after: Action, backEnd: LbnatBackEnd): boolean {
   return (
     after.type === "lbnat" &&
     after.rewrites === before.rewrites &&

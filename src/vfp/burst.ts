@@ -11,7 +11,7 @@ import type { Packet } from "../wire/packet.ts";
 import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
 import { FlowKey } from "./flow-key.ts";
 import type { PortParserSettings } from "./port-settings.ts";
-import type { Direction } from "./rule.ts";
+import type { VfpDirection } from "./rule.ts";
 
 /** As many as wait for memory side by side, and leave room for one another in the nearest cache. */
 export const BURST_FRAMES_MAX = 32;
@@ -35,7 +35,7 @@ export class Burst {
   /** The hashes of the keys of all frames that were read, side by side. */
   readonly hashes: Int32Array = new Int32Array(BURST_FRAMES_MAX);
   /** Which way the frames go. */
-  direction: Direction = "out";
+  direction: VfpDirection = "out";
   /** By which its port has read them; undefined until it has. */
   settings: PortParserSettings | undefined;
   /** Made of what looking ahead came upon: a use for what is read for no other reason than to be near. */

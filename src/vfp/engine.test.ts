@@ -11,7 +11,7 @@ import { TcpFlag } from "../wire/tcp.ts";
 import { readU16, readU48 } from "../base/bytes.ts";
 import { createGroup } from "./group.ts";
 import { NatPool } from "./nat-pool.ts";
-import type { Action, Direction, GroupDefinition, LayerDefinition, Rule } from "./rule.ts";
+import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "./rule.ts";
 import { VfpPort, type Verdict } from "./vfp-port.ts";
 
 const A = "10.244.1.10";
@@ -104,7 +104,7 @@ let port: VfpPort;
 function makePort(layers: readonly LayerDefinition[], unifiedFlows = true): void {
   port = new VfpPort({ id: "p", name: "pod A", node: "win-1", layers, unifiedFlows });
 }
-function process(direction: Direction, packet: Packet, nowMs = 0, ear?: Recorder): Verdict {
+function process(direction: VfpDirection, packet: Packet, nowMs = 0, ear?: Recorder): Verdict {
   const headers = new Headers();
   expect(headers.parse(packet)).toBeUndefined();
   return port.process(direction, packet, headers, nowMs, ear);
@@ -410,7 +410,7 @@ describe("a packet that a rule turns round before another rule translates it", (
   it("keeps its ports when rules are looked up again: the second rule is one of the other direction", () => {
     const syn = (): string => {
       const packet = tcp(A, C, [5000, 80], TcpFlag.syn);
-      expect(process("out", packet)).toBe("turned");
+      expect(process("out", packet)).toBe("hairpin");
       return show(packet);
     };
     const first = syn();

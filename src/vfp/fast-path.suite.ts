@@ -82,7 +82,7 @@ function outcomeOf(port: VfpPort, packet: Packet, headers: Headers, process: () 
   expect(check.parse(packet)).toBeUndefined();
   expect(headers, "headers describe what the packet has become").toEqual(check);
   if (wasRight) expect(wrongChecksums(packet, check), formatHex(packet.frame)).toEqual([]);
-  const delay = verdict === "delayed" ? `${port.delay.untilMs} ${port.delay.isTurned}` : "";
+  const delay = verdict === "delayed" ? `${port.delay.untilMs} ${port.delay.isHairpin}` : "";
   return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
 }
 
@@ -252,9 +252,9 @@ function twinOutcome(twin: ReferenceEngine, sent: Sent, nowMs: number, ttl?: num
   headers.parse(packet);
   const hops = ttl === undefined ? 0 : readTtl(packet.bytes, headers) - ttl;
   for (let i = 0; i < hops; i++) decrementTtl(packet.bytes, headers);
-  const { verdict, untilMs, isTurned, mirrors } = twin.process(sent.direction, packet, nowMs);
+  const { verdict, untilMs, isHairpin, mirrors } = twin.process(sent.direction, packet, nowMs);
   if (verdict === "drop") return verdict;
-  const delay = verdict === "delayed" ? `${untilMs} ${isTurned}` : "";
+  const delay = verdict === "delayed" ? `${untilMs} ${isHairpin}` : "";
   const copies = mirrors.map((target) => `${target} ${formatHex(packet.frame)}`);
   return [verdict, delay, packet.tni, formatHex(packet.frame), ...copies].join("\n");
 }

@@ -19,7 +19,7 @@ interface Book {
   readonly classes: Readonly<Record<FlowClass, FlowClassStatistics>>;
 }
 
-function newBook(): Book {
+function newAllocator(): Book {
   return {
     tcp: newTcpCounters(),
     classes: {
@@ -38,23 +38,23 @@ export class FlowCensus {
   /** Flows that the port's layers made, in all; it may wrap. Who met none in a layer asks whether one has come since. */
   flowsMade = 0;
   /** Undefined until the first flow: most ports of a large world never see one. */
-  private book: Book | undefined;
+  private allocator: Book | undefined;
 
   constructor(settings: PortFlowSettings) {
     this.settings = settings;
   }
 
   get tcp(): TcpCounters {
-    return (this.book ??= newBook()).tcp;
+    return (this.allocator ??= newAllocator()).tcp;
   }
 
   get classes(): Readonly<Record<FlowClass, FlowClassStatistics>> {
-    return (this.book ??= newBook()).classes;
+    return (this.allocator ??= newAllocator()).classes;
   }
 
   /** For listings, which change nothing; undefined before the first flow. */
   get soFar(): Pick<FlowCensus, "tcp" | "classes"> | undefined {
-    return this.book;
+    return this.allocator;
   }
 
   /** True when one more connection of `transport` would be too many. */

@@ -21,7 +21,7 @@ import type { Headers } from "../wire/headers.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
-import type { Direction } from "./rule.ts";
+import type { VfpDirection } from "./rule.ts";
 
 const TUPLE_WORDS_IPV4 = 4;
 const TUPLE_WORDS_IPV6 = 10;
@@ -121,7 +121,7 @@ export class FlowKey {
     return wordAt(this.words, 0) & 0xff;
   }
 
-  get direction(): Direction {
+  get direction(): VfpDirection {
     return (wordAt(this.words, 0) & IS_INBOUND) === 0 ? "out" : "in";
   }
 
@@ -158,7 +158,7 @@ export class FlowKey {
   read(
     packet: Packet,
     headers: Headers,
-    direction: Direction,
+    direction: VfpDirection,
     tunnel?: TunnelHeaders,
     tni: number = 0,
   ): void {
@@ -282,7 +282,7 @@ export class FlowKey {
   private readTunnel(
     view: DataView,
     headers: Headers,
-    direction: Direction,
+    direction: VfpDirection,
     tunnel: TunnelHeaders,
     tni: number,
   ): void {
@@ -311,7 +311,7 @@ export class FlowKey {
   private readTunnelIpv4(
     view: DataView,
     headers: Headers,
-    direction: Direction,
+    direction: VfpDirection,
     tunnel: TunnelHeaders,
     tni: number,
   ): void {

@@ -8,7 +8,7 @@ import { type Prefix, prefixFamily } from "../net/prefix.ts";
 import type { Condition } from "./condition.ts";
 import { ConditionMatcher, type MissReason } from "./condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { Action, Direction, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
+import type { Action, VfpDirection, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
 import { PrefixIndex, onlyDestination } from "./prefix-index.ts";
 import { type IndexedRule, RuleIndex, type RuleSet, indexRule } from "./rule-index.ts";
 
@@ -44,7 +44,7 @@ const ENCAP_DESTINATIONS_MAX = 8;
 /** An immutable list of rules for one direction and family. Made by `createGroup`. */
 export class Group implements GroupDefinition {
   readonly name: string;
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly family: 4 | 6;
   readonly priority: number;
   readonly match: MatchType;

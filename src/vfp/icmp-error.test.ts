@@ -147,13 +147,13 @@ describe("DT-187 errors and load balancing", () => {
     port.setGroups("NAT", [
       group([rule("mapping", mapping, { isStateful: true, condition: isMapped })], { direction: "in" }),
     ]);
-    const turned = rule("turn", { type: "allow" }, { condition: { protocols: [1] } });
-    port.setGroups("HAIRPIN", [group([turned], { direction: "in" })]);
+    const hairpin = rule("turn", { type: "allow" }, { condition: { protocols: [1] } });
+    port.setGroups("HAIRPIN", [group([hairpin], { direction: "in" })]);
     const sent = udp([X, 5000], [NODE, 80]);
     expect(send(port, "in", sent)).toBe("pass");
     const answer = error(ROUTER, X, sent);
     expect(show(answer)).toBe("10.0.0.1 > 203.0.113.10 [203.0.113.10:5000 > 10.244.1.10:8080]");
-    expect(send(port, "in", answer)).toBe("turned");
+    expect(send(port, "in", answer)).toBe("hairpin");
     expect(show(answer)).toBe("10.0.0.1 > 203.0.113.10 [203.0.113.10:5000 > 10.0.0.11:80]");
   });
 

@@ -14,7 +14,7 @@ import { IpProtocol } from "../wire/ip-protocol.ts";
 import { udpChecksumField } from "../wire/udp.ts";
 import type { Packet } from "../wire/packet.ts";
 import { FlowKey } from "./flow-key.ts";
-import type { Direction } from "./rule.ts";
+import type { VfpDirection } from "./rule.ts";
 import { type AddressWords, Transposition, coveringChecksumOffset, wordsToIp } from "./transposition.ts";
 
 /** True for a whole packet that says it is an error. */
@@ -33,7 +33,7 @@ export class QuotedPacket {
   private readonly own = new FlowKey();
 
   /** @returns false when the packet is no error, or quotes nothing that a flow could be known by. */
-  locate(packet: Packet, headers: Headers, direction: Direction): boolean {
+  locate(packet: Packet, headers: Headers, direction: VfpDirection): boolean {
     const { bytes } = packet;
     if (!isErrorMessage(bytes, headers)) return false;
     const quoted = this.headers;
@@ -55,7 +55,7 @@ export class QuotedPacket {
     outer.sourceMac = transposition.sourceMac;
     outer.destinationMac = transposition.destinationMac;
     outer.ttlDecrements = transposition.ttlDecrements;
-    outer.isTurned = transposition.isTurned;
+    outer.isHairpin = transposition.isHairpin;
     const { newSource, newDestination } = transposition;
     const addressWords = error.family === 4 ? 1 : 4;
     const addresses = error.network + (error.family === 4 ? 12 : 8);

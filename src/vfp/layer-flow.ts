@@ -5,7 +5,7 @@
 import { defined } from "../base/assert.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { NatPool } from "./nat-pool.ts";
-import type { BackEnd, Rule } from "./rule.ts";
+import type { LbnatBackEnd, Rule } from "./rule.ts";
 import { NOTHING, type Transposition } from "./transposition.ts";
 import { IpProtocol } from "../wire/ip-protocol.ts";
 import type { Group } from "./group.ts";
@@ -37,7 +37,7 @@ export interface ChainStep {
   /** What the packet was known by here, once a rule before this one had rewritten it. */
   readonly rewrittenKey: Int32Array | undefined;
   /** Where an lbnat rule sent the packet. */
-  readonly backEnd: BackEnd | undefined;
+  readonly backEnd: LbnatBackEnd | undefined;
 }
 
 /**
@@ -60,7 +60,7 @@ const NO_USERS: readonly FlowUser[] = Object.freeze([]);
 
 /** A change as it is kept: most are none at all. */
 export function keptOf(transposition: Transposition): Transposition {
-  return transposition.isEmpty && !transposition.isTurned ? NOTHING : transposition;
+  return transposition.isEmpty && !transposition.isHairpin ? NOTHING : transposition;
 }
 
 export class LayerFlowPair {

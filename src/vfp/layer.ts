@@ -14,7 +14,7 @@ import { KeyPool } from "./key-pool.ts";
 import type { ChainStep, LayerFlow, RuleMatch } from "./layer-flow.ts";
 import { LayerFlowPair } from "./layer-flow.ts";
 import type { NatPool } from "./nat-pool.ts";
-import type { Direction, LayerDefinition, Rule } from "./rule.ts";
+import type { VfpDirection, LayerDefinition, Rule } from "./rule.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** A tuple that had no flow in a layer when a packet came through. */
@@ -35,7 +35,7 @@ const KEY_WORDS_USUAL = 8;
 export class Layer {
   readonly definition: LayerDefinition;
   /** Undefined until the first packet. */
-  private counterPair: Readonly<Record<Direction, LayerCounters>> | undefined;
+  private counterPair: Readonly<Record<VfpDirection, LayerCounters>> | undefined;
   private readonly census: FlowCensus;
   /** A rule here has `Condition.tcpSyn`. */
   asksForSyn = false;
@@ -61,16 +61,16 @@ export class Layer {
   }
 
   /** By direction. */
-  get counters(): Readonly<Record<Direction, LayerCounters>> {
+  get counters(): Readonly<Record<VfpDirection, LayerCounters>> {
     return (this.counterPair ??= { in: newLayerCounters(), out: newLayerCounters() });
   }
 
   /** For listings, which change nothing; undefined before the first packet. */
-  get countersSoFar(): Readonly<Record<Direction, LayerCounters>> | undefined {
+  get countersSoFar(): Readonly<Record<VfpDirection, LayerCounters>> | undefined {
     return this.counterPair;
   }
 
-  countersOn(direction: Direction): LayerCounters {
+  countersOn(direction: VfpDirection): LayerCounters {
     return direction === "out" ? this.counters.out : this.counters.in;
   }
 

@@ -11,7 +11,7 @@ import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import { type Group, createGroup } from "./group.ts";
-import type { BackEnd, Distribution, LayerDefinition, Rule } from "./rule.ts";
+import type { LbnatBackEnd, Distribution, LayerDefinition, Rule } from "./rule.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 import { VfpPort } from "./vfp-port.ts";
 
@@ -27,7 +27,7 @@ function ip(text: string): ReturnType<typeof parseIp> & {} {
   return defined(parseIp(text), "an address");
 }
 
-function backEnd(address: string, mac?: string): BackEnd {
+function backEnd(address: string, mac?: string): LbnatBackEnd {
   const known = mac === undefined ? undefined : defined(parseMac(mac), "a MAC");
   return known === undefined ? { ip: ip(address), port: 8080 } : { ip: ip(address), port: 8080, mac: known };
 }
@@ -35,7 +35,7 @@ function backEnd(address: string, mac?: string): BackEnd {
 const FOUR = ["10.244.2.1", "10.244.2.2", "10.244.2.3", "10.244.2.4"].map((address) => backEnd(address));
 
 function service(
-  backEnds: readonly BackEnd[],
+  backEnds: readonly LbnatBackEnd[],
   fields: {
     readonly id?: string;
     readonly distribution?: Distribution;
@@ -271,7 +271,7 @@ describe("flows when a service changes (dataplane.md §3.7)", () => {
   });
 
   it("DT-097 UDP, idle for 240 s: the hash decides again; a second earlier the flow still holds", () => {
-    const list = (backEnds: readonly BackEnd[]): Group => service(backEnds, { protocol: 17 });
+    const list = (backEnds: readonly LbnatBackEnd[]): Group => service(backEnds, { protocol: 17 });
     const moved = (idleMs: number): boolean => {
       const port = portWith(list(FOUR));
       const first = send(port, datagram(A, V, [5000, 80])).to;
@@ -339,7 +339,7 @@ describe("hairpin layers (dataplane.md §1.3)", () => {
 
   it("DT-010 a match on the way in: turned to OUT, the layers behind it follow, the vNIC never sees it", () => {
     expect(heard(hostPort(), segment(A, V, [5000, 80]), "in")).toEqual({
-      verdict: "turned",
+      verdict: "hairpin",
       layers: ["in OUTER", "in LB", "in SLB_HAIRPIN_LAYER", "out LB", "out OUTER"],
     });
   });
@@ -354,12 +354,12 @@ describe("hairpin layers (dataplane.md §1.3)", () => {
   it("the answer to a turned packet is turned as well: it leaves on the side it came from", () => {
     const port = hostPort();
     expect(send(port, segment(A, V, [5000, 80]), "in")).toMatchObject({
-      verdict: "turned",
+      verdict: "hairpin",
       to: "10.244.2.1:8080",
     });
     for (const round of [1, 2])
       expect(send(port, segment("10.244.2.1", A, [8080, 5000]), "in"), `round ${round}`).toMatchObject({
-        verdict: "turned",
+        verdict: "hairpin",
         from: `${V}:80`,
         to: `${A}:5000`,
       });
@@ -371,7 +371,7 @@ describe("hairpin layers (dataplane.md §1.3)", () => {
 });
 
 describe("rules for SYN alone (rule flags 16 and 4, dataplane.md §1.5)", () => {
-  function withSyn(tcpSyn: "only" | "never", backEnds: readonly BackEnd[] = FOUR): Group {
+  function withSyn(tcpSyn: "only" | "never", backEnds: readonly LbnatBackEnd[] = FOUR): Group {
     const group = service(backEnds);
     const rules = group.rules.map((rule) => ({ ...rule, condition: { ...rule.condition, tcpSyn } }));
     const { name, direction, family, priority, match } = group;

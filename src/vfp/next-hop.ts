@@ -21,8 +21,8 @@ export interface NextHopResolver {
   resolve(destination: Ip, waiter: NextHopWaiter): NextHop | "pending" | "unreachable";
 }
 
-class NobodyWaits implements NextHopWaiter {
+class NoWaiter implements NextHopWaiter {
   nextHopSettled(): void {}
 }
 /** For ports that are used without a switch. */
-export const NOBODY_WAITS: NextHopWaiter = Object.freeze(new NobodyWaits());
+export const NO_WAITER: NextHopWaiter = Object.freeze(new NoWaiter());

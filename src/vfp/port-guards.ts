@@ -14,7 +14,7 @@ import { Icmpv6Type } from "../wire/icmpv6/icmpv6.ts";
 import { NdView } from "../wire/icmpv6/nd.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { PortAddressInfo, PortGuards } from "./port-settings.ts";
-import type { Direction } from "./rule.ts";
+import type { VfpDirection } from "./rule.ts";
 import { writeDscp } from "./transposition.ts";
 
 const BROADCAST_MAC = 0xffff_ffff_ffff as Mac;
@@ -50,8 +50,8 @@ export class GuardPost {
   }
 
   /** Why the frame is refused; undefined when it may pass. Clears DSCP where the guards say so. */
-  judge(
-    direction: Direction,
+  evaluate(
+    direction: VfpDirection,
     packet: Packet,
     headers: Headers,
     address: PortAddressInfo,
@@ -65,8 +65,8 @@ export class GuardPost {
     if (headers.family === 0 && !isArp && guards.nonIp === true) return "non-ip-frame-refused";
     const refusal =
       direction === "out"
-        ? this.judgeSender(packet, headers, address)
-        : this.judgeToReceiver(packet, headers, address);
+        ? this.checkSender(packet, headers, address)
+        : this.checkReceiver(packet, headers, address);
     if (refusal !== undefined) return refusal;
     if (direction === "out" && this.exceedsLimit(bytes, headers, destination, nowMs))
       return "rate-limit-exceeded";
@@ -75,7 +75,7 @@ export class GuardPost {
     return undefined;
   }
 
-  private judgeSender(packet: Packet, headers: Headers, address: PortAddressInfo): KnowledgeCode | undefined {
+  private checkSender(packet: Packet, headers: Headers, address: PortAddressInfo): KnowledgeCode | undefined {
     const { guards } = this;
     const { bytes } = packet;
     if (guards.mac === true && readU48(bytes, headers.ethernet + 6) !== address.mac)
@@ -93,7 +93,7 @@ export class GuardPost {
     return undefined;
   }
 
-  private judgeToReceiver(
+  private checkReceiver(
     packet: Packet,
     headers: Headers,
     address: PortAddressInfo,

@@ -6,8 +6,8 @@ import type { Packet } from "../wire/packet.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { ChainStep, LayerFlow, RuleMatch } from "./layer-flow.ts";
 import type { Layer } from "./layer.ts";
-import type { BackEnd, Direction, Rule } from "./rule.ts";
-import { summarizeTransposition, tellTransposition } from "./listing/transposition-words.ts";
+import type { LbnatBackEnd, VfpDirection, Rule } from "./rule.ts";
+import { summarizeTransposition, describeTransposition } from "./listing/transposition-words.ts";
 import type { Transposition } from "./transposition.ts";
 
 /** The port, as a trace names it. */
@@ -28,10 +28,10 @@ export class PortRecorder {
   private readonly recorder: Recorder;
   private readonly port: NamedPort;
   private readonly packet: Packet;
-  private direction: Direction;
+  private direction: VfpDirection;
   private readonly nowMs: number;
 
-  constructor(recorder: Recorder, port: NamedPort, packet: Packet, direction: Direction, nowMs: number) {
+  constructor(recorder: Recorder, port: NamedPort, packet: Packet, direction: VfpDirection, nowMs: number) {
     this.recorder = recorder;
     this.port = port;
     this.packet = packet;
@@ -40,7 +40,7 @@ export class PortRecorder {
   }
 
   /** Steps from here on stand in the other direction. */
-  turnedTo(direction: Direction): void {
+  hairpinTo(direction: VfpDirection): void {
     this.direction = direction;
   }
 
@@ -81,7 +81,7 @@ export class PortRecorder {
     const groups = layer.groups.filter(
       (group) => group.direction === this.direction && group.family === key.family,
     );
-    if (layer.definition.isToldWhenEmpty === false && groups.every((group) => group.size === 0)) {
+    if (layer.definition.isShownWhenEmpty === false && groups.every((group) => group.size === 0)) {
       const known = groups.some((group) => group.findMissNote(key) !== undefined);
       if (!known) return;
     }
@@ -126,7 +126,7 @@ export class PortRecorder {
 
   /** What all layers together do to such packets is kept for the next ones. */
   kept(total: Transposition): void {
-    const transposition = tellTransposition(total);
+    const transposition = describeTransposition(total);
     const text = `kept for the packets that follow: ${summarizeTransposition(transposition)}`;
     this.record({ ...this.base(), kind: "unified-flow", text, transposition });
   }
@@ -135,7 +135,7 @@ export class PortRecorder {
     readonly node: string;
     readonly place: string;
     readonly port: string;
-    readonly direction: Direction;
+    readonly direction: VfpDirection;
   } {
     return { node: this.port.node, place: this.port.name, port: this.port.id, direction: this.direction };
   }
@@ -153,7 +153,7 @@ export class PortRecorder {
 function describeMatch(
   layer: Layer,
   rule: Rule,
-  backEnd: BackEnd | undefined,
+  backEnd: LbnatBackEnd | undefined,
   { pops, push }: Transposition,
 ): string {
   const words = [rule.isStateful && layer.definition.isStateful ? "matched, flow made" : "matched"];

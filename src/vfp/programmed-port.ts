@@ -10,7 +10,7 @@ import type { Group } from "./group.ts";
 import { Layer } from "./layer.ts";
 import type { MappingSpace } from "./mapping-space.ts";
 import type { NatPool } from "./nat-pool.ts";
-import { NOBODY_WAITS, type NextHopResolver, type NextHopWaiter } from "./next-hop.ts";
+import { NO_WAITER, type NextHopResolver, type NextHopWaiter } from "./next-hop.ts";
 import { GuardPost } from "./port-guards.ts";
 import {
   DEFAULT_FLOW_SETTINGS,
@@ -21,7 +21,7 @@ import {
   type PortGuards,
   type PortParserSettings,
 } from "./port-settings.ts";
-import type { Direction, LayerDefinition } from "./rule.ts";
+import type { VfpDirection, LayerDefinition } from "./rule.ts";
 
 export interface VfpPortOptions {
   readonly id: string;
@@ -54,7 +54,7 @@ export abstract class ProgrammedPort {
   private spaces: Map<string, MappingSpace> | undefined;
   private absent: Set<Layer> | undefined;
   /** The pipeline without what is absent; undefined until somebody asks. */
-  private presentOrder: Readonly<Record<Direction, readonly Layer[]>> | undefined;
+  private presentOrder: Readonly<Record<VfpDirection, readonly Layer[]>> | undefined;
   protected guardPost: GuardPost | undefined;
   protected addressInfo: PortAddressInfo = NO_ADDRESS_INFO;
   protected parser: PortParserSettings = DEFAULT_PARSER_SETTINGS;
@@ -64,7 +64,7 @@ export abstract class ProgrammedPort {
     this.name = options.name;
     this.node = options.node;
     this.nextHopResolver = options.nextHopResolver;
-    this.nextHopWaiter = options.nextHopWaiter ?? NOBODY_WAITS;
+    this.nextHopWaiter = options.nextHopWaiter ?? NO_WAITER;
     this.census = new FlowCensus(
       options.unifiedFlows === false
         ? { ...DEFAULT_FLOW_SETTINGS, usesUnifiedFlows: false }
@@ -216,7 +216,7 @@ export abstract class ProgrammedPort {
     return [...(this.spaces?.values() ?? [])];
   }
 
-  orderOf(direction: Direction): readonly Layer[] {
+  orderOf(direction: VfpDirection): readonly Layer[] {
     const { absent } = this;
     if (absent === undefined || absent.size === 0) return direction === "out" ? this.outOrder : this.inOrder;
     this.presentOrder ??= {

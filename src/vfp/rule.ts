@@ -11,10 +11,10 @@ import type { Condition } from "./condition.ts";
 import type { RateLimit } from "./token-bucket.ts";
 
 /** `out`: from the vNIC into the switch. `in`: from the switch to the vNIC (dataplane.md §0.4). */
-export type Direction = "out" | "in";
+export type VfpDirection = "out" | "in";
 
 /** One of the destinations of an `lbnat` rule. */
-export interface BackEnd {
+export interface LbnatBackEnd {
   readonly ip: Ip;
   readonly port: number;
   /** MAC fix-up: the back end is on this switch. Without it the frame keeps its next hop. */
@@ -52,7 +52,7 @@ export type Action =
    */
   | {
       readonly type: "lbnat";
-      readonly backEnds: readonly BackEnd[];
+      readonly backEnds: readonly LbnatBackEnd[];
       readonly distribution: Distribution;
       readonly rewrites: "address-and-port" | "mac";
     }
@@ -172,7 +172,7 @@ export interface MissNote {
 /** What a group is made from; `createGroup` in group.ts makes it. */
 export interface GroupDefinition {
   readonly name: string;
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   /** Groups exist per family: `in`/`out` and `inv6`/`outv6` (dataplane.md §1.4). */
   readonly family: 4 | 6;
   /** Groups of a layer are asked in ascending order. */
@@ -210,7 +210,7 @@ export interface LayerDefinition {
    */
   readonly updatesFlows?: boolean;
   /** False: a trace is silent about this layer while it has no rules. Default true. */
-  readonly isToldWhenEmpty?: boolean;
+  readonly isShownWhenEmpty?: boolean;
 }
 
 /** Milliseconds that an idle flow lives: 240 s (dataplane.md §1.10, observed on ACL and NAT rules). */

@@ -54,7 +54,7 @@ export class Transposition {
   /** How much less the MSS option of a SYN says. */
   mssDelta = 0;
   /** The packet leaves the port on the side it came from: a hairpin layer turned it. */
-  isTurned = false;
+  isHairpin = false;
   /** Outer headers come off first; all changes are to the inner frame. */
   pops = false;
   /** Outer headers go on last. */
@@ -117,7 +117,7 @@ export class Transposition {
    * to that.
    */
   compose(later: Transposition): void {
-    this.isTurned ||= later.isTurned;
+    this.isHairpin ||= later.isHairpin;
     if (later.tni >= 0) this.tni = later.tni;
     if (later.pops) this.composePop(later.poppedTtlDecrements);
     if (this.push === undefined) this.composeFields(later);

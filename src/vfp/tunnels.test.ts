@@ -179,7 +179,7 @@ describe("the vectors of dataplane.md §6.10 through the engine", () => {
     const pod = podPort();
     send(pod, "out", Packet.fromFrame(V1));
     const packet = fromW2(V4);
-    expect(send(routerPort(), "in", packet)).toBe("turned");
+    expect(send(routerPort(), "in", packet)).toBe("hairpin");
     expect(link(packet)).toBe("00-15-5D-AA-00-01 > 0E-2A-0A-F4-01-0A");
     expect(send(pod, "in", packet)).toBe("pass");
     expect(formatHex(packet.frame)).toBe(formatHex(V5));
@@ -428,7 +428,7 @@ describe("what comes in a tunnel", () => {
   it("DT-038 a UDP checksum of 0 is accepted", () => {
     const packet = fromW2(V4);
     expect(fieldOf(packet, "udp.checksum")).toBe("0x0000");
-    expect(send(routerPort(), "in", packet)).toBe("turned");
+    expect(send(routerPort(), "in", packet)).toBe("hairpin");
   });
 
   it("a frame in the tunnel that is broken: dropped", () => {

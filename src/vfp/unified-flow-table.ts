@@ -29,7 +29,7 @@ import {
   type FlowEffects,
   IP_BYTES_MAX,
   type UnifiedFlow,
-  type UnifiedFlowBooks,
+  type UnifiedFlowRecords,
   applyTransposition,
   popTunnel,
   suits,
@@ -54,7 +54,7 @@ const KEY = AT.rewrite + REWRITE_WORDS;
 
 const Kind = {
   lengthMask: 0xff,
-  turned: 0x100,
+  hairpin: 0x100,
   pops: 0x200,
   /** Only its object knows how its packets are rewritten, or what is done besides. */
   needsObject: 0x400,
@@ -72,7 +72,7 @@ const MORE = Kind.pops | Kind.doesMore | (-1 << Kind.poppedShift);
 const ONLY_OBJECT = Kind.needsObject | Kind.hasEffects;
 
 /** What becomes of a packet; `not`: its flow is not what the layers would give any more, or does more than rewrite. */
-export type Taken = "pass" | "turned" | "not";
+export type Taken = "pass" | "hairpin" | "not";
 
 /** What a packet of a known flow has to do with its port. */
 export interface FlowPort {
@@ -105,7 +105,7 @@ const LOOK_AHEAD_FLOWS_MIN = 1_024;
 const NO_WORDS = new Int32Array(0);
 const NO_DOUBLES = new Float64Array(0);
 
-export class UnifiedFlowTable implements UnifiedFlowBooks {
+export class UnifiedFlowTable implements UnifiedFlowRecords {
   private keyWords: number;
   /** Words of a record: whole cache lines. */
   private stride: number;
@@ -195,7 +195,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
       doubles[(at >> 1) + AT.lastUsed] = nowMs;
       words[at + AT.packets] = wordAt(words, at + AT.packets) + 1;
       if (wordAt(words, at + AT.rewrite) !== 0) applyRewrite(words, at + AT.rewrite, packet, headers);
-      return (kind & Kind.turned) === 0 ? "pass" : "turned";
+      return (kind & Kind.hairpin) === 0 ? "pass" : "hairpin";
     }
     const pops = (kind & Kind.pops) !== 0;
     const hops = rewriteHops(words, at + AT.rewrite);
@@ -213,7 +213,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
       push.apply(packet, headers, port.takeIdentification(), wordAt(words, at + AT.outerBits));
     const tni = wordAt(words, at + AT.tni);
     if (tni >= 0) packet.tni = tni;
-    return (kind & Kind.turned) === 0 ? "pass" : "turned";
+    return (kind & Kind.hairpin) === 0 ? "pass" : "hairpin";
   }
 
   /** True while the flow gives what the layers would give. `flowsMade`: by the port's layers, in all. */
@@ -283,8 +283,8 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     this.words[at + AT.packets] = wordAt(this.words, at + AT.packets) + 1;
   }
 
-  isTurned(record: number): boolean {
-    return (wordAt(this.words, record * this.stride) & Kind.turned) !== 0;
+  isHairpin(record: number): boolean {
+    return (wordAt(this.words, record * this.stride) & Kind.hairpin) !== 0;
   }
 
   /** True when packets get outer headers. */
@@ -401,7 +401,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
   /** Writes what the record at `at` does to packets. @returns the bits that say what it is. */
   private describe(at: number, rewriteKey: FlowKey, { transposition, misses, effects }: UnifiedFlow): number {
     const { words } = this;
-    const { push, tni, isTurned, pops, poppedTtlDecrements } = transposition;
+    const { push, tni, isHairpin, pops, poppedTtlDecrements } = transposition;
     const outer = push === undefined ? 0 : this.numberOf(push.headers);
     words[at + AT.outer] = Math.max(0, outer);
     words[at + AT.outerBits] = push?.flowBits ?? 0;
@@ -410,7 +410,7 @@ export class UnifiedFlowTable implements UnifiedFlowBooks {
     if (isPlain) compileRewrite(rewriteKey, transposition, words, at + AT.rewrite);
     const doesMore = outer !== 0 || tni >= 0 || transposition.ttlDecrements > 0;
     return (
-      (isTurned ? Kind.turned : 0) |
+      (isHairpin ? Kind.hairpin : 0) |
       (pops ? Kind.pops : 0) |
       (isPlain ? 0 : Kind.needsObject) |
       (misses.length === 0 ? 0 : Kind.hasMisses) |

@@ -25,7 +25,7 @@ export interface FlowEffects {
 }
 
 /** What a table of flows knows of one, by its record. */
-export interface UnifiedFlowBooks {
+export interface UnifiedFlowRecords {
   packetsOf(record: number): number;
   lastUsedMsOf(record: number): number;
   makeStale(record: number): void;
@@ -43,7 +43,7 @@ export class UnifiedFlow implements FlowUser {
   readonly ttlMs: number;
   readonly effects: FlowEffects | undefined;
   /** Undefined once the flow has left the table. */
-  private books: UnifiedFlowBooks | undefined;
+  private allocators: UnifiedFlowRecords | undefined;
   private record = -1;
   /** Once it has left. */
   private leftLastUsedMs = 0;
@@ -63,38 +63,38 @@ export class UnifiedFlow implements FlowUser {
   }
 
   get packets(): number {
-    return this.books?.packetsOf(this.record) ?? 0;
+    return this.allocators?.packetsOf(this.record) ?? 0;
   }
 
   get lastUsedMs(): number {
-    return this.books?.lastUsedMsOf(this.record) ?? this.leftLastUsedMs;
+    return this.allocators?.lastUsedMsOf(this.record) ?? this.leftLastUsedMs;
   }
 
   /** True when it is no longer used. */
   get hasLeft(): boolean {
-    return this.books === undefined;
+    return this.allocators === undefined;
   }
 
   /** The table has it under `record` from now on. */
-  enter(books: UnifiedFlowBooks, record: number): void {
-    this.books = books;
+  enter(allocators: UnifiedFlowRecords, record: number): void {
+    this.allocators = allocators;
     this.record = record;
   }
 
   /** The table no longer has it; whoever asks hears what was last. */
   leave(): void {
     this.leftLastUsedMs = this.lastUsedMs;
-    this.books = undefined;
+    this.allocators = undefined;
   }
 
   /** The layers must be walked again. */
   makeStale(): void {
-    this.books?.makeStale(this.record);
+    this.allocators?.makeStale(this.record);
   }
 
   /** True while this flow gives what the layers would give. */
   isCurrent(generation: number, flowsMade: number, nowMs: number): boolean {
-    return this.books?.isCurrent(this.record, generation, flowsMade, nowMs) === true;
+    return this.allocators?.isCurrent(this.record, generation, flowsMade, nowMs) === true;
   }
 
   isMissingStill(): boolean {

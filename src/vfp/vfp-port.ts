@@ -25,7 +25,7 @@ import type { Ip } from "../net/ip.ts";
 import { PortRecorder } from "./port-recorder.ts";
 import { vxlanPortFor } from "./port-settings.ts";
 import { ProgrammedPort } from "./programmed-port.ts";
-import type { Direction } from "./rule.ts";
+import type { VfpDirection } from "./rule.ts";
 import { type Charge, TokenBuckets, admitAll } from "./token-bucket.ts";
 import { wordsToIp } from "./transposition.ts";
 import { type FlowEffects, UnifiedFlow, applyTransposition, suits } from "./unified-flow.ts";
@@ -60,13 +60,13 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   readonly drops: Map<KnowledgeCode, number> = new Map();
   /** Behind the verdict `drop`: why. */
   lastDropCode: KnowledgeCode | undefined;
-  readonly packets: Record<Direction, number> = { in: 0, out: 0 };
-  readonly counters: Readonly<Record<Direction, PortCounters>> = {
+  readonly packets: Record<VfpDirection, number> = { in: 0, out: 0 };
+  readonly counters: Readonly<Record<VfpDirection, PortCounters>> = {
     in: newPortCounters(),
     out: newPortCounters(),
   };
   /** Behind the verdict `delayed`: when the packet goes on, and whether it is turned. */
-  readonly delay: { untilMs: number; isTurned: boolean } = { untilMs: 0, isTurned: false };
+  readonly delay: { untilMs: number; isHairpin: boolean } = { untilMs: 0, isHairpin: false };
   /** The IPv4 identification of the next packet that is encapsulated. */
   nextIdentification = 0;
   /** A known defect: later fragments lost because their entry collides with another one (dataplane.md §9, F-04). */
@@ -151,7 +151,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
    */
   findOriginalDestination(
     layerName: string,
-    direction: Direction,
+    direction: VfpDirection,
     packet: Packet,
     headers: Headers,
     nowMs: number,
@@ -172,7 +172,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
    * what they do.
    */
   process(
-    direction: Direction,
+    direction: VfpDirection,
     packet: Packet,
     headers: Headers,
     nowMs: number,
@@ -183,7 +183,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     else this.packets.in++;
     if (this.isBlocked) return this.refuse("switch-port-blocked", packet, direction, nowMs, recorder);
     if (this.guardPost !== undefined) {
-      const refusal = this.guardPost.judge(direction, packet, headers, this.addressInfo, nowMs);
+      const refusal = this.guardPost.evaluate(direction, packet, headers, this.addressInfo, nowMs);
       if (refusal !== undefined) return this.refuse(refusal, packet, direction, nowMs, recorder);
     }
     // Port flag 128, process non-IP, is not set (dataplane.md §1.2): ARP and the like pass untouched.
@@ -237,7 +237,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
    * Reads all frames of a burst that goes in `direction`, and what is kept of their flows, so that `processRead` waits for
    * none of it. Changes nothing. Until their turn comes, nobody else may change the frames.
    */
-  readAhead(direction: Direction, burst: Burst): void {
+  readAhead(direction: VfpDirection, burst: Burst): void {
     burst.direction = direction;
     burst.settings = this.parser;
     const { hashes, length } = burst;
@@ -251,7 +251,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   }
 
   /** @returns false when a flow alone cannot say what becomes of the frame. */
-  private readFrame({ packet, headers, key, tunnel }: BurstFrame, direction: Direction): boolean {
+  private readFrame({ packet, headers, key, tunnel }: BurstFrame, direction: VfpDirection): boolean {
     const { protocol } = headers;
     if (headers.family === 0 || protocol === IpProtocol.icmp || protocol === IpProtocol.icmpv6) return false;
     tunnel.kind = undefined;
@@ -314,7 +314,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
       this.count("fragment-cache-full", direction);
     walk.recorder?.flush();
     if (effects !== undefined) this.mirror(effects, packet);
-    if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isTurned);
+    if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isHairpin);
     return verdict;
   }
 
@@ -346,7 +346,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   /** @returns undefined when only the layers can say what becomes of the packet. */
   private followUnifiedFlow(
     flow: number,
-    direction: Direction,
+    direction: VfpDirection,
     packet: Packet,
     headers: Headers,
     tunnel: TunnelHeaders,
@@ -362,7 +362,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   /** One whose packets are charged, copied, or rewritten as only its object knows; or one that does not hold any more. */
   private followUnusualFlow(
     flow: number,
-    direction: Direction,
+    direction: VfpDirection,
     packet: Packet,
     headers: Headers,
     tunnel: TunnelHeaders,
@@ -376,15 +376,15 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     if (delayMs < 0) return undefined;
     this.counters[direction].unifiedFlowMatch++;
     unified.touch(flow, nowMs);
-    const isTurned = unified.isTurned(flow);
+    const isHairpin = unified.isHairpin(flow);
     const identification = unified.pushes(flow) ? this.takeIdentification() : 0;
     unified.apply(flow, packet, headers, tunnel, identification);
     if (effects !== undefined) this.mirror(effects, packet);
-    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, isTurned);
-    return isTurned ? "turned" : "pass";
+    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, isHairpin);
+    return isHairpin ? "hairpin" : "pass";
   }
 
-  private locateQuoted(direction: Direction, packet: Packet, headers: Headers): QuotedPacket | undefined {
+  private locateQuoted(direction: VfpDirection, packet: Packet, headers: Headers): QuotedPacket | undefined {
     const { protocol } = headers;
     if (protocol !== IpProtocol.icmp && protocol !== IpProtocol.icmpv6) return undefined;
     if (!this.parser.parsesIcmpErrors) return undefined;
@@ -414,8 +414,8 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     const heard = this.listenFor(recorder, packet, direction, nowMs);
     heard?.unified();
     heard?.flush();
-    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, transposition.isTurned);
-    return transposition.isTurned ? "turned" : "pass";
+    if (delayMs > 0) return this.noteDelay(nowMs + delayMs, transposition.isHairpin);
+    return transposition.isHairpin ? "hairpin" : "pass";
   }
 
   private mirror(effects: FlowEffects, packet: Packet): void {
@@ -423,16 +423,16 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     for (const target of effects.mirrors) this.mirrorSink.mirror(target, packet.copy());
   }
 
-  private noteDelay(untilMs: number, isTurned: boolean): Verdict {
+  private noteDelay(untilMs: number, isHairpin: boolean): Verdict {
     this.delay.untilMs = untilMs;
-    this.delay.isTurned = isTurned;
+    this.delay.isHairpin = isHairpin;
     return "delayed";
   }
 
   private listenFor(
     recorder: Recorder | undefined,
     packet: Packet,
-    direction: Direction,
+    direction: VfpDirection,
     nowMs: number,
   ): PortRecorder | undefined {
     return recorder === undefined ? undefined : new PortRecorder(recorder, this, packet, direction, nowMs);
@@ -441,7 +441,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   private refuse(
     code: KnowledgeCode,
     packet: Packet,
-    direction: Direction,
+    direction: VfpDirection,
     nowMs: number,
     recorder?: Recorder,
   ): Verdict {
@@ -452,7 +452,7 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     return "drop";
   }
 
-  private count(code: KnowledgeCode, direction: Direction): void {
+  private count(code: KnowledgeCode, direction: VfpDirection): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
     this.lastDropCode = code;
     const counters = this.counters[direction];

@@ -23,7 +23,7 @@ import type { QuotedPacket } from "./icmp-error.ts";
 import type { Layer, LayerMiss } from "./layer.ts";
 import { type PortParserSettings, vxlanPortFor } from "./port-settings.ts";
 import type { PortRecorder } from "./port-recorder.ts";
-import type { Direction, Rule } from "./rule.ts";
+import type { VfpDirection, Rule } from "./rule.ts";
 import { TcpFlag } from "../wire/tcp.ts";
 import type { Charge } from "./token-bucket.ts";
 import { NOTHING, Transposition } from "./transposition.ts";
@@ -33,7 +33,7 @@ import { IP_BYTES_MAX, popTunnel } from "./unified-flow.ts";
  * `turned`: the packet goes on, but leaves the port on the side that it came from. `delayed`: it is rewritten and passes
  * at the time that the port names.
  */
-export type Verdict = "pass" | "turned" | "drop" | "pending" | "delayed";
+export type Verdict = "pass" | "hairpin" | "drop" | "pending" | "delayed";
 
 /** What a port lends to the walk. */
 export interface WalkedPort extends ActionContext {
@@ -47,7 +47,7 @@ export interface WalkedPort extends ActionContext {
   /** The tunnel that the packet is in now. */
   readonly tunnel: TunnelHeaders;
   readonly parserSettings: PortParserSettings;
-  orderOf(direction: Direction): readonly Layer[];
+  orderOf(direction: VfpDirection): readonly Layer[];
   /** The identification of the next IPv4 header that the port makes. */
   takeIdentification(): number;
   /** Takes the last one back: its header is gone. */
@@ -91,7 +91,7 @@ export class Walk {
   readonly packet: Packet;
   readonly headers: Headers;
   /** Changes once when the packet is turned round. */
-  direction: Direction;
+  direction: VfpDirection;
   readonly nowMs: number;
   readonly total: Transposition = new Transposition();
   readonly pairs: LayerFlowPair[] = [];
@@ -124,7 +124,7 @@ export class Walk {
     readonly port: WalkedPort;
     readonly packet: Packet;
     readonly headers: Headers;
-    readonly direction: Direction;
+    readonly direction: VfpDirection;
     readonly nowMs: number;
     readonly tcpFlags: number;
     readonly quoted: QuotedPacket | undefined;
@@ -149,7 +149,7 @@ export class Walk {
 
   /** Behind `run`: true when the next packets with the same key meet the same. */
   get isCacheable(): boolean {
-    if (this.quoted !== undefined || (this.total.isTurned && this.hasOvertakenItself())) return false;
+    if (this.quoted !== undefined || (this.total.isHairpin && this.hasOvertakenItself())) return false;
     // Rules that ask for SYN may say something else of the next segment.
     const { key } = this.port;
     return !(key.isSyn && this.port.orderOf("out").some((layer) => layer.asksForSyn));
@@ -172,11 +172,11 @@ export class Walk {
       // Turned round: on through the layers behind this one (dataplane.md §1.12 step 5).
       order = port.orderOf(this.direction);
       index = order.indexOf(layer);
-      this.recorder?.turnedTo(this.direction);
+      this.recorder?.hairpinTo(this.direction);
     }
     for (const pair of this.pairs) pair.isFresh = false;
     if (this.delayMs > 0) return "delayed";
-    return this.total.isTurned ? "turned" : "pass";
+    return this.total.isHairpin ? "hairpin" : "pass";
   }
 
   /**
@@ -342,7 +342,7 @@ export class Walk {
     const refusal = this.refusalOf(result.forward);
     if (refusal !== undefined) return this.dropByRule(refusal, layer, match);
     // A turn changes the direction in which the next rule is looked for.
-    const isSameKey = visit.forward.isEmpty && !visit.forward.isTurned;
+    const isSameKey = visit.forward.isEmpty && !visit.forward.isHairpin;
     const rewrittenKey = isSameKey ? undefined : port.key.keep();
     const step: ChainStep = { match, rewrittenKey, backEnd: result.backEnd };
     visit.chain.push(step);
@@ -387,11 +387,11 @@ export class Walk {
   private openFlow(visit: LayerVisit, result: ActionPass): boolean {
     const { port } = this;
     let { reverse } = result;
-    if (reverse.isTurned !== visit.forward.isTurned) {
+    if (reverse.isHairpin !== visit.forward.isHairpin) {
       // A rule before this one turned the packet: its answer is turned as well.
       reverse = new Transposition();
       reverse.compose(result.reverse);
-      reverse.isTurned = visit.forward.isTurned;
+      reverse.isHairpin = visit.forward.isHairpin;
     }
     // Unified flows do not remember that a layer without any flow had none for them.
     if (!visit.layer.hadFlows) port.generation++;
@@ -414,7 +414,7 @@ export class Walk {
 
   private rewrite(step: Transposition): void {
     const { packet, headers, port } = this;
-    const turns = step.isTurned && !this.total.isTurned;
+    const turns = step.isHairpin && !this.total.isHairpin;
     if (step.isEmpty && !turns) return;
     if (turns) {
       this.direction = this.direction === "out" ? "in" : "out";
@@ -472,7 +472,7 @@ export class Walk {
     const refusal = this.refusalOf(flow.transposition);
     if (refusal !== undefined) return this.drop(refusal, layer, flow.pair.decision.match);
     const { packet, headers, port } = this;
-    const turns = flow.transposition.isTurned && !this.total.isTurned;
+    const turns = flow.transposition.isHairpin && !this.total.isHairpin;
     const outer = quoted.translate(flow.transposition, packet.bytes, headers, turns);
     if (turns) this.direction = this.direction === "out" ? "in" : "out";
     this.total.compose(outer);
@@ -527,17 +527,17 @@ function sumOf(first: Transposition, second: Transposition): Transposition {
 /** Completes what a rule makes of a packet with what every type of rule may have. */
 function withExtras(result: ActionResult, rule: Rule, { definition }: Layer): ActionResult {
   // A packet is turned once: a second hairpin layer lets it go on.
-  const isTurned = definition.isHairpin === true && rule.skipsHairpin !== true;
+  const isHairpin = definition.isHairpin === true && rule.skipsHairpin !== true;
   const { mssDelta = 0, reverseMssDelta = 0 } = rule;
-  if (result.kind !== "pass" || (!isTurned && mssDelta === 0 && reverseMssDelta === 0)) return result;
+  if (result.kind !== "pass" || (!isHairpin && mssDelta === 0 && reverseMssDelta === 0)) return result;
   const forward = new Transposition();
   const reverse = new Transposition();
   forward.compose(result.forward);
   reverse.compose(result.reverse);
   forward.mssDelta += mssDelta;
   reverse.mssDelta += reverseMssDelta;
-  forward.isTurned = isTurned;
-  reverse.isTurned = isTurned;
+  forward.isHairpin = isHairpin;
+  reverse.isHairpin = isHairpin;
   return { ...result, forward, reverse };
 }
 

@@ -1,6 +1,6 @@
 /** A frame that passed a port's pipeline and waits for its turn under a rate (dataplane.md §1.6, DT-026). */
 import type { Task } from "../base/clock.ts";
-import type { Direction } from "../vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";
 
@@ -9,9 +9,9 @@ export interface Passage {
   readonly port: SwitchPort;
   readonly packet: Packet;
   /** The direction in which it came to the port. */
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   /** It goes back to the side that it came from. */
-  readonly isTurned: boolean;
+  readonly isHairpin: boolean;
   /** It came to the port in a tunnel. */
   readonly cameInTunnel: boolean;
   /** Its length when it came to the port. */

@@ -1,6 +1,6 @@
 /** Ports of a switch as `vfpctrl /list-vmswitch-port` shows them (dataplane.md §7.9). */
 import { formatMac } from "../net/mac.ts";
-import type { Direction } from "../vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import { VXLAN_PORT } from "../wire/tunnels/vxlan.ts";
 import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "../vfp/listing/listing.ts";
 import { dropReason } from "./drop-reasons.ts";
@@ -17,7 +17,7 @@ const TYPES: Readonly<Record<SwitchPortKind, ListedSwitchPort["type"]>> = {
   container: "Synthetic",
 };
 
-function listDrops(port: SwitchPort, direction: Direction): readonly ListedDrop[] {
+function listDrops(port: SwitchPort, direction: VfpDirection): readonly ListedDrop[] {
   return port
     .listDrops()
     .filter((drops) => drops.direction === direction)

@@ -10,7 +10,7 @@ import type { Packet } from "../wire/packet.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import type { Direction } from "../vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import type { PortBlockTable } from "./port-blocks.ts";
 import type { StaticBinding, SwitchPort } from "./switch-port.ts";
 import type { VirtualSubnets } from "./virtual-subnets.ts";
@@ -34,7 +34,7 @@ export interface ForwardingSwitch {
   /** Answers whoever is behind `port`, past its pipeline. */
   giveBack(port: SwitchPort, packet: Packet, reason: string): void;
   /** Ends a frame here, counted and told. `direction` is the way that it went through `port`; default `out`. */
-  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction?: Direction): void;
+  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction?: VfpDirection): void;
 }
 
 export interface SwitchExtension {

@@ -6,7 +6,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip, Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
-import type { Direction, LayerDefinition } from "../vfp/rule.ts";
+import type { VfpDirection, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "../wire/packet.ts";
 import type { ReceivePace } from "./receive-pace.ts";
@@ -80,7 +80,7 @@ export type DropSource = "vfp" | "switch";
 
 /** Frames that went one way and were dropped for one reason. */
 export interface PortDrops {
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly source: DropSource;
   readonly code: KnowledgeCode;
   readonly frames: number;
@@ -90,7 +90,7 @@ export interface PortDrops {
 export interface PortOwner {
   readonly clock: Clock;
   /** Ends a frame that waited at `port`, counted and told. */
-  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction: Direction): void;
+  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction: VfpDirection): void;
   handleFrame(port: SwitchPort, packet: Packet): void;
   /** Brings a frame to `port` once more: it has waited there for its next hop. */
   deliverAgain(port: SwitchPort, packet: Packet): void;
@@ -102,7 +102,7 @@ export interface PortOwner {
 /** Which way a frame was going that waits for its next hop. */
 interface WaitingFrame {
   readonly packet: Packet;
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly untilMs: number;
 }
 
@@ -123,7 +123,7 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   /** In access mode; 0: untagged. */
   vlan: number;
   /** Since the port was made; `out` is what came from whoever is behind it. */
-  readonly counters: Readonly<Record<Direction, PortCounters>> = {
+  readonly counters: Readonly<Record<VfpDirection, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
     out: { packets: 0, bytes: 0, drops: 0 },
   };
@@ -218,13 +218,13 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   }
 
   /** Counts a frame of `length` bytes that passed the port. */
-  count(direction: Direction, length: number): void {
+  count(direction: VfpDirection, length: number): void {
     const counters = this.counters[direction];
     counters.packets++;
     counters.bytes += length;
   }
 
-  countDrop(direction: Direction, source: DropSource, code: KnowledgeCode): void {
+  countDrop(direction: VfpDirection, source: DropSource, code: KnowledgeCode): void {
     this.counters[direction].drops++;
     this.dropBook ??= new Map();
     const key = [direction, source, code].join(" ");
@@ -238,7 +238,7 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   }
 
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */
-  wait(packet: Packet, direction: Direction): boolean {
+  wait(packet: Packet, direction: VfpDirection): boolean {
     if (this.waiting.length >= LIMITS.pendingPacketsPerPortMax) return false;
     const { clock } = this.owner;
     this.waiting.push({ packet, direction, untilMs: clock.nowMs + LIMITS.pendingTimeoutMs });

@@ -12,7 +12,7 @@ import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { Ip } from "../net/ip.ts";
 import { type Mac, formatMac } from "../net/mac.ts";
 import type { PortBlockSource } from "../vfp/nat-pool.ts";
-import type { Direction } from "../vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import { EtherType } from "../wire/ethertype.ts";
 import { Headers } from "../wire/headers.ts";
 import type { Packet } from "../wire/packet.ts";
@@ -187,13 +187,13 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
       port: source,
       packet,
       direction: "out",
-      isTurned: false,
+      isHairpin: false,
       cameInTunnel: isOwnTunnel,
       arrivedBytes: packet.length,
     } as const;
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
     if (source.kind === "external") this.sendFrom(passage);
-    else this.judge(passage);
+    else this.evaluate(passage);
   }
 
   /** A super frame is cut before outer headers go on; a rewrite takes it whole (dataplane.md §6.9). */
@@ -243,11 +243,11 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     if (target.kind === "external") this.transmit(target, packet);
     else {
       const { length } = packet;
-      this.judge({
+      this.evaluate({
         port: target,
         packet,
         direction: "in",
-        isTurned: false,
+        isHairpin: false,
         cameInTunnel,
         arrivedBytes: length,
       });
@@ -281,7 +281,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
   }
 
-  private isLostOnWire(port: SwitchPort, packet: Packet, direction: Direction): boolean {
+  private isLostOnWire(port: SwitchPort, packet: Packet, direction: VfpDirection): boolean {
     const { wireFaults } = port;
     if (wireFaults === undefined) return false;
     const code = findWireFault(wireFaults, packet.bytes, this.headers, this.env.clock.nowMs);
@@ -305,7 +305,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   }
 
   goOn(passage: Passage): void {
-    const { port, packet, direction, isTurned, cameInTunnel } = passage;
+    const { port, packet, direction, isHairpin, cameInTunnel } = passage;
     if (this.ports.get(port.id) !== port) {
       this.drop(port, packet, "switch-port-unknown", "the port went while the frame waited", direction);
       return;
@@ -314,12 +314,12 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     assert(malformed === undefined, "what a port made of a frame can be read again");
     if (direction === "out") {
       // Turned round: back to whoever sent it.
-      if (isTurned) this.transmit(port, packet);
+      if (isHairpin) this.transmit(port, packet);
       else this.sendFrom(passage);
       return;
     }
     // Turned round: the frame leaves the port as if whoever is behind it had sent it.
-    if (isTurned) {
+    if (isHairpin) {
       if (!this.forwardInner(port, packet)) forwardByMac(this, port, packet, this.headers);
       return;
     }
@@ -348,7 +348,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     packet: Packet,
     code: KnowledgeCode,
     text: string,
-    direction: Direction = "out",
+    direction: VfpDirection = "out",
   ): void {
     this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
     port.countDrop(direction, "switch", code);
@@ -356,7 +356,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   }
 
   /** Sends a frame through its port's pipeline, and on from there. */
-  private judge(passage: Passage): void {
+  private evaluate(passage: Passage): void {
     const { port, packet, direction } = passage;
     const recorder = packet.tag === 0 ? undefined : this.env.recorder;
     const { nowMs } = this.env.clock;
@@ -364,12 +364,12 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
       case "pass":
         this.goOn(passage);
         break;
-      case "turned":
-        this.goOn({ ...passage, isTurned: true });
+      case "hairpin":
+        this.goOn({ ...passage, isHairpin: true });
         break;
       case "delayed": {
-        const { untilMs, isTurned } = port.vfp.delay;
-        this.env.clock.schedule(untilMs - nowMs, new DelayedFrame(this, { ...passage, isTurned }));
+        const { untilMs, isHairpin } = port.vfp.delay;
+        this.env.clock.schedule(untilMs - nowMs, new DelayedFrame(this, { ...passage, isHairpin }));
         break;
       }
       case "pending":

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { captureTrace } from "../../src/cluster/trace/capture.ts";
 import type { Cluster } from "../../src/cluster/cluster.ts";
-import { listParties } from "../../src/cluster/trace/find-party.ts";
+import { listTraceEnds } from "../../src/cluster/trace/find-trace-end.ts";
 import type { HeardEvent } from "../../src/cluster/trace/trace-collector.ts";
 import { tracePacket } from "../../src/cluster/trace/trace.ts";
 import { openTestCluster } from "../../src/testing/cluster/walk.ts";
@@ -41,7 +41,7 @@ const BAD =
 
 /** What every pair of the cluster does by TCP, UDP and ICMP, in one list. */
 function hearAll(cluster: Cluster): readonly HeardEvent[] {
-  const names = listParties(cluster).map((party) => party.description.reference);
+  const names = listTraceEnds(cluster).map((traceEnd) => traceEnd.description.reference);
   return names.flatMap((from) =>
     names
       .filter((to) => to !== from)

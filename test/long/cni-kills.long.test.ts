@@ -21,7 +21,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { Prng } from "../../src/base/prng.ts";
 import { type NetworkList, parseNetworkList } from "../../src/cni/conflist.ts";
 import { FileResultCache } from "../../src/cni/file-result-cache.node.ts";
-import { type Attachment, CniRuntime } from "../../src/cni/runtime.ts";
+import { type CniAttachment, CniRuntime } from "../../src/cni/runtime.ts";
 import type { HcnClient } from "../../src/hcn/client.ts";
 import {
   createNamespace,
@@ -201,7 +201,7 @@ class Worker {
   }
 
   /** Attaches; a sandbox that was not attached is taken down, or forgotten. */
-  async bringUp(pod: number): Promise<Attachment> {
+  async bringUp(pod: number): Promise<CniAttachment> {
     for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
       const netns = (await createNamespace(this.node.client)).ID ?? "";
       const attachment = { containerId: `pod${pod}-${attempt}`, netns, ifName: IF_NAME };
@@ -213,7 +213,7 @@ class Worker {
     throw new Error(`pod ${pod} did not come up`);
   }
 
-  async takeDown(attachment: Attachment, isNamespaceFirst = this.prng.below(2) === 0): Promise<void> {
+  async takeDown(attachment: CniAttachment, isNamespaceFirst = this.prng.below(2) === 0): Promise<void> {
     if (isNamespaceFirst) await deleteNamespace(this.node.client, attachment.netns);
     const last = isNamespaceFirst ? { ...attachment, netns: "" } : attachment;
     for (let attempt = 0; attempt < TRIES_MAX; attempt++) {
@@ -224,7 +224,7 @@ class Worker {
     throw new Error(`${attachment.containerId} did not go away`);
   }
 
-  async collectGarbage(valid: readonly Attachment[]): Promise<void> {
+  async collectGarbage(valid: readonly CniAttachment[]): Promise<void> {
     for (let attempt = 0; attempt < TRIES_MAX; attempt++)
       if (await this.attempt("GC", (runtime) => runtime.gc(this.node.list, valid))) return;
     throw new Error("GC did not end");
@@ -273,7 +273,7 @@ async function noneAtWork(): Promise<void> {
 }
 
 /** Everybody says the same: these and no others are attached. */
-async function expectOnly(node: Node, attached: readonly Attachment[]): Promise<void> {
+async function expectOnly(node: Node, attached: readonly CniAttachment[]): Promise<void> {
   const ids = attached.map(({ containerId }) => containerId).toSorted();
   const leases = node.leaseOwners();
   expect([...leases.values()].toSorted()).toEqual(ids);
@@ -320,7 +320,7 @@ it(`${PODS} pods come and go under kills; seed ${SEED}`, async () => {
     const own = prng.derive(`fates ${index}`);
     runner.fate = () => drawFate(own);
   }
-  const attached: Attachment[] = [];
+  const attached: CniAttachment[] = [];
   const pods = Array.from({ length: PODS }, (_, pod) => pod);
   await share(workers, pods, async (worker, pod) => {
     attached.push(await worker.bringUp(pod));

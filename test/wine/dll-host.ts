@@ -68,8 +68,8 @@ async function carryOut(request: HostRequest): Promise<void> {
   }
   if ("subscription" in request) {
     const { subscription, scope } = request;
-    const tell = (notification: HcnNotification): void => answer({ subscription, notification });
-    const end = client?.subscribe(tell, scope);
+    const report = (notification: HcnNotification): void => answer({ subscription, notification });
+    const end = client?.subscribe(report, scope);
     if (end !== undefined) subscriptions.set(subscription, end);
     return;
   }

@@ -209,9 +209,9 @@ describe("a program in Go, seen from outside", () => {
     for (const [kind, object] of made) {
       const shown = await resultOf(mullion(["hns", "get", kind, object.ID, "-o", "json"], daemon.variables));
       // HNS leaves out what has its default, such as the type NAT (hcn.md §1.6); hcsshim fills it in.
-      const { Dns: _dns, Health: _health, Type, ...told } = object;
+      const { Dns: _dns, Health: _health, Type, ...reported } = object;
       const seen = JSON.parse(shown.stdout) as JsonFields;
-      expect(seen).toMatchObject(told);
+      expect(seen).toMatchObject(reported);
       expect(seen.Type ?? "NAT").toBe(Type ?? "NAT");
     }
     const table = await resultOf(mullion(["hns", "get", "loadbalancers"], daemon.variables));

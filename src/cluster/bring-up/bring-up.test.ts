@@ -139,9 +139,9 @@ describe("start.ps1", () => {
 
     const node = await bareNode({ edits: ["copy-net-conf"], more: { formerRange } });
     node.files.remove(SOURCE_VIP);
-    const mended = await runScripts(node);
-    expect(mended.outcome).toBe("up");
-    expect(commandLineOf(mended, "kube-proxy")).toContain("--source-vip=10.244.1.2 ");
+    const repaired = await runScripts(node);
+    expect(repaired.outcome).toBe("up");
+    expect(commandLineOf(repaired, "kube-proxy")).toContain("--source-vip=10.244.1.2 ");
   });
 
   it.each(["no JSON", "[]", '{"code":999,"msg":"no"}', '{"ip4":{"ip":7}}'])(

@@ -50,10 +50,10 @@ function outcomeOf(error: unknown): StepOutcome {
 }
 
 /** Programs that have ended by themselves meanwhile: each is told once. */
-function tellFailures({ processes, found }: ScriptNode): void {
+function reportFailures({ processes, found }: ScriptNode): void {
   for (const process of processes) {
-    if (process.failure === undefined || process.isFailureTold) continue;
-    process.isFailureTold = true;
+    if (process.failure === undefined || process.isFailureReported) continue;
+    process.isFailureReported = true;
     found.push(process.failure);
   }
 }
@@ -62,11 +62,11 @@ async function performStep(step: Step, node: ScriptNode, course: Course): Promis
   if (isSkipped(step, course)) return "skipped";
   try {
     await step.perform(node);
-    tellFailures(node);
+    reportFailures(node);
     return node.found.length === 0 ? "done" : "went-on";
   } catch (error) {
     const outcome = outcomeOf(error);
-    tellFailures(node);
+    reportFailures(node);
     if (error instanceof ScriptEnds || error instanceof WaitsForEver) node.found.push(error.finding);
     if (outcome === "waits") course.isStuck = true;
     else course.ended.add(step.script);

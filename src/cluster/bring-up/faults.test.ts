@@ -266,9 +266,9 @@ describe("KubeCluster.ps1", () => {
   it("leaves placeholders in cni.conf for containerd, unless somebody mends it", async () => {
     const more = { ...SCRIPTS, runtime: "containerd" } as const;
     expect(codesOf(await bringUpBy({ edits: MENDED, more }))).toEqual(["placeholder-left"]);
-    const mended = await bringUpBy({ edits: [...MENDED, "cni-conf"], more });
-    expect(codesOf(mended)).toEqual([]);
-    expect(JSON.parse(fileOf(mended, String.raw`C:\k\cni\config\cni.conf`))).toMatchObject({
+    const repaired = await bringUpBy({ edits: [...MENDED, "cni-conf"], more });
+    expect(codesOf(repaired)).toEqual([]);
+    expect(JSON.parse(fileOf(repaired, String.raw`C:\k\cni\config\cni.conf`))).toMatchObject({
       delegate: {
         type: "sdnoverlay",
         AdditionalArgs: [

@@ -4,7 +4,7 @@ import type { Compat } from "../../base/compat.ts";
 import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "../../flannel/kube/annotations.ts";
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
-import { type Finding, findingOf } from "../../flannel/flannel-error.ts";
+import { type FlannelFinding, findingOf } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import type { FlannelLog, Severity } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
@@ -40,7 +40,7 @@ export class FlanneldProcess extends NodeProcess {
   private leases: NodeLeases | undefined;
   private stopFollowing: (() => void) | undefined;
   private state: FlanneldState | undefined;
-  private refusal: Finding | undefined;
+  private refusal: FlannelFinding | undefined;
 
   constructor(parts: FlanneldProcessParts) {
     super("flanneld", String.raw`C:\flannel\flanneld.exe`, [

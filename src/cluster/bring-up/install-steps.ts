@@ -26,7 +26,7 @@ const EXTERNAL_SUBNET = { AddressPrefix: "192.168.255.0/30", GatewayAddress: "19
 const EXTERNAL_VSID = 9_999;
 
 /** `Invoke-HNSRequest` writes the answer as an error that ends nothing. */
-export function tellRefusal(node: ScriptNode, error: unknown): HcnError {
+export function reportRefusal(node: ScriptNode, error: unknown): HcnError {
   if (!(error instanceof HcnError)) throw error;
   const { Error: text, ErrorCode } = error.toRecord();
   node.print(`Invoke-HnsRequest : @{Error=${text}; ErrorCode=${ErrorCode}; Success=False}`);
@@ -40,7 +40,7 @@ export async function lookForNetwork(node: ScriptNode, name: string): Promise<Hn
   try {
     return await node.findNetwork(name);
   } catch (error) {
-    tellRefusal(node, error);
+    reportRefusal(node, error);
     return undefined;
   }
 }
@@ -109,7 +109,7 @@ export async function cleanUpNetwork(node: ScriptNode): Promise<void> {
   try {
     await deleteHnsNetwork(node.client, network.ID ?? "");
   } catch (error) {
-    tellRefusal(node, error);
+    reportRefusal(node, error);
   }
 }
 
@@ -161,7 +161,7 @@ export function createExternal(script: string, namesAdapter: boolean): Step {
         const document = externalDocument(node, isNamed ? interfaceName : undefined);
         await createHnsNetwork(node.client, document);
       } catch (error) {
-        const { message, explanation } = tellRefusal(node, error);
+        const { message, explanation } = reportRefusal(node, error);
         if (explanation !== "hns-service-not-running")
           node.find(
             "start-script-external-network-refused",

@@ -4,8 +4,8 @@ import { checkGates } from "../../kube-proxy/configuration/feature-gates.ts";
 import { flagsOf } from "../../kube-proxy/configuration/flags.ts";
 import { parseFlags } from "../../kube-proxy/configuration/parse-flags.ts";
 import {
-  type Finding,
-  type HostInterface,
+  type ServiceFinding,
+  type ProxyInterface,
   type KubeProxy,
   ProxyObjects,
   createKubeProxy,
@@ -28,7 +28,7 @@ export interface KubeProxyParts {
   readonly nodeIp: string;
   readonly client: HcnClient;
   readonly source: KubeSource;
-  readonly hostInterfaces: readonly HostInterface[];
+  readonly hostInterfaces: readonly ProxyInterface[];
 }
 
 /** Of the logging library, which had them until 1.26. */
@@ -82,7 +82,7 @@ export class KubeProxyProcess extends NodeProcess {
       return;
     }
     const { families } = await this.proxy.sync();
-    const findings: Finding[] = families.flatMap(({ finding, notApplied }) => [
+    const findings: ServiceFinding[] = families.flatMap(({ finding, notApplied }) => [
       ...(finding === undefined ? [] : [finding]),
       ...notApplied.flatMap((status) => status.findings),
     ]);

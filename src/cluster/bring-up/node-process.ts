@@ -13,11 +13,11 @@ export abstract class NodeProcess {
   /** A step has told that it was started. */
   isReported = false;
   /** A step has told why it ended. */
-  isFailureTold = false;
+  isFailureReported = false;
   /** When it wants to work; undefined: only when something is told. */
   dueAtMs: number | undefined;
   private readonly lines: string[] = [];
-  private told = 0;
+  private reported = 0;
 
   constructor(name: string, path: string, flags: readonly string[]) {
     this.name = name;
@@ -55,8 +55,8 @@ export abstract class NodeProcess {
 
   /** What it has said since somebody asked. */
   takeLines(): readonly string[] {
-    const fresh = this.lines.slice(this.told);
-    this.told = this.lines.length;
+    const fresh = this.lines.slice(this.reported);
+    this.reported = this.lines.length;
     return fresh;
   }
 

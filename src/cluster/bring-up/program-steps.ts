@@ -5,7 +5,7 @@ import { requestHns } from "../../hcn/v1-operations.ts";
 import { isJsonObject } from "../../cni/json.ts";
 import type { JsonValue } from "../../hcn/client.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
-import { tellRefusal } from "./install-steps.ts";
+import { reportRefusal } from "./install-steps.ts";
 import { KubeProxyProcess, isLogFlag } from "./kube-proxy-process.ts";
 import { startFlags, unknownFlag } from "./kubelet-flags.ts";
 import { readSourceVip } from "./network-steps.ts";
@@ -92,7 +92,7 @@ export function removePolicyLists(script: string): Step {
           if (typeof id === "string") await requestHns(node.client, "DELETE", `/policylists/${id}`);
         }
       } catch (error) {
-        tellRefusal(node, error);
+        reportRefusal(node, error);
       }
     },
   };

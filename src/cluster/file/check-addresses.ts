@@ -16,7 +16,7 @@ const SECOND_ADDRESS: Readonly<Record<NetworkDriver, string | undefined>> = {
 };
 
 /** Owners of addresses seen so far. */
-class AddressBook {
+class AddressAllocator {
   private readonly owners = new Map<Ipv4, string>();
   private readonly reading: Reading;
 
@@ -50,7 +50,12 @@ function hostsOf(subnet: Prefix): string {
   return first === undefined || last === undefined ? "" : `${formatIp(first)} to ${formatIp(last)}`;
 }
 
-function checkUnderlay(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
+function checkUnderlay(
+  raw: RawCluster,
+  cluster: ClusterFile,
+  allocator: AddressAllocator,
+  reading: Reading,
+): void {
   const { subnet, router } = cluster.underlay;
   const places = raw.underlay.value;
   if (subnet.length > 29) {
@@ -62,14 +67,14 @@ function checkUnderlay(raw: RawCluster, cluster: ClusterFile, book: AddressBook,
     const message = `${formatIp(router)} is no host address of the underlay, ${formatPrefix(subnet)}`;
     reading.reportValue(places.router.place, message, `Choose one from ${hostsOf(subnet)}.`);
   }
-  book.add(router, "the router", places.router.place);
+  allocator.add(router, "the router", places.router.place);
   for (const [index, node] of cluster.nodes.entries()) {
     const place = raw.nodes.value[index]?.value.address.place ?? raw.nodes.place;
     if (!isHostOf(subnet, node.address)) {
       const message = `${formatIp(node.address)} is no host address of the underlay, ${formatPrefix(subnet)}`;
       reading.reportValue(place, message, `Choose one from ${hostsOf(subnet)}, or change underlay.subnet.`);
     }
-    book.add(node.address, `node ${node.name}`, place);
+    allocator.add(node.address, `node ${node.name}`, place);
   }
   for (const { value: route } of places.routes.value) {
     if (!isHostOf(subnet, route.via.value)) {
@@ -85,7 +90,12 @@ function isSpecial(address: Ipv4): boolean {
   return first === 0 || first === 127 || first >= 224 || address >>> 16 === 0xa9fe;
 }
 
-function checkOutside(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
+function checkOutside(
+  raw: RawCluster,
+  cluster: ClusterFile,
+  allocator: AddressAllocator,
+  reading: Reading,
+): void {
   for (const [index, host] of cluster.outside.entries()) {
     const place = raw.outside.value?.[index]?.value.address.place ?? raw.outside.place;
     const inside = [
@@ -103,7 +113,7 @@ function checkOutside(raw: RawCluster, cluster: ClusterFile, book: AddressBook, 
       const message = `${formatIp(host.address)} can be no host's address`;
       reading.reportValue(place, message, "Choose an ordinary address, such as 203.0.113.10.");
     }
-    book.add(host.address, `outside host ${host.name}`, place);
+    allocator.add(host.address, `outside host ${host.name}`, place);
   }
 }
 
@@ -193,10 +203,15 @@ function reservedIn(
   ];
 }
 
-function checkPods(raw: RawCluster, cluster: ClusterFile, book: AddressBook, reading: Reading): void {
+function checkPods(
+  raw: RawCluster,
+  cluster: ClusterFile,
+  allocator: AddressAllocator,
+  reading: Reading,
+): void {
   const networks = new Map([cluster.network, ...cluster.networks].map((each) => [each.name, each]));
   // Virtual networks may hold the same addresses.
-  const books = new Map(cluster.networks.map(({ name }) => [name, new AddressBook(reading)]));
+  const allocators = new Map(cluster.networks.map(({ name }) => [name, new AddressAllocator(reading)]));
   for (const [index, pod] of cluster.pods.entries()) {
     const network = networks.get(pod.podNetwork);
     const range = network?.ranges[pod.node];
@@ -226,15 +241,15 @@ function checkPods(raw: RawCluster, cluster: ClusterFile, book: AddressBook, rea
         "Choose another address, or leave it to IPAM.",
       );
     }
-    (books.get(network.name) ?? book).add(pod.address, `pod ${pod.namespace}/${pod.name}`, place);
+    (allocators.get(network.name) ?? allocator).add(pod.address, `pod ${pod.namespace}/${pod.name}`, place);
   }
 }
 
 /** Reports overlapping ranges, addresses with two owners, and addresses outside their range. */
 export function checkAddresses(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
-  const book = new AddressBook(reading);
+  const allocator = new AddressAllocator(reading);
   checkRanges(raw, cluster, reading);
-  checkUnderlay(raw, cluster, book, reading);
-  checkOutside(raw, cluster, book, reading);
-  checkPods(raw, cluster, book, reading);
+  checkUnderlay(raw, cluster, allocator, reading);
+  checkOutside(raw, cluster, allocator, reading);
+  checkPods(raw, cluster, allocator, reading);
 }

@@ -32,7 +32,7 @@ class NameBook {
 }
 
 function checkMachineNames(raw: RawCluster, reading: Reading): void {
-  const book = new NameBook(reading);
+  const allocator = new NameBook(reading);
   const machines = [
     ...raw.nodes.value.map(({ value }) => ({ name: value.name, what: "a node or host" })),
     ...(raw.outside.value ?? []).map(({ value }) => ({ name: value.name, what: "a node or host" })),
@@ -41,7 +41,7 @@ function checkMachineNames(raw: RawCluster, reading: Reading): void {
     if (TAKEN_NAMES.includes(name.value)) {
       reading.reportValue(name.place, `the name ${quote(name.value)} is taken`, "Choose another name.");
     }
-    book.add(name.value, what, name.place);
+    allocator.add(name.value, what, name.place);
   }
 }
 

@@ -1,6 +1,6 @@
 /** flanneld on one node, over all its restarts: a process that whoever looks after it starts, ends and starts again. */
 import type { Clock } from "../../base/clock.ts";
-import type { Finding } from "../../flannel/flannel-error.ts";
+import type { FlannelFinding } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import { KeptLog } from "../../flannel/flannel-log.ts";
 import type { Flanneld, FlanneldState } from "../../flannel/flanneld.ts";
@@ -9,7 +9,7 @@ import type { ClusterNode } from "../cluster.ts";
 /** How often a new process asks an API server that does not answer (control-planes.md §1.1, step 2). */
 const FIRST_LIST_MS = 1_000;
 
-const NO_API_SERVER: Finding = {
+const NO_API_SERVER: FlannelFinding = {
   code: "flannel-store-unreachable",
   message: "error waiting for nodeController to sync state: the API server does not answer",
 };
@@ -119,7 +119,7 @@ export class FlannelDaemon {
   }
 
   /** What is wrong now. */
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     const waiting = this.current?.state === "waiting" ? [this.current.finding] : [];
     return [...waiting, ...(this.flanneld?.findings() ?? [])];
   }

@@ -8,7 +8,7 @@ import type { Compat } from "../../base/compat.ts";
 import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "../../flannel/kube/annotations.ts";
 import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "../../flannel/kube/node-leases.ts";
-import type { Finding } from "../../flannel/flannel-error.ts";
+import type { FlannelFinding } from "../../flannel/flannel-error.ts";
 import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
 import { KeptLog } from "../../flannel/flannel-log.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
@@ -74,7 +74,7 @@ const TURNS = 10;
 /** What keeps a node from its network, or from others. */
 export interface FlannelTrouble {
   readonly node: string;
-  readonly finding: Finding;
+  readonly finding: FlannelFinding;
 }
 
 export class FlannelDaemons {

@@ -1,5 +1,5 @@
 /** Indexes of a simulated machine's interfaces, which flanneld knows them by: in the order in which they are seen. */
-import type { HostInterface } from "../../flannel/node/flannel-host.ts";
+import type { FlannelInterface } from "../../flannel/node/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Interface } from "../../host/interface.ts";
 import type { StackInterface } from "../../host/stack.ts";
@@ -18,7 +18,7 @@ export class InterfaceNumbers {
     this.compartment = compartment;
   }
 
-  list(): readonly HostInterface[] {
+  list(): readonly FlannelInterface[] {
     return this.compartment.listInterfaces().map((netInterface) => ({
       index: this.indexOf(netInterface),
       name: netInterface.name,

@@ -2,7 +2,7 @@
 import type { Environment } from "../../base/environment.ts";
 import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
 import type {
-  HostInterface,
+  FlannelInterface,
   LinuxHost,
   LinuxRoute,
   MasqueradeSettings,
@@ -60,7 +60,7 @@ export class SimulatedLinuxHost implements LinuxHost {
     this.numbers = new InterfaceNumbers(parts.compartment);
   }
 
-  listInterfaces(): Promise<readonly HostInterface[]> {
+  listInterfaces(): Promise<readonly FlannelInterface[]> {
     return Promise.resolve(this.numbers.list());
   }
 

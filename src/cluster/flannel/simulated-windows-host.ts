@@ -1,5 +1,5 @@
 /** A simulated Windows node as flanneld sees it, besides HNS. */
-import type { HostInterface, WindowsHost, WindowsRoute } from "../../flannel/node/flannel-host.ts";
+import type { FlannelInterface, WindowsHost, WindowsRoute } from "../../flannel/node/flannel-host.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import type { Route } from "../../host/stack.ts";
 import type { IpFamily } from "../../net/ip.ts";
@@ -21,7 +21,7 @@ export class SimulatedWindowsHost implements WindowsHost {
     this.numbers = new InterfaceNumbers(compartment);
   }
 
-  listInterfaces(): Promise<readonly HostInterface[]> {
+  listInterfaces(): Promise<readonly FlannelInterface[]> {
     return Promise.resolve(this.numbers.list());
   }
 

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { defined } from "../../base/assert.ts";
 import { parseIp } from "../../net/ip.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
-import { findParty } from "../trace/find-party.ts";
+import { findTraceEnd } from "../trace/find-trace-end.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
-import { runAttempt } from "../trace/probe-party.ts";
+import { runAttempt } from "../trace/probe-trace-end.ts";
 import { tracePacket } from "../trace/trace.ts";
 import type { TraceLeg } from "../trace/trace-report.ts";
 
@@ -65,8 +65,8 @@ async function bringUp(backend: "vxlan" | "host-gw", enableDSR: boolean): Promis
 function ask(cluster: Cluster, from: string, to: string, port = 8_080): string {
   const copy = forkCluster(cluster);
   const result = runAttempt(copy, {
-    from: defined(findParty(copy, from).compartment, from),
-    to: parseIp(to) ?? findParty(copy, to).ip,
+    from: defined(findTraceEnd(copy, from).compartment, from),
+    to: parseIp(to) ?? findTraceEnd(copy, to).ip,
     protocol: port === 0 ? "icmp" : "tcp",
     port,
     isFollowed: false,

@@ -14,7 +14,7 @@ spec: { containers: [{ name: c, image: x, ports: [{ containerPort: 8080 }] }] }
 function read(...texts: readonly (readonly [name: string, text: string])[]): {
   readonly cluster: string | undefined;
   readonly objects: readonly string[];
-  readonly told: readonly string[];
+  readonly reported: readonly string[];
 } {
   const result = readInput(texts.map(([name, text]) => ({ name, text })));
   const input = "input" in result ? result.input : undefined;
@@ -22,7 +22,7 @@ function read(...texts: readonly (readonly [name: string, text: string])[]): {
   return {
     cluster: input?.file.name,
     objects: (input?.objects ?? []).map(({ object }) => `${object.kind}/${object.metadata.name}`),
-    told: problems.map(
+    reported: problems.map(
       ({ file, line, path, code }) => `${file}:${line}${path === "" ? "" : ` ${path}`} ${code}`,
     ),
   };
@@ -76,17 +76,17 @@ describe("what a text is", () => {
       [],
       ["t.yaml:4 manifest-helm-template"],
     ],
-  ])("%s", (_, text, cluster, objects, told) => {
-    expect(read(["t.yaml", text])).toEqual({ cluster, objects, told });
+  ])("%s", (_, text, cluster, objects, reported) => {
+    expect(read(["t.yaml", text])).toEqual({ cluster, objects, reported });
   });
 
   it("lines of a text that holds both are those of the text", () => {
     const broken = POD.replace("kind: Pod", "kind: Service");
-    expect(read(["t.yaml", `${CLUSTER}---\n${broken}`]).told).toEqual([
+    expect(read(["t.yaml", `${CLUSTER}---\n${broken}`]).reported).toEqual([
       expect.stringMatching(/^t\.yaml:14 spec\.ports manifest-missing-field$/),
     ]);
     const badCluster = CLUSTER.replace("address: 10.0.0.21", "address: 10.0.0.11");
-    expect(read(["t.yaml", `${POD}---\n${badCluster}`]).told).toEqual([
+    expect(read(["t.yaml", `${POD}---\n${badCluster}`]).reported).toEqual([
       "t.yaml:12 nodes[2].address cluster-file-duplicate-address",
     ]);
   });
@@ -97,7 +97,7 @@ describe("several texts", () => {
     expect(read(["c.yaml", CLUSTER], ["a.yaml", POD], ["b.yaml", POD.replace("web,", "api,")])).toEqual({
       cluster: "test",
       objects: ["Pod/web", "Pod/api"],
-      told: [],
+      reported: [],
     });
   });
 
@@ -116,10 +116,10 @@ describe("several texts", () => {
       expect.anything(),
     ],
     ["an empty one beside a good one", ["", POD], "manifests", [ASSUMED]],
-  ])("%s", (_, [a = "", b = ""], cluster, told) => {
+  ])("%s", (_, [a = "", b = ""], cluster, reported) => {
     const result = read(["a.yaml", a], ["b.yaml", b]);
     expect(result.cluster).toBe(cluster);
-    expect(result.told).toEqual(told);
+    expect(result.reported).toEqual(reported);
   });
 });
 
@@ -185,13 +185,13 @@ endpoints: [{ addresses: [10.244.0.77], nodeName: win-1, targetRef: { kind: Pod,
       [/^1\.yaml:\d+ kind manifest-kind-unknown$/],
       [],
     ],
-  ])("%s", async (_, bad, told, services) => {
+  ])("%s", async (_, bad, reported, services) => {
     const { session, begun, read: reading } = await openSessionWorld(`${GOOD}${bad}\n${POD}`);
     const heard = [...reading, ...begun.problems, ...begun.notes]
       .filter(({ code }) => code !== "cluster-assumed")
       .map(({ file, line, path, code }) => `${file}:${line}${path === "" ? "" : ` ${path}`} ${code}`);
-    expect(heard).toHaveLength(told.length);
-    for (const [index, each] of told.entries()) expect(heard[index]).toMatch(each);
+    expect(heard).toHaveLength(reported.length);
+    for (const [index, each] of reported.entries()) expect(heard[index]).toMatch(each);
     const { Service, Pod } = session.cluster.objects;
     expect(Service.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-dns")).toEqual(
       [...services, "good"].toSorted(),

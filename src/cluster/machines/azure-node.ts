@@ -6,7 +6,7 @@ import type { Delegate } from "../../cni/plugin-runner.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
 import type { HcnClient, JsonObject } from "../../hcn/client.ts";
 import { isJsonObject } from "../../base/json.ts";
-import type { HostInterface as AzureInterface, AzureHost } from "../../plugins/azure-vnet/host.ts";
+import type { AzureHostInterface as AzureInterface, AzureHost } from "../../plugins/azure-vnet/host.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import { MemoryStateStore } from "../../plugins/azure-vnet/state-store.ts";
 import { AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";

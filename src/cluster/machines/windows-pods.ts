@@ -8,7 +8,7 @@ import { InProcessRunner, RunnerDelegate } from "../../cni/plugin-runner.ts";
 import { parseNetworkList } from "../../cni/conflist.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache, type Attachment, CniRuntime } from "../../cni/runtime.ts";
+import { MemoryResultCache, type CniAttachment, CniRuntime } from "../../cni/runtime.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
@@ -239,7 +239,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** What the runtime tells plugins of one pod. */
-  private attachmentOf(pod: PodSpec, namespaceId: string, dns: DnsSettings | undefined): Attachment {
+  private attachmentOf(pod: PodSpec, namespaceId: string, dns: DnsSettings | undefined): CniAttachment {
     return {
       containerId: containerIdOf(this.file, pod, namespaceId),
       netns: namespaceId,

@@ -14,7 +14,7 @@ import {
 } from "../../testing/cluster/session-world.ts";
 import { ip } from "../../testing/dataplane/stack-world.ts";
 import type { ClusterPod } from "../cluster.ts";
-import { runAttempt } from "../trace/probe-party.ts";
+import { runAttempt } from "../trace/probe-trace-end.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 
 /** A pod of two containers on a Windows node; only one has a port that the API knows. */

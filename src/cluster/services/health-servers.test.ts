@@ -13,7 +13,7 @@ import {
   service,
 } from "../../testing/cluster/session-world.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
-import { findParty } from "../trace/find-party.ts";
+import { findTraceEnd } from "../trace/find-trace-end.ts";
 
 const LOCAL_VIP = "198.51.100.0";
 const CLUSTER_VIP = "198.51.100.1";
@@ -42,7 +42,7 @@ const SERVICES =
 function say(cluster: Cluster, address: string, port: number, question: string): string {
   const copy = forkCluster(cluster);
   const probe = new TcpProbe({
-    compartment: defined(findParty(copy, "external").compartment, "a host outside"),
+    compartment: defined(findTraceEnd(copy, "external").compartment, "a host outside"),
     destination: defined(parseIp(address), "an address"),
     port,
     question,

@@ -3,7 +3,7 @@
  * syncProxyRules). The names of its chains stand at the functions. What is chosen at random there is chosen by the
  * stack's own generator.
  */
-import type { Hook, BackEnd, Chain, HookRules, Match, Rule, Target } from "../../host/netfilter/rule.ts";
+import type { Hook, DnatBackEnd, Chain, HookRules, Match, Rule, Target } from "../../host/netfilter/rule.ts";
 import { type Ip, familyOf } from "../../net/ip.ts";
 import { formatSocketAddress } from "../../net/five-tuple.ts";
 import { type Prefix, hostPrefix, prefixContains } from "../../net/prefix.ts";
@@ -54,7 +54,7 @@ const MARK: Target = Object.freeze({ kind: "mark", bits: MASQUERADE_MARK });
 function translation(port: PlannedPort, endpoints: readonly PlannedEndpoint[]): Target | undefined {
   if (endpoints.length === 0) return undefined;
   const backEnds = endpoints.map(
-    ({ ip, port: targetPort }): BackEnd =>
+    ({ ip, port: targetPort }): DnatBackEnd =>
       Object.freeze({
         ip,
         port: targetPort,

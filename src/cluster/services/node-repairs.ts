@@ -38,7 +38,7 @@ export class NodeRepairs {
   }
 
   /** Resolves when all Events are written. */
-  async tell(repairs: readonly NodeRepair[]): Promise<void> {
+  async report(repairs: readonly NodeRepair[]): Promise<void> {
     for (const { node, repair } of repairs) {
       const family = repair.family === 4 ? "IPv4" : "IPv6";
       const key = `${node} ${family} ${repair.kind}`;

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { Finding } from "../../kube-proxy/report.ts";
+import type { ServiceFinding } from "../../kube-proxy/report.ts";
 import type { KubeProxy } from "../../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../../kube-proxy/options.ts";
 import type { KubernetesVersion } from "../file/cluster-file.ts";
@@ -77,7 +77,7 @@ export interface ServiceTrouble {
   /** Both are empty for what concerns the whole proxy. */
   readonly namespace: string;
   readonly name: string;
-  readonly finding: Finding;
+  readonly finding: ServiceFinding;
 }
 
 /**
@@ -104,7 +104,7 @@ interface Unstarted {
   /** When it goes on; undefined: its process has ended. */
   readonly nextAtMs?: number;
   /** Why; undefined: it has not begun. */
-  readonly finding?: Finding;
+  readonly finding?: ServiceFinding;
 }
 
 const ZONE_LABEL = "topology.kubernetes.io/zone";
@@ -286,12 +286,12 @@ export class ServiceProxies {
       for (const status of [...programmed, ...notApplied]) {
         const { namespace, name, portName, protocol, port } = status;
         const key = `${family} ${namespace}/${name} ${portName} ${protocol} ${port}`;
-        const told = status.findings.filter(({ code }) => !ORDINARY.has(code));
-        if (told.length === 0) known.delete(key);
+        const reported = status.findings.filter(({ code }) => !ORDINARY.has(code));
+        if (reported.length === 0) known.delete(key);
         else
           known.set(
             key,
-            told.map((each) => ({ node, namespace, name, finding: each })),
+            reported.map((each) => ({ node, namespace, name, finding: each })),
           );
       }
     }
@@ -361,7 +361,7 @@ export class ServiceProxies {
   private noteName({ spec }: ClusterNode, hostname: string): void {
     if (hostname === spec.name) return;
     const message = `Without --hostname-override kube-proxy goes by the name ${hostname}: no pod of ${spec.name} counts as local`;
-    const finding: Finding = { code: "kube-proxy-hostname-override-missing", message };
+    const finding: ServiceFinding = { code: "kube-proxy-hostname-override-missing", message };
     this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
   }
 

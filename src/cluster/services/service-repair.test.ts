@@ -70,7 +70,7 @@ function repairsOf(node: string): readonly string[] {
   return world.session.repairs(node).map(({ family, kind, count }) => `${family} ${kind} ${count}`);
 }
 
-function told(): readonly string[] {
+function reported(): readonly string[] {
   return events.flatMap((event) => (event.type === "node" ? `${event.node} ${event.code}` : []));
 }
 
@@ -115,7 +115,7 @@ describe("load balancers", () => {
     await passPeriod();
     expect(repairsOf("win-1")).toEqual(["IPv4 load-balancer-lost 1"]);
     expect(repairsOf("win-2")).toEqual([]);
-    expect(told()).toEqual(["win-1 hns-load-balancers-lost"]);
+    expect(reported()).toEqual(["win-1 hns-load-balancers-lost"]);
     const [event, ...others] = session
       .listObjects("Event")
       .flatMap((each) => (each.kind === "Event" && each.reason === "RepairedHNS" ? each : []));

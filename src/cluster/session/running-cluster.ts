@@ -16,13 +16,13 @@ import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-obje
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import { IngressRouting } from "../services/ingress-routing.ts";
 import type { NodeChange } from "../life/node-change.ts";
-import { NodeLife } from "../life/node-life.ts";
+import { NodeLifecycle } from "../life/node-lifecycle.ts";
 import { NameService } from "../names/name-service.ts";
 import { NodeRepairs, type RepairCount } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { type PodOutcome, RunningPods } from "../pods/running-pods.ts";
-import type { Finding, ServicePortStatus } from "../../kube-proxy/mod.ts";
+import type { ServiceFinding, ServicePortStatus } from "../../kube-proxy/mod.ts";
 import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";
@@ -78,13 +78,13 @@ export class RunningCluster implements ClusterSession {
   /** flanneld of all nodes; undefined with another network. */
   private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
-  private readonly life: NodeLife;
+  private readonly life: NodeLifecycle;
   /** False during an outage of the API server. */
   private isApiUp = true;
   private readonly nodeRepairs: NodeRepairs;
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
-  private told: ReadonlySet<string> = new Set();
+  private reported: ReadonlySet<string> = new Set();
 
   /** Nothing runs before `begin`. */
   constructor({ cluster, kubelets, files }: Machines) {
@@ -109,7 +109,7 @@ export class RunningCluster implements ClusterSession {
       dnsOf: (pod, node) => this.names.dnsOf(pod, node),
     });
     const { flannel, kube, pods, proxies } = this;
-    this.life = new NodeLife({
+    this.life = new NodeLifecycle({
       cluster,
       kube,
       kubelets,
@@ -285,7 +285,7 @@ export class RunningCluster implements ClusterSession {
     if (!this.isApiUp) throw unreachable("the API server is down: mullion control-plane start");
   }
 
-  private ofOtherNetwork({ spec }: ClusterPod): Finding | undefined {
+  private ofOtherNetwork({ spec }: ClusterPod): ServiceFinding | undefined {
     const { network } = this.cluster.file;
     if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
     const message = `kube-proxy serves network ${network.name} and leaves out pods of its node in network ${spec.podNetwork}`;
@@ -295,8 +295,8 @@ export class RunningCluster implements ClusterSession {
   /** The notes that were not there before. */
   private newNotes(): readonly FileProblem[] {
     const notes = this.notes();
-    const before = this.told;
-    this.told = new Set(notes.map(keyOfNote));
+    const before = this.reported;
+    this.reported = new Set(notes.map(keyOfNote));
     return notes.filter((note) => !before.has(keyOfNote(note)));
   }
 
@@ -333,7 +333,7 @@ export class RunningCluster implements ClusterSession {
         this.events.send({ type: "progress", text: "pods start", done, total }),
       );
       for (const outcome of started) this.record(outcome);
-      for (const outcome of [...started, ...leftBehind]) this.tell(outcome);
+      for (const outcome of [...started, ...leftBehind]) this.report(outcome);
       isChanged = started.length > 0;
     }
     const objects = objectsOf(this.kube);
@@ -351,7 +351,7 @@ export class RunningCluster implements ClusterSession {
     this.ingress.sync(objects);
     const repairs = this.proxies.takeRepairs();
     if (repairs.length === 0) return;
-    await this.nodeRepairs.tell(repairs);
+    await this.nodeRepairs.report(repairs);
     // Events are objects, too.
     this.cluster.objects = objectsOf(this.kube);
   }
@@ -366,7 +366,7 @@ export class RunningCluster implements ClusterSession {
   }
 
   /** Everybody who listens hears what the kubelet has to say. */
-  private tell({ pod, remarks }: PodOutcome): void {
+  private report({ pod, remarks }: PodOutcome): void {
     const { namespace, name } = pod.metadata;
     const reference: ObjectReference = { kind: "Pod", namespace, name };
     for (const { code, text } of remarks) this.events.send({ type: "note", text, code, reference });

@@ -53,7 +53,7 @@ function nameRule({ action, name, priority, provenance }: RuleReference): string
 }
 
 /** One line for what a layer, or the port as a whole, did. */
-function tellStep(event: PortEvent): string {
+function reportStep(event: PortEvent): string {
   const code = event.code === undefined ? "" : ` [${event.code}]`;
   if (event.kind === "unified-flow") return `unified flow: ${event.text}`;
   const { layer, group, rule } = event;
@@ -74,7 +74,7 @@ function shotOfPassage({ direction, heard }: Passage): readonly Shot[] {
   const last = heard.at(-1);
   const first = heard[0];
   if (last === undefined || first === undefined) return [];
-  const lines = heard.map(({ event }) => tellStep(event as PortEvent));
+  const lines = heard.map(({ event }) => reportStep(event as PortEvent));
   return [
     {
       name: `${first.event.node}: ${first.event.place}`,

@@ -7,7 +7,7 @@ import {
 } from "../../base/recorder.ts";
 import { wrap } from "../../base/wrap.ts";
 import type { FieldChange } from "../../wire/text/fields.ts";
-import type { TraceLeg, TraceParty, TraceReport, TraceStep } from "./trace-report.ts";
+import type { TraceLeg, TraceEndDescription, TraceReport, TraceStep } from "./trace-report.ts";
 
 const WIDTH = 100;
 const LAYER_WIDTH = 27;
@@ -48,9 +48,9 @@ function block(text: string, indent: string): string[] {
   return wrap(text, WIDTH - indent.length).map((line) => indent + line);
 }
 
-function nameParty(party: TraceParty): string {
-  const place = party.node === undefined ? party.address : `${party.address} on ${party.node}`;
-  return party.reference === party.address ? place : `${party.reference} (${place})`;
+function nameTraceEnd(traceEnd: TraceEndDescription): string {
+  const place = traceEnd.node === undefined ? traceEnd.address : `${traceEnd.address} on ${traceEnd.node}`;
+  return traceEnd.reference === traceEnd.address ? place : `${traceEnd.reference} (${place})`;
 }
 
 function nameProvenance(provenance: Provenance): string {
@@ -109,7 +109,7 @@ function changedParts(step: TraceStep): readonly string[] {
 }
 
 /** A flow that changes nothing says nothing that its layers have not said; the JSON has it. */
-function isTold(step: TraceStep): boolean {
+function isReported(step: TraceStep): boolean {
   return step.transposition === undefined || changedParts(step).length > 0;
 }
 
@@ -176,7 +176,7 @@ function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
     if (quiet.length > 0) lines.push(...quietLines(quiet, style));
     quiet = [];
   };
-  for (const step of leg.steps.filter(isTold)) {
+  for (const step of leg.steps.filter(isReported)) {
     const next = placeOf(step, place);
     if (next !== place || !isQuiet(step) || step.text !== quiet.at(-1)?.text) flush();
     if (next !== place) {
@@ -198,7 +198,9 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
   const port = report.port === undefined ? "" : ` port ${report.port}`;
   const isAnswered = report.verdict === "answered";
   const lines = [
-    ...block(`${nameParty(report.from)} → ${nameParty(report.to)}`, "").map((line) => style.heading(line)),
+    ...block(`${nameTraceEnd(report.from)} → ${nameTraceEnd(report.to)}`, "").map((line) =>
+      style.heading(line),
+    ),
     style.faint(`${report.protocol.toUpperCase()}${port}, compat ${report.compat}`),
     "",
     ...legLines("Forward", report.forward, style),

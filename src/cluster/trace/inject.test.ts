@@ -1,7 +1,7 @@
 // A packet that is injected is remembered: flows, counters and drops of the cluster itself (pktmon, vfpctrl).
 import { beforeEach, describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
-import { openEyes } from "../../testing/cluster/eyes-cluster.ts";
+import { openInspectionClient } from "../../testing/cluster/inspection-client.ts";
 
 const CLUSTER = `
 apiVersion: mullion/v1alpha1
@@ -25,7 +25,7 @@ pods:
 
 let client: ControlClient;
 beforeEach(async () => {
-  client = await openEyes(CLUSTER);
+  client = await openInspectionClient(CLUSTER);
 });
 
 const OUT = { from: "pod/a", to: "198.51.100.7", protocol: "tcp", port: 443 } as const;

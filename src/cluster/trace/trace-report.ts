@@ -7,7 +7,7 @@ export type ProbeProtocol = "tcp" | "udp" | "icmp";
 export type AddressFamily = "ipv4" | "ipv6";
 
 /** Somebody a packet can come from or go to. */
-export interface TraceParty {
+export interface TraceEndDescription {
   /** As the user may write it: `pod/default/web`, `node/win-1`, `external`, an address. */
   readonly reference: string;
   /** The node it runs on; absent for what is outside. */
@@ -76,8 +76,8 @@ export type TraceVerdict = "answered" | "refused" | "no-answer" | "not-delivered
 export interface TraceReport {
   readonly apiVersion: "mullion/v1alpha1";
   readonly kind: "Trace";
-  readonly from: TraceParty;
-  readonly to: TraceParty;
+  readonly from: TraceEndDescription;
+  readonly to: TraceEndDescription;
   readonly protocol: ProbeProtocol;
   readonly port?: number;
   /** Which behaviour answered: the real component's with its defects, or the repaired one. */

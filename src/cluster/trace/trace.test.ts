@@ -37,9 +37,9 @@ describe.each(EXAMPLES)("traces in examples/%s", (name) => {
     "$from → $to, $protocol: valid JSON, text of at most 100 columns, the same twice",
     (pair) => {
       const cluster = clusters.get(name)!;
-      const nameOf = (party: string): string => {
-        const pod = { first: cluster.pods[0], last: cluster.pods.at(-1) }[party];
-        return pod === undefined ? party : `pod/${pod.spec.name}`;
+      const nameOf = (traceEnd: string): string => {
+        const pod = { first: cluster.pods[0], last: cluster.pods.at(-1) }[traceEnd];
+        return pod === undefined ? traceEnd : `pod/${pod.spec.name}`;
       };
       const request = { port: undefined, ...pair, from: nameOf(pair.from), to: nameOf(pair.to) };
       const { report, heard } = tracePacket(cluster, request);

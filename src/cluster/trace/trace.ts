@@ -6,9 +6,9 @@ import type { ProbeResult } from "../../host/probe-result.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
 import { driverTraits } from "../file/driver-traits.ts";
-import { type Party, byIpv6, findParty, findService } from "./find-party.ts";
+import { type TraceEnd, byIpv6, findTraceEnd, findService } from "./find-trace-end.ts";
 import { networkNamed } from "../networks/networks-of-node.ts";
-import { runAttempt } from "./probe-party.ts";
+import { runAttempt } from "./probe-trace-end.ts";
 import { RequestError } from "../request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
 import type { AddressFamily, ProbeProtocol, TraceLeg, TraceReport, TraceVerdict } from "./trace-report.ts";
@@ -37,7 +37,7 @@ function servicePorts(cluster: Cluster, reference: string): readonly { port: num
 }
 
 /** The port to ask when the user names none. */
-function choosePort(cluster: Cluster, to: Party, protocol: ProbeProtocol): number {
+function choosePort(cluster: Cluster, to: TraceEnd, protocol: ProbeProtocol): number {
   const wanted = protocol.toUpperCase();
   const { reference } = to.description;
   const pod = cluster.pods.find((each) => each.compartment === to.compartment);
@@ -94,7 +94,7 @@ function explain(
 function summarize(
   verdict: TraceVerdict,
   result: ProbeResult,
-  to: Party,
+  to: TraceEnd,
   legs: { readonly forward: TraceLeg; readonly reply: TraceLeg | undefined },
 ): string {
   const name = to.description.reference;
@@ -114,7 +114,7 @@ function summarize(
 const DESTINATIONS: readonly string[] = ["ip.dst", "ipv6.dst"];
 
 /** The back end that a Service chose, when it is a pod of a network that its address does not lead to. */
-function strayBackEnd({ file, pods }: Cluster, to: Party, forward: TraceLeg): ClusterPod | undefined {
+function strayBackEnd({ file, pods }: Cluster, to: TraceEnd, forward: TraceLeg): ClusterPod | undefined {
   const asked = formatIp(to.ip);
   const chosen = forward.steps
     .flatMap(({ changes }) => changes)
@@ -132,8 +132,8 @@ function strayBackEnd({ file, pods }: Cluster, to: Party, forward: TraceLeg): Cl
 
 /** An attempt that is followed: both ends are parties of the cluster in which it runs. */
 export interface FollowedAttempt {
-  readonly from: Party;
-  readonly to: Party;
+  readonly from: TraceEnd;
+  readonly to: TraceEnd;
   readonly protocol: ProbeProtocol;
   /** Undefined for ICMP. */
   readonly port: number | undefined;
@@ -193,7 +193,7 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
  */
 export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
   const copy = request.isInjected === true ? cluster : forkCluster(cluster);
-  const [sender, receiver] = [findParty(copy, request.from), findParty(copy, request.to)];
+  const [sender, receiver] = [findTraceEnd(copy, request.from), findTraceEnd(copy, request.to)];
   const to = request.family === "ipv6" ? byIpv6(receiver) : receiver;
   if (request.family === "ipv4" && typeof to.ip === "bigint")
     throw new RequestError("bad-usage", `${request.to} is an IPv6 address`, "Leave out --family ipv4.");

@@ -1,13 +1,13 @@
 /** Cells, and what came of them, in the words of the report. */
 import { formatIp } from "../../net/ip.ts";
 import type { Cell } from "./cells/cell.ts";
-import type { Disagreement } from "./judge.ts";
+import type { Disagreement } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Observation } from "./observation.ts";
 import type { VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
 
 /** A cell with what came of it. */
-export interface Judged {
+export interface Evaluated {
   readonly cell: Cell;
   readonly observation: Observation | undefined;
   readonly disagreement: Disagreement | undefined;
@@ -26,7 +26,7 @@ export function nodesByReference(model: VerifyModel): ReadonlyMap<string, Verify
 }
 
 export function describeCell(
-  { cell, observation, disagreement }: Judged,
+  { cell, observation, disagreement }: Evaluated,
   nodes: ReadonlyMap<string, VerifyNode>,
 ): VerifyCell {
   const { expected, target, source } = cell;
@@ -75,9 +75,13 @@ function traceWords(cell: Cell): string | undefined {
   return `${cell.sourceReference} ${to} ${how}${cell.family === 6 ? " --family ipv6" : ""}`;
 }
 
-export function describeFinding(judged: Judged, disagreement: Disagreement, position: number): VerifyFinding {
+export function describeFinding(
+  evaluated: Evaluated,
+  disagreement: Disagreement,
+  position: number,
+): VerifyFinding {
   const { expected, observed, code } = disagreement;
-  const trace = traceWords(judged.cell);
+  const trace = traceWords(evaluated.cell);
   return {
     cell: position,
     expected,

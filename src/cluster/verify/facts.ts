@@ -20,9 +20,9 @@ import type {
 import { isCutOff, isLeftOut, isServed } from "./service-port.ts";
 
 /** The node that a sender or receiver is, or runs on. */
-export function nodeOf(party: VerifySender): VerifyNode | undefined {
-  if (party.kind === "pod") return party.node;
-  return party.kind === "node" ? party : undefined;
+export function nodeOf(traceEnd: VerifySender): VerifyNode | undefined {
+  if (traceEnd.kind === "pod") return traceEnd.node;
+  return traceEnd.kind === "node" ? traceEnd : undefined;
 }
 
 function machineFacts(node: VerifyNode | undefined): {
@@ -48,7 +48,7 @@ function losesPodsWithDsr(model: VerifyModel, node: VerifyNode | undefined): boo
 
 /** The network of pods that a flow is in: the sender's, else the receiver's. */
 function networkOfFlow(model: VerifyModel, source: VerifySender, target?: VerifySender): VerifyNetwork {
-  const pod = [source, target].find((party) => party?.kind === "pod" && !party.isHostNetwork);
+  const pod = [source, target].find((traceEnd) => traceEnd?.kind === "pod" && !traceEnd.isHostNetwork);
   return pod?.kind === "pod" ? pod.network : model.network;
 }
 
@@ -79,9 +79,10 @@ function networksOf(source: VerifySender, target: VerifySender): FlowFacts["netw
 }
 
 /** A transparent pod whose frames the fabric refuses: they never leave its node, nor do answers come to it. */
-function isMacRefused(party: VerifySender): boolean {
-  if (party.kind !== "pod" || party.isHostNetwork || party.network.driver !== "Transparent") return false;
-  return party.node.hasMacGuard;
+function isMacRefused(traceEnd: VerifySender): boolean {
+  if (traceEnd.kind !== "pod" || traceEnd.isHostNetwork || traceEnd.network.driver !== "Transparent")
+    return false;
+  return traceEnd.node.hasMacGuard;
 }
 
 function isDeniedByFabric(model: VerifyModel, source: Ip, target: Ip): boolean {
@@ -134,8 +135,8 @@ function areAnswersTranslated(
   return arrival !== target.node.address && outboundNatOf(model, target, arrival) === "translates";
 }
 
-function hasOwnRules(party: VerifySender): boolean {
-  return party.kind === "pod" && party.ownRules !== "";
+function hasOwnRules(traceEnd: VerifySender): boolean {
+  return traceEnd.kind === "pod" && traceEnd.ownRules !== "";
 }
 
 /** Facts that every flow has; those of a Service say "none". */
@@ -227,7 +228,7 @@ export function pairFacts(
   const receiver = machineFacts(nodeOf(target));
   const relation = relationOf(source, target);
   const network = networkOfFlow(model, source, target);
-  const knower = (party: VerifySender) => (relation === "outside" ? undefined : nodeOf(party));
+  const knower = (traceEnd: VerifySender) => (relation === "outside" ? undefined : nodeOf(traceEnd));
   return {
     ...commonFacts(model, source, network),
     flow,
@@ -301,14 +302,14 @@ export function serviceFacts(
   model: VerifyModel,
   flow: FlowName,
   protocol: FlowProtocol,
-  parties: {
+  traceEnds: {
     readonly source: VerifySender;
     readonly service: VerifyService;
     readonly port: VerifyServicePort;
     readonly asked?: VerifyNode;
   },
 ): FlowFacts {
-  const { source, service, port, asked } = parties;
+  const { source, service, port, asked } = traceEnds;
   const common = commonFacts(model, source);
   const receiver = asked === undefined ? undefined : machineFacts(asked);
   return {

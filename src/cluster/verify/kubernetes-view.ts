@@ -15,7 +15,7 @@ import type {
 } from "./model.ts";
 
 /** The pods of the model by what slices name them by. */
-class PodBook {
+class PodIndex {
   private readonly byName: ReadonlyMap<string, VerifyPod>;
   private readonly byAddress: ReadonlyMap<Ip, VerifyPod>;
 
@@ -57,7 +57,7 @@ function keyOf({ namespace, name }: { readonly namespace: string; readonly name:
 function backEndsOf(
   slices: readonly EndpointSlice[],
   portName: string,
-  pods: PodBook,
+  pods: PodIndex,
   family: IpFamily,
 ): readonly VerifyBackEnd[] {
   const found = new Map<Ip, VerifyBackEnd>();
@@ -82,7 +82,7 @@ function transportOf(protocol: string | undefined): VerifyServicePort["protocol"
 function portsOf(
   service: Service,
   slices: readonly EndpointSlice[],
-  pods: PodBook,
+  pods: PodIndex,
   { dnsKey, family }: Reading,
 ): readonly VerifyServicePort[] {
   return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort }) => {
@@ -97,7 +97,7 @@ function portsOf(
 function readService(
   service: Service,
   slices: readonly EndpointSlice[],
-  pods: PodBook,
+  pods: PodIndex,
   reading: Reading,
 ): VerifyService | undefined {
   const { metadata, spec = {}, status } = service;
@@ -131,7 +131,7 @@ function readService(
 /** Pods that ask for the network of their node, wherever they ended up. */
 function readHostNetworkPods(
   objects: readonly Pod[],
-  pods: PodBook,
+  pods: PodIndex,
   nodes: ReadonlyMap<string, VerifyNode>,
 ): readonly VerifyHostNetworkPod[] {
   return objects.flatMap((pod) => {
@@ -158,7 +158,7 @@ function readHostNetworkPods(
 function namesByService(
   services: readonly VerifyService[],
   slices: ReadonlyMap<string, readonly EndpointSlice[]>,
-  pods: PodBook,
+  pods: PodIndex,
   zone: string,
 ): ReadonlyMap<number, string> {
   const names = new Map<number, string>();
@@ -247,20 +247,20 @@ export function readKubernetes(
   const dnsKey = dnsService === undefined ? undefined : keyOf(dnsService.metadata);
   const dnsEndpoints = (slices.get(dnsKey ?? "") ?? []).flatMap(({ endpoints = [] }) => endpoints);
   const hasDns = dnsEndpoints.some(({ conditions }) => conditions?.ready !== false);
-  const book = new PodBook(machines.pods);
+  const allocator = new PodIndex(machines.pods);
   const reading = { dnsKey, family };
   const objectsByName = new Map(objects.Pod.map((pod) => [keyOf(pod.metadata), pod]));
   const first = objects.Service.flatMap(
-    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], book, reading) ?? [],
+    (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], allocator, reading) ?? [],
   );
-  const podNames = hasDns ? namesByService(first, slices, book, zone) : new Map<number, string>();
+  const podNames = hasDns ? namesByService(first, slices, allocator, zone) : new Map<number, string>();
   const leading = servicesByPod(objects);
   const pods = machines.pods.map((pod) => {
     const key = pod.reference.slice("pod/".length);
     const named = { services: leading.get(key) ?? [], name: podNames.get(pod.index) };
     return withObject(pod, objectsByName.get(key), named, dnsKey);
   });
-  const full = new PodBook(pods);
+  const full = new PodIndex(pods);
   const services = objects.Service.flatMap(
     (service) => readService(service, slices.get(keyOf(service.metadata)) ?? [], full, reading) ?? [],
   );

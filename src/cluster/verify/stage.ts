@@ -37,11 +37,11 @@ function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
 export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly Cell[]): Cluster {
   const copy = forkCluster(cluster);
   const asked = isAskedAt(cells);
-  const serve = (party: VerifySender, name: string): void => {
-    const isTcp = asked.has(`tcp ${party.reference}`);
-    const isUdp = asked.has(`udp ${party.reference}`);
+  const serve = (traceEnd: VerifySender, name: string): void => {
+    const isTcp = asked.has(`tcp ${traceEnd.reference}`);
+    const isUdp = asked.has(`udp ${traceEnd.reference}`);
     if (!isTcp && !isUdp) return;
-    const server = new IdentificationServer(compartmentOf(copy, party), name);
+    const server = new IdentificationServer(compartmentOf(copy, traceEnd), name);
     const failures = [
       isTcp ? server.listenTcp(VERIFY_PORT) : undefined,
       isUdp ? server.listenUdp(VERIFY_PORT) : undefined,

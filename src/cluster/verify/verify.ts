@@ -10,9 +10,9 @@ import type { TraceLeg, TraceReport } from "../trace/trace-report.ts";
 import { followAttempt } from "../trace/trace.ts";
 import { type Cell, asIpv6 } from "./cells/cell.ts";
 import { attemptsExpected } from "./cells/cell-run.ts";
-import { type Judged, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
+import { type Evaluated, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
 import { nodeOf } from "./facts.ts";
-import { judge } from "./judge.ts";
+import { evaluate } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { Attempt, Evidence, Observation } from "./observation.ts";
@@ -212,13 +212,13 @@ class Bench {
 const NOTHING: Observation = { attempts: [] };
 
 /** Judges what was seen; what disagrees is tried again alone, and only that counts. */
-function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Judged {
+function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Evaluated {
   const evidence = cell.expected.outcome === "denied" ? bench.trace(cell, first) : undefined;
-  if (judge(cell, first, evidence, cluster) === undefined)
+  if (evaluate(cell, first, evidence, cluster) === undefined)
     return { cell, observation: first, disagreement: undefined };
   const again = bench.observeAlone(cell);
   const proof = bench.trace(cell, again);
-  return { cell, observation: again, disagreement: judge(cell, again, proof, cluster) };
+  return { cell, observation: again, disagreement: evaluate(cell, again, proof, cluster) };
 }
 
 /**
@@ -247,16 +247,16 @@ export function verifyCluster(
   const tried = cells.filter(isTried);
   const observations = observeInCopies(cluster, model, tried, options.progress);
   const bench = new Bench(cluster, model, tried);
-  const judged = cells.map((cell): Judged => {
+  const evaluated = cells.map((cell): Evaluated => {
     const state = states.get(cell);
     if (state !== undefined)
-      return { cell, observation: state, disagreement: judge(cell, state, undefined, cluster) };
+      return { cell, observation: state, disagreement: evaluate(cell, state, undefined, cluster) };
     if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
     return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
   });
   const nodes = nodesByReference(model);
-  const described = judged.map((each) => describeCell(each, nodes));
-  const findings = judged.flatMap((each, position) =>
+  const described = evaluated.map((each) => describeCell(each, nodes));
+  const findings = evaluated.flatMap((each, position) =>
     each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
   );
   const sent =

@@ -2,7 +2,7 @@
  * What Windows nodes counted, component by component, as `pktmon counters` shows it (dataplane.md §7.12): adapters, the
  * VFP extension on each switch port, the switch, the stacks. Only looks.
  */
-import type { Direction } from "../../vfp/rule.ts";
+import type { VfpDirection } from "../../vfp/rule.ts";
 import { DROP_LOCATIONS, dropReason } from "../../vswitch/drop-reasons.ts";
 import type { DropSource, SwitchPort } from "../../vswitch/switch-port.ts";
 import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
@@ -48,7 +48,7 @@ export interface NodePacketCounters {
 
 type Component = Omit<PacketComponent, "id">;
 
-function sideOf(direction: Direction): ComponentDrops["direction"] {
+function sideOf(direction: VfpDirection): ComponentDrops["direction"] {
   return direction === "in" ? "inbound" : "outbound";
 }
 

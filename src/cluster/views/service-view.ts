@@ -65,7 +65,7 @@ function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHn
   const { kind, vip, port } = place;
   const loadBalancer = hns.loadBalancers.get(place.id.toLowerCase());
   const isLost = place.id !== "" && loadBalancer === undefined;
-  const told = status.findings
+  const reported = status.findings
     .filter(({ frontEnd }) => frontEnd === undefined || (frontEnd.kind === kind && frontEnd.vip === vip))
     .map(({ code, message }) => ({ code, message }));
   const lost = {
@@ -84,7 +84,7 @@ function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHn
     ...(loadBalancer === undefined ? {} : { loadBalancer: place.id }),
     backEnds: loadBalancer?.BackEnds ?? [],
     rules: hns.rules.get(place.id.toLowerCase()) ?? 0,
-    findings: isLost ? [lost, ...told] : told,
+    findings: isLost ? [lost, ...reported] : reported,
   };
 }
 

@@ -8,7 +8,7 @@ import { parseInterfaceAddress } from "../../net/prefix.ts";
 import type {
   AzureHost,
   AzureTimer,
-  HostInterface,
+  AzureHostInterface,
   HostShell,
   PendingReleases,
   TemporaryFiles,
@@ -25,7 +25,7 @@ const FILE_MODE = 0o600;
 /** How long one program of Windows may take. */
 const SHELL_TIMEOUT_MS = 60_000;
 
-export function readInterfaces(): readonly HostInterface[] {
+export function readInterfaces(): readonly AzureHostInterface[] {
   return Object.entries(networkInterfaces()).map(([name, entries = []]) => ({
     name,
     mac: (entries[0]?.mac ?? "").toUpperCase().replaceAll(":", "-"),

@@ -242,10 +242,10 @@ const HELP_WIDTH = 34;
 export function helpText(): string {
   const lines = Object.entries(FLAGS).map(([name, { kind, initial, help }]) => {
     const word = `  --${name}${kind === "boolean" ? "" : ` ${kind === "integer" ? "N" : "TEXT"}`}`;
-    const told = initial === "" || initial === "false" ? "" : ` (default ${initial})`;
+    const reported = initial === "" || initial === "false" ? "" : ` (default ${initial})`;
     return word.length < HELP_WIDTH
-      ? `${word.padEnd(HELP_WIDTH)}${help}${told}`
-      : `${word}\n${" ".repeat(HELP_WIDTH)}${help}${told}`;
+      ? `${word.padEnd(HELP_WIDTH)}${help}${reported}`
+      : `${word}\n${" ".repeat(HELP_WIDTH)}${help}${reported}`;
   });
   return [
     "Usage: flanneld [OPTION]...",

@@ -140,7 +140,7 @@ async function serveHealth(
   return () => server.close();
 }
 
-async function stopWhenTold(process: FlanneldProcess, daemon: Daemon, log: FlannelLog): Promise<void> {
+async function stopOnSignal(process: FlanneldProcess, daemon: Daemon, log: FlannelLog): Promise<void> {
   await process.untilInterrupted();
   log.write("I", "shutdownHandler sent cancel signal...");
   daemon.stop();
@@ -171,7 +171,7 @@ async function serve(flags: FlanneldFlags, process: FlanneldProcess, log: Flanne
   });
   const daemon = new Daemon(process, flanneld, log);
   log.write("I", "Installing signal handlers");
-  void stopWhenTold(process, daemon, log);
+  void stopOnSignal(process, daemon, log);
   let closeHealth: (() => Promise<void>) | undefined;
   try {
     closeHealth = await serveHealth(flags, process, log, () => daemon.isReady);

@@ -62,19 +62,19 @@ class ManifestFeed implements ObjectFeed {
     const wanted = selection.fieldSelector?.replace("metadata.name=", "");
     const isMeant = (object: KubeObjects[Kind]): boolean =>
       kind !== "Node" || object.metadata.name === wanted;
-    const told = new Map<string, KubeObjects[Kind]>();
-    const tell = (object: KubeObjects[Kind], isGone: boolean): void => {
+    const reported = new Map<string, KubeObjects[Kind]>();
+    const report = (object: KubeObjects[Kind], isGone: boolean): void => {
       if (!isMeant(object)) return;
       const key = `${object.metadata.namespace}/${object.metadata.name}`;
-      const before = told.get(key);
-      if (isGone) told.delete(key);
-      else told.set(key, object);
+      const before = reported.get(key);
+      if (isGone) reported.delete(key);
+      else reported.set(key, object);
       handler.changed(before, isGone ? undefined : object);
     };
-    for (const object of this.kube.objects(kind)) tell(object, false);
+    for (const object of this.kube.objects(kind)) report(object, false);
     handler.listed();
     return this.kube.watch(kind, this.kube.resourceVersion, ({ type, object }) =>
-      tell(object, type === "DELETED"),
+      report(object, type === "DELETED"),
     );
   }
 
@@ -121,7 +121,7 @@ class ManifestFeed implements ObjectFeed {
     const refused = this.apply(objects);
     this.loaded = wanted;
     this.kube.reconcile();
-    this.tellProblems([...problems, ...refused]);
+    this.reportInputProblems([...problems, ...refused]);
     log.info(1, "Read manifests", { files: files.length, objects: objects.length });
   }
 
@@ -158,7 +158,7 @@ class ManifestFeed implements ObjectFeed {
         );
   }
 
-  private tellProblems(problems: readonly FileProblem[]): void {
+  private reportInputProblems(problems: readonly FileProblem[]): void {
     for (const problem of problems)
       this.options.log.error("An object is left out", {
         err: formatProblem(problem).trim().replaceAll(/\n\s+/g, " "),

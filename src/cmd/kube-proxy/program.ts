@@ -7,7 +7,7 @@ import type { Listen } from "../../kube-proxy/daemon/health/http-answer.ts";
 import { Klog, type KlogOptions } from "../../kube-proxy/daemon/klog.ts";
 import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
 import { type Ended, ProxyServer } from "../../kube-proxy/daemon/proxy-server.ts";
-import type { HostInterface } from "../../kube-proxy/options.ts";
+import type { ProxyInterface } from "../../kube-proxy/options.ts";
 import { Failure, describeSystemError } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { StartFailure, complaintOf, formatFailure } from "./complaint.ts";
@@ -26,7 +26,7 @@ export interface ProgramProcess {
   readonly clock: Clock;
   readonly wallMs: () => number;
   readonly listen: Listen;
-  readonly hostInterfaces: () => readonly HostInterface[];
+  readonly hostInterfaces: () => readonly ProxyInterface[];
   /** Calls back after a change of a file or folder, until the returned function is called. */
   readonly watchFile: (path: string, changed: () => void) => () => void;
   readonly openHns: () => HcnClient;
@@ -114,14 +114,14 @@ function watchConfiguration(
 }
 
 /** The interfaces of the machine, and the one whose MAC address was told. */
-function interfacesOf(settings: Settings, proxy: ProgramProcess): readonly HostInterface[] {
+function interfacesOf(settings: Settings, proxy: ProgramProcess): readonly ProxyInterface[] {
   const mac = settings.flags.get("mullion-host-mac");
   const { bindAddress } = settings.configuration;
-  const told =
+  const reported =
     typeof mac === "string" && mac !== ""
       ? [{ mac: mac.replaceAll(":", "-"), addresses: [bindAddress] }]
       : [];
-  return [...told, ...proxy.hostInterfaces()];
+  return [...reported, ...proxy.hostInterfaces()];
 }
 
 async function serve(settings: Settings, process: ProgramProcess, log: Klog): Promise<Ended> {

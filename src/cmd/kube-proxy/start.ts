@@ -2,7 +2,7 @@
 import { unwatchFile, watchFile } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { RealClock } from "../../base/real-clock.node.ts";
-import type { HostInterface } from "../../kube-proxy/options.ts";
+import type { ProxyInterface } from "../../kube-proxy/options.ts";
 import { findHns } from "../../hcn/find-hns.node.ts";
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
 import { packageVersion } from "../installation.ts";
@@ -15,7 +15,7 @@ const FILE_POLL_MS = 1_000;
 const LEFTOVERS_MS = 500;
 
 /** The machine's interfaces; MAC addresses as HNS writes them. */
-function hostInterfaces(): readonly HostInterface[] {
+function hostInterfaces(): readonly ProxyInterface[] {
   return Object.values(networkInterfaces()).flatMap((addresses = []) => {
     const [first] = addresses;
     if (first === undefined) return [];

@@ -6,7 +6,7 @@ import { connectRunning } from "./cluster-target.ts";
 import { Failure, formatProblem } from "./failure.ts";
 import type { Selection } from "./kinds.ts";
 import { readInputs } from "./read-inputs.ts";
-import { tellFindings } from "./tell-findings.ts";
+import { reportFindings } from "./report-findings.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { ApplyRequest, DeleteRequest } from "./verbs.ts";
 
@@ -17,12 +17,12 @@ function formatReference({ kind, name }: ObjectReference): string {
 }
 
 /** Notes, and what could not be read. */
-function tellProblems(answer: ApplyAnswer | DeleteAnswer, terminal: Terminal): void {
+function reportInputProblems(answer: ApplyAnswer | DeleteAnswer, terminal: Terminal): void {
   const isTaken = answer.results.length > 0;
-  tellFindings(answer, isTaken ? "The other objects were taken." : "Nothing was changed.", terminal);
+  reportFindings(answer, isTaken ? "The other objects were taken." : "Nothing was changed.", terminal);
 }
 
-function tellRefusal(
+function reportRefusal(
   reference: ObjectReference,
   problem: SessionProblem | undefined,
   terminal: Terminal,
@@ -36,10 +36,10 @@ export async function apply(request: ApplyRequest, terminal: Terminal): Promise<
   const inputs = await readInputs(request.inputs.files, request.inputs.isRecursive, terminal);
   const answer = await client.apply({ inputs, namespace: request.namespace });
   for (const { reference, outcome, problem } of answer.results) {
-    if (outcome === "refused") tellRefusal(reference, problem, terminal);
+    if (outcome === "refused") reportRefusal(reference, problem, terminal);
     else terminal.stdout(`${formatReference(reference)} ${outcome}\n`);
   }
-  tellProblems(answer, terminal);
+  reportInputProblems(answer, terminal);
   if (answer.results.length === 0 && answer.problems.length === 0)
     terminal.stderr("The files name no objects that this cluster takes.\n");
   const isGood = answer.problems.length === 0 && answer.results.every(({ outcome }) => outcome !== "refused");
@@ -67,10 +67,10 @@ export async function deleteObjects(request: DeleteRequest, terminal: Terminal):
   const answer = await client.delete({ inputs, references, namespace: request.namespace });
   for (const { reference, outcome, problem } of answer.results) {
     if (outcome === "deleted") terminal.stdout(`${formatReference(reference)} deleted\n`);
-    else if (outcome === "refused") tellRefusal(reference, problem, terminal);
+    else if (outcome === "refused") reportRefusal(reference, problem, terminal);
     else if (!request.isMissingGood) terminal.stderr(`${formatReference(reference)} not found\n`);
   }
-  tellProblems(answer, terminal);
+  reportInputProblems(answer, terminal);
   if (answer.problems.length > 0 || answer.results.some(({ outcome }) => outcome === "refused")) return 2;
   const isMissing = answer.results.some(({ outcome }) => outcome === "not-found");
   return isMissing && !request.isMissingGood ? 1 : 0;

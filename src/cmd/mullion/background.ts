@@ -7,7 +7,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
 import type { ErrorDetails } from "../../api/documents.ts";
-import { ApiError, ToldError, describeError } from "../../api/error-details.ts";
+import { ApiError, ReportedError, describeError } from "../../api/error-details.ts";
 import {
   type ClusterPlace,
   ensureFolder,
@@ -69,7 +69,7 @@ function diedEarly(code: number | null, signal: NodeJS.Signals | null): ApiError
   );
 }
 
-/** Resolves when the holder is up. @throws ToldError with its fault; ApiError when it ends without a word. */
+/** Resolves when the holder is up. @throws ReportedError with its fault; ApiError when it ends without a word. */
 async function untilReady(child: ChildProcess, report: ReportProgress): Promise<StartedCluster> {
   return new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -80,7 +80,7 @@ async function untilReady(child: ChildProcess, report: ReportProgress): Promise<
     });
     child.on("message", (message: Message) => {
       if (message.type === "progress") report(message.text, message.done, message.total);
-      else if (message.type === "failed") reject(new ToldError(message.error));
+      else if (message.type === "failed") reject(new ReportedError(message.error));
       else resolve(message.started);
     });
   });
@@ -116,7 +116,7 @@ function watchSignals(): { readonly signal: Promise<NodeJS.Signals>; readonly st
 /**
  * Starts a process that holds the cluster, and waits until it is up. A signal that comes before ends both and leaves
  * nothing behind.
- * @throws ToldError with what the holder says; ApiError `cluster-start-failed` when it ends without a word.
+ * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends without a word.
  */
 export async function startInBackground(
   place: ClusterPlace,
@@ -165,7 +165,7 @@ async function readStandardInput(terminal: Terminal): Promise<readonly InputText
 }
 
 /** Sends a message to the parent; false when there is nobody any more who listens. */
-async function tell(message: Message): Promise<boolean> {
+async function post(message: Message): Promise<boolean> {
   return new Promise((resolve) => {
     if (process.send === undefined) resolve(false);
     else process.send(message, undefined, undefined, (error) => resolve(error === null));
@@ -184,10 +184,10 @@ export async function holdForParent(place: ClusterPlace, terminal: Terminal): Pr
     await holdCluster({
       place,
       inputs: await readStandardInput(terminal),
-      report: (text, done, total) => void tell({ type: "progress", text, done, total }),
+      report: (text, done, total) => void post({ type: "progress", text, done, total }),
       onReady: async (started) => {
         process.off("disconnect", orphaned);
-        const isHeard = await tell({ type: "ready", started });
+        const isHeard = await post({ type: "ready", started });
         if (!isHeard) cleanUp(log);
         return isHeard;
       },
@@ -196,7 +196,7 @@ export async function holdForParent(place: ClusterPlace, terminal: Terminal): Pr
     });
   } catch (error) {
     process.off("disconnect", orphaned);
-    await tell({ type: "failed", error: describeError(error) });
+    await post({ type: "failed", error: describeError(error) });
     // The parent does the same, unless it is gone.
     cleanUp(log);
     process.disconnect?.();

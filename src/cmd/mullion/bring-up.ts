@@ -15,7 +15,7 @@ import { formatIp } from "../../net/ip.ts";
 import { LEFT_OUT } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
-import { tellFindings } from "./tell-findings.ts";
+import { reportFindings } from "./report-findings.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import type { BringUpRequest } from "./verbs.ts";
@@ -106,7 +106,7 @@ export async function bringUp(request: BringUpRequest, terminal: Terminal): Prom
   checkNetwork(file);
   const node = findNode(file, request.node);
   const options = optionsOf(request, file, node);
-  tellFindings(
+  reportFindings(
     { problems: problems.map(toSessionProblem), notes: notes.map(toSessionProblem) },
     LEFT_OUT,
     terminal,

@@ -9,7 +9,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { openSession } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
-import { tellFindings } from "./tell-findings.ts";
+import { reportFindings } from "./report-findings.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** What `--name` and `--socket` say. */
@@ -55,7 +55,7 @@ export async function connectCluster(
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
   const opened = await openSession(inputs, () => undefined, observing);
   const { session, readManifests, verify } = opened;
-  tellFindings(opened, LEFT_OUT, terminal);
+  reportFindings(opened, LEFT_OUT, terminal);
   const identity = { name: "", version: "", pid: process.pid };
   const log = process.env["MULLION_DEBUG"] === "1" ? processLog() : SILENT_LOG;
   return inProcessClient({ session, readManifests, verify, identity, log });

@@ -84,7 +84,7 @@ async function askToEnd(place: ClusterPlace): Promise<string> {
   }
 }
 
-function tellNothing(place: ClusterPlace, terminal: Terminal): void {
+function reportNothing(place: ClusterPlace, terminal: Terminal): void {
   const others = listNames(process.env).filter((name) => name !== place.name);
   const also = others.length === 0 ? "" : ` There is also: ${others.join(", ")} (add --name).`;
   terminal.stderr(`No cluster ${JSON.stringify(place.name)} is running.${also}\n`);
@@ -96,7 +96,7 @@ export async function down(wanted: RunningName, terminal: Terminal): Promise<Exi
     const isStale = hasOwnSocket(place, process.env);
     removePlace(place, process.env);
     if (isStale) terminal.stderr(`Cluster ${JSON.stringify(place.name)} had died; what it left is gone.\n`);
-    else tellNothing(place, terminal);
+    else reportNothing(place, terminal);
     return 0;
   }
   const patience = setTimeout(() => terminal.stderr("The cluster is busy; waiting for it …\n"), PATIENCE_MS);

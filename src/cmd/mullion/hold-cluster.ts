@@ -10,7 +10,7 @@ import type { Log } from "../../base/log.ts";
 import type { InputText } from "../../cluster/session/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "../installation.ts";
-import type { Findings } from "./tell-findings.ts";
+import type { Findings } from "./report-findings.ts";
 
 /** Answers that are under way have this long to finish when the cluster ends. */
 const GRACE_MS = 2_000;

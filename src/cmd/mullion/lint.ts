@@ -8,7 +8,7 @@ import { type LintOptions, parseKubernetes } from "../../lint/context.ts";
 import type { PassedBy } from "../../lint/input/document.ts";
 import { formatText } from "../../lint/report/format-text.ts";
 import { lint as lintSources } from "../../lint/lint.ts";
-import type { Finding, LintReport } from "../../lint/report/report.ts";
+import type { LintFinding, LintReport } from "../../lint/report/report.ts";
 import { LINT_RULES } from "../../lint/rules/all-rules.ts";
 import { type SourceText, decodeSource } from "../../base/source-text.ts";
 import {
@@ -126,7 +126,7 @@ const WEIGHTS: readonly Severity[] = ["info", "warning", "error"];
 /** The findings that weigh at least so much. */
 function atLeast(report: LintReport, severity: Severity): LintReport {
   const least = WEIGHTS.indexOf(severity);
-  const isHeavy = (finding: Finding): boolean => WEIGHTS.indexOf(finding.severity) >= least;
+  const isHeavy = (finding: LintFinding): boolean => WEIGHTS.indexOf(finding.severity) >= least;
   const findings = report.findings.filter(isHeavy);
   const count = (wanted: Severity): number => findings.filter((found) => found.severity === wanted).length;
   const counts = {

@@ -1,6 +1,6 @@
 /** `mullion node`, `mullion control-plane` and `mullion pass`: let something happen to the running cluster. */
 import { connectRunning } from "./cluster-target.ts";
-import { tellFindings } from "./tell-findings.ts";
+import { reportFindings } from "./report-findings.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { ControlPlaneRequest, NodeRequest, PassRequest } from "./verbs.ts";
 
@@ -9,7 +9,7 @@ export async function node(request: NodeRequest, terminal: Terminal): Promise<Ex
   for (const name of request.nodes) {
     const answer = await client.changeNode({ node: name, ...request.change });
     terminal.stdout(`node/${name}: ${answer.text}\n`);
-    tellFindings({ problems: [], notes: answer.notes }, "", terminal);
+    reportFindings({ problems: [], notes: answer.notes }, "", terminal);
   }
   return 0;
 }
@@ -18,7 +18,7 @@ export async function controlPlane(request: ControlPlaneRequest, terminal: Termi
   const client = await connectRunning(request.running);
   const { apiServer, notes } = await client.setApiServer(request.apiServer);
   terminal.stdout(`The API server is ${apiServer}.\n`);
-  tellFindings({ problems: [], notes }, "", terminal);
+  reportFindings({ problems: [], notes }, "", terminal);
   return 0;
 }
 
@@ -26,6 +26,6 @@ export async function pass(request: PassRequest, terminal: Terminal): Promise<Ex
   const client = await connectRunning(request.running);
   const { atMs, notes } = await client.passTime(request.milliseconds);
   terminal.stdout(`The cluster's clock stands at ${Math.round(atMs)} ms.\n`);
-  tellFindings({ problems: [], notes }, "", terminal);
+  reportFindings({ problems: [], notes }, "", terminal);
   return 0;
 }

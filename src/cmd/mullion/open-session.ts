@@ -16,7 +16,7 @@ import type { ObserveProgress } from "../../cluster/verify/observe.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
 import { loadManifests } from "../../kube/load/load-manifests.ts";
 import { explainVerification } from "../../verify-text/explain-verification.ts";
-import type { Findings } from "./tell-findings.ts";
+import type { Findings } from "./report-findings.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;

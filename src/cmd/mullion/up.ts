@@ -8,7 +8,7 @@ import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
-import { tellFindings } from "./tell-findings.ts";
+import { reportFindings } from "./report-findings.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { UpRequest } from "./verbs.ts";
 
@@ -35,7 +35,7 @@ function nameWords({ running }: UpRequest, place: ClusterPlace): string {
 
 function announce(started: StartedCluster, terminal: Terminal): void {
   const { summary } = started;
-  tellFindings(started, LEFT_OUT, terminal);
+  reportFindings(started, LEFT_OUT, terminal);
   const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
   terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n`);
 }

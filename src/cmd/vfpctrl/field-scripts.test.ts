@@ -2,14 +2,14 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
 import { defined } from "../../base/assert.ts";
-import { openEyes } from "../../testing/cluster/eyes-cluster.ts";
+import { openInspectionClient } from "../../testing/cluster/inspection-client.ts";
 import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { serviceClusterFile, serviceManifests } from "../../testing/cluster/service-cluster.ts";
 import { runVfpctrl } from "./program.ts";
 
 let client: ControlClient;
 beforeAll(async () => {
-  client = await openEyes(serviceClusterFile({ enableDSR: true }), serviceManifests());
+  client = await openInspectionClient(serviceClusterFile({ enableDSR: true }), serviceManifests());
 });
 
 async function vfpctrl(line: string): Promise<string> {

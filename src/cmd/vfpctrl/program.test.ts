@@ -1,7 +1,7 @@
 // The tool of that name: its words, its errors, and its texts of a whole port (dataplane.md §7.1, §7.5, §7.10).
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ControlClient } from "../../api/client.ts";
-import { openEyes } from "../../testing/cluster/eyes-cluster.ts";
+import { openInspectionClient } from "../../testing/cluster/inspection-client.ts";
 import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
 import { runVfpctrl } from "./program.ts";
 
@@ -23,7 +23,7 @@ pods:
 
 let client: ControlClient;
 beforeAll(async () => {
-  client = await openEyes(CLUSTER);
+  client = await openInspectionClient(CLUSTER);
 });
 
 async function run(...words: readonly string[]): Promise<{ code: number; out: string; err: string }> {

@@ -1,6 +1,6 @@
 /** What makes a network of leases: one for each type and operating system. */
 import type { Compat } from "../../base/compat.ts";
-import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { ExternalInterface } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { LeaseStore } from "../leases/lease-store.ts";
@@ -27,7 +27,7 @@ export interface Backend {
   /** Does what is due. @returns how long until something is due again; undefined: nothing is. */
   tick(nowMs: number): Promise<number | undefined>;
   /** What keeps this node from reaching others now. */
-  findings(): readonly Finding[];
+  findings(): readonly FlannelFinding[];
 }
 
 export interface BackendParts {
@@ -57,7 +57,7 @@ export class LeaseRequest {
         this.poll.reset();
         return done(result.lease);
       }
-      const finding: Finding = {
+      const finding: FlannelFinding = {
         code: "flannel-store-unreachable",
         message: `failed to acquire lease: ${result.message}`,
       };

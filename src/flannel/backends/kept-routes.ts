@@ -1,7 +1,7 @@
 /** The routes of a back end host-gw: which there should be, which are missing, which nobody wants. */
 import { type Ip, formatIp } from "../../net/ip.ts";
 import { type Prefix, equalPrefixes, formatPrefix } from "../../net/prefix.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import { messageOf } from "../../base/thrown.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 
@@ -14,7 +14,7 @@ export interface GatewayRoute {
 export abstract class KeptRoutes<R extends GatewayRoute> {
   protected readonly log: FlannelLog;
   private kept: readonly R[] = [];
-  private troubles: readonly { readonly prefix: Prefix; readonly finding: Finding }[] = [];
+  private troubles: readonly { readonly prefix: Prefix; readonly finding: FlannelFinding }[] = [];
 
   constructor(log: FlannelLog) {
     this.log = log;
@@ -24,10 +24,10 @@ export abstract class KeptRoutes<R extends GatewayRoute> {
   abstract describe(route: R): string;
   protected abstract make(route: R): Promise<void>;
   protected abstract take(route: R): Promise<void>;
-  protected abstract tellRecovered(route: R): void;
-  protected abstract tellMissing(route: R, error: unknown): void;
+  protected abstract reportRecovered(route: R): void;
+  protected abstract reportMissing(route: R, error: unknown): void;
 
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     return this.troubles.map(({ finding }) => finding);
   }
 
@@ -53,7 +53,7 @@ export abstract class KeptRoutes<R extends GatewayRoute> {
   /** A route could not be made. */
   failed(route: R, error: unknown): void {
     const { prefix, nextHop } = route;
-    const finding: Finding = {
+    const finding: FlannelFinding = {
       code: "flannel-route-not-programmed",
       message: `the route to ${formatPrefix(prefix)} via ${formatIp(nextHop)} is not made: ${messageOf(error)}`,
     };
@@ -72,9 +72,9 @@ export abstract class KeptRoutes<R extends GatewayRoute> {
       if (!isMeant(route) || present.some((other) => this.isSame(other, route))) continue;
       try {
         await this.make(route);
-        this.tellRecovered(route);
+        this.reportRecovered(route);
       } catch (error) {
-        this.tellMissing(route, error);
+        this.reportMissing(route, error);
         this.failed(route, error);
       }
     }

@@ -244,7 +244,7 @@ class SubnetsWatch {
     this.nextRevision = revision + 1;
     const own = leases.find((lease) => hasSameSubnets(lease, this.own));
     // A lease that was deleted while the changes were compacted has no event.
-    if (own === undefined) this.tellRevoked();
+    if (own === undefined) this.reportRevoked();
     else this.ownSeen(own);
     this.listener.listed(leases);
   }
@@ -256,7 +256,7 @@ class SubnetsWatch {
       changed: (events, revision) => {
         this.backoff.reset();
         this.nextRevision = revision + 1;
-        this.queue = this.queue.then(() => this.tell(events));
+        this.queue = this.queue.then(() => this.report(events));
       },
       compacted: (revision) => {
         this.parts.log.write(
@@ -294,15 +294,15 @@ class SubnetsWatch {
     this.retry = this.parts.clock.schedule(this.backoff.next(), { run: () => void work() });
   }
 
-  private async tell(events: readonly EtcdEvent[]): Promise<void> {
+  private async report(events: readonly EtcdEvent[]): Promise<void> {
     for (const event of events) {
-      const told = await this.eventOf(event);
-      if (told === undefined || this.isStopped) continue;
-      if (hasSameSubnets(told.lease, this.own)) {
-        if (told.type === "removed") this.tellRevoked();
-        else this.ownSeen(told.lease);
+      const reported = await this.eventOf(event);
+      if (reported === undefined || this.isStopped) continue;
+      if (hasSameSubnets(reported.lease, this.own)) {
+        if (reported.type === "removed") this.reportRevoked();
+        else this.ownSeen(reported.lease);
       }
-      this.listener.changed([told]);
+      this.listener.changed([reported]);
     }
   }
 
@@ -332,7 +332,7 @@ class SubnetsWatch {
     }
   }
 
-  private tellRevoked(): void {
+  private reportRevoked(): void {
     this.listener.revoked(
       `Lease has been revoked. Shutting down daemon. The key ${formatSubnetKey(this.own)} is gone from etcd`,
     );

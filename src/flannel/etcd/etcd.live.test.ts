@@ -179,14 +179,14 @@ describe("a real etcd", () => {
     for (let round = 0; round < 5; round++) await take(store(), "10.0.0.2");
     const { revision } = await registry.list();
     await etcd.ask("/v3/kv/compaction", { revision: String(revision), physical: true });
-    const told = await new Promise((resolve) => {
+    const reported = await new Promise((resolve) => {
       client.watch(`${registry.subnetsPrefix}/`, old.revision + 1, {
         changed: () => resolve("changed"),
         compacted: (at) => resolve(at),
         ended: (message) => resolve(message),
       });
     });
-    expect(told).toBe(revision);
+    expect(reported).toBe(revision);
     const ear = new Ear();
     const stop = await store().watch(own, ear);
     expect(ear.seen.size).toBe(2);

@@ -7,7 +7,7 @@ import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
-import { type Finding, FlannelError } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";
 import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../leases/lease.ts";
@@ -86,7 +86,7 @@ export class KubeLeaseStore implements LeaseStore {
     const { leases, continuesUnsynced = false, log } = this.parts;
     leases.start();
     if (leases.isSynced) return Promise.resolve(done(undefined));
-    const finding: Finding = {
+    const finding: FlannelFinding = {
       code: "flannel-store-unreachable",
       message: "error waiting for nodeController to sync state: the Nodes cannot be listed",
     };

@@ -84,7 +84,7 @@ export class NodeLeases {
           this.wasListed = true;
         },
         failed: (error, retryInMs) =>
-          this.tellTrouble(`Nodes cannot be read, again in ${Math.round(retryInMs)} ms: ${error.message}`),
+          this.reportTrouble(`Nodes cannot be read, again in ${Math.round(retryInMs)} ms: ${error.message}`),
       },
       { clock },
     );
@@ -115,7 +115,7 @@ export class NodeLeases {
     return connection;
   }
 
-  private tellTrouble(message: string): void {
+  private reportTrouble(message: string): void {
     for (const listener of this.connection.listeners) listener.troubled(message);
   }
 

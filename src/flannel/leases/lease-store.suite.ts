@@ -35,12 +35,12 @@ const SECOND = attributesOf("10.0.0.12", "aa:bb:cc:dd:ee:02");
 
 class Ear implements LeaseListener {
   readonly leases = new Map<string, Lease>();
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   isSynced = false;
 
   changed(events: Parameters<LeaseListener["changed"]>[0]): void {
     for (const { type, lease } of events) {
-      this.told.push(`${type} ${formatSubnets(lease)}`);
+      this.reported.push(`${type} ${formatSubnets(lease)}`);
       if (type === "added") this.leases.set(formatSubnets(lease), lease);
       else this.leases.delete(formatSubnets(lease));
     }
@@ -56,19 +56,19 @@ class Ear implements LeaseListener {
   }
 
   revoked(message: string): void {
-    this.told.push(`revoked ${message}`);
+    this.reported.push(`revoked ${message}`);
   }
 
   conflicted(message: string): void {
-    this.told.push(`conflicted ${message}`);
+    this.reported.push(`conflicted ${message}`);
   }
 
   unpublished(): void {
-    this.told.push("unpublished");
+    this.reported.push("unpublished");
   }
 
   troubled(): void {
-    this.told.push("troubled");
+    this.reported.push("troubled");
   }
 }
 
@@ -154,7 +154,7 @@ export function leaseStoreSuite(name: string, open: () => Promise<StoreWorld>): 
         await world.leave("n2", lease);
         await world.settle();
         expect(ear.leases.has(formatSubnets(lease))).toBe(false);
-        expect(ear.told.filter((line) => line.startsWith("revoked"))).toEqual([]);
+        expect(ear.reported.filter((line) => line.startsWith("revoked"))).toEqual([]);
         stop();
         await world.leave("n3", third);
         await world.settle();

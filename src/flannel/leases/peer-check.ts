@@ -4,7 +4,7 @@
  */
 import { type Ip, formatIp, isMulticastIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix, hostPrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import { type Lease, formatSubnets } from "./lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 
@@ -54,7 +54,10 @@ function overlap(lease: Lease, other: Lease): boolean {
 }
 
 /** Why the lease is not programmed; undefined: it may be. */
-export function refusePeer(lease: Lease, { config, own, others }: PeerSurroundings): Finding | undefined {
+export function refusePeer(
+  lease: Lease,
+  { config, own, others }: PeerSurroundings,
+): FlannelFinding | undefined {
   const { attributes } = lease;
   const who = `the lease ${formatSubnets(lease)}${lease.owner === undefined ? "" : ` of ${lease.owner}`}`;
   const reason =

@@ -3,7 +3,7 @@
  * be in `hardened`.
  */
 import type { Compat } from "../../base/compat.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
@@ -90,7 +90,7 @@ export interface PeersParts {
 
 interface Refused {
   readonly lease: Lease;
-  readonly finding: Finding;
+  readonly finding: FlannelFinding;
 }
 
 /** The name of a lease among all: two nodes may say that they have the same subnet. */
@@ -116,7 +116,7 @@ export class Peers {
     );
   }
 
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     return [...this.refused.values()].map(({ finding }) => finding);
   }
 

@@ -9,7 +9,7 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";
@@ -49,11 +49,11 @@ class LinuxKeptRoutes extends KeptRoutes<LinuxRoute> {
     return this.host.removeRoute(route);
   }
 
-  protected tellRecovered(route: LinuxRoute): void {
+  protected reportRecovered(route: LinuxRoute): void {
     this.log.write("I", `Route recovered ${this.describe(route)}`);
   }
 
-  protected tellMissing(route: LinuxRoute, error: unknown): void {
+  protected reportMissing(route: LinuxRoute, error: unknown): void {
     this.log.write("E", `Error recovering route to ${this.describe(route)}: ${messageOf(error)}`);
   }
 }
@@ -111,7 +111,7 @@ export class LinuxHostGwBackend implements Backend {
     return this.look.waitMs(nowMs);
   }
 
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     return this.routes.findings();
   }
 

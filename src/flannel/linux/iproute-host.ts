@@ -13,7 +13,7 @@ import {
 } from "../../net/prefix.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type {
-  HostInterface,
+  FlannelInterface,
   LinuxHost,
   LinuxRoute,
   MasqueradeSettings,
@@ -50,7 +50,7 @@ export class IprouteHost implements LinuxHost {
     this.rules = new LinuxRules(runner);
   }
 
-  async listInterfaces(): Promise<readonly HostInterface[]> {
+  async listInterfaces(): Promise<readonly FlannelInterface[]> {
     const rows = jsonRows(await this.ip("-j", "address", "show"));
     return rows.map((row) => ({
       index: numberIn(row, "ifindex") ?? 0,

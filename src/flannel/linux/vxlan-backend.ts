@@ -11,7 +11,7 @@ import {
   prefixOf,
 } from "../../net/prefix.ts";
 import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backends/backend.ts";
-import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { leaseKey } from "../leases/peers.ts";
@@ -66,7 +66,7 @@ export class LinuxVxlanBackend implements Backend {
   private watchAtMs: number | undefined;
   /** Upstream never compares. */
   private readonly look = new Recurring(COMPARE_MS);
-  private trouble: Finding | undefined;
+  private trouble: FlannelFinding | undefined;
 
   constructor(parts: LinuxVxlanParts) {
     this.parts = parts;
@@ -133,9 +133,9 @@ export class LinuxVxlanBackend implements Backend {
     return Math.max(Math.min(...waits), 0);
   }
 
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     const pending = [...this.pending.values()].map(
-      ({ lease, tries }): Finding => ({
+      ({ lease, tries }): FlannelFinding => ({
         code: "flannel-route-not-programmed",
         message: `the way to ${lease.subnet === undefined ? "" : formatPrefix(lease.subnet)} is not made after ${tries} tries`,
       }),

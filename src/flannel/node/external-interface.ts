@@ -5,7 +5,7 @@ import { messageOf } from "../../base/thrown.ts";
 import {
   type ExternalInterface,
   type FlannelHost,
-  type HostInterface,
+  type FlannelInterface,
   firstAddress,
   interfaceWith,
 } from "./flannel-host.ts";
@@ -30,7 +30,7 @@ export interface InterfaceSearch {
 
 /** An interface, and the address that was asked for. */
 interface Match {
-  readonly interface: HostInterface;
+  readonly interface: FlannelInterface;
   readonly ip: Ip | undefined;
 }
 
@@ -104,7 +104,7 @@ async function byDefaultRoute(search: InterfaceSearch): Promise<Match> {
   const { host, log } = search;
   log.write("I", "Determining IP address of default interface");
   const interfaces = await host.listInterfaces();
-  let match: HostInterface | undefined;
+  let match: FlannelInterface | undefined;
   for (const family of familiesOf(search)) {
     const index = await host.defaultInterface(family);
     const found = interfaces.find((candidate) => candidate.index === index);

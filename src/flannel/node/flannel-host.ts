@@ -8,7 +8,7 @@ import type { Ip, IpFamily, Ipv4 } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
 import type { InterfaceAddress, Prefix } from "../../net/prefix.ts";
 
-export interface HostInterface {
+export interface FlannelInterface {
   readonly index: number;
   readonly name: string;
   readonly mtuBytes: number;
@@ -16,7 +16,7 @@ export interface HostInterface {
 }
 
 interface AnyHost {
-  listInterfaces(): Promise<readonly HostInterface[]>;
+  listInterfaces(): Promise<readonly FlannelInterface[]>;
   /** The index of the interface of the default route; undefined without one. */
   defaultInterface(family: IpFamily): Promise<number | undefined>;
 }
@@ -126,19 +126,19 @@ export interface LinuxHost extends AnyHost {
 export type FlannelHost = WindowsHost | LinuxHost;
 
 /** The interface that carries an address. */
-export function interfaceWith(interfaces: readonly HostInterface[], ip: Ip): HostInterface | undefined {
+export function interfaceWith(interfaces: readonly FlannelInterface[], ip: Ip): FlannelInterface | undefined {
   return interfaces.find(({ addresses }) => addresses.some((address) => address.ip === ip));
 }
 
 /** The first address of a family on an interface. */
-export function firstAddress(netInterface: HostInterface, family: IpFamily): Ip | undefined {
+export function firstAddress(netInterface: FlannelInterface, family: IpFamily): Ip | undefined {
   const isWanted = (ip: Ip): boolean => (typeof ip === "number" ? 4 : 6) === family;
   return netInterface.addresses.find(({ ip }) => isWanted(ip))?.ip;
 }
 
 /** What flanneld talks over to other nodes. */
 export interface ExternalInterface {
-  readonly interface: HostInterface;
+  readonly interface: FlannelInterface;
   readonly address: Ipv4 | undefined;
   readonly ipv6Address: Ip | undefined;
   /** How others reach the node. */

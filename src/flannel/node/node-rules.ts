@@ -1,6 +1,6 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
 import type { Prefix } from "../../net/prefix.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import { messageOf } from "../../base/thrown.ts";
 import type { FlannelHost, RuleProgram } from "./flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
@@ -43,7 +43,7 @@ export class NodeRules {
   }
 
   /** For the first time. @returns what flanneld cannot go on with. */
-  async begin(nowMs: number): Promise<Finding | undefined> {
+  async begin(nowMs: number): Promise<FlannelFinding | undefined> {
     const { host, log, options } = this.parts;
     if (host.os === "windows") {
       if (options.ipMasq) log.write("W", "setting up masquerading rules is not implemented on Windows");

@@ -27,7 +27,7 @@ export class Readiness {
   private readonly parts: ReadinessParts;
   private readonly backoff = new Backoff(RETRY_MS.first, RETRY_MS.most);
   private hasFile = false;
-  private isTold = false;
+  private isReported = false;
   private retryAtMs: number | undefined;
 
   constructor(parts: ReadinessParts) {
@@ -39,27 +39,27 @@ export class Readiness {
   }
 
   /** Writes the file and tells the store, as far as that has not been done. Upstream tries both once. */
-  async tell(registration: Registration, nowMs: number): Promise<void> {
+  async report(registration: Registration, nowMs: number): Promise<void> {
     const { store, log, options } = this.parts;
     this.retryAtMs = undefined;
     if (!this.hasFile) await this.writeFile(registration);
-    if (!this.isTold) {
+    if (!this.isReported) {
       try {
         await store.complete(registration.lease);
-        this.isTold = true;
+        this.isReported = true;
       } catch (error) {
         log.write("E", `CompleteLease execute error err: ${messageOf(error)}`);
       }
     }
     const isUpstream = options.compat === "upstream";
-    if (isUpstream) this.isTold = true;
-    if (this.isTold && (this.hasFile || isUpstream)) this.backoff.reset();
+    if (isUpstream) this.isReported = true;
+    if (this.isReported && (this.hasFile || isUpstream)) this.backoff.reset();
     else this.retryAtMs = nowMs + this.backoff.next();
   }
 
   /** The store has forgotten it: it is told again with the next tick. */
   forget(nowMs: number): void {
-    this.isTold = false;
+    this.isReported = false;
     this.retryAtMs = nowMs;
   }
 
@@ -68,7 +68,7 @@ export class Readiness {
     if (this.retryAtMs === undefined) return undefined;
     // A clock that was set back puts nothing off.
     this.retryAtMs = Math.min(this.retryAtMs, nowMs + RETRY_MS.most);
-    if (nowMs >= this.retryAtMs) await this.tell(registration, nowMs);
+    if (nowMs >= this.retryAtMs) await this.report(registration, nowMs);
     return this.retryAtMs === undefined ? undefined : Math.max(this.retryAtMs - nowMs, 0);
   }
 

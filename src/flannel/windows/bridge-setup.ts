@@ -17,8 +17,8 @@ import {
 } from "../../hcn/v1-operations.ts";
 import { addToIp, formatIp, parseIpv4 } from "../../net/ip.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
-import { type Finding, FlannelError } from "../flannel-error.ts";
-import { type HostInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
+import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
+import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import type { WindowsHostGwOptions } from "./host-gw-options.ts";
@@ -43,11 +43,11 @@ function addressIn(subnet: Prefix, offset: number): string {
   return formatIp(addToIp(subnet.address, offset) ?? subnet.address);
 }
 
-function notMade(message: string): Finding {
+function notMade(message: string): FlannelFinding {
   return { code: "flannel-network-not-made", message };
 }
 
-function notReady(message: string): Finding {
+function notReady(message: string): FlannelFinding {
   return { code: "flannel-network-not-ready", message };
 }
 
@@ -74,14 +74,14 @@ export class BridgeSetup {
   }
 
   /** Call again while it waits. @returns the interface by which the node reaches others. */
-  async advance(nowMs: number): Promise<Progress<HostInterface>> {
+  async advance(nowMs: number): Promise<Progress<FlannelInterface>> {
     for (;;) {
       const progress = await this.step(nowMs);
       if (progress !== undefined) return progress;
     }
   }
 
-  private async step(nowMs: number): Promise<Progress<HostInterface> | undefined> {
+  private async step(nowMs: number): Promise<Progress<FlannelInterface> | undefined> {
     try {
       switch (this.phase) {
         case "network":
@@ -159,7 +159,7 @@ export class BridgeSetup {
     }
   }
 
-  private async waitForManagementIp(nowMs: number): Promise<Progress<HostInterface> | undefined> {
+  private async waitForManagementIp(nowMs: number): Promise<Progress<FlannelInterface> | undefined> {
     const { client } = this.parts;
     const { networkName: name } = this.options;
     const { ID } = this.network;
@@ -172,7 +172,7 @@ export class BridgeSetup {
     return this.wait(nowMs, notReady(`timeout, failed to get management IP from HNSNetwork ${name}`));
   }
 
-  private async waitForInterface(nowMs: number): Promise<Progress<HostInterface> | undefined> {
+  private async waitForInterface(nowMs: number): Promise<Progress<FlannelInterface> | undefined> {
     const { networkName: name } = this.options;
     const address = this.network.ManagementIP ?? "";
     const ip = parseIpv4(address);
@@ -220,7 +220,7 @@ export class BridgeSetup {
     this.phase = "attach";
   }
 
-  private async attach(nowMs: number): Promise<Progress<HostInterface> | undefined> {
+  private async attach(nowMs: number): Promise<Progress<FlannelInterface> | undefined> {
     const name = `${this.options.networkName}_ep`;
     try {
       await attachHnsEndpoint(this.parts.client, this.endpoint.ID ?? "", HOST_ATTACH);
@@ -236,10 +236,10 @@ export class BridgeSetup {
   }
 
   /** Making the network gave the node's interface another name and index. */
-  private async enableForwarding(): Promise<HostInterface> {
+  private async enableForwarding(): Promise<FlannelInterface> {
     const { host, log } = this.parts;
     const interfaces = await host.listInterfaces();
-    const found: HostInterface[] = [];
+    const found: FlannelInterface[] = [];
     for (const address of [this.network.ManagementIP ?? "", this.endpoint.IPAddress ?? ""]) {
       const ip = parseIpv4(address);
       if (ip === undefined)
@@ -268,7 +268,7 @@ export class BridgeSetup {
     this.phase = phase;
   }
 
-  private wait(nowMs: number, finding: Finding): Progress<HostInterface> {
+  private wait(nowMs: number, finding: FlannelFinding): Progress<FlannelInterface> {
     const retryAfterMs = this.poll.next(nowMs);
     return retryAfterMs === undefined ? failed(finding) : { state: "waiting", retryAfterMs, finding };
   }

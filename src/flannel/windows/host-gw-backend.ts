@@ -10,7 +10,7 @@ import {
   type Registration,
   refuseTranslation,
 } from "../backends/backend.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import type { WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { KeptRoutes } from "../backends/kept-routes.ts";
@@ -52,11 +52,11 @@ class WindowsKeptRoutes extends KeptRoutes<WindowsRoute> {
     return this.host.removeRoute(route);
   }
 
-  protected tellRecovered(route: WindowsRoute): void {
+  protected reportRecovered(route: WindowsRoute): void {
     this.log.write("I", `Recovered route to ${this.describe(route)} on ${route.interfaceIndex}.`);
   }
 
-  protected tellMissing(route: WindowsRoute, error: unknown): void {
+  protected reportMissing(route: WindowsRoute, error: unknown): void {
     this.log.write(
       "W",
       `Error recovering route to ${this.describe(route)} on ${route.interfaceIndex} (${messageOf(error)}).`,
@@ -78,7 +78,7 @@ export class WindowsHostGwBackend implements Backend {
   private readonly look = new Recurring(CHECK_MS);
   private isSynced = false;
   /** Of the network. */
-  private trouble: Finding | undefined;
+  private trouble: FlannelFinding | undefined;
 
   /** @throws FlannelError behind a NAT, and for a bad configuration. */
   constructor(parts: WindowsHostGwParts) {
@@ -128,7 +128,7 @@ export class WindowsHostGwBackend implements Backend {
     return this.look.waitMs(nowMs);
   }
 
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     return [...(this.trouble === undefined ? [] : [this.trouble]), ...this.routes.findings()];
   }
 

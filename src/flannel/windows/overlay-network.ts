@@ -7,7 +7,7 @@ import { type Mac, parseMac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import { formatMacWithColons } from "../backends/vxlan-data.ts";
 
-export interface OverlayWish {
+export interface OverlayDefinition {
   readonly name: string;
   readonly vni: number;
   readonly subnet: Prefix;
@@ -15,7 +15,7 @@ export interface OverlayWish {
   readonly adapterName: string;
 }
 
-export function overlayDocument({ name, vni, subnet, adapterName }: OverlayWish): HostComputeNetwork {
+export function overlayDocument({ name, vni, subnet, adapterName }: OverlayDefinition): HostComputeNetwork {
   const gateway = addToIp(subnet.address, 1) ?? subnet.address;
   return {
     Type: "Overlay",
@@ -41,12 +41,16 @@ export function overlayDocument({ name, vni, subnet, adapterName }: OverlayWish)
 }
 
 /** Whether a network can be kept. Upstream does not look at the VNI. */
-export function isSameOverlay(network: HostComputeNetwork, wish: OverlayWish, comparesVni: boolean): boolean {
+export function isSameOverlay(
+  network: HostComputeNetwork,
+  definition: OverlayDefinition,
+  comparesVni: boolean,
+): boolean {
   const [first] = subnetsOf(network);
-  if (network.Type !== "Overlay" || first?.IpAddressPrefix !== formatPrefix(wish.subnet)) return false;
+  if (network.Type !== "Overlay" || first?.IpAddressPrefix !== formatPrefix(definition.subnet)) return false;
   if (!comparesVni) return true;
   const vsid = first.Policies?.find(({ Type }) => Type === "VSID");
-  return vsid?.Settings?.["IsolationId"] === wish.vni;
+  return vsid?.Settings?.["IsolationId"] === definition.vni;
 }
 
 function policyText(network: HostComputeNetwork, type: string, field: string): string {

@@ -6,13 +6,13 @@ import { HcnError, isNotFoundError } from "../../hcn/error.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";
 import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "../../hcn/operations.ts";
 import { parseIpv4 } from "../../net/ip.ts";
-import type { Finding } from "../flannel-error.ts";
+import type { FlannelFinding } from "../flannel-error.ts";
 import { type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldBehaviour } from "../release.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import {
-  type OverlayWish,
+  type OverlayDefinition,
   changePolicy,
   isSameOverlay,
   managementIpOf,
@@ -40,27 +40,27 @@ function isInvalidParameter(error: unknown): boolean {
   return error instanceof HcnError && error.code === "ERROR_INVALID_PARAMETER";
 }
 
-function cannotCreate(message: string): Finding {
+function cannotCreate(message: string): FlannelFinding {
   return { code: "flannel-network-not-made", message: `failed to create VXLAN network: ${message}` };
 }
 
 /** HNS has made it, and Windows is not done with it in time. */
-function notReadyInTime(message: string): Finding {
+function notReadyInTime(message: string): FlannelFinding {
   return { ...cannotCreate(message), code: "flannel-network-not-ready" };
 }
 
 /** Plain data. */
 export class OverlaySetup {
   private readonly parts: OverlaySetupParts;
-  private readonly wish: OverlayWish;
+  private readonly definition: OverlayDefinition;
   private readonly managementIpPoll = new Poll(MANAGEMENT_IP.everyMs, MANAGEMENT_IP.timeoutMs);
   private readonly interfacePoll = new Poll(INTERFACE.everyMs, INTERFACE.timeoutMs);
   private phase: Phase = "find";
   private id = "";
 
-  constructor(parts: OverlaySetupParts, wish: OverlayWish) {
+  constructor(parts: OverlaySetupParts, definition: OverlayDefinition) {
     this.parts = parts;
-    this.wish = wish;
+    this.definition = definition;
   }
 
   /** Call again while it waits. What it returns in the end is the network as it is then. */
@@ -93,9 +93,9 @@ export class OverlaySetup {
 
   private async find(): Promise<Progress<HostComputeNetwork> | undefined> {
     const { client, compat, log } = this.parts;
-    const { name } = this.wish;
+    const { name } = this.definition;
     const existing = await this.findByName();
-    if (existing !== undefined && isSameOverlay(existing, this.wish, compat === "hardened")) {
+    if (existing !== undefined && isSameOverlay(existing, this.definition, compat === "hardened")) {
       log.write("I", `Found existing HostComputeNetwork ${name}`);
       this.id = existing.ID ?? "";
       // A network from before a restart of HNS may not have its address yet; upstream takes it as it is.
@@ -114,10 +114,10 @@ export class OverlaySetup {
     }
     log.write("I", `Attempting to create HostComputeNetwork ${name}`);
     try {
-      this.id = (await createNetwork(client, overlayDocument(this.wish))).ID ?? "";
+      this.id = (await createNetwork(client, overlayDocument(this.definition))).ID ?? "";
     } catch (error) {
       const refused = cannotCreate(`failed to create HostComputeNetwork ${name}: ${messageOf(error)}`);
-      const isOwnVnic = SWITCH_ADAPTER.test(this.wish.adapterName) && isInvalidParameter(error);
+      const isOwnVnic = SWITCH_ADAPTER.test(this.definition.adapterName) && isInvalidParameter(error);
       return failed(isOwnVnic ? { ...refused, code: "flannel-adapter-is-switch" } : refused);
     }
     log.write("I", `Waiting to get ManagementIP from HostComputeNetwork ${name}`);
@@ -128,10 +128,13 @@ export class OverlaySetup {
   /** Whatever keeps the look-up from finding it counts as not being there, as upstream has it. */
   private async findByName(): Promise<HostComputeNetwork | undefined> {
     try {
-      return await getNetworkByName(this.parts.client, this.wish.name);
+      return await getNetworkByName(this.parts.client, this.definition.name);
     } catch (error) {
       if (!isNotFoundError(error))
-        this.parts.log.write("W", `HNS does not tell the network ${this.wish.name}: ${messageOf(error)}`);
+        this.parts.log.write(
+          "W",
+          `HNS does not tell the network ${this.definition.name}: ${messageOf(error)}`,
+        );
       return undefined;
     }
   }
@@ -154,17 +157,19 @@ export class OverlaySetup {
     const why = typeof network === "string" ? `: ${network}` : "";
     return this.wait(
       this.managementIpPoll.next(nowMs),
-      notReadyInTime(`timeout, failed to get management IP from HostComputeNetwork ${this.wish.name}${why}`),
+      notReadyInTime(
+        `timeout, failed to get management IP from HostComputeNetwork ${this.definition.name}${why}`,
+      ),
     );
   }
 
   private async waitForInterface(
     nowMs: number,
     next: Phase | undefined,
-    finding: (message: string) => Finding,
+    finding: (message: string) => FlannelFinding,
   ): Promise<Progress<HostComputeNetwork> | undefined> {
     const { host, log } = this.parts;
-    const { name } = this.wish;
+    const { name } = this.definition;
     const network = await this.read();
     if (typeof network === "string")
       return failed({ code: "flannel-network-not-made", message: `failed to get HNS network: ${network}` });
@@ -207,7 +212,7 @@ export class OverlaySetup {
     return undefined;
   }
 
-  private wait(retryAfterMs: number | undefined, finding: Finding): Progress<HostComputeNetwork> {
+  private wait(retryAfterMs: number | undefined, finding: FlannelFinding): Progress<HostComputeNetwork> {
     return retryAfterMs === undefined ? failed(finding) : { state: "waiting", retryAfterMs, finding };
   }
 }

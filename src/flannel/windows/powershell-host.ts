@@ -2,7 +2,7 @@
 import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type InterfaceAddress, type Prefix, formatPrefix, parsePrefix } from "../../net/prefix.ts";
 import type { CommandRunner } from "../node/commands.ts";
-import type { HostInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
+import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
 import { jsonRows, numberIn, textIn } from "../node/json-rows.ts";
 
 /** Numbers of address families in .NET. */
@@ -31,7 +31,7 @@ export class PowerShellHost implements WindowsHost {
     this.runner = runner;
   }
 
-  async listInterfaces(): Promise<readonly HostInterface[]> {
+  async listInterfaces(): Promise<readonly FlannelInterface[]> {
     const interfaces = jsonRows(
       await this.run(
         "@(Get-NetIPInterface | Select-Object -Property ifIndex,InterfaceAlias,NlMtu,AddressFamily) | ConvertTo-Json",
@@ -42,7 +42,7 @@ export class PowerShellHost implements WindowsHost {
         "@(Get-NetIPAddress | Select-Object -Property InterfaceIndex,IPAddress,PrefixLength) | ConvertTo-Json",
       ),
     );
-    const found = new Map<number, HostInterface>();
+    const found = new Map<number, FlannelInterface>();
     for (const row of interfaces) {
       const index = numberIn(row, "ifIndex");
       // Each interface has a row for each family; the MTU is that of IPv4 where it has both.

@@ -11,13 +11,13 @@ import { formatIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
-import { type Finding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
 import { VNI_BITS, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
 import {
-  type OverlayWish,
+  type OverlayDefinition,
   type RemoteSubnet,
   isSameOverlay,
   managementIpOf,
@@ -60,7 +60,7 @@ export class WindowsVxlanBackend implements Backend {
   private isSynced = false;
   /** When to compare next: upstream never does. */
   private readonly look = new Recurring(COMPARE_MS);
-  private trouble: Finding | undefined;
+  private trouble: FlannelFinding | undefined;
 
   /** @throws FlannelError for a configuration that Windows does not take. */
   constructor(parts: WindowsVxlanParts) {
@@ -97,7 +97,7 @@ export class WindowsVxlanBackend implements Backend {
     return this.look.waitMs(nowMs);
   }
 
-  findings(): readonly Finding[] {
+  findings(): readonly FlannelFinding[] {
     return this.trouble === undefined ? [] : [this.trouble];
   }
 
@@ -146,7 +146,7 @@ export class WindowsVxlanBackend implements Backend {
       : done(this.lease);
   }
 
-  private async checkHns(): Promise<Finding | undefined> {
+  private async checkHns(): Promise<FlannelFinding | undefined> {
     const { networkName, vni } = this.options;
     this.parts.log.write("I", `VXLAN config: Name=${networkName} VNI=${vni} Port=4789`);
     try {
@@ -161,7 +161,7 @@ export class WindowsVxlanBackend implements Backend {
   }
 
   /** As 0.11 looks through the networks: the first with this node's address lends the MAC of its router. */
-  private async borrowRouterMac(): Promise<Mac | Finding> {
+  private async borrowRouterMac(): Promise<Mac | FlannelFinding> {
     const { client, external, log } = this.parts;
     const own = external.publicIp === undefined ? "" : formatIp(external.publicIp);
     let [mac, address] = ["", ""];
@@ -182,19 +182,19 @@ export class WindowsVxlanBackend implements Backend {
   }
 
   private async makeNetwork(nowMs: number): Promise<Progress<HostComputeNetwork>> {
-    const wish = this.wish();
-    if (wish === undefined)
+    const definition = this.definition();
+    if (definition === undefined)
       return failed({
         code: "flannel-node-without-range",
         message: "the node has no IPv4 subnet, and flanneld on Windows knows no other",
       });
-    this.setup ??= new OverlaySetup(this.parts, wish);
+    this.setup ??= new OverlaySetup(this.parts, definition);
     const progress = await this.setup.advance(nowMs);
     if (progress.state !== "waiting") this.setup = undefined;
     return progress;
   }
 
-  private wish(): OverlayWish | undefined {
+  private definition(): OverlayDefinition | undefined {
     const subnet = this.lease?.subnet;
     if (subnet === undefined) return undefined;
     const { networkName: name, vni } = this.options;
@@ -333,11 +333,13 @@ export class WindowsVxlanBackend implements Backend {
   }
 
   private async isNetworkThere(): Promise<boolean> {
-    const wish = this.wish();
+    const definition = this.definition();
     try {
       const network = await getNetworkByName(this.parts.client, this.options.networkName);
       return (
-        wish !== undefined && isSameOverlay(network, wish, true) && routerMacOf(network) === this.routerMac
+        definition !== undefined &&
+        isSameOverlay(network, definition, true) &&
+        routerMacOf(network) === this.routerMac
       );
     } catch (error) {
       if (isNotFoundError(error)) return false;

@@ -18,7 +18,7 @@ import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
 import { type Prefix, prefixFamily } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { VfpDirection, Rule } from "../../vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AddressSets, NO_SETS } from "./address-sets.ts";
@@ -99,7 +99,7 @@ function portsOf(text: string | undefined): readonly PortRange[] | undefined {
 /** What the rule asks of a packet; undefined when it cannot hold for the family. */
 export function compileAclCondition(
   setting: AclTuple,
-  direction: Direction,
+  direction: VfpDirection,
   family: 4 | 6,
   sets: AddressSets,
 ): Condition | undefined {
@@ -157,12 +157,12 @@ export function compareAclRules(a: Rule, b: Rule): number {
   return Number(b.action.type === "block") - Number(a.action.type === "block");
 }
 
-function groupName(direction: Direction, family: 4 | 6): string {
+function groupName(direction: VfpDirection, family: 4 | 6): string {
   return `ACL_ENDPOINT_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
 }
 
 /** `isAlone`: no other rule of the direction; that everything passes then is documented (dataplane.md §4.2). */
-function defaultAllow(direction: Direction, isAlone: boolean): Rule {
+function defaultAllow(direction: VfpDirection, isAlone: boolean): Rule {
   const name = direction === "out" ? "Allow Out" : "Allow In";
   const rule: Rule = {
     id: name,
@@ -180,7 +180,7 @@ function defaultAllow(direction: Direction, isAlone: boolean): Rule {
 }
 
 /** There is a group per direction and family. */
-export const ACL_SIDES: readonly (readonly [Direction, 4 | 6])[] = [
+export const ACL_SIDES: readonly (readonly [VfpDirection, 4 | 6])[] = [
   ["out", 4],
   ["in", 4],
   ["out", 6],
@@ -189,7 +189,7 @@ export const ACL_SIDES: readonly (readonly [Direction, 4 | 6])[] = [
 
 function compileGroup(
   sources: readonly AclSource[],
-  direction: Direction,
+  direction: VfpDirection,
   family: 4 | 6,
   sets: AddressSets,
 ): Group {

@@ -13,7 +13,7 @@ import type {
 import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { VfpDirection, Rule } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
@@ -44,7 +44,7 @@ function isHostAcl({ setting }: AclSource): boolean {
 
 /** The side of traffic that a group is about. */
 interface Place {
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly family: 4 | 6;
 }
 
@@ -61,7 +61,7 @@ function compileRule(
   return [Object.freeze({ ...rule, inferred: "dataplane.md §4.4" })];
 }
 
-function defaultAllow(direction: Direction): Rule {
+function defaultAllow(direction: VfpDirection): Rule {
   const name = direction === "out" ? "Allow Out" : "Allow In";
   return Object.freeze<Rule>({
     id: name,

@@ -13,7 +13,7 @@ import { type Mac, formatMac } from "../../net/mac.ts";
 import { type Prefix, formatPrefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { VfpDirection, Rule } from "../../vfp/rule.ts";
 import type { StaticBindingDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
@@ -27,7 +27,7 @@ const RULE_PRIORITY = 100;
 const FAMILIES: readonly IpFamily[] = [4, 6];
 const INFERRED = "dataplane.md §2.2.3, §2.13";
 
-function groupName(layer: "INTERNAL" | "EXTERNAL", family: IpFamily, direction: Direction): string {
+function groupName(layer: "INTERNAL" | "EXTERNAL", family: IpFamily, direction: VfpDirection): string {
   return `${layer}_L2_REWRITE_GROUP_IPV${family}_${direction === "out" ? "OUT" : "IN"}`;
 }
 

@@ -54,7 +54,7 @@ export type LayerName =
   | (typeof ROUTER_LAYER_NAMES)[number];
 
 const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = {
-  L4_PROXY_LAYER: { priority: 5, isStateful: true, isDefaultAllow: true, isToldWhenEmpty: false },
+  L4_PROXY_LAYER: { priority: 5, isStateful: true, isDefaultAllow: true, isShownWhenEmpty: false },
   LB_DSR: { priority: 7, isStateful: true, isDefaultAllow: true },
   // Without the default-allow flag: what matches no rule is dropped (dataplane.md §1.3, §4.2).
   ACL_ENDPOINT_LAYER: { priority: 15, isStateful: true, isDefaultAllow: false },
@@ -73,7 +73,7 @@ const LAYERS: { readonly [Name in LayerName]: Omit<LayerDefinition, "name"> } = 
   SLB_DECAP_LAYER_STATEFUL: { priority: 100, isStateful: true, isDefaultAllow: true, updatesFlows: true },
   EXTERNAL_L2_REWRITE_LAYER: { priority: 110, isStateful: false, isDefaultAllow: true },
   VNET_PA_ROUTE_LAYER: { priority: 2_000, isStateful: false, isDefaultAllow: true },
-  QOS_LAYER: { priority: 3_000, isStateful: false, isDefaultAllow: true, isToldWhenEmpty: false },
+  QOS_LAYER: { priority: 3_000, isStateful: false, isDefaultAllow: true, isShownWhenEmpty: false },
 };
 
 function definitionsOf(names: readonly LayerName[]): readonly LayerDefinition[] {
@@ -144,7 +144,7 @@ export const HOST_LAYERS: readonly LayerDefinition[] = Object.freeze(
       isDefaultAllow: true,
       isHairpin: name === "SLB_HAIRPIN_LAYER",
       updatesFlows: name === "SNAT",
-      isToldWhenEmpty: false,
+      isShownWhenEmpty: false,
     }),
   ),
 );

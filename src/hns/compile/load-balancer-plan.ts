@@ -8,7 +8,7 @@ import {
 } from "../../hcn/load-balancer.ts";
 import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from "../../net/ip.ts";
 import type { Condition } from "../../vfp/condition.ts";
-import type { BackEnd, Distribution } from "../../vfp/rule.ts";
+import type { LbnatBackEnd, Distribution } from "../../vfp/rule.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
 import type {
@@ -56,7 +56,7 @@ export interface EndpointTable {
 /** An endpoint that takes connections. */
 export interface ServingEndpoint {
   readonly id: Guid;
-  readonly backEnd: BackEnd;
+  readonly backEnd: LbnatBackEnd;
   /** Its port is on this switch. */
   readonly isLocal: boolean;
   /** It is a leg of the node itself, in the host's compartment. */
@@ -123,7 +123,7 @@ function servingEndpoints(
     const isLocal = endpoint.attachment?.portId !== undefined;
     if (!isLocal && !isRemoteEndpoint(endpoint)) continue;
     const backEnd = isLocal
-      ? Object.freeze<BackEnd>({ ip, port, mac: endpoint.mac })
+      ? Object.freeze<LbnatBackEnd>({ ip, port, mac: endpoint.mac })
       : shared.remoteBackEnd(endpoint.ipConfigs, ip, port);
     serving.push({ id, backEnd, isLocal, isOnHost: endpoint.attachment?.kind === "host" });
   }

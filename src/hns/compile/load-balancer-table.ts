@@ -6,7 +6,7 @@
 import type { Guid } from "../../hcn/client.ts";
 import { formatPrefix, prefixFamily, type Prefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Direction, MissNote, Rule } from "../../vfp/rule.ts";
+import type { VfpDirection, MissNote, Rule } from "../../vfp/rule.ts";
 import type {
   HostPoolDefinition,
   HostProgram,
@@ -82,7 +82,7 @@ const PLACES = [
   { family: 4, direction: "in" },
   { family: 6, direction: "out" },
   { family: 6, direction: "in" },
-] as const satisfies readonly { readonly family: 4 | 6; readonly direction: Direction }[];
+] as const satisfies readonly { readonly family: 4 | 6; readonly direction: VfpDirection }[];
 type Place = (typeof PLACES)[number];
 
 function rulesAt(rules: BackEndRules | undefined, { family, direction }: Place): readonly Rule[] {
@@ -183,7 +183,7 @@ const NO_GROUPS: readonly Group[] = Object.freeze([]);
 /** Ids of what nobody owns any more begin so. */
 const LEFT_PREFIX = "left/";
 
-function emptyGroup(name: string, direction: Direction, family: 4 | 6): Group {
+function emptyGroup(name: string, direction: VfpDirection, family: 4 | 6): Group {
   return createGroup({ name, direction, family, priority: GROUP_PRIORITY, match: "priority", rules: [] });
 }
 

@@ -3,7 +3,7 @@ import { formatIp } from "../../net/ip.ts";
 import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix } from "../../net/prefix.ts";
 import { VXLAN_PROTOCOL } from "../../vfp/flow-key.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { VfpDirection, Rule } from "../../vfp/rule.ts";
 import type { OverlayPlan, RemoteAddress } from "./overlay-plan.ts";
 import { HNS_DEFAULT, endpointProvenance, networkProvenance } from "./provenance.ts";
 
@@ -33,7 +33,7 @@ export function makeRule(fields: RuleFields): Rule {
 
 export function makeGroup(
   name: string,
-  direction: Direction,
+  direction: VfpDirection,
   rules: readonly Rule[],
   fields: { readonly priority?: number; readonly match?: "priority" | "lpm-destination" } = {},
 ): readonly Group[] {

@@ -7,7 +7,7 @@ import type { IpConfig } from "../../hcn/endpoint.ts";
 import type { Ip, IpFamily } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
-import type { BackEnd } from "../../vfp/rule.ts";
+import type { LbnatBackEnd } from "../../vfp/rule.ts";
 import type { IpConfigRecord } from "../service/endpoint/endpoint-record.ts";
 import type { EndpointTraits } from "../service/endpoint/remote-endpoint.ts";
 
@@ -42,9 +42,9 @@ function areSame(a: EndpointTraits, b: EndpointTraits): boolean {
 export class SharedValues {
   private readonly conditions: Map<string, Condition> = new Map();
   /** The latest back end for each list of addresses. */
-  private readonly backEnds: WeakMap<readonly IpConfigRecord[], BackEnd> = new WeakMap();
+  private readonly backEnds: WeakMap<readonly IpConfigRecord[], LbnatBackEnd> = new WeakMap();
   /** The latest list that begins with a back end. */
-  private readonly lists: WeakMap<BackEnd, readonly BackEnd[]> = new WeakMap();
+  private readonly lists: WeakMap<LbnatBackEnd, readonly LbnatBackEnd[]> = new WeakMap();
   private readonly configs: WeakMap<readonly IpConfig[], RemoteConfigs> = new WeakMap();
   /** The latest traits for each list of addresses. */
   private readonly traits: WeakMap<readonly IpConfigRecord[], EndpointTraits> = new WeakMap();
@@ -70,16 +70,16 @@ export class SharedValues {
   }
 
   /** A back end that is no port of the node: nodes share the list of its addresses, so they share it. */
-  remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): BackEnd {
+  remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): LbnatBackEnd {
     const known = this.backEnds.get(owner);
     if (known?.ip === ip && known.port === port) return known;
-    const backEnd = Object.freeze<BackEnd>({ ip, port });
+    const backEnd = Object.freeze<LbnatBackEnd>({ ip, port });
     this.backEnds.set(owner, backEnd);
     return backEnd;
   }
 
   /** The same list as another node without a local back end has. */
-  listOf(backEnds: readonly BackEnd[]): readonly BackEnd[] {
+  listOf(backEnds: readonly LbnatBackEnd[]): readonly LbnatBackEnd[] {
     const [first] = backEnds;
     if (first === undefined) return backEnds;
     const known = this.lists.get(first);

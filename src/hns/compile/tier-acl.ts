@@ -8,7 +8,7 @@
 import type { AclAction, TierAclPolicySetting, TierAclRule } from "../../hcn/acl-policy.ts";
 import type { Provenance } from "../../base/recorder.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Action, Direction, Rule } from "../../vfp/rule.ts";
+import type { Action, VfpDirection, Rule } from "../../vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { ACL_SIDES, compareAclRules, compileAclCondition } from "./acl.ts";
 import type { AddressSets } from "./address-sets.ts";
@@ -57,7 +57,12 @@ function compileRule(tier: Tier, rule: TierAclRule, index: number, condition: Ru
   });
 }
 
-function compileTier(tier: Tier, direction: Direction, family: 4 | 6, sets: AddressSets): Group | undefined {
+function compileTier(
+  tier: Tier,
+  direction: VfpDirection,
+  family: 4 | 6,
+  sets: AddressSets,
+): Group | undefined {
   const { setting } = tier;
   if ((setting.Direction === "Out" ? "out" : "in") !== direction) return undefined;
   const rules = (setting.TierAclRules ?? []).flatMap((rule, index) => {

@@ -120,7 +120,7 @@ class TappedNode {
     this.ports[index]?.receive(Packet.fromFrame(frame));
   }
 
-  tell(): string {
+  report(): string {
     return this.recent
       .map(({ port, frame }) => [this.ports[port]?.name, ...formatFrame(frame)].join("\n  "))
       .join("\n");
@@ -251,7 +251,7 @@ export async function surviveHostileFrames(driver: Driver, seed: number, count: 
     count,
     () => {
       if (slow.sum === fast.sum) return;
-      throw new Error(`SEED=${seed}: the two paths differ\n${fast.tell()}\nslow:\n${slow.tell()}`);
+      throw new Error(`SEED=${seed}: the two paths differ\n${fast.report()}\nslow:\n${slow.report()}`);
     },
   );
   expect(fast.frames).toBeGreaterThan(count / 10);

@@ -104,10 +104,10 @@ describe("the ports of an overlay node (dataplane.md §2.2.1)", () => {
     await world.w1.overlay("10.244.1.0/24", { router: W1dr });
     await world.w1.pod("10.244.1.10");
     const ports = world.w1.datapath.listSwitches()[0]!.listPorts();
-    const told = ports
+    const reported = ports
       .filter(({ kind }) => kind !== "external")
       .map(({ kind, vfp }) => [kind, vfp.address.flags, vfp.address.fakeMac, vfp.address.providerIpv4]);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       ["host", 0, OVERLAY_MACS.W1m, 0x0a00_000b],
       ["router", 336, OVERLAY_MACS.W1m, 0x0a00_000b],
       ["container", 336, OVERLAY_MACS.W1m, 0x0a00_000b],

@@ -354,9 +354,9 @@ describe("IPv6 that endpoints give themselves (dataplane.md §2.6, §2.11)", () 
     const { world, a, b } = await settled();
     expect([own(a), own(b)].map((list) => list.length)).toEqual([1, 1]);
     expect(own(a)).not.toEqual(own(b));
-    const told = await world.client.query("Endpoint", a.endpoint);
-    expect(told).toMatchObject({ IPAddress: "10.0.0.50" });
-    expect(JSON.stringify(told)).not.toContain(own(a)[0]);
+    const reported = await world.client.query("Endpoint", a.endpoint);
+    expect(reported).toMatchObject({ IPAddress: "10.0.0.50" });
+    expect(JSON.stringify(reported)).not.toContain(own(a)[0]);
   });
 
   it("pods reach each other, the node and the outside by it, with their own MACs", async () => {

@@ -169,6 +169,6 @@ export function undoPowerShell(object: JsonObject): {
   const { value, cut } = restoreFields(
     Object.fromEntries(Object.entries(object).filter(([field]) => isOwn(field))),
   );
-  const told = object[CUT_FIELD];
-  return { document: told === undefined ? value : { ...value, [CUT_FIELD]: told }, cut };
+  const reported = object[CUT_FIELD];
+  return { document: reported === undefined ? value : { ...value, [CUT_FIELD]: reported }, cut };
 }

@@ -77,7 +77,7 @@ class DumpReader {
   private readonly notes: DumpProblem[] = [];
   private linesPassedBy = 0;
   private broken = 0;
-  private isNamesOnlyTold = false;
+  private isNamesOnlyReported = false;
 
   constructor(source: SourceText) {
     this.source = source;
@@ -123,7 +123,7 @@ class DumpReader {
       return this.readContainer(start, undefined, 0);
     } catch (error) {
       if (!(error instanceof BrokenJson)) throw error;
-      this.tellBroken(error);
+      this.reportBroken(error);
       return this.nextTopLine(start);
     }
   }
@@ -136,7 +136,7 @@ class DumpReader {
     return next.exec(text) === null ? text.length : next.lastIndex;
   }
 
-  private tellBroken({ message, offset }: BrokenJson): void {
+  private reportBroken({ message, offset }: BrokenJson): void {
     const advice =
       "Save the output again, whole; a console that wraps lines breaks it. The other objects are read.";
     this.problem("hns-dump-unreadable", offset, "", message, advice);
@@ -160,7 +160,7 @@ class DumpReader {
     } catch (error) {
       // Where it ends is known, so the items behind it can be read.
       if (!(error instanceof BrokenJson)) throw error;
-      this.tellBroken(error);
+      this.reportBroken(error);
     }
   }
 
@@ -279,11 +279,11 @@ class DumpReader {
       return;
     }
     const matter = cut.filter((path) => !path.startsWith("Resources"));
-    if (matter.length > 0) this.tellCut(shape.kind, document, matter, start, members);
+    if (matter.length > 0) this.reportCut(shape.kind, document, matter, start, members);
     this.add({ ...shape, document, cut, where: this.placeOf(start) });
   }
 
-  private tellCut(
+  private reportCut(
     kind: HcnObjectKind,
     document: JsonObject,
     cut: readonly string[],
@@ -328,16 +328,16 @@ class DumpReader {
     }
     const { objects, rest } = readHnsdiagText(listed.rest);
     for (const { kind, document, line, column } of objects) {
-      this.tellNamesOnly(line);
+      this.reportNamesOnly(line);
       this.add({ kind, dialect: "v1", document, cut: [], where: { file: this.source.file, line, column } });
     }
     this.linesPassedBy += rest.filter(({ text }) => /\w/.test(text) && sectionOf(text) === undefined).length;
   }
 
   /** Once per file. */
-  private tellNamesOnly(line: number): void {
-    if (this.isNamesOnlyTold) return;
-    this.isNamesOnlyTold = true;
+  private reportNamesOnly(line: number): void {
+    if (this.isNamesOnlyReported) return;
+    this.isNamesOnlyReported = true;
     const offset = this.source.offsetAt({ line, column: 1 });
     const message = "this is the output of hnsdiag without -d, which shows names and ids and little else";
     const advice =

@@ -89,9 +89,9 @@ describe("defects that take what is wrong", () => {
     await twin(old);
     await deleteEndpoint(old.client, old.endpoints[0] ?? "");
     await twin(old);
-    const mended = await faultyNode({ profile: "ws2019" });
-    mended.service.setQuirk("duplicate-local-address", "off");
-    await expect(twin(mended)).rejects.toMatchObject({ hresult: 0x80071392 });
+    const repaired = await faultyNode({ profile: "ws2019" });
+    repaired.service.setQuirk("duplicate-local-address", "off");
+    await expect(twin(repaired)).rejects.toMatchObject({ hresult: 0x80071392 });
   });
 
   it.each([

@@ -1,6 +1,6 @@
 /**
  * The seam between the service's objects and what moves packets. The service says what there should be; a datapath
- * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `BooksDatapath` only keeps the books.
+ * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `RecordingDatapath` only keeps the books.
  */
 import type { DhcpLease } from "../../vswitch/switch-port.ts";
 import type { Guid } from "../../hcn/client.ts";

@@ -145,7 +145,7 @@ export class HnsService {
   }
 
   /** Puts a load balancer back into the state that follows from its endpoints. */
-  mendLoadBalancer(id: Guid): void {
+  repairLoadBalancer(id: Guid): void {
     this.context.state.degradedLoadBalancers.delete(id);
   }
 

@@ -249,8 +249,8 @@ export class ServiceContext {
 
   /** Tells who has registered with HCS for a compute system. */
   notifyComputeSystem(system: string, type: number, runtimeId: Guid, data: JsonValue): void {
-    const told = { ID: runtimeId, Flags: 0, Data: data };
-    this.notifications.push({ type, status: 0, data: told, computeSystem: system });
+    const reported = { ID: runtimeId, Flags: 0, Data: data };
+    this.notifications.push({ type, status: 0, data: reported, computeSystem: system });
   }
 
   /** Notifications since the last call, in order. */

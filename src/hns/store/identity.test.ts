@@ -13,9 +13,9 @@ import { type Mac, formatMac } from "../../net/mac.ts";
 import { type Prefix, prefixOf } from "../../net/prefix.ts";
 import { networkRecord } from "../../testing/hns/endpoint-record.ts";
 import { AddressPool } from "../service/address-pool.ts";
-import { BooksDatapath } from "../books-datapath.ts";
+import { RecordingDatapath } from "../recording-datapath.ts";
 import type {
-  Attachment,
+  EndpointAttachment,
   EndpointRecord,
   IpConfigRecord,
   VirtualMachinePort,
@@ -44,7 +44,7 @@ function contextOf(epochMs: number): ServiceContext {
   const context = new ServiceContext(env, {
     node: "w1",
     windows: defined(parseProfile("ws2025"), "there is such a profile"),
-    datapath: new BooksDatapath(),
+    datapath: new RecordingDatapath(),
     adapters: [],
     epochMs,
   });
@@ -155,7 +155,7 @@ const IP_CONFIG: fc.Arbitrary<IpConfigRecord> = IP.chain((ip) =>
   }),
 );
 
-const ATTACHMENT: fc.Arbitrary<Attachment | undefined> = fc.oneof(
+const ATTACHMENT: fc.Arbitrary<EndpointAttachment | undefined> = fc.oneof(
   fc.constant(undefined),
   GUID.map((portId) => ({ kind: "host" as const, namespaceId: undefined, portId })),
   GUID.map((portId) => ({ kind: "namespace" as const, namespaceId: NAMESPACE_ID, portId })),

@@ -8,7 +8,7 @@ import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import type {
-  Attachment,
+  EndpointAttachment,
   EndpointRecord,
   IpConfigRecord,
   VirtualMachinePort,
@@ -56,7 +56,7 @@ function portIdOf(reader: LenientReader): Guid | undefined {
 }
 
 /** Where the document says that the endpoint's vNIC is; which kind of namespace it is shows when it is entered. */
-function readAttachment(reader: LenientReader): Attachment | undefined {
+function readAttachment(reader: LenientReader): EndpointAttachment | undefined {
   const namespaceId = reader.field(ENDPOINT_READER, "HostComputeNamespace");
   const portId = portIdOf(reader);
   if (namespaceId !== undefined && namespaceId !== ZERO_GUID)
@@ -107,7 +107,7 @@ function containerAttachment(
   context: ServiceContext,
   endpoint: EndpointRecord,
   report: Report,
-): Attachment | undefined {
+): EndpointAttachment | undefined {
   const owner = endpoint.containers.find((id) => context.computeSystems.get(id) !== undefined);
   const portId = endpoint.attachment?.portId;
   if (owner !== undefined && portId !== undefined)
@@ -126,7 +126,7 @@ function attachmentOf(
   context: ServiceContext,
   endpoint: EndpointRecord,
   report: Report,
-): Attachment | undefined {
+): EndpointAttachment | undefined {
   const { attachment } = endpoint;
   if (attachment?.kind === "container") return containerAttachment(context, endpoint, report);
   if (attachment === undefined || attachment.namespaceId === undefined) return attachment;

@@ -58,7 +58,7 @@ export interface StoredKindRow {
 /** Moments stand in the stored form as file times, because clocks of other services begin elsewhere. */
 const MOMENTS: readonly string[] = ["changedAtMs", "addressedAtMs"];
 
-function isNoRead(): void {
+function ignoreProblem(): void {
   // What a document of our own does not say stands in `internal`.
 }
 
@@ -139,7 +139,7 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
   };
   const store = (context: ServiceContext, record: R): StoredObject => {
     const document = checkJsonObject(parts.document(context, record));
-    const read = parts.read(context, new LenientReader(document, isNoRead));
+    const read = parts.read(context, new LenientReader(document, ignoreProblem));
     const internal = internalOf(context, fieldsIn(fieldsOf(record)), fieldsIn(read));
     return { kind: parts.kind, id: record.id, document, internal };
   };

@@ -183,8 +183,8 @@ describe("router discovery of a host", () => {
     discover(pair);
     run(pair, 30);
     for (const each of sentBy(pair.client, Icmpv6Type.routerSolicitation)) {
-      const told = discoveryOf(each).options.map(({ kind }) => kind);
-      expect(told).toEqual(each.from === "::" ? [] : ["source-link-layer"]);
+      const reported = discoveryOf(each).options.map(({ kind }) => kind);
+      expect(reported).toEqual(each.from === "::" ? [] : ["source-link-layer"]);
     }
   });
 

@@ -5,7 +5,7 @@
  */
 import { LIMITS } from "../../base/limits.ts";
 import type { Ip } from "../../net/ip.ts";
-import type { BackEnd } from "./rule.ts";
+import type { DnatBackEnd } from "./rule.ts";
 
 const MS_PER_SECOND = 1_000;
 
@@ -14,7 +14,12 @@ export class AffinityTable {
   private readonly clients = new Map<string, Map<Ip, number>>();
 
   /** The first of `backEnds` that knows the client from the last `seconds`. */
-  find(backEnds: readonly BackEnd[], client: Ip, seconds: number, nowMs: number): BackEnd | undefined {
+  find(
+    backEnds: readonly DnatBackEnd[],
+    client: Ip,
+    seconds: number,
+    nowMs: number,
+  ): DnatBackEnd | undefined {
     return backEnds.find((backEnd) => {
       const known = this.clients.get(backEnd.key);
       const seenAtMs = known?.get(client);
@@ -26,7 +31,7 @@ export class AffinityTable {
   }
 
   /** Remembers that `client` has a new connection to `backEnd`. */
-  remember(backEnd: BackEnd, client: Ip, nowMs: number): void {
+  remember(backEnd: DnatBackEnd, client: Ip, nowMs: number): void {
     let known = this.clients.get(backEnd.key);
     if (known === undefined) this.clients.set(backEnd.key, (known = new Map<Ip, number>()));
     known.delete(client);

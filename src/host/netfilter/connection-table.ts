@@ -7,7 +7,7 @@ import { LIMITS } from "../../base/limits.ts";
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import { IpProtocol } from "../../wire/ip-protocol.ts";
 import type { Connection } from "./connection.ts";
-import { type Direction, TCP_TIMEOUTS_MS } from "./tcp-tracking.ts";
+import { type ConntrackDirection, TCP_TIMEOUTS_MS } from "./tcp-tracking.ts";
 import { tupleKey } from "./tuple.ts";
 
 /** Documentation/networking/nf_conntrack-sysctl.rst. */
@@ -25,7 +25,7 @@ const EARLY_DROP_TRIES = 64;
 /** A direction of a connection. */
 export interface FoundConnection {
   readonly connection: Connection;
-  readonly direction: Direction;
+  readonly direction: ConntrackDirection;
 }
 
 export class ConnectionTable {

@@ -1,7 +1,7 @@
 /** One tracked connection, and what the stack knows of a packet while it handles it. */
 import type { FiveTuple } from "../../net/five-tuple.ts";
 import type { Rule } from "./rule.ts";
-import type { Direction, TcpTrackState } from "./tcp-tracking.ts";
+import type { ConntrackDirection, TcpTrackState } from "./tcp-tracking.ts";
 import { type Side, invertTuple } from "./tuple.ts";
 
 export class Connection {
@@ -31,17 +31,17 @@ export class Connection {
   }
 
   /** The tuple that packets of `direction` have when they arrive. */
-  tupleOf(direction: Direction): FiveTuple {
+  tupleOf(direction: ConntrackDirection): FiveTuple {
     return direction === "original" ? this.original : this.reply;
   }
 
   /** The tuple that packets of `direction` have when they leave. */
-  targetOf(direction: Direction): FiveTuple {
+  targetOf(direction: ConntrackDirection): FiveTuple {
     return invertTuple(this.tupleOf(opposite(direction)));
   }
 
   /** True when packets of `direction` have that side changed. */
-  isTranslated(direction: Direction, side: Side): boolean {
+  isTranslated(direction: ConntrackDirection, side: Side): boolean {
     const from = this.tupleOf(direction);
     const to = this.targetOf(direction);
     const isSamePort = from.sourcePort === to.sourcePort;
@@ -50,7 +50,7 @@ export class Connection {
   }
 }
 
-export function opposite(direction: Direction): Direction {
+export function opposite(direction: ConntrackDirection): ConntrackDirection {
   return direction === "original" ? "reply" : "original";
 }
 
@@ -58,11 +58,15 @@ export function opposite(direction: Direction): Direction {
 export class TrackedPacket {
   /** Undefined for what is not tracked. */
   readonly connection: Connection | undefined;
-  readonly direction: Direction;
+  readonly direction: ConntrackDirection;
   readonly state: "new" | "established" | "related" | "invalid" | "untracked";
   mark = 0;
 
-  constructor(state: TrackedPacket["state"], connection?: Connection, direction: Direction = "original") {
+  constructor(
+    state: TrackedPacket["state"],
+    connection?: Connection,
+    direction: ConntrackDirection = "original",
+  ) {
     this.state = state;
     this.connection = connection;
     this.direction = direction;

@@ -9,7 +9,7 @@ import type { Packet } from "../../wire/packet.ts";
 import { verifyChecksums } from "../../wire/transport-checksum.ts";
 import { Connection, opposite } from "./connection.ts";
 import { rewriteError, rewriteSide } from "./rewrite.ts";
-import type { Direction } from "./tcp-tracking.ts";
+import type { ConntrackDirection } from "./tcp-tracking.ts";
 import { invertTuple, readTuple } from "./tuple.ts";
 
 const LINK = { destinationMac: mac("0A-58-00-00-00-01"), sourceMac: mac("0A-58-00-00-00-02") };
@@ -77,7 +77,7 @@ function connectionOf(original: FiveTuple, each: Flow): Connection {
   return connection;
 }
 
-function translate(packet: Packet, connection: Connection, direction: Direction): void {
+function translate(packet: Packet, connection: Connection, direction: ConntrackDirection): void {
   const target = connection.targetOf(direction);
   rewriteSide(packet.bytes, headersOf(packet), "destination", target);
   rewriteSide(packet.bytes, headersOf(packet), "source", target);

@@ -40,7 +40,7 @@ export interface Match {
 }
 
 /** Somebody who takes connections to a translated destination. */
-export interface BackEnd {
+export interface DnatBackEnd {
   readonly ip: Ip;
   readonly port: number;
   /** Under which its clients are remembered; the same back end has the same key in every list. */
@@ -67,7 +67,7 @@ export type Target =
 export interface DnatTarget {
   readonly kind: "dnat";
   /** At least one. */
-  readonly backEnds: readonly BackEnd[];
+  readonly backEnds: readonly DnatBackEnd[];
   /** Clients keep their back end for so long after their last new connection; undefined: they do not. */
   readonly affinitySeconds?: number;
   /** Bits of the mark that a packet gets whose source is the chosen back end itself. */

@@ -1,10 +1,15 @@
 // net/netfilter/nf_conntrack_proto_tcp.c: what a segment makes of a tracked connection.
 import { describe, expect, it } from "vitest";
 import { TcpFlag } from "../../wire/tcp.ts";
-import { type Direction, TCP_TIMEOUTS_MS, type TcpTrackState, nextTcpState } from "./tcp-tracking.ts";
+import {
+  type ConntrackDirection,
+  TCP_TIMEOUTS_MS,
+  type TcpTrackState,
+  nextTcpState,
+} from "./tcp-tracking.ts";
 
 const { syn, ack, fin, rst } = TcpFlag;
-type Step = readonly [direction: Direction, flags: number, state: string];
+type Step = readonly [direction: ConntrackDirection, flags: number, state: string];
 
 const LIVES: readonly (readonly [what: string, steps: readonly Step[]])[] = [
   [

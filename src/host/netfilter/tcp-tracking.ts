@@ -17,7 +17,7 @@ export type TcpTrackState =
   | "close"
   | "syn-sent-2";
 
-export type Direction = "original" | "reply";
+export type ConntrackDirection = "original" | "reply";
 
 /** `invalid`: the segment fits no connection. `ignored`: it passes and changes nothing. */
 export type TcpStep = TcpTrackState | "invalid" | "ignored";
@@ -59,7 +59,7 @@ function row(text: string): readonly TcpStep[] {
  * The next state, by the state before in the order of `ORDER`. A connection that is met in its middle is taken up
  * (`nf_conntrack_tcp_loose` is 1), which is why an ACK of nobody makes one that is established.
  */
-const STEPS: Readonly<Record<Direction, Readonly<Record<Segment, readonly TcpStep[]>>>> = {
+const STEPS: Readonly<Record<ConntrackDirection, Readonly<Record<Segment, readonly TcpStep[]>>>> = {
   original: {
     //          none SS SR ES FW CW LA TW CL S2
     syn: row("SS SS IG IG IG IG IG SS SS S2"),
@@ -86,7 +86,7 @@ function segmentOf(flags: number): Segment | undefined {
 }
 
 /** What a segment with `flags` makes of a connection in `state`. */
-export function nextTcpState(state: TcpTrackState, direction: Direction, flags: number): TcpStep {
+export function nextTcpState(state: TcpTrackState, direction: ConntrackDirection, flags: number): TcpStep {
   const segment = segmentOf(flags);
   if (segment === undefined) return "invalid";
   return STEPS[direction][segment][ORDER.indexOf(state)] ?? "invalid";

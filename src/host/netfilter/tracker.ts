@@ -7,7 +7,7 @@ import { IpProtocol } from "../../wire/ip-protocol.ts";
 import { isDiscoveryAt, isIcmpErrorAt } from "../icmp-messages.ts";
 import { Connection, TrackedPacket, opposite } from "./connection.ts";
 import { ConnectionTable, isStream, timeoutOf } from "./connection-table.ts";
-import { type Direction, nextTcpState } from "./tcp-tracking.ts";
+import { type ConntrackDirection, nextTcpState } from "./tcp-tracking.ts";
 import { invertTuple, isEchoReply, readTuple, tupleKey } from "./tuple.ts";
 
 const TCP_FLAGS_OFFSET = 13;
@@ -72,7 +72,7 @@ export class Tracker {
     return new TrackedPacket("new", connection);
   }
 
-  private pass(connection: Connection, direction: Direction, nowMs: number): TrackedPacket {
+  private pass(connection: Connection, direction: ConntrackDirection, nowMs: number): TrackedPacket {
     const isFirstAnswer = direction === "reply" && !connection.isReplied;
     const isTcp = connection.original.protocol === IpProtocol.tcp;
     // A connection that is answered by a reset never was one.

@@ -16,7 +16,7 @@ import { type Connection, type TrackedPacket, opposite } from "./connection.ts";
 import type { ConnectionTable } from "./connection-table.ts";
 import { type Verdict, evaluate } from "./match.ts";
 import { rewriteError, rewriteSide } from "./rewrite.ts";
-import type { BackEnd, DnatTarget, Hook, Rule } from "./rule.ts";
+import type { DnatBackEnd, DnatTarget, Hook, Rule } from "./rule.ts";
 import type { RuleSet } from "./rule-set.ts";
 import { claimSource } from "./source-ports.ts";
 import { type Side, formatEnd, readTuple } from "./tuple.ts";
@@ -68,7 +68,7 @@ export class Translator {
     connection.destinationRule = rule;
   }
 
-  private chooseBackEnd(target: DnatTarget, client: Ip): BackEnd {
+  private chooseBackEnd(target: DnatTarget, client: Ip): DnatBackEnd {
     const { backEnds, affinitySeconds } = target;
     const { nowMs } = this.compartment;
     const known =
@@ -154,10 +154,10 @@ export class Translator {
     if (tracked.state === "related")
       rewriteError(packet.bytes, headers, side, target, connection.tupleOf(opposite(direction)));
     else rewriteSide(packet.bytes, headers, side, target);
-    if (packet.tag !== 0) this.tell(hook, side, packet, tracked, before, target);
+    if (packet.tag !== 0) this.report(hook, side, packet, tracked, before, target);
   }
 
-  private tell(
+  private report(
     hook: DestinationHook | SourceHook,
     side: Side,
     packet: Packet,

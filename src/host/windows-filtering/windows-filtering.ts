@@ -13,7 +13,7 @@ import { formatSocketAddress } from "../../net/five-tuple.ts";
 import type { PortRange } from "../../net/port-range.ts";
 import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import { DEFAULT_PARSER_SETTINGS } from "../../vfp/port-settings.ts";
-import type { Direction, LayerDefinition } from "../../vfp/rule.ts";
+import type { VfpDirection, LayerDefinition } from "../../vfp/rule.ts";
 import { VfpPort } from "../../vfp/vfp-port.ts";
 import { Headers } from "../../wire/headers.ts";
 import type { Packet } from "../../wire/packet.ts";
@@ -28,7 +28,7 @@ const INFERRED = "dataplane.md §11 (Q-22)";
 
 /** A connection that is about to begin, as the compartment sees it. */
 interface Attempt {
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly localIp: Ip;
   readonly localPort: number;
   readonly remoteIp: Ip;
@@ -106,12 +106,12 @@ export class WindowsFiltering {
   send(packet: Packet, netInterface: StackInterface): boolean {
     if (!this.filters.has(netInterface.name)) return true;
     const headers = new Headers();
-    return headers.parse(packet) !== undefined || this.judge("out", packet, headers, netInterface);
+    return headers.parse(packet) !== undefined || this.evaluate("out", packet, headers, netInterface);
   }
 
   /** A packet has come to an address of `netInterface`. @returns false when a filter ended it. */
   receive(packet: Packet, headers: Headers, netInterface: StackInterface): boolean {
-    return this.judge("in", packet, headers, netInterface);
+    return this.evaluate("in", packet, headers, netInterface);
   }
 
   /**
@@ -178,7 +178,12 @@ export class WindowsFiltering {
     return port;
   }
 
-  private judge(direction: Direction, packet: Packet, headers: Headers, { name }: StackInterface): boolean {
+  private evaluate(
+    direction: VfpDirection,
+    packet: Packet,
+    headers: Headers,
+    { name }: StackInterface,
+  ): boolean {
     const port = this.filters.get(name);
     if (port === undefined) return true;
     const { env, nowMs, drops } = this.compartment;

@@ -12,7 +12,7 @@ import { ProxyMetrics } from "./proxy-metrics.ts";
 import type { ProxyServerParts } from "./proxy-server-parts.ts";
 import { ProxyServers } from "./proxy-servers.ts";
 import { type CheckedService, ServiceHealthServers } from "./health/service-health.ts";
-import { SyncTeller } from "./sync-teller.ts";
+import { SyncReporter } from "./sync-reporter.ts";
 import { flagzPage, statuszPage } from "./zpages.ts";
 
 /** First minor whose metrics server has `/flagz` and `/statusz`. */
@@ -30,7 +30,7 @@ export interface Instruments {
   readonly events: EventRecorder;
   readonly serviceHealth: ServiceHealthServers;
   readonly servers: ProxyServers;
-  readonly teller: SyncTeller;
+  readonly reporter: SyncReporter;
 }
 
 /** What instruments look at. */
@@ -125,7 +125,7 @@ export function makeInstruments(watched: Watched): Instruments {
     minor,
     // On for good from 1.31, and then no gate any more.
     drainsNodes: gates.get("KubeProxyDrainingTerminatingNodes") ?? minor >= 31,
-    ...(compat === "hardened" ? { isReady: () => teller.hasSynced } : {}),
+    ...(compat === "hardened" ? { isReady: () => reporter.hasSynced } : {}),
     answered: (path, status) => metrics.probed(path, status),
   });
   const events = makeEvents(parts);
@@ -143,7 +143,7 @@ export function makeInstruments(watched: Watched): Instruments {
       serverFailed(message);
     },
   });
-  const teller = new SyncTeller({ hostname, wallMs, log, health, metrics, events });
+  const reporter = new SyncReporter({ hostname, wallMs, log, health, metrics, events });
   const serviceHealth = makeServiceHealth(parts, health, events);
   return {
     gates,
@@ -153,6 +153,6 @@ export function makeInstruments(watched: Watched): Instruments {
     events,
     serviceHealth,
     servers,
-    teller,
+    reporter,
   };
 }

@@ -139,12 +139,13 @@ export class ObservedHcnClient extends ForwardingHcnClient {
   private timed<T>(operation: string, kind: string, call: () => Promise<T>): Promise<T> {
     const { clock, called } = this.observer;
     const beganMs = clock.nowMs;
-    const tell = (isGood: boolean): void => called(operation, kind, isGood, (clock.nowMs - beganMs) / 1_000);
+    const report = (isGood: boolean): void =>
+      called(operation, kind, isGood, (clock.nowMs - beganMs) / 1_000);
     // The call itself is made at once: HNS's revision is looked at right behind it.
     const result = this.inTime(call());
     result.then(
-      () => tell(true),
-      () => tell(false),
+      () => report(true),
+      () => report(false),
     );
     return result;
   }

@@ -8,9 +8,9 @@ import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { portOf } from "../configuration/host-port.ts";
 import { attempt, failureText, isAway } from "../load-balancers/hns-failure.ts";
 import { KubeProxy } from "../kube-proxy.ts";
-import type { HostInterface, KubeProxyOptions } from "../options.ts";
+import type { ProxyInterface, KubeProxyOptions } from "../options.ts";
 import type { ProxyObjects } from "../tracking/proxy-objects.ts";
-import type { Finding } from "../report.ts";
+import type { ServiceFinding } from "../report.ts";
 import type { Klog } from "./klog.ts";
 import { primaryAddress } from "./own-node.ts";
 import type { Waiter } from "./waiter.ts";
@@ -29,7 +29,7 @@ export interface OptionSources {
   readonly gates: ReadonlyMap<string, boolean>;
   /** Of the Node object. */
   readonly addresses: readonly string[];
-  readonly hostInterfaces: readonly HostInterface[];
+  readonly hostInterfaces: readonly ProxyInterface[];
 }
 
 /** The options of the proxier. */
@@ -85,7 +85,7 @@ async function networksOf(client: HcnClient): Promise<readonly string[] | undefi
 }
 
 /** A proxier that runs; what keeps it from starting; undefined when the waits were ended. */
-export async function startProxier(parts: StartParts): Promise<KubeProxy | Finding | undefined> {
+export async function startProxier(parts: StartParts): Promise<KubeProxy | ServiceFinding | undefined> {
   const { client, objects, options, waiter, log } = parts;
   if (options.compat === "hardened") await waitForHns(parts);
   const proxy = new KubeProxy({ client, objects, options });

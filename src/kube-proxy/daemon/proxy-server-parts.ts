@@ -4,7 +4,7 @@ import type { Compat } from "../../base/compat.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import type { KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
-import type { HostInterface } from "../options.ts";
+import type { ProxyInterface } from "../options.ts";
 import type { Listen } from "./health/http-answer.ts";
 import type { Klog } from "./klog.ts";
 import type { ObjectFeed } from "./object-feed.ts";
@@ -28,5 +28,5 @@ export interface ProxyServerParts {
   readonly log: Klog;
   readonly listen: Listen;
   /** The node's interfaces as they are now. */
-  readonly hostInterfaces: () => readonly HostInterface[];
+  readonly hostInterfaces: () => readonly ProxyInterface[];
 }

@@ -222,10 +222,10 @@ export class ProxyServer {
     this.instruments.metrics.takenOver();
     let beganMs = nowMs;
     const report = await proxy.sync({ nowMs, comparesHns }, (family) => {
-      this.instruments.teller.tell(family, (clock.nowMs - beganMs) / 1_000);
+      this.instruments.reporter.report(family, (clock.nowMs - beganMs) / 1_000);
       beganMs = clock.nowMs;
     });
-    this.instruments.teller.keepOnly((namespace, name) => proxy.service(namespace, name).length > 0);
+    this.instruments.reporter.keepOnly((namespace, name) => proxy.service(namespace, name).length > 0);
     await this.instruments.serviceHealth.sync(
       checkedServices(this.objects, proxy.families, this.behaviour, hostname),
     );

@@ -2,7 +2,7 @@
 import type { Guid } from "../../hcn/client.ts";
 import type { Behaviour, ReadinessRule } from "../behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
-import { conjureMac } from "./conjured-mac.ts";
+import { deriveMac } from "./derived-mac.ts";
 import { type Attempt, attempt, explanationOf, failureText } from "./hns-failure.ts";
 import type { ProxierConfiguration, ProxierState } from "../sync/proxier-state.ts";
 import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
@@ -10,7 +10,7 @@ import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
 import { increment } from "./reference-counts.ts";
 import { createProxyEndpoint } from "./remote-endpoints.ts";
 import { proxyEndpoint } from "../proxy-endpoint.ts";
-import type { Finding } from "../report.ts";
+import type { ServiceFinding } from "../report.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "../tracking/tracked-endpoints.ts";
 import type { BackEnds } from "./wanted-load-balancers.ts";
@@ -67,14 +67,14 @@ export const NETWORK_LOST = "network-lost";
 
 export interface FoundBackEnds extends BackEnds {
   /** Endpoints that should be back ends and have no HNS endpoint. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ServiceFinding[];
 }
 
 /** What is gathered on the way through the endpoints. */
 interface Gathering {
   readonly all: Guid[];
   readonly local: Guid[];
-  readonly findings: Finding[];
+  readonly findings: ServiceFinding[];
   /** Some back end is a node, or no node's. */
   leavesPodNetwork: boolean;
 }
@@ -83,7 +83,10 @@ interface Gathering {
  * On overlay networks a ClusterIP is an endpoint, too, also for a Service without endpoints.
  * @returns why it could not be made.
  */
-export async function ensureVipEndpoint(pass: SyncPass, entry: ServiceEntry): Promise<Finding | undefined> {
+export async function ensureVipEndpoint(
+  pass: SyncPass,
+  entry: ServiceEntry,
+): Promise<ServiceFinding | undefined> {
   const { configuration, state, queried } = pass;
   const { clusterIp } = entry.port;
   if (!state.network.isOverlay) return undefined;
@@ -130,7 +133,7 @@ async function createRemote(
   }
   const found = providerAddressOf(state.network, ip);
   const providerAddress = found === "" ? nodeIp : found;
-  const endpoint = proxyEndpoint({ ip, mac: conjureMac(ip), providerAddress, isLocal: false });
+  const endpoint = proxyEndpoint({ ip, mac: deriveMac(ip), providerAddress, isLocal: false });
   return createProxyEndpoint(configuration, state, endpoint);
 }
 

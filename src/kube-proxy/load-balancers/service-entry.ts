@@ -3,7 +3,7 @@ import type { Guid } from "../../hcn/client.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import { type BackOff, forgetFailures, noFailures } from "../sync/back-off.ts";
 import type { ReferenceCount } from "./reference-counts.ts";
-import type { Finding, LoadBalancerKind, ServicePortStatus } from "../report.ts";
+import type { ServiceFinding, LoadBalancerKind, ServicePortStatus } from "../report.ts";
 import type { TrackedPort } from "../tracking/tracked-service.ts";
 
 /** The place of one load balancer of a service port. */
@@ -33,7 +33,7 @@ export interface ServiceEntry {
   targetPort: number;
   vipEndpoint: ServiceVipEndpoint | undefined;
   isApplied: boolean;
-  findings: readonly Finding[];
+  findings: readonly ServiceFinding[];
   /** `hardened`: nothing can be done before its endpoints change. */
   isWaiting: boolean;
   /** `hardened`: how often it failed in a row. */

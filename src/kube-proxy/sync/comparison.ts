@@ -6,7 +6,7 @@
 import { type Guid, DEFAULT_QUERY } from "../../hcn/client.ts";
 import { parseEndpoint } from "../../hcn/endpoint.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
-import { conjureMac } from "../load-balancers/conjured-mac.ts";
+import { deriveMac } from "../load-balancers/derived-mac.ts";
 import { frontEndText } from "./findings.ts";
 import { attempt } from "../load-balancers/hns-failure.ts";
 import type { EndpointRecord } from "../load-balancers/hns-records.ts";
@@ -245,7 +245,7 @@ async function isMadeByKubeProxy(
   const { MacAddress = "", IpConfigurations } = found.value;
   const mac = MacAddress.toLowerCase();
   const ip = IpConfigurations?.[0]?.IpAddress ?? "";
-  return mac === conjureMac(ip) || (hostMac !== "" && mac === hostMac.toLowerCase());
+  return mac === deriveMac(ip) || (hostMac !== "" && mac === hostMac.toLowerCase());
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Says in words what keeps a Service from working, beside what HNS refused. */
 import { isPort } from "../../net/port-range.ts";
-import type { Finding } from "../report.ts";
+import type { ServiceFinding } from "../report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 import type { BackEnds, WantedLoadBalancer } from "../load-balancers/wanted-load-balancers.ts";
 
@@ -18,7 +18,7 @@ export function frontEndText(slot: LoadBalancerSlot, entry: ServiceEntry): strin
 }
 
 /** Why a Service with endpoints in its slices, or without, has no back ends. */
-export function noBackEnds(listed: number): Finding {
+export function noBackEnds(listed: number): ServiceFinding {
   return {
     code: "service-without-usable-endpoints",
     message:
@@ -29,7 +29,10 @@ export function noBackEnds(listed: number): Finding {
 }
 
 /** What lets only pods of this node stand behind a front end. */
-function localOnly(slot: LoadBalancerSlot, entry: ServiceEntry): Pick<Finding, "code"> & { reason: string } {
+function localOnly(
+  slot: LoadBalancerSlot,
+  entry: ServiceEntry,
+): Pick<ServiceFinding, "code"> & { reason: string } {
   if (slot.kind === "ClusterIP")
     return { code: "internal-policy-local-without-endpoint", reason: "internalTrafficPolicy Local" };
   return entry.hasLocalTrafficDsr
@@ -45,7 +48,7 @@ export function emptyFrontEnd(
   wanted: WantedLoadBalancer,
   entry: ServiceEntry,
   backEnds: BackEnds,
-): Finding | undefined {
+): ServiceFinding | undefined {
   const { slot, isAllowed } = wanted;
   const frontEnd = { kind: slot.kind, vip: slot.vip };
   if (wanted.backEnds.length === 0 && backEnds.all.length > 0) {
@@ -65,7 +68,7 @@ export function emptyFrontEnd(
 }
 
 /** Why a front end cannot be made, whatever HNS says: no API server takes such a Service. */
-export function portOutOfRange(wanted: WantedLoadBalancer, entry: ServiceEntry): Finding | undefined {
+export function portOutOfRange(wanted: WantedLoadBalancer, entry: ServiceEntry): ServiceFinding | undefined {
   const { slot } = wanted;
   const port = [wanted.externalPort, wanted.internalPort].find((each) => !isPort(each) || each === 0);
   if (port === undefined) return undefined;
@@ -80,8 +83,8 @@ export function portOutOfRange(wanted: WantedLoadBalancer, entry: ServiceEntry):
 export function unsupportedFeatures(
   entry: ServiceEntry,
   hns: { readonly hasDsr: boolean; readonly hasSessionAffinity: boolean },
-): readonly Finding[] {
-  const findings: Finding[] = [];
+): readonly ServiceFinding[] {
+  const findings: ServiceFinding[] = [];
   const { isExternalPolicyLocal, hasClientIpAffinity } = entry.port;
   if (isExternalPolicyLocal && !hns.hasDsr) {
     findings.push({

@@ -11,7 +11,7 @@ import { forgetFailures, noteFailure } from "./back-off.ts";
 import { BoundEndpoints } from "../load-balancers/bound-endpoints.ts";
 import { emptyFrontEnd, frontEndText, noBackEnds, portOutOfRange, unsupportedFeatures } from "./findings.ts";
 import { explanationOfRefusal, failureText } from "../load-balancers/hns-failure.ts";
-import type { Finding } from "../report.ts";
+import type { ServiceFinding } from "../report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 import { type FrontEndSettings, wantedLoadBalancer } from "../load-balancers/wanted-load-balancers.ts";
 
@@ -29,7 +29,7 @@ function frontEndSettings({ configuration }: SyncPass, rootEndpoint: Guid | unde
 
 /** What programming the slots of an entry came to. */
 interface SlotsOutcome {
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ServiceFinding[];
   /** A failure of the whole Service. */
   readonly isStopped: boolean;
   readonly isPartial: boolean;
@@ -43,7 +43,7 @@ async function programSlots(
   rootEndpoint: Guid | undefined,
 ): Promise<SlotsOutcome> {
   const settings = frontEndSettings(pass, rootEndpoint);
-  const findings: Finding[] = [];
+  const findings: ServiceFinding[] = [];
   let isPartial = false;
   let failed: LoadBalancerSlot | undefined;
   for (const slot of entry.slots) {

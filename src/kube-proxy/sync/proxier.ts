@@ -25,7 +25,7 @@ import { createProxyEndpoint, deleteProxyEndpoint } from "../load-balancers/remo
 import { proxyEndpoint } from "../proxy-endpoint.ts";
 import type {
   FamilySyncReport,
-  Finding,
+  ServiceFinding,
   ProxyEvent,
   ServicePortStatus,
   SyncOutcome,
@@ -37,7 +37,7 @@ import { takeOverChanges } from "./take-over-changes.ts";
 /** How a sync ended before its work was done. */
 interface EarlyEnd {
   readonly outcome: Exclude<SyncOutcome, "done" | "not-ready">;
-  readonly finding: Finding;
+  readonly finding: ServiceFinding;
 }
 
 /** What a sync came to. */

@@ -32,7 +32,7 @@ class ScriptedSource implements KubeReader {
     return () => this.listeners.delete(kind);
   }
 
-  tell<Kind extends KubeKind>(kind: Kind, event: WatchEvent<Kind>): void {
+  report<Kind extends KubeKind>(kind: Kind, event: WatchEvent<Kind>): void {
     this.listeners.get(kind)?.(event);
   }
 }
@@ -52,8 +52,8 @@ describe("following a source", () => {
     await node.proxy.sync();
     expect(node.loadBalancers()).toEqual(["C:80→8080 [EP-L1] L0 P0 D0"]);
 
-    source.tell("EndpointSlice", { type: "MODIFIED", object: slice(["L1", "L2"]) });
-    source.tell("Service", {
+    source.report("EndpointSlice", { type: "MODIFIED", object: slice(["L1", "L2"]) });
+    source.report("Service", {
       type: "ADDED",
       object: service({ name: "other", spec: { clusterIP: ADDRESS.C2 } }),
     });
@@ -62,12 +62,12 @@ describe("following a source", () => {
     expect(node.loadBalancers()).toEqual(["C:80→8080 [EP-L1,EP-L2] L0 P0 D0"]);
     expect(node.notApplied()).toEqual(["other:p80"]);
 
-    source.tell("Service", { type: "DELETED", object: service() });
+    source.report("Service", { type: "DELETED", object: service() });
     await node.proxy.sync();
     expect(node.loadBalancers()).toEqual([]);
 
     stop();
-    source.tell("Service", { type: "ADDED", object: service() });
+    source.report("Service", { type: "ADDED", object: service() });
     await node.proxy.sync();
     expect(node.loadBalancers()).toEqual([]);
   });

@@ -282,12 +282,14 @@ describe("watches", () => {
       const sent = request({ ...options, headers: { authorization: `Bearer ${token}` } }, (answer) => {
         let text = "";
         answer.setEncoding("utf8");
-        const told = (): string[] => text.split("\n").filter((line) => line !== "");
+        const reported = (): string[] => text.split("\n").filter((line) => line !== "");
         answer.on("data", (part: string) => {
           text += part;
-          if (told().length >= count) answer.destroy();
+          if (reported().length >= count) answer.destroy();
         });
-        answer.on("close", () => resolve(told().map((line) => JSON.parse(line) as Record<string, unknown>)));
+        answer.on("close", () =>
+          resolve(reported().map((line) => JSON.parse(line) as Record<string, unknown>)),
+        );
       });
       sent.on("error", reject);
       sent.end();
@@ -296,10 +298,10 @@ describe("watches", () => {
 
   it("begin with what is there, then bookmarks come", async () => {
     await post(NODES, NODE);
-    const told = await lines("fieldSelector=metadata.name%3Dn&allowWatchBookmarks=true", 2);
-    expect(told[0]).toMatchObject({ type: "ADDED", object: { kind: "Node", metadata: { name: "n" } } });
+    const reported = await lines("fieldSelector=metadata.name%3Dn&allowWatchBookmarks=true", 2);
+    expect(reported[0]).toMatchObject({ type: "ADDED", object: { kind: "Node", metadata: { name: "n" } } });
     const version = expect.stringMatching(/^\d+$/) as string;
-    expect(told[1]).toMatchObject({
+    expect(reported[1]).toMatchObject({
       type: "BOOKMARK",
       object: { kind: "Node", metadata: { resourceVersion: version } },
     });
@@ -307,16 +309,18 @@ describe("watches", () => {
 
   it("with sendInitialEvents say where what is there ends", async () => {
     const query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    const told = await lines(`${query}&fieldSelector=metadata.name%3Dn`, 2);
-    expect(told[1]).toMatchObject({
+    const reported = await lines(`${query}&fieldSelector=metadata.name%3Dn`, 2);
+    expect(reported[1]).toMatchObject({
       type: "BOOKMARK",
       object: { metadata: { annotations: { "k8s.io/initial-events-end": "true" } } },
     });
   });
 
   it("of a version that is none end with status 410", async () => {
-    const told = await lines("resourceVersion=x", 9);
-    expect(told).toMatchObject([{ type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } }]);
+    const reported = await lines("resourceVersion=x", 9);
+    expect(reported).toMatchObject([
+      { type: "ERROR", object: { kind: "Status", code: 410, reason: "Expired" } },
+    ]);
   });
 
   it("end when their time is over", async () => {

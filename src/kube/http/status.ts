@@ -30,7 +30,7 @@ export function statusOf(error: unknown, about: StatusDetails = {}): FailureStat
           reason: "InternalError",
         });
   const { message, reason, status, causes, subject, retryAfterSeconds } = known;
-  const told = causes.map((cause) => ({ reason: "FieldValueInvalid", ...cause }));
+  const reported = causes.map((cause) => ({ reason: "FieldValueInvalid", ...cause }));
   return {
     kind: "Status",
     apiVersion: "v1",
@@ -41,7 +41,7 @@ export function statusOf(error: unknown, about: StatusDetails = {}): FailureStat
     details: {
       ...about,
       ...subject,
-      ...(told.length === 0 ? {} : { causes: told }),
+      ...(reported.length === 0 ? {} : { causes: reported }),
       ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
     },
     code: status,

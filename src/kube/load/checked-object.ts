@@ -20,8 +20,8 @@ export function refusedObject(kind: KubeKind, name: string, causes: readonly Sta
   const { apiVersion } = KINDS[kind];
   const [group] = apiVersion.split("/");
   const qualified = apiVersion.includes("/") ? `${kind}.${group}` : kind;
-  const told = causes.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`));
-  const list = told.length === 1 ? told[0] : `[${told.join(", ")}]`;
+  const reported = causes.map(({ field, message }) => (field === "" ? message : `${field}: ${message}`));
+  const list = reported.length === 1 ? reported[0] : `[${reported.join(", ")}]`;
   return new KubeError("object-refused", 422, `${qualified} ${JSON.stringify(name)} is invalid: ${list}`, {
     reason: "Invalid",
     causes,

@@ -5,7 +5,7 @@ import type { Manifests } from "./manifests.ts";
 const load = (text: string, name = "a.yaml"): Manifests => loadManifests([{ name, text }]);
 const names = ({ objects }: Manifests): string[] =>
   objects.map(({ object }) => `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`);
-const told = ({ problems }: Manifests): string[] =>
+const reported = ({ problems }: Manifests): string[] =>
   problems.map(({ line, path, message }) => `${line} ${path}: ${message}`);
 const codes = ({ problems, notes }: Manifests): string[] => [...problems, ...notes].map(({ code }) => code);
 
@@ -53,7 +53,7 @@ describe("documents", () => {
     ["without apiVersion", "kind: Pod\nmetadata: {name: a}\n", "1 apiVersion: Required value"],
     ["kind is a number", "apiVersion: v1\nkind: 5\n", "2 kind: must be text, but is the number 5"],
   ])("%s is refused", (_, text, message) => {
-    expect(told(load(text))).toEqual([message]);
+    expect(reported(load(text))).toEqual([message]);
   });
 });
 
@@ -249,7 +249,7 @@ describe("kinds", () => {
 
   it("in a version that never had them are refused, as by kubectl", () => {
     const result = load("apiVersion: v1\nkind: Deployment\nmetadata: {name: a}\n");
-    expect(told(result)).toEqual(['1 apiVersion: no matches for kind "Deployment" in version "v1"']);
+    expect(reported(result)).toEqual(['1 apiVersion: no matches for kind "Deployment" in version "v1"']);
   });
 
   it("of the cluster have no namespace", () => {

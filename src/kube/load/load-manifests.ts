@@ -307,18 +307,18 @@ class Loader {
       this.fault(candidate.file, placeOf(candidate.piece, template), HELM);
       return;
     }
-    const told = faults.slice(0, this.report.room);
+    const reported = faults.slice(0, this.report.room);
     const places =
-      told.length === 0
+      reported.length === 0
         ? []
         : placesOfFields(
             candidate,
-            told.map(({ path }) => path),
+            reported.map(({ path }) => path),
           );
-    for (const [index, fault] of told.entries()) {
+    for (const [index, fault] of reported.entries()) {
       this.fault(candidate.file, places[index] ?? NO_PLACE, fault, formatPath(fault.path));
     }
-    this.report.skip(faults.length - told.length);
+    this.report.skip(faults.length - reported.length);
   }
 
   private keep(candidate: Candidate, object: KubeObject): void {

@@ -35,14 +35,14 @@ export class LoadReport {
     );
     const problems = [...this.problems];
     const last = problems.at(-1);
-    const untold = this.problemCount - problems.length;
-    if (untold > 0 && last !== undefined) {
+    const unreported = this.problemCount - problems.length;
+    if (unreported > 0 && last !== undefined) {
       problems.push(
         Object.freeze({
           ...last,
           code: "manifest-too-large",
           path: "",
-          message: `${untold} further problems are not listed`,
+          message: `${unreported} further problems are not listed`,
           advice: "Correct those above first.",
         }),
       );

@@ -14,7 +14,7 @@ import { MultiMap } from "./multi-map.ts";
 import { NodeRanges } from "./node-ranges.ts";
 import { ObjectStore, keyOf, referenceOf } from "./object-store.ts";
 import { type MemoryKubeOptions, NODE_PORTS_DEFAULT } from "./options.ts";
-import { ServiceBooks } from "./services/service-addresses.ts";
+import { ServiceAllocators } from "./services/service-addresses.ts";
 
 const WORKLOADS: ReadonlySet<string> = new Set([
   "Deployment",
@@ -37,7 +37,7 @@ function firstPair(service: Service): string | undefined {
 
 export class ControlPlane {
   readonly store: ObjectStore = new ObjectStore();
-  readonly books: ServiceBooks;
+  readonly allocators: ServiceAllocators;
   readonly ranges: NodeRanges;
   readonly options: MemoryKubeOptions;
   readonly prng: Prng;
@@ -66,7 +66,7 @@ export class ControlPlane {
     this.options = options;
     const { first, last } = options.nodePorts ?? NODE_PORTS_DEFAULT;
     const { ipv4 = 24, ipv6 = 64 } = options.nodeMaskSizes ?? {};
-    this.books = new ServiceBooks(options.serviceCIDRs, first, last);
+    this.allocators = new ServiceAllocators(options.serviceCIDRs, first, last);
     this.ranges = new NodeRanges(options.clusterCIDRs, ipv4, ipv6);
   }
 
@@ -225,7 +225,7 @@ export class ControlPlane {
   }
 
   private serviceChanged(before: Service | undefined, after: Service | undefined): void {
-    this.books.changed(before, after);
+    this.allocators.changed(before, after);
     const { namespace, name } = (after ?? before)?.metadata ?? { namespace: "", name: "" };
     const key = keyOf(namespace, name);
     this.dueServices.add(key);

@@ -20,7 +20,7 @@ interface Finding {
 
 /** Like findings of one maker are told once. */
 class Findings {
-  private readonly told = new Map<string, { readonly problem: FileProblem; count: number }>();
+  private readonly reported = new Map<string, { readonly problem: FileProblem; count: number }>();
   private readonly plane: ControlPlane;
 
   constructor(plane: ControlPlane) {
@@ -30,14 +30,14 @@ class Findings {
   add(reference: string, finding: Finding): void {
     const place = this.plane.placeOf(reference, finding.path);
     const key = `${place.file}:${place.line}:${place.column} ${finding.code} ${finding.path} ${finding.message}`;
-    const known = this.told.get(key);
-    if (known === undefined) this.told.set(key, { problem: { ...finding, ...place }, count: 1 });
+    const known = this.reported.get(key);
+    if (known === undefined) this.reported.set(key, { problem: { ...finding, ...place }, count: 1 });
     else known.count++;
   }
 
   finish(): readonly FileProblem[] {
     return Object.freeze(
-      [...this.told.values()].map(({ problem, count }) =>
+      [...this.reported.values()].map(({ problem, count }) =>
         Object.freeze(count === 1 ? problem : { ...problem, message: `${problem.message} (${count} times)` }),
       ),
     );

@@ -69,7 +69,7 @@ class MemoryWatch<Kind extends KubeKind> {
   }
 
   hear(event: StoredEvent<Kind>): void {
-    if (this.waiting.push(event) === 1) queueMicrotask(() => this.tellAll());
+    if (this.waiting.push(event) === 1) queueMicrotask(() => this.notifyAll());
   }
 
   /** Ends it with an error, after what is waiting has been told. */
@@ -87,14 +87,14 @@ class MemoryWatch<Kind extends KubeKind> {
     this.stop();
   }
 
-  private tellAll(): void {
+  private notifyAll(): void {
     for (let [event] = this.waiting; event !== undefined && this.isOpen; [event] = this.waiting) {
       this.waiting.shift();
-      this.tell(event);
+      this.report(event);
     }
   }
 
-  private tell(event: StoredEvent<Kind>): void {
+  private report(event: StoredEvent<Kind>): void {
     const seen = seenThrough(this.selector, event);
     if (seen !== undefined) {
       this.skipped = 0;

@@ -217,13 +217,13 @@ export class MemoryKube implements KubeReader {
     this.store.changesAfter(kind, heard);
     const watcher: Watcher = { kind, heard, listener: listener as StoredListener<KubeKind> };
     this.watchers.add(watcher);
-    this.tell(watcher);
+    this.report(watcher);
     return () => {
       this.watchers.delete(watcher);
     };
   }
 
-  private tell(watcher: Watcher): void {
+  private report(watcher: Watcher): void {
     const events = this.store.changesAfter(watcher.kind, watcher.heard);
     for (const event of events) {
       const version = Number(event.object.metadata.resourceVersion);
@@ -235,7 +235,7 @@ export class MemoryKube implements KubeReader {
   }
 
   private publish(): void {
-    for (const watcher of this.watchers) this.tell(watcher);
+    for (const watcher of this.watchers) this.report(watcher);
     this.store.trim();
   }
 }

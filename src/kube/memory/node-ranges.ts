@@ -15,7 +15,7 @@ import {
 import type { Node } from "../objects.ts";
 
 /** Blocks of one cluster range. */
-class BlockBook {
+class BlockAllocator {
   readonly range: Prefix;
   private readonly blockLength: number;
   private readonly count: number;
@@ -81,33 +81,35 @@ function rangesOf({ spec }: Node): readonly Prefix[] {
 }
 
 export class NodeRanges {
-  private readonly books: readonly BlockBook[];
+  private readonly allocators: readonly BlockAllocator[];
 
   constructor(ranges: readonly Prefix[], ipv4Length: number, ipv6Length: number) {
-    this.books = ranges.map(
-      (range) => new BlockBook(range, prefixFamily(range) === 4 ? ipv4Length : ipv6Length),
+    this.allocators = ranges.map(
+      (range) => new BlockAllocator(range, prefixFamily(range) === 4 ? ipv4Length : ipv6Length),
     );
   }
 
   /** Whether there is anything to give out. */
   get isUsed(): boolean {
-    return this.books.length > 0;
+    return this.allocators.length > 0;
   }
 
   /** Called for each change of a node. */
   changed(before: Node | undefined, after: Node | undefined): void {
     const name = (after ?? before)?.metadata.name ?? "";
     if (before !== undefined)
-      for (const range of rangesOf(before)) for (const book of this.books) book.release(range, name);
+      for (const range of rangesOf(before))
+        for (const allocator of this.allocators) allocator.release(range, name);
     if (after !== undefined)
-      for (const range of rangesOf(after)) for (const book of this.books) book.take(range, name);
+      for (const range of rangesOf(after))
+        for (const allocator of this.allocators) allocator.take(range, name);
   }
 
   /** The ranges for a node that has none; undefined when one family has none left. */
   choose(): readonly string[] | undefined {
     const chosen: string[] = [];
-    for (const book of this.books) {
-      const block = book.choose();
+    for (const allocator of this.allocators) {
+      const block = allocator.choose();
       if (block === undefined) return undefined;
       chosen.push(formatPrefix(block));
     }
@@ -115,6 +117,6 @@ export class NodeRanges {
   }
 
   get taken(): number {
-    return this.books.reduce((sum, book) => sum + book.taken, 0);
+    return this.allocators.reduce((sum, allocator) => sum + allocator.taken, 0);
   }
 }

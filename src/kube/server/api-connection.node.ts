@@ -227,9 +227,9 @@ export class ApiConnection {
         reject(unreachable(`${this.nameOf(request)}: the connection was closed`));
       });
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        const told = `${this.nameOf(request)}: ${describe(error)}`;
+        const reported = `${this.nameOf(request)}: ${describe(error)}`;
         const isStale = sent.reusedSocket && error.code === "ECONNRESET" && request.method === "GET";
-        reject(isStale ? new StaleConnection(told) : unreachable(told, error));
+        reject(isStale ? new StaleConnection(reported) : unreachable(reported, error));
       });
       sent.on("socket", (socket) => socket.setKeepAlive(true, KEEP_ALIVE_MS));
       sent.end(body);

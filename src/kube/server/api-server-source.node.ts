@@ -154,7 +154,7 @@ export class ApiServerSource implements KubeSource {
     const stop = this.connection.stream(`${collectionPath(kind, options.namespace)}${query}`, {
       onLine: (line) => {
         if (failure !== undefined) return;
-        failure = tell(kind, line, listener, options);
+        failure = report(kind, line, listener, options);
         if (failure === undefined) return;
         stop();
         options.onEnd?.(failure);
@@ -214,7 +214,7 @@ export class ApiServerSource implements KubeSource {
 }
 
 /** Tells what one line of a watch says; returns what ends the watch. */
-function tell<Kind extends KubeKind>(
+function report<Kind extends KubeKind>(
   kind: Kind,
   line: string,
   listener: WatchListener<Kind>,

@@ -202,23 +202,23 @@ describe("a watch", () => {
   });
 
   it("is silent after it was ended", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     let send: (text: string) => void = () => undefined;
     answer = (_request, response) => {
       response.writeHead(200);
       response.flushHeaders();
       send = (text) => response.write(text);
     };
-    const stop = source.watch("Node", "5", ({ object }) => told.push(object.metadata.name), {
-      onEnd: () => told.push("end"),
+    const stop = source.watch("Node", "5", ({ object }) => reported.push(object.metadata.name), {
+      onEnd: () => reported.push("end"),
     });
     await expect.poll(() => asked).toHaveLength(1);
     send(event("ADDED", "a"));
-    await expect.poll(() => told).toEqual(["a"]);
+    await expect.poll(() => reported).toEqual(["a"]);
     stop();
     send(event("ADDED", "b"));
     await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(told).toEqual(["a"]);
+    expect(reported).toEqual(["a"]);
   });
 });
 

@@ -75,15 +75,15 @@ function loadFile(config: KubeConfig, path: string): void {
 function execInfo(exec: Readonly<Record<string, unknown>>, cluster: Cluster): string {
   const { caData, caFile, server, tlsServerName, skipTLSVerify, proxyUrl } = cluster;
   const authority = caData ?? (caFile === undefined ? undefined : readFileSync(caFile).toString("base64"));
-  const told = {
+  const reported = {
     server,
     "tls-server-name": tlsServerName,
     "insecure-skip-tls-verify": skipTLSVerify ? true : undefined,
     "certificate-authority-data": authority,
     "proxy-url": proxyUrl,
   };
-  const isTold = exec["provideClusterInfo"] === true;
-  const spec = { ...(isTold ? { cluster: told } : {}), interactive: false };
+  const isReported = exec["provideClusterInfo"] === true;
+  const spec = { ...(isReported ? { cluster: reported } : {}), interactive: false };
   return JSON.stringify({ kind: "ExecCredential", apiVersion: exec["apiVersion"], spec });
 }
 

@@ -26,10 +26,10 @@ export function errorOfStatus(value: unknown, fallback: number, retryAfter?: num
   if (!isMapping(value) || value["kind"] !== "Status") return undefined;
   const { code, message, reason, details } = value;
   const status = typeof code === "number" && code > 0 ? code : fallback;
-  const told = textOf(reason);
+  const reported = textOf(reason);
   const seconds = isMapping(details) ? details["retryAfterSeconds"] : undefined;
   return kubeErrorOf(status, textOf(message) || `the server answers with status ${status}`, {
-    ...(told === "" ? {} : { reason: told as StatusReason }),
+    ...(reported === "" ? {} : { reason: reported as StatusReason }),
     causes: causesOf(details),
     retryAfterSeconds: retryAfter ?? (typeof seconds === "number" ? seconds : undefined),
   });

@@ -2,9 +2,9 @@
 import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
 import { type JsonSchema, closedObject } from "../../base/json-schema.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
-import type { Finding, LintReport } from "./report.ts";
+import type { LintFinding, LintReport } from "./report.ts";
 
-function findingJson(finding: Finding): Readonly<Record<string, unknown>> {
+function findingJson(finding: LintFinding): Readonly<Record<string, unknown>> {
   const { fix, ...rest } = finding;
   return { ...rest, remedy: fix === "" ? remedyOf(finding.code) : fix, page: pageOf(finding.code) };
 }

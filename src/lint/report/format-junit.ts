@@ -1,18 +1,18 @@
 /** A report as JUnit XML: a suite per file, a test case per finding; notes pass, and say what they are in their output. */
 import { type XmlElement, formatXml, xmlElement } from "../../base/xml.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
-import type { Finding, LintReport } from "./report.ts";
+import type { LintFinding, LintReport } from "./report.ts";
 
-function bodyOf(finding: Finding): string {
+function bodyOf(finding: LintFinding): string {
   const remedy = finding.fix === "" ? remedyOf(finding.code) : finding.fix;
   return `${finding.message}.\n${finding.lineText.trim()}\n${remedy}\n${pageOf(finding.code)}`;
 }
 
-function isFailure({ severity }: Finding): boolean {
+function isFailure({ severity }: LintFinding): boolean {
   return severity !== "info";
 }
 
-function caseOf(finding: Finding): XmlElement {
+function caseOf(finding: LintFinding): XmlElement {
   const { file, line, column, code, severity, title, message } = finding;
   const body = bodyOf(finding);
   const outcome = isFailure(finding)
@@ -22,7 +22,7 @@ function caseOf(finding: Finding): XmlElement {
 }
 
 export function formatJunit(report: LintReport): string {
-  const byFile = new Map<string, Finding[]>();
+  const byFile = new Map<string, LintFinding[]>();
   for (const finding of report.findings) {
     const known = byFile.get(finding.file);
     if (known === undefined) byFile.set(finding.file, [finding]);

@@ -50,12 +50,12 @@ function sectionOf(code: KnowledgeCode): string {
 /** Every rule by the kind of document that it looks at first. */
 export function formatRules(): string {
   const parts: string[] = [];
-  const told = new Set<KnowledgeCode>();
+  const reported = new Set<KnowledgeCode>();
   for (const [kind, title] of Object.entries(KIND_TITLES)) {
-    const codes = LINT_RULES.filter(({ applies, code }) => applies[0] === kind && !told.has(code)).map(
+    const codes = LINT_RULES.filter(({ applies, code }) => applies[0] === kind && !reported.has(code)).map(
       ({ code }) => code,
     );
-    for (const code of codes) told.add(code);
+    for (const code of codes) reported.add(code);
     if (codes.length === 0) continue;
     const unique = [...new Set(codes)].toSorted();
     const rows = unique.map((code) => {

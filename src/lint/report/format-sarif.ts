@@ -4,7 +4,7 @@ import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { Severity } from "../../catalogue/entry.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
-import type { Finding, LintReport, SuppressedFinding } from "./report.ts";
+import type { LintFinding, LintReport, SuppressedFinding } from "./report.ts";
 
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -34,7 +34,7 @@ function ruleOf(code: KnowledgeCode): Readonly<Record<string, unknown>> {
   };
 }
 
-function regionOf(finding: Finding): Readonly<Record<string, unknown>> {
+function regionOf(finding: LintFinding): Readonly<Record<string, unknown>> {
   const { line, column, endLine, endColumn, lineText } = finding;
   return {
     startLine: line,
@@ -46,7 +46,7 @@ function regionOf(finding: Finding): Readonly<Record<string, unknown>> {
 }
 
 function resultOf(
-  finding: Finding,
+  finding: LintFinding,
   codes: readonly KnowledgeCode[],
   suppression: Pick<SuppressedFinding, "reason" | "isInSource"> | undefined,
 ): Readonly<Record<string, unknown>> {

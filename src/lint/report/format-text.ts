@@ -4,7 +4,7 @@ import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { Severity } from "../../catalogue/entry.ts";
 import { blocksOf } from "../../catalogue/prose.ts";
 import { wrap } from "../../base/wrap.ts";
-import type { Finding, LintReport } from "./report.ts";
+import type { LintFinding, LintReport } from "./report.ts";
 
 /** How words are emphasised; without colours each function gives its text back. */
 export interface TextStyle {
@@ -42,7 +42,7 @@ interface Excerpt {
 }
 
 /** The part of a line that fits the screen. Control characters and odd blanks take one column each. */
-function excerptOf(finding: Finding, width: number): Excerpt {
+function excerptOf(finding: LintFinding, width: number): Excerpt {
   const line = finding.lineText.replace(/[\p{Cc}\u00a0\u200b\ufeff]/gu, " ");
   const start = line.length <= width || finding.column <= width / 2 ? 0 : finding.column - 1 - CONTEXT_BEFORE;
   const cut = line.slice(start, start + width);
@@ -50,14 +50,14 @@ function excerptOf(finding: Finding, width: number): Excerpt {
   return { text, column: finding.column - start + (start > 0 ? 1 : 0) };
 }
 
-function caretsOf(finding: Finding, { text, column }: Excerpt): string {
+function caretsOf(finding: LintFinding, { text, column }: Excerpt): string {
   const isOneLine = finding.endLine === finding.line;
   const wanted = isOneLine ? finding.endColumn - finding.column : text.trimEnd().length - column + 1;
   const room = Math.max(text.length - column + 1, 1);
   return `${" ".repeat(column - 1)}${"^".repeat(Math.max(1, Math.min(wanted, room)))}`;
 }
 
-function formatFinding(finding: Finding, isFirst: boolean, style: TextStyle): string {
+function formatFinding(finding: LintFinding, isFirst: boolean, style: TextStyle): string {
   const { file, line, column, code, severity, message, fix, title } = finding;
   const number = String(line);
   const excerpt = excerptOf(finding, style.columns - number.length - 8);

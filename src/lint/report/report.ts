@@ -3,7 +3,7 @@ import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { Severity } from "../../catalogue/entry.ts";
 import type { PassedBy } from "../input/document.ts";
 
-export interface Finding {
+export interface LintFinding {
   readonly code: KnowledgeCode;
   readonly severity: Severity;
   readonly file: string;
@@ -25,7 +25,7 @@ export interface Finding {
 
 /** A finding that the user does not want to hear. */
 export interface SuppressedFinding {
-  readonly finding: Finding;
+  readonly finding: LintFinding;
   readonly reason: string;
   /** By an annotation of the object itself; else by `.mullion-lint.yaml`. */
   readonly isInSource: boolean;
@@ -41,7 +41,7 @@ export interface Assumptions {
 
 export interface LintReport {
   /** In the order of files, lines and columns. */
-  readonly findings: readonly Finding[];
+  readonly findings: readonly LintFinding[];
   readonly suppressed: readonly SuppressedFinding[];
   readonly passedBy: readonly PassedBy[];
   /** All files that were read. */

@@ -32,7 +32,7 @@ function typePath({ path, value }: HnsPolicy): RuleFinding["at"] {
   return { path: [...path, keyOf(value, "Type") ?? "Type"], part: "value" };
 }
 
-function isJudged({ object }: HnsView): boolean {
+function isEvaluated({ object }: HnsView): boolean {
   return object === "network" || object === "endpoint";
 }
 
@@ -42,7 +42,7 @@ function everyPolicy(view: HnsView): readonly HnsPolicy[] {
 
 /** 0x803b000e. */
 const UNKNOWN = hnsRule("hns-policy-type-unknown", function* (view) {
-  if (!isJudged(view)) return;
+  if (!isEvaluated(view)) return;
   for (const policy of everyPolicy(view))
     if (!ALL.has(policy.type.toLowerCase()))
       yield {
@@ -78,7 +78,7 @@ const SCOPE = hnsRule("hns-policy-scope", function* (view) {
 
 /** Fields that stand flat in v1, and below Settings in v2. Flat VLAN and VSID are known from old samples of v2. */
 const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
-  if (!isJudged(view)) return;
+  if (!isEvaluated(view)) return;
   for (const { type, path, value, settings } of view.policies) {
     const others = Object.keys(value).filter((key) => !/^(?:type|settings|id|name)$/i.test(key));
     const [flat] = others;
@@ -197,7 +197,7 @@ const REMOTE_SUBNET = hnsRule("hns-remote-subnet-route-invalid", function* (view
 
 /** hcn.md §2.12: v1 has one text with commas, v2 a list. */
 const DNS = hnsRule("hns-dns-shape-mismatch", function* (view, { value }) {
-  if (!isJudged(view)) return;
+  if (!isEvaluated(view)) return;
   const flat = fieldOf(value, [], "DNSServerList");
   if (flat !== undefined && Array.isArray(flat.value))
     yield {

@@ -2,7 +2,7 @@
 import type { InterfaceAddress } from "../../net/prefix.ts";
 import type { HttpTransport } from "../cns/transport.ts";
 
-export interface HostInterface {
+export interface AzureHostInterface {
   readonly name: string;
   readonly mac: string;
   readonly addresses: readonly InterfaceAddress[];
@@ -41,7 +41,7 @@ export interface AzureHost {
   readonly temporaryFiles: TemporaryFiles;
   /** Removes the state of azure-vnet-ipam, unless that of azure-vnet is there (cni.md §5.4 step 2). */
   forgetAddresses(): Promise<void>;
-  interfaces(): readonly HostInterface[];
+  interfaces(): readonly AzureHostInterface[];
   /** The time, as the state file has it (RFC 3339). */
   now(): string;
   startTimer(milliseconds: number): AzureTimer;

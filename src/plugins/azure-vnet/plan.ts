@@ -7,7 +7,7 @@ import type { CnsClient } from "../cns/client.ts";
 import type { AddressSource } from "./address-source.ts";
 import type { AzureCaller } from "./caller.ts";
 import type { AzureConfiguration, AzurePolicy } from "./conf.ts";
-import type { HostInterface } from "./host.ts";
+import type { AzureHostInterface } from "./host.ts";
 import type { AzureDns } from "./name-resolution.ts";
 import type { AzureNic } from "./nics.ts";
 import type { AzurePod } from "./pod.ts";
@@ -60,7 +60,7 @@ export function formatNetwork({ ip, length }: InterfaceAddress): string {
 /** The configured interface, else the first one with an address in the very subnet (row E13). */
 export function findMaster(
   { master }: AzureConfiguration,
-  interfaces: readonly HostInterface[],
+  interfaces: readonly AzureHostInterface[],
   subnet: string,
 ): string {
   if (master !== "") return master;

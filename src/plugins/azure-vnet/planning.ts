@@ -7,7 +7,7 @@ import type { CniRoute } from "../../cni/result.ts";
 import { parseIp } from "../../net/ip.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
 import { AZURE_ERROR_CODE, type AzurePolicy } from "./conf.ts";
-import type { HostInterface } from "./host.ts";
+import type { AzureHostInterface } from "./host.ts";
 import { azureEndpointDns } from "./name-resolution.ts";
 import { type AzureAllocation, type AzureNic, hasIpv6 } from "./nics.ts";
 import { type AzureCall, type AzurePlan, findMaster, formatNetwork, networkOf } from "./plan.ts";
@@ -43,7 +43,7 @@ function plainMac(mac: string): string {
 function masterOf(
   { configuration }: AzureCall,
   nic: AzureNic,
-  interfaces: readonly HostInterface[],
+  interfaces: readonly AzureHostInterface[],
   index: number,
 ): string {
   switch (nic.type) {
@@ -117,7 +117,7 @@ export function planAdd(
   context: {
     readonly pod: AzurePod;
     readonly allocation: AzureAllocation;
-    readonly interfaces: readonly HostInterface[];
+    readonly interfaces: readonly AzureHostInterface[];
     readonly compat: Compat;
   },
 ): readonly AzurePlan[] {

@@ -1,14 +1,14 @@
 /** Running clusters for tests: texts in, objects applied and deleted, flows asked in copies, state as plain values. */
 import { defined } from "../../base/assert.ts";
 import { type Cluster, forkCluster } from "../../cluster/cluster.ts";
-import { findParty } from "../../cluster/trace/find-party.ts";
+import { findTraceEnd } from "../../cluster/trace/find-trace-end.ts";
 import { readInput } from "../../cluster/input/read-input.ts";
 import {
   inventoryEndpoints,
   inventoryLoadBalancers,
   inventoryNamespaces,
 } from "../../cluster/views/inventory.ts";
-import { runAttempt } from "../../cluster/trace/probe-party.ts";
+import { runAttempt } from "../../cluster/trace/probe-trace-end.ts";
 import { raiseMachines } from "../../cluster/machines/raise-machines.ts";
 import { type BeginReport, RunningCluster } from "../../cluster/session/running-cluster.ts";
 import type { ApplyReport, DeleteReport } from "../../cluster/session/session.ts";
@@ -167,8 +167,8 @@ export function ask(world: SessionWorld, from: string, to: string, question: Que
 /** One attempt in `cluster` itself. */
 export function attempt(cluster: Cluster, from: string, to: string, question: Question = {}): ProbeResult {
   const { protocol = "tcp", port = 80 } = question;
-  const sender = defined(findParty(cluster, from).compartment, `${from} sends`);
-  const target = parseIp(to) ?? findParty(cluster, to).ip;
+  const sender = defined(findTraceEnd(cluster, from).compartment, `${from} sends`);
+  const target = parseIp(to) ?? findTraceEnd(cluster, to).ip;
   return runAttempt(cluster, { from: sender, to: target, protocol, port, isFollowed: false });
 }
 
@@ -194,7 +194,7 @@ export function askMany(
 export function askName(world: SessionWorld, from: string, name: string, question: Question = {}): string {
   const copy = forkCluster(world.session.cluster);
   const { protocol = "tcp", port = 80 } = question;
-  const compartment = defined(findParty(copy, from).compartment, `${from} sends`);
+  const compartment = defined(findTraceEnd(copy, from).compartment, `${from} sends`);
   const probe = new NameProbe({ compartment, name, protocol, port });
   probe.start();
   const endMs = copy.clock.nowMs + 120_000;

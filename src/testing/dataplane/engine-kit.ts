@@ -5,7 +5,7 @@ import { type Ip, type Ipv4, type Ipv6, formatIp, parseIp } from "../../net/ip.t
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Action, Direction, GroupDefinition, LayerDefinition, Rule } from "../../vfp/rule.ts";
+import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "../../vfp/rule.ts";
 import { type Verdict, VfpPort, type VfpPortOptions } from "../../vfp/vfp-port.ts";
 import { buildTcpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
 import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
@@ -119,7 +119,7 @@ export function headersOf(packet: Packet): Headers {
   return headers;
 }
 
-export function send(port: VfpPort, direction: Direction, packet: Packet, nowMs = 0): Verdict {
+export function send(port: VfpPort, direction: VfpDirection, packet: Packet, nowMs = 0): Verdict {
   return port.process(direction, packet, headersOf(packet), nowMs);
 }
 

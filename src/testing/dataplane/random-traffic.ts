@@ -9,7 +9,7 @@ import type { Condition } from "../../vfp/condition.ts";
 import type { Group } from "../../vfp/group.ts";
 import { type Mapping, MappingSpace } from "../../vfp/mapping-space.ts";
 import { NatPool } from "../../vfp/nat-pool.ts";
-import type { Action, Direction, LayerDefinition, Rule } from "../../vfp/rule.ts";
+import type { Action, VfpDirection, LayerDefinition, Rule } from "../../vfp/rule.ts";
 import { VfpPort } from "../../vfp/vfp-port.ts";
 import {
   buildArpFrame,
@@ -53,7 +53,7 @@ const SETS = [
 const NAT_IP = parseIp("10.0.0.11") as Ipv4;
 
 export interface Sent {
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   readonly frame: Uint8Array;
   /** The virtual subnet it comes with. */
   readonly tni: number;
@@ -195,7 +195,7 @@ const tunnelled = fc
 
 export const arbitrarySent: fc.Arbitrary<Sent> = fc
   .record({
-    direction: fc.constantFrom<Direction>("out", "in"),
+    direction: fc.constantFrom<VfpDirection>("out", "in"),
     packet: fc.oneof(
       { weight: 6, arbitrary: transportFrame(IPV4) },
       { weight: 2, arbitrary: transportFrame(IPV6) },
@@ -386,7 +386,7 @@ function withoutSets(condition: Condition): Condition {
 export const arbitraryGroup: fc.Arbitrary<Group> = fc
   .record({
     family: fc.constantFrom<4 | 6>(4, 4, 4, 6),
-    direction: fc.constantFrom<Direction>("out", "in"),
+    direction: fc.constantFrom<VfpDirection>("out", "in"),
     priority: fc.integer({ min: 1, max: 3 }),
     isLpm: fc.boolean(),
     condition: fc.constantFrom<(Condition | undefined)[]>(

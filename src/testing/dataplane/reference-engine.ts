@@ -6,7 +6,7 @@
  */
 import { keepsBackEnd } from "../../vfp/back-end.ts";
 import type { Group } from "../../vfp/group.ts";
-import type { Direction, Rule } from "../../vfp/rule.ts";
+import type { VfpDirection, Rule } from "../../vfp/rule.ts";
 import { type Charge, TokenBucket } from "../../vfp/token-bucket.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { Dropped, type Edit, type Seen, Subject, holds } from "./reference-packet.ts";
@@ -24,11 +24,11 @@ interface Train {
   readonly edits: readonly Edit[];
   readonly charges: readonly Charge[];
   readonly mirrors: readonly string[];
-  readonly isTurned: boolean;
+  readonly isHairpin: boolean;
   readonly untilMs: number;
 }
 
-const DROP: ReferenceOutcome = { verdict: "drop", untilMs: 0, isTurned: false, mirrors: [] };
+const DROP: ReferenceOutcome = { verdict: "drop", untilMs: 0, isHairpin: false, mirrors: [] };
 export class ReferenceEngine {
   private readonly settings: ReferenceSettings;
   private readonly layers: readonly LayerState[];
@@ -50,7 +50,7 @@ export class ReferenceEngine {
     this.version++;
   }
 
-  process(direction: Direction, packet: Packet, nowMs: number): ReferenceOutcome {
+  process(direction: VfpDirection, packet: Packet, nowMs: number): ReferenceOutcome {
     const subject = new Subject(packet, direction);
     if (subject.headers.family === 0) return { ...DROP, verdict: "pass" };
     const train = subject.trainName;
@@ -87,11 +87,11 @@ export class ReferenceEngine {
       }
       delayMs = Math.max(delayMs, waitMs);
     }
-    const verdict = delayMs > 0 ? "delayed" : train.isTurned ? "turned" : "pass";
+    const verdict = delayMs > 0 ? "delayed" : train.isHairpin ? "hairpin" : "pass";
     return {
       verdict,
       untilMs: delayMs > 0 ? nowMs + delayMs : 0,
-      isTurned: train.isTurned,
+      isHairpin: train.isHairpin,
       mirrors: train.mirrors,
     };
   }
@@ -104,7 +104,7 @@ export class ReferenceEngine {
     this.identification--;
   }
 
-  orderOf(direction: Direction): readonly LayerState[] {
+  orderOf(direction: VfpDirection): readonly LayerState[] {
     return direction === "out" ? this.layers : this.layers.toReversed();
   }
 

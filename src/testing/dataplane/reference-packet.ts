@@ -18,7 +18,7 @@ import { type Prefix, prefixContains } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";
 import { entropyPort } from "../../vfp/encapsulation.ts";
 import { FlowKey } from "../../vfp/flow-key.ts";
-import type { Direction } from "../../vfp/rule.ts";
+import type { VfpDirection } from "../../vfp/rule.ts";
 import { updateChecksum } from "../../wire/checksum.ts";
 import {
   decapsulateNvgre,
@@ -48,7 +48,7 @@ export interface Seen {
   readonly tunnelId: number;
   readonly isSourceTranslated: boolean;
   readonly isSyn: boolean;
-  readonly direction: Direction;
+  readonly direction: VfpDirection;
   /** Both ends, and those of the frame inside: what flows are known by. */
   readonly tuple: string;
   readonly answerTuple: string;
@@ -114,14 +114,14 @@ export function holds(condition: Condition, seen: Seen): boolean {
 export class Subject {
   readonly packet: Packet;
   readonly headers: Headers = new Headers();
-  direction: Direction;
+  direction: VfpDirection;
   isSourceTranslated = false;
   /** False once the tunnel that it came in is off: one inside is payload. */
   seesTunnel: boolean;
   /** As it came, it was a segment that asks for a connection. */
   readonly isSyn: boolean;
 
-  constructor(packet: Packet, direction: Direction) {
+  constructor(packet: Packet, direction: VfpDirection) {
     this.packet = packet;
     this.direction = direction;
     this.headers.parse(packet);
@@ -186,10 +186,10 @@ export class Subject {
     const outside = isTunnel ? { ...own, hasPorts: false, from: 0, to: 0 } : own;
     const protocol = tunnel.kind === "vxlan" ? 252 : headers.protocol;
     const inside = isTunnel ? endsOf(bytes, tunnel.inner) : undefined;
-    const text = (turned: boolean): string => {
-      const way = turned === (direction === "out") ? "in" : "out";
-      const inner = inside === undefined ? "" : `${tunnel.kind} ${tunnel.id} ${textOf(inside, turned)}`;
-      return `${way} ${protocol} ${isTunnel} ${textOf(outside, turned)} ${inner}`;
+    const text = (hairpin: boolean): string => {
+      const way = hairpin === (direction === "out") ? "in" : "out";
+      const inner = inside === undefined ? "" : `${tunnel.kind} ${tunnel.id} ${textOf(inside, hairpin)}`;
+      return `${way} ${protocol} ${isTunnel} ${textOf(outside, hairpin)} ${inner}`;
     };
     return {
       family: headers.family === 6 ? 6 : 4,
@@ -379,10 +379,10 @@ export function endsOf(bytes: Uint8Array, headers: Headers): Ends {
   };
 }
 
-export function textOf(ends: Ends, turned: boolean): string {
+export function textOf(ends: Ends, hairpin: boolean): string {
   const from = `${ends.source}#${ends.from}`;
   const to = `${ends.destination}#${ends.to}`;
-  return `${ends.name} ${ends.hasPorts} ${turned ? to : from} > ${turned ? from : to}`;
+  return `${ends.name} ${ends.hasPorts} ${hairpin ? to : from} > ${hairpin ? from : to}`;
 }
 
 export function writeIp(bytes: Uint8Array, at: number, ip: Ip): void {

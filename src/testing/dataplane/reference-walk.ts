@@ -6,7 +6,7 @@ import { chooseBackEnd } from "../../vfp/back-end.ts";
 import { hashWords } from "../../vfp/flow-table.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { NatPool } from "../../vfp/nat-pool.ts";
-import type { BackEnd, Rule, Direction, LayerDefinition } from "../../vfp/rule.ts";
+import type { LbnatBackEnd, Rule, VfpDirection, LayerDefinition } from "../../vfp/rule.ts";
 import type { Charge } from "../../vfp/token-bucket.ts";
 import { checksumOf, updateChecksum } from "../../wire/checksum.ts";
 import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
@@ -28,7 +28,7 @@ export interface Step {
   readonly group: Group;
   readonly rule: Rule;
   readonly seen: Seen;
-  readonly backEnd: BackEnd | undefined;
+  readonly backEnd: LbnatBackEnd | undefined;
 }
 
 export interface Flow {
@@ -38,7 +38,7 @@ export interface Flow {
   chain: Step[];
   readonly forward: readonly Edit[];
   readonly reverse: readonly Edit[];
-  readonly isTurned: boolean;
+  readonly isHairpin: boolean;
   readonly isTcp: boolean;
   readonly ttlMs: number | undefined;
   readonly port: { readonly pool: NatPool; readonly port: number } | undefined;
@@ -66,16 +66,16 @@ export interface ReferenceSettings {
 }
 
 export interface ReferenceOutcome {
-  readonly verdict: "pass" | "turned" | "drop" | "delayed";
+  readonly verdict: "pass" | "hairpin" | "drop" | "delayed";
   readonly untilMs: number;
-  readonly isTurned: boolean;
+  readonly isHairpin: boolean;
   readonly mirrors: readonly string[];
 }
 
 /** The engine as a packet meets it on its way. */
 export interface WalkedEngine extends Identifications {
   readonly world: ReferenceSettings;
-  orderOf(direction: Direction): readonly LayerState[];
+  orderOf(direction: VfpDirection): readonly LayerState[];
   chargeOf(layer: LayerState, match: { group: Group; rule: Rule }): Charge | undefined;
   findRule(layer: LayerState, seen: Seen, after?: Group): { group: Group; rule: Rule } | undefined;
   findFlow(layer: LayerState, tuple: string, nowMs: number): { flow: Flow; isMain: boolean } | undefined;
@@ -99,7 +99,7 @@ export class ReferenceWalk {
   /** Behind outer headers of its own the packet quotes nothing. */
   private quoted: QuotedTwin | undefined;
   private delayMs = 0;
-  private isTurned = false;
+  private isHairpin = false;
   private hasPushed = false;
   private readonly arrivedInTunnel: boolean;
 
@@ -114,9 +114,9 @@ export class ReferenceWalk {
   }
 
   outcome(): ReferenceOutcome {
-    const { isTurned, mirrors, delayMs } = this;
-    const verdict = delayMs > 0 ? "delayed" : isTurned ? "turned" : "pass";
-    return { verdict, untilMs: delayMs > 0 ? this.nowMs + delayMs : 0, isTurned, mirrors };
+    const { isHairpin, mirrors, delayMs } = this;
+    const verdict = delayMs > 0 ? "delayed" : isHairpin ? "hairpin" : "pass";
+    return { verdict, untilMs: delayMs > 0 ? this.nowMs + delayMs : 0, isHairpin, mirrors };
   }
 
   run(): void {
@@ -152,8 +152,8 @@ export class ReferenceWalk {
   }
 
   private turn(): void {
-    if (this.isTurned) return;
-    this.isTurned = true;
+    if (this.isHairpin) return;
+    this.isHairpin = true;
     this.subject.direction = this.subject.direction === "out" ? "in" : "out";
   }
 
@@ -186,7 +186,7 @@ export class ReferenceWalk {
     const edits = isMain ? flow.forward : flow.reverse;
     if (this.hasPushed && edits.some(({ kind }) => kind === "push")) throw new Dropped();
     for (const edit of edits) this.edit(edit);
-    if (flow.isTurned) this.turn();
+    if (flow.isHairpin) this.turn();
     if (isMain) for (const step of flow.chain) this.takeEffect(flow.layer, step);
   }
 
@@ -195,7 +195,7 @@ export class ReferenceWalk {
     const arrived = subject.look();
     const chain: Step[] = [];
     const edits: Edit[] = [];
-    let isTurned = false;
+    let isHairpin = false;
     let match = engine.findRule(layer, arrived);
     if (match === undefined && !layer.definition.isDefaultAllow) throw new Dropped();
     while (match !== undefined) {
@@ -207,7 +207,7 @@ export class ReferenceWalk {
       edits.push(...made.forward);
       const turns = layer.definition.isHairpin === true && rule.skipsHairpin !== true;
       if (turns) this.turn();
-      isTurned ||= turns;
+      isHairpin ||= turns;
       const keeps = rule.isStateful && layer.definition.isStateful;
       if (keeps) {
         engine.addFlow({
@@ -217,7 +217,7 @@ export class ReferenceWalk {
           chain,
           forward: edits,
           reverse: made.reverse,
-          isTurned,
+          isHairpin,
           isTcp: arrived.protocol === 6,
           ttlMs: rule.flowTtlMs,
           port: made.port,
@@ -248,7 +248,7 @@ export class ReferenceWalk {
   private evaluate(rule: Rule, seen: Seen): Evaluated {
     const forward: Edit[] = [];
     const reverse: Edit[] = [];
-    const extra: { backEnd?: BackEnd; port?: { pool: NatPool; port: number } } = {};
+    const extra: { backEnd?: LbnatBackEnd; port?: { pool: NatPool; port: number } } = {};
     this.act(rule, seen, forward, reverse, extra);
     if (rule.mssDelta !== undefined) {
       // Before outer headers: it is about the frame inside.
@@ -264,7 +264,7 @@ export class ReferenceWalk {
     seen: Seen,
     forward: Edit[],
     reverse: Edit[],
-    extra: { backEnd?: BackEnd; port?: { pool: NatPool; port: number } },
+    extra: { backEnd?: LbnatBackEnd; port?: { pool: NatPool; port: number } },
   ): void {
     const { action } = rule;
     const { engine } = this;
@@ -400,7 +400,7 @@ export class ReferenceWalk {
 interface Evaluated {
   readonly forward: readonly Edit[];
   readonly reverse: readonly Edit[];
-  readonly backEnd: BackEnd | undefined;
+  readonly backEnd: LbnatBackEnd | undefined;
   readonly port: { readonly pool: NatPool; readonly port: number } | undefined;
 }
 
@@ -438,7 +438,7 @@ class QuotedTwin {
     const edits = found.isMain ? found.flow.forward : found.flow.reverse;
     if (edits.some(({ kind }) => kind === "pop" || kind === "push")) return false;
     for (const edit of edits) this.translate(edit, engine);
-    if (found.flow.isTurned) turn();
+    if (found.flow.isHairpin) turn();
     return true;
   }
 

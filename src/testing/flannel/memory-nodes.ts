@@ -75,7 +75,7 @@ export class MemoryNodes implements KubeSource {
     this.nodes.delete(name);
     this.version++;
     const metadata = { ...node.metadata, resourceVersion: String(this.version) };
-    this.tell("DELETED", { ...node, metadata });
+    this.report("DELETED", { ...node, metadata });
   }
 
   annotations(name: string): Readonly<Record<string, string>> {
@@ -172,11 +172,11 @@ export class MemoryNodes implements KubeSource {
     const metadata = { ...node.metadata, resourceVersion: String(this.version) };
     const stored = Object.freeze({ ...node, metadata }) as Node;
     this.nodes.set(node.metadata.name, stored);
-    this.tell(type, stored);
+    this.report(type, stored);
     return stored;
   }
 
-  private tell(type: NodeEvent["type"], object: Node): void {
+  private report(type: NodeEvent["type"], object: Node): void {
     this.history.push({ version: this.version, event: { type, object } });
     if (this.isGone) return;
     for (const { listener } of this.watchers) listener({ type, object });

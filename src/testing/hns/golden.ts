@@ -88,24 +88,24 @@ export function* differences(
   value: JsonValue | undefined,
   path = "",
 ): Generator<string, void, undefined> {
-  const told = `${path || "answer"} is ${JSON.stringify(value) ?? "absent"} in place of ${JSON.stringify(expected)}`;
+  const reported = `${path || "answer"} is ${JSON.stringify(value) ?? "absent"} in place of ${JSON.stringify(expected)}`;
   if (typeof expected === "string" && isWord(expected, value) !== undefined) {
-    if (isWord(expected, value) === false) yield told;
+    if (isWord(expected, value) === false) yield reported;
   } else if (Array.isArray(expected)) {
     const items = expected as readonly JsonValue[];
-    if (!Array.isArray(value) || value.length !== items.length) yield told;
+    if (!Array.isArray(value) || value.length !== items.length) yield reported;
     else
       for (const [index, item] of items.entries())
         yield* differences(item, value[index] as JsonValue, `${path}[${index}]`);
   } else if (isJsonObject(expected) && expected[HOLDS] !== undefined) {
-    if (missingItems(expected[HOLDS], value).length > 0) yield told;
+    if (missingItems(expected[HOLDS], value).length > 0) yield reported;
   } else if (isJsonObject(expected)) {
-    if (!isJsonObject(value)) yield told;
+    if (!isJsonObject(value)) yield reported;
     else
       for (const [field, item] of Object.entries(expected))
         if (item !== undefined)
           yield* differences(item, value[field], path === "" ? field : `${path}.${field}`);
-  } else if (expected !== value) yield told;
+  } else if (expected !== value) yield reported;
 }
 
 /** `{"<holds>": [...]}`: a list that has these items among others, in any order. */

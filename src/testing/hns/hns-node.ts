@@ -4,7 +4,7 @@ import type { Environment } from "../../base/environment.ts";
 import { defined } from "../../base/assert.ts";
 import { Prng } from "../../base/prng.ts";
 import { memoryPair } from "../../device/memory-pair.ts";
-import { BooksDatapath } from "../../hns/books-datapath.ts";
+import { RecordingDatapath } from "../../hns/recording-datapath.ts";
 import { HnsService } from "../../hns/service/hns-service.ts";
 import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
 import type { NetworkingOptions } from "../../hns/service/network/networking-options.ts";
@@ -38,7 +38,7 @@ export interface HnsNodeOptions {
 export interface HnsNode {
   readonly env: Environment;
   readonly clock: VirtualClock;
-  readonly datapath: BooksDatapath;
+  readonly datapath: RecordingDatapath;
   readonly service: HnsService;
   readonly client: InProcessHcnClient;
 }
@@ -70,7 +70,7 @@ function windowsOf(options: HnsNodeOptions): WindowsBuild {
 export function hnsNode(options: HnsNodeOptions = {}): HnsNode {
   const clock = new VirtualClock();
   const env: Environment = { clock, prng: new Prng(options.seed ?? 1), recorder: undefined };
-  const datapath = new BooksDatapath();
+  const datapath = new RecordingDatapath();
   const service = new HnsService(env, {
     node: "w1",
     windows: windowsOf(options),

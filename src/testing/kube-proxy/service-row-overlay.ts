@@ -69,8 +69,8 @@ export class ServiceRowOverlay {
       clock.runUntil(clock.nowMs + 100);
     const result = defined(probe.result, "a probe ends");
     if (result.outcome !== "answered") return undefined;
-    const told = defined(parseIdentification(result.answer), "an answer of our servers");
-    return { by: told.name, client: formatIp(told.clientIp) };
+    const reported = defined(parseIdentification(result.answer), "an answer of our servers");
+    return { by: reported.name, client: formatIp(reported.clientIp) };
   }
 
   private async begin(): Promise<void> {

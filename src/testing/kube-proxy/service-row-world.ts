@@ -108,8 +108,8 @@ export class ServiceRowWorld {
     const to = vip === "∅" ? NODE_IP : addressOf(vip);
     const result = world.ask(client, protocol, to, port);
     if (result.outcome !== "answered") return undefined;
-    const told = defined(parseIdentification(result.answer), "an answer of our servers");
-    return { by: told.name, client: formatIp(told.clientIp) };
+    const reported = defined(parseIdentification(result.answer), "an answer of our servers");
+    return { by: reported.name, client: formatIp(reported.clientIp) };
   }
 
   private async begin(): Promise<void> {

@@ -8,7 +8,7 @@ import type { Layer } from "../layer.ts";
 import type { MappingSpace } from "../mapping-space.ts";
 import type { NatPool } from "../nat-pool.ts";
 import { FLOW_CLASSES } from "../port-settings.ts";
-import { type Direction, FLOW_TTL_MS, type LayerDefinition, type Rule } from "../rule.ts";
+import { type VfpDirection, FLOW_TTL_MS, type LayerDefinition, type Rule } from "../rule.ts";
 import { wordsToIp } from "../transposition.ts";
 import type { UnifiedFlow } from "../unified-flow.ts";
 import type { VfpPort } from "../vfp-port.ts";
@@ -29,9 +29,9 @@ import {
   MatchWord,
   RuleFlag,
 } from "./listing.ts";
-import { tellAction, tellMssDelta } from "./rule-data.ts";
+import { describeAction, describeMssDelta } from "./rule-data.ts";
 import { listedGuid } from "./listed-guid.ts";
-import { tellTransposition } from "./transposition-words.ts";
+import { describeTransposition } from "./transposition-words.ts";
 
 const MS_PER_SECOND = 1_000;
 const NO_RULE_COUNTERS: RuleCounters = Object.freeze({
@@ -60,7 +60,7 @@ function idOf({ id, name, listedId, hasListedGuid, provenance }: Rule): string {
  * §4). `lbnat` makes its flows by a flag of its type, so the flag `stateful` does not stand beside it (dataplane.md §1.6).
  */
 export function listRule(rule: Rule, family: 4 | 6, counters?: RuleCounters): ListedRule {
-  const told = tellAction(rule.action);
+  const reported = describeAction(rule.action);
   const isStateful = rule.isStateful && rule.action.type !== "lbnat";
   return {
     id: idOf(rule),
@@ -73,12 +73,12 @@ export function listRule(rule: Rule, family: 4 | 6, counters?: RuleCounters): Li
       (rule.condition.tcpSyn === "only" ? RuleFlag.synOnly : 0) |
       (rule.condition.tcpSyn === "never" ? RuleFlag.nonSynOnly : 0) |
       (rule.mirrorTo === undefined ? 0 : RuleFlag.mirror) |
-      told.flags |
+      reported.flags |
       (rule.listedFlags ?? 0),
-    type: told.type,
+    type: reported.type,
     conditions: listConditions(rule.condition, family),
     ttl: rule.isStateful ? Math.round((rule.flowTtlMs ?? FLOW_TTL_MS) / MS_PER_SECOND) : 0,
-    data: [...tellMssDelta(rule), ...told.data],
+    data: [...describeMssDelta(rule), ...reported.data],
     flagsEx: 0,
     ...(counters === undefined ? {} : { counters }),
   };
@@ -199,7 +199,7 @@ function listFlow(port: VfpPort, words: Int32Array, flow: UnifiedFlow, nowMs: nu
     sourcePort: key.sourcePort,
     destinationPort: key.destinationPort,
     tunnelId: Math.max(0, key.tunnelId),
-    transposition: tellTransposition(flow.transposition),
+    transposition: describeTransposition(flow.transposition),
     packets: flow.packets,
     ttl: flow.ttlMs / MS_PER_SECOND,
     idleSeconds: (nowMs - flow.lastUsedMs) / MS_PER_SECOND,
@@ -228,7 +228,7 @@ function listFlows(port: VfpPort, nowMs: number): readonly ListedFlow[] {
 }
 
 /** The engine counts TCP connections once, not by direction: they stand with those that went out. */
-function listCounters(port: VfpPort, direction: Direction): ListedPortCounters {
+function listCounters(port: VfpPort, direction: VfpDirection): ListedPortCounters {
   return {
     totalPackets: port.packets[direction],
     ...port.counters[direction],

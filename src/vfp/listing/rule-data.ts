@@ -9,7 +9,7 @@
  */
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { formatMac, parseMac } from "../../net/mac.ts";
-import type { Action, BackEnd, EncapDestination, Rule } from "../rule.ts";
+import type { Action, LbnatBackEnd, EncapDestination, Rule } from "../rule.ts";
 import type { TunnelKind } from "../../wire/tunnels/tunnel.ts";
 import { parseNumber } from "./conditions.ts";
 import { type ListedRule, TypeFlag } from "./listing.ts";
@@ -45,7 +45,7 @@ function optional<T>(value: T | undefined, format: (value: T) => string): string
 
 const ENCAP_NAMES: Readonly<Record<TunnelKind, string>> = { vxlan: "VXLAN", nvgre: "NVGRE" };
 
-function tellDestination(destination: EncapDestination, key: number): string {
+function describeDestination(destination: EncapDestination, key: number): string {
   const { providerAddress, innerMac, providerMac } = destination;
   const parts = [
     `IP address=${formatIp(providerAddress)}`,
@@ -56,7 +56,7 @@ function tellDestination(destination: EncapDestination, key: number): string {
   return `{ ${parts.join(", ")} }`;
 }
 
-function tellLbnat(action: Extract<Action, { type: "lbnat" }>): Told {
+function describeLbnat(action: Extract<Action, { type: "lbnat" }>): Told {
   const rewrite =
     action.rewrites === "mac" ? TypeFlag.lbMacFixUp : TypeFlag.lbModifyIp | TypeFlag.lbModifyPort;
   return {
@@ -69,7 +69,7 @@ function tellLbnat(action: Extract<Action, { type: "lbnat" }>): Told {
   };
 }
 
-function tellRouteencap(action: Extract<Action, { type: "routeencap" }>): Told {
+function describeRouteencap(action: Extract<Action, { type: "routeencap" }>): Told {
   const { encapsulation, destinations, tni, innerSourceMac, decrementTtl } = action;
   const fixesMac = destinations.some(({ innerMac }) => innerMac !== undefined);
   return {
@@ -83,13 +83,13 @@ function tellRouteencap(action: Extract<Action, { type: "routeencap" }>): Told {
       ...(decrementTtl === true ? [DECREMENT_TTL] : []),
       ...block(
         DESTINATIONS,
-        destinations.map((each) => tellDestination(each, tni)),
+        destinations.map((each) => describeDestination(each, tni)),
       ),
     ],
   };
 }
 
-function tellMapencap(action: Extract<Action, { type: "mapencap" }>): Told {
+function describeMapencap(action: Extract<Action, { type: "mapencap" }>): Told {
   const { encapsulation, space, tni, byMac, rewritesMac, decrementTtl } = action;
   return {
     type: "mapencap",
@@ -106,7 +106,7 @@ function tellMapencap(action: Extract<Action, { type: "mapencap" }>): Told {
   };
 }
 
-function tellDecap(action: Extract<Action, { type: "decap" }>): Told {
+function describeDecap(action: Extract<Action, { type: "decap" }>): Told {
   const { pushesTni, innerSourceMac, innerDestinationMac } = action;
   const keepsMac = innerSourceMac === undefined && innerDestinationMac === undefined;
   return {
@@ -121,7 +121,7 @@ function tellDecap(action: Extract<Action, { type: "decap" }>): Told {
   };
 }
 
-function tellTranspose(action: Extract<Action, { type: "transpose" }>): Told {
+function describeTranspose(action: Extract<Action, { type: "transpose" }>): Told {
   const lines = [
     ...field("Source MAC", optional(action.sourceMac, formatMac)),
     ...field("Destination MAC", optional(action.destinationMac, formatMac)),
@@ -135,7 +135,7 @@ function tellTranspose(action: Extract<Action, { type: "transpose" }>): Told {
 }
 
 /** Type, flags and lines of an action. Limits of paroute's cache are those that were seen; ours has one of its own. */
-export function tellAction(action: Action): Told {
+export function describeAction(action: Action): Told {
   switch (action.type) {
     case "allow":
     case "block":
@@ -150,15 +150,15 @@ export function tellAction(action: Action): Told {
     case "dynnat":
       return { type: "dynnat", flags: 0, data: [`Type : Source NAT;         NAT pool : ${action.pool}`] };
     case "lbnat":
-      return tellLbnat(action);
+      return describeLbnat(action);
     case "transpose":
-      return tellTranspose(action);
+      return describeTranspose(action);
     case "routeencap":
-      return tellRouteencap(action);
+      return describeRouteencap(action);
     case "mapencap":
-      return tellMapencap(action);
+      return describeMapencap(action);
     case "decap":
-      return tellDecap(action);
+      return describeDecap(action);
     case "mark":
       return { type: "mark", flags: 0, data: block(MODIFY, [`DSCP : ${action.dscp}`]) };
     case "qos":
@@ -195,7 +195,7 @@ export function tellAction(action: Action): Told {
 }
 
 /** The line on MSS; none where nothing is taken off. */
-export function tellMssDelta({ mssDelta = 0, reverseMssDelta = 0 }: Rule): readonly string[] {
+export function describeMssDelta({ mssDelta = 0, reverseMssDelta = 0 }: Rule): readonly string[] {
   return mssDelta === 0 && reverseMssDelta === 0 ? [] : [`MSS delta: ${mssDelta},${reverseMssDelta}`];
 }
 
@@ -270,7 +270,7 @@ function readNat(rule: ListedRule, data: DataFields): ReadAction {
 }
 
 function readLbnat(rule: ListedRule, data: DataFields): ReadAction {
-  const backEnds: BackEnd[] = [];
+  const backEnds: LbnatBackEnd[] = [];
   for (const text of data.braces) {
     const colon = text.lastIndexOf(":");
     const ip = parseIp(text.slice(0, colon).trim());

@@ -34,7 +34,7 @@ function pushed({ fields }: Encapsulation): string {
   return `Push(${parts.join(", ")})`;
 }
 
-export function tellTransposition(change: Transposition): TranspositionWords {
+export function describeTransposition(change: Transposition): TranspositionWords {
   const { sourceMac, destinationMac, ttlDecrements, mssDelta, tni, push } = change;
   const encap = [...(change.pops ? ["Pop"] : []), ...(push === undefined ? [] : [pushed(push)])];
   return {
@@ -70,8 +70,8 @@ export function summarizeTransposition(listed: TranspositionWords): string {
     ["vlanId", "VlanId"],
     ["mssDelta", "MssDelta"],
   ];
-  const told = names
+  const reported = names
     .filter(([name]) => listed[name] !== IGNORE)
     .map(([name, label]) => `${label} ${listed[name]}`);
-  return told.length === 0 ? "nothing" : told.join("; ");
+  return reported.length === 0 ? "nothing" : reported.join("; ");
 }

@@ -70,14 +70,14 @@ describe("an informer on a server that goes away", () => {
   let source: ApiServerSource;
   let clock: RealClock;
   let informer: Informer<"Node">;
-  let told: string[];
+  let reported: string[];
   let failures: KubeError[];
 
   /** Follows the nodes with a label. */
   async function follow(mark: string): Promise<void> {
     source = await openApiServerSource({ kubeconfig: plane.kubeconfig });
     clock = new RealClock();
-    told = [];
+    reported = [];
     failures = [];
     informer = new Informer(
       source,
@@ -85,7 +85,7 @@ describe("an informer on a server that goes away", () => {
       {
         changed: (before, after) => {
           const sign = before === undefined ? "+" : after === undefined ? "-" : "~";
-          told.push(`${sign}${(after ?? before)?.metadata.name}`);
+          reported.push(`${sign}${(after ?? before)?.metadata.name}`);
         },
         failed: (error) => failures.push(error),
       },
@@ -116,23 +116,23 @@ describe("an informer on a server that goes away", () => {
   it("hears what happened while it was away, and what happens after it is back", async () => {
     await follow("outage");
     await make("outage", "outage-1");
-    await expect.poll(() => told).toEqual(["+outage-1"]);
+    await expect.poll(() => reported).toEqual(["+outage-1"]);
     await plane.killApiServer();
     await expect.poll(() => failures.map(({ code }) => code)).toContain("kubernetes-unreachable");
     expect(await errorOf(source.list("Node"))).toMatchObject({ code: "kubernetes-unreachable" });
     await plane.startApiServer();
     await remove("outage-1");
     await make("outage", "outage-2");
-    await expect.poll(() => told, { timeout: 60_000 }).toEqual(["+outage-1", "-outage-1", "+outage-2"]);
+    await expect.poll(() => reported, { timeout: 60_000 }).toEqual(["+outage-1", "-outage-1", "+outage-2"]);
     await remove("outage-2");
-    await expect.poll(() => told.at(-1)).toBe("-outage-2");
+    await expect.poll(() => reported.at(-1)).toBe("-outage-2");
     await end();
   });
 
   it("lists again when its version is compacted away: 410, and nothing is lost", async () => {
     await follow("compaction");
     await make("compaction", "compaction-1");
-    await expect.poll(() => told).toEqual(["+compaction-1"]);
+    await expect.poll(() => reported).toEqual(["+compaction-1"]);
     // Nodes that the informer does not follow move the world on behind its back.
     const old = (await source.list("Node")).resourceVersion;
     for (let round = 0; round < 3; round++) {
@@ -149,7 +149,7 @@ describe("an informer on a server that goes away", () => {
     await expect.poll(() => ends, { timeout: 30_000 }).toHaveLength(1);
     expect(ends[0]).toMatchObject({ code: "resource-version-expired", status: 410 });
     await expect.poll(() => [...informer.all.keys()], { timeout: 60_000 }).toEqual(["compaction-3"]);
-    expect(told.filter((text) => text === "-compaction-1")).toHaveLength(1);
+    expect(reported.filter((text) => text === "-compaction-1")).toHaveLength(1);
     await remove("compaction-3");
     await expect.poll(() => informer.all.size).toBe(0);
     await end();

@@ -4,7 +4,7 @@ import { defined } from "../../../base/assert.ts";
 import { parseIp } from "../../../net/ip.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { ExpectationSpec } from "../../file/cluster-file.ts";
-import { findParty } from "../../trace/find-party.ts";
+import { findTraceEnd } from "../../trace/find-trace-end.ts";
 import { RequestError } from "../../request-error.ts";
 import { type Cell, type CellTarget, cellId } from "./cell.ts";
 import { nodeOf, relationOf } from "../facts.ts";
@@ -17,15 +17,15 @@ function senderBy(model: VerifyModel, reference: string): VerifySender | undefin
 }
 
 function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec): VerifySender {
-  const party = findParty(cluster, spec.from);
-  if (party.compartment === undefined) {
+  const traceEnd = findTraceEnd(cluster, spec.from);
+  if (traceEnd.compartment === undefined) {
     throw new RequestError(
       "unknown-object",
       `nobody in the cluster has the address ${spec.from}, so an expectation cannot begin there`,
       "Name a pod, a node or an outside host as the sender.",
     );
   }
-  return defined(senderBy(model, party.description.reference), "the model has every party of the cluster");
+  return defined(senderBy(model, traceEnd.description.reference), "the model has every party of the cluster");
 }
 
 function noPort(spec: ExpectationSpec): RequestError {
@@ -60,11 +60,11 @@ function serviceTarget(model: VerifyModel, spec: ExpectationSpec): CellTarget | 
   };
 }
 
-function partyTarget(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec): CellTarget {
-  const party = findParty(cluster, spec.to);
-  const known = senderBy(model, party.description.reference);
+function traceEndTarget(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec): CellTarget {
+  const traceEnd = findTraceEnd(cluster, spec.to);
+  const known = senderBy(model, traceEnd.description.reference);
   if (known === undefined) {
-    const address = defined(parseIp(party.description.address), "a party has an address");
+    const address = defined(parseIp(traceEnd.description.address), "a party has an address");
     if (spec.port === undefined && spec.protocol !== "icmp") throw noPort(spec);
     return { reference: spec.to, address, name: undefined, port: spec.port ?? 0, answerers: undefined };
   }
@@ -86,7 +86,7 @@ function expectationOf(spec: ExpectationSpec): Expectation {
 export function ownCells(cluster: Cluster, model: VerifyModel): readonly Cell[] {
   return cluster.file.expectations.map((spec, index) => {
     const source = findSender(cluster, model, spec);
-    const target = serviceTarget(model, spec) ?? partyTarget(cluster, model, spec);
+    const target = serviceTarget(model, spec) ?? traceEndTarget(cluster, model, spec);
     const receiver = senderBy(model, target.reference);
     return {
       id: cellId(`cluster-file ${index}`, spec.protocol, source.reference, target),

@@ -21,35 +21,36 @@ const SPECIAL_PAIRS_MAX = 400;
 const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
 
 /** A host outside that serves UDP 53 may be a name server, which answers questions and nothing else. */
-function isNameServer(party: VerifySender, { protocol, port }: VerifyPort): boolean {
-  return party.kind === "outside" && protocol === "udp" && port === 53;
+function isNameServer(traceEnd: VerifySender, { protocol, port }: VerifyPort): boolean {
+  return traceEnd.kind === "outside" && protocol === "udp" && port === 53;
 }
 
 /** The port that a protocol of `party` is asked on: its own first one, else the one that verify opens. */
-export function portOf(party: VerifySender, protocol: FlowProtocol): number {
+export function portOf(traceEnd: VerifySender, protocol: FlowProtocol): number {
   if (protocol === "icmp") return 0;
-  const ports = party.kind === "node" ? [] : party.ports.filter((port) => !isNameServer(party, port));
+  const ports =
+    traceEnd.kind === "node" ? [] : traceEnd.ports.filter((port) => !isNameServer(traceEnd, port));
   const own = ports.find((port) => port.protocol === protocol);
   return own?.port ?? VERIFY_PORT;
 }
 
 /** The names by which the servers of a machine or a pod answer. */
-function answerersOf(party: VerifySender, port: number): readonly string[] | undefined {
+function answerersOf(traceEnd: VerifySender, port: number): readonly string[] | undefined {
   // A port of a node may belong to one of its own programs or to a pod in its network.
-  if (party.kind === "node") return port === VERIFY_PORT ? [party.name] : undefined;
-  if (party.kind === "outside") return [party.reference];
+  if (traceEnd.kind === "node") return port === VERIFY_PORT ? [traceEnd.name] : undefined;
+  if (traceEnd.kind === "outside") return [traceEnd.reference];
   // So may the port that verify opens for a pod that lives there.
-  return party.isHostNetwork && port === VERIFY_PORT ? undefined : [party.serverName];
+  return traceEnd.isHostNetwork && port === VERIFY_PORT ? undefined : [traceEnd.serverName];
 }
 
-export function targetOf(party: VerifySender, protocol: FlowProtocol, name?: string): CellTarget {
-  const port = portOf(party, protocol);
+export function targetOf(traceEnd: VerifySender, protocol: FlowProtocol, name?: string): CellTarget {
+  const port = portOf(traceEnd, protocol);
   return {
-    reference: party.reference,
-    address: party.address,
+    reference: traceEnd.reference,
+    address: traceEnd.address,
     name,
     port,
-    answerers: protocol === "icmp" ? undefined : answerersOf(party, port),
+    answerers: protocol === "icmp" ? undefined : answerersOf(traceEnd, port),
   };
 }
 
@@ -139,16 +140,16 @@ function cover(model: VerifyModel): readonly Cell[] {
 function withNodes(model: VerifyModel): readonly Cell[] {
   const pods = model.pods.filter((pod) => !pod.isHostNetwork);
   const podClasses = groupBy(pods, (pod) => pod.podClass);
-  const nodes = model.nodes.map((node) => ({ node, party: node }));
+  const nodes = model.nodes.map((node) => ({ node, traceEnd: node }));
   const nodeClasses = groupBy(nodes, ({ node }) => node.nodeClass);
   const toPods = representativePairs(nodeClasses, podClasses).flatMap(({ source, target, count }) =>
     PROTOCOLS.map((protocol) =>
-      pairCell(model, "node-to-pod", protocol, { source: source.party, target }, { standsFor: count }),
+      pairCell(model, "node-to-pod", protocol, { source: source.traceEnd, target }, { standsFor: count }),
     ),
   );
   const toNodes = representativePairs(podClasses, nodeClasses).flatMap(({ source, target, count }) =>
     PROTOCOLS.map((protocol) =>
-      pairCell(model, "pod-to-node", protocol, { source, target: target.party }, { standsFor: count }),
+      pairCell(model, "pod-to-node", protocol, { source, target: target.traceEnd }, { standsFor: count }),
     ),
   );
   return [...toPods, ...toNodes, ...eachNode(model, pods)];

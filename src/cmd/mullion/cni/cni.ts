@@ -15,7 +15,7 @@ import { FileResultCache } from "../../../cni/file-result-cache.node.ts";
 import { parseJson, readStruct } from "../../../cni/json.ts";
 import type { Environment } from "../../../cni/parameters.ts";
 import { type PluginRunner, runForOutput } from "../../../cni/plugin-runner.ts";
-import { type ResultCache, type Attachment, CniRuntime } from "../../../cni/runtime.ts";
+import { type ResultCache, type CniAttachment, CniRuntime } from "../../../cni/runtime.ts";
 import { formatResult } from "../../../cni/result.ts";
 import { isNamespaceGuid } from "../../../plugins/windows-endpoint/sandbox.ts";
 import { ownPluginFolder, thisInstallation } from "../../programs/launchers.ts";
@@ -122,7 +122,7 @@ function containerIdOf(netns: string): string {
     .slice(0, HASH_BYTES * 2)}`;
 }
 
-function parseArgs(text: string): Attachment["args"] {
+function parseArgs(text: string): CniAttachment["args"] {
   if (text === "") return [];
   return text.split(";").map((pair) => {
     const [name = "", value, ...more] = pair.split("=");
@@ -141,7 +141,7 @@ async function completeAttachment(
   request: CniAttachRequest,
   { list, cache }: OpenList,
   machine: CniMachine,
-): Promise<Attachment> {
+): Promise<CniAttachment> {
   const { env, platform, currentFolder } = machine;
   const given = resolveNetns(request.netns ?? "", currentFolder, pathRulesOf(platform));
   if (request.containerId === undefined && given === "")
@@ -166,7 +166,7 @@ async function completeAttachment(
 /** A value that nobody declares goes nowhere, without a word of the client library. */
 function warnOfUndeclared(
   { plugins }: NetworkList,
-  { capabilityArgs = {} }: Attachment,
+  { capabilityArgs = {} }: CniAttachment,
   terminal: Terminal,
 ): void {
   for (const name of Object.keys(capabilityArgs)) {
@@ -221,7 +221,7 @@ async function attach(request: CniAttachRequest, machine: CniMachine, terminal: 
 }
 
 /** CHECK compares with the result of ADD, and there is none for what was never attached. */
-async function check({ runtime, cache, list }: OpenList, attachment: Attachment): Promise<void> {
+async function check({ runtime, cache, list }: OpenList, attachment: CniAttachment): Promise<void> {
   const known = await cache.get({ ...attachment, networkName: list.name });
   if (known === undefined) {
     const { containerId, ifName } = attachment;

@@ -57,8 +57,8 @@ export async function readDumpFiles(paths: readonly string[], terminal: Terminal
     files.push({ name: path === "-" ? "standard input" : path, bytes, isOptional });
   }
   const { objects, problems, notes, passedBy } = readDumps(files);
-  tellNotes(notes, terminal);
-  tellPassedBy(passedBy, terminal);
+  reportNotes(notes, terminal);
+  reportSkipped(passedBy, terminal);
   const outcome = objects.length === 0 ? "Nothing was read." : "The rest was read.";
   if (problems.length > 0) reportProblems(problems, outcome, terminal);
   if (objects.length === 0 && problems.length === 0) throw nothingFound(paths);
@@ -76,14 +76,14 @@ function nothingFound(paths: readonly string[]): Failure {
 
 const PASSED_BY_SHOWN = 5;
 
-function tellPassedBy(files: readonly string[], terminal: Terminal): void {
+function reportSkipped(files: readonly string[], terminal: Terminal): void {
   if (files.length === 0) return;
   const shown = files.slice(0, PASSED_BY_SHOWN).join(", ");
   const more = files.length > PASSED_BY_SHOWN ? ` and ${files.length - PASSED_BY_SHOWN} more` : "";
   terminal.stderr(`note: passed by, because they hold no objects of HNS: ${shown}${more}\n`);
 }
 
-function tellNotes(notes: readonly DumpProblem[], terminal: Terminal): void {
+function reportNotes(notes: readonly DumpProblem[], terminal: Terminal): void {
   for (const { message, where } of notes.slice(0, NOTES_SHOWN)) {
     terminal.stderr(`note: ${where.file}:${where.line}: ${message}\n`);
   }

@@ -151,7 +151,7 @@ function curlOf(url: string, { address, tokenFile }: Place): string {
 }
 
 /** What of the stored objects is not as it was; the first few, because a broken folder may hold thousands. */
-function tellNotes(notes: readonly RestoreNote[], terminal: Terminal): void {
+function reportNotes(notes: readonly RestoreNote[], terminal: Terminal): void {
   for (const { kind, id, text } of notes.slice(0, NOTES_MAX)) terminal.stderr(`${kind} ${id}: ${text}\n`);
   const hidden = notes.length - NOTES_MAX;
   if (hidden > 0) terminal.stderr(`… and ${hidden} more\n`);
@@ -171,7 +171,7 @@ function announce(running: Running, server: HnsHttpServer, place: Place, termina
     `HNS ${version} of ${windows.profile.title}, on ${adapters}, ${keeping}. No packets move.\n`,
   );
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
-  tellNotes(running.notes, terminal);
+  reportNotes(running.notes, terminal);
   terminal.stdout(`\n  export MULLION_HNS=${url}\n`);
   if (tokenFile !== undefined) terminal.stdout(`  export MULLION_HNS_TOKEN_FILE=${tokenFile}\n`);
   terminal.stdout(`\nTry: ${curlOf(url, place)}\nCtrl-C ends it.\n`);

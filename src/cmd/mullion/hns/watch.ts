@@ -98,7 +98,7 @@ class Watch {
 
   /** The registration is dead (hcn.md §1.4): asks until somebody answers, and registers again. */
   private async comeBack(at: string): Promise<void> {
-    this.tellState("ServiceDisconnect", at, "the service went away; waiting for it");
+    this.reportState("ServiceDisconnect", at, "the service went away; waiting for it");
     for (;;) {
       await this.wait(this.request.retryMs ?? RETRY_MS);
       if (this.isEnded) return;
@@ -106,7 +106,7 @@ class Watch {
         await this.client.enumerate("Network");
         this.subscribe();
         await this.client.enumerate("Network");
-        this.tellState("ServiceConnect", new Date().toISOString(), "the service is back");
+        this.reportState("ServiceConnect", new Date().toISOString(), "the service is back");
         return;
       } catch {
         // Not yet.
@@ -114,7 +114,7 @@ class Watch {
     }
   }
 
-  private tellState(type: string, at: string, text: string): void {
+  private reportState(type: string, at: string, text: string): void {
     if (this.request.output === "json") this.terminal.stdout(`${JSON.stringify({ at, type })}\n`);
     else this.terminal.stderr(`${at.slice(11, 19)} ${text}\n`);
   }

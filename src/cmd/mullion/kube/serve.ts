@@ -11,7 +11,7 @@ import { Failure, describeSystemError } from "../failure.ts";
 import { openSession } from "../open-session.ts";
 import { processLog } from "../process-log.ts";
 import { readClusterInputs } from "../read-cluster-inputs.ts";
-import { tellFindings } from "../tell-findings.ts";
+import { reportFindings } from "../report-findings.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { progressLines } from "../up.ts";
 import { openEmptyCluster } from "./empty-cluster.ts";
@@ -40,7 +40,7 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
   const texts = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
   const opened = await openSession(texts, progressLines(terminal));
-  tellFindings(opened, LEFT_OUT, terminal);
+  reportFindings(opened, LEFT_OUT, terminal);
   const turns = new Turns();
   const options: KubeSourceOptions = { now, inTurn: (work) => turns.take(work) };
   const { file } = opened.session.cluster;

@@ -102,8 +102,8 @@ describe("mullion programs install", () => {
     const args = ["--a=b c", "", "$HOME", "--", "-x", "it's"];
     const { status, stdout, stderr } = run(join(bin, "win-bridge"), args, { WORD: "w" });
     expect({ status, stderr }).toEqual({ status: 7, stderr: "" });
-    const told: Told = { args, stdin: '{"a":1}\n', word: "w" };
-    expect(JSON.parse(stdout)).toEqual(told);
+    const reported: Told = { args, stdin: '{"a":1}\n', word: "w" };
+    expect(JSON.parse(stdout)).toEqual(reported);
   });
 
   it("the launcher works through a link, too", async () => {

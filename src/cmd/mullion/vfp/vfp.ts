@@ -1,6 +1,6 @@
 /** `mullion vfp`: ports, their rules, and how they differ. */
 import type { NodePort } from "../../../cluster/views/vfp-ports.ts";
-import { compareListings, tellDifference } from "../../../vfp-text/compare-listings.ts";
+import { compareListings, describeDifference } from "../../../vfp-text/compare-listings.ts";
 import { loadListing } from "../../../vfp-text/load-listing.ts";
 import { ruleListLines } from "../../../vfp-text/print-rules.ts";
 import { connectCluster } from "../cluster-target.ts";
@@ -45,7 +45,7 @@ export async function ports(request: VfpPortsRequest, terminal: Terminal): Promi
 }
 
 /** What was not read, and what a program made of the text would lack. */
-function tellGaps(subject: Subject, terminal: Terminal): void {
+function reportGaps(subject: Subject, terminal: Terminal): void {
   if (!subject.isFile) return;
   const { problems, layers, name } = subject;
   const notes = loadListing(layers, name).notes.filter((note) => note.effect === "left-out");
@@ -62,7 +62,7 @@ function tellGaps(subject: Subject, terminal: Terminal): void {
 
 export async function show(request: VfpShowRequest, terminal: Terminal): Promise<ExitCode> {
   const subject = await new Subjects(request.target, terminal).find(request.subject);
-  tellGaps(subject, terminal);
+  reportGaps(subject, terminal);
   const { name, layers, problems } = subject;
   if (request.output === "json") {
     const document = { apiVersion: "mullion/v1alpha1", kind: "VfpListing", name, layers, problems };
@@ -75,14 +75,14 @@ export async function diff(request: VfpDiffRequest, terminal: Terminal): Promise
   const subjects = new Subjects(request.target, terminal);
   const left = await subjects.find(request.left);
   const right = await subjects.find(request.right);
-  for (const each of [left, right]) tellGaps(each, terminal);
+  for (const each of [left, right]) reportGaps(each, terminal);
   const differences = compareListings(left, right);
   const names = { left: left.name, right: right.name };
   if (request.output === "json") {
     const document = { apiVersion: "mullion/v1alpha1", kind: "VfpDifferences", ...names, differences };
     terminal.stdout(`${JSON.stringify(document, undefined, 2)}\n`);
   } else {
-    for (const each of differences) terminal.stdout(`${tellDifference(each, names)}\n`);
+    for (const each of differences) terminal.stdout(`${describeDifference(each, names)}\n`);
     const count = differences.length === 1 ? "1 difference" : `${differences.length} differences`;
     terminal.stderr(differences.length === 0 ? "No difference.\n" : `${count}.\n`);
   }

@@ -13,7 +13,7 @@ import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/net
 import type { RoutedEndpoint } from "../../compile/sdn-routes.ts";
 import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
-import type { Rule, Direction } from "../../../vfp/rule.ts";
+import type { Rule, VfpDirection } from "../../../vfp/rule.ts";
 import { HNS_DEFAULT, networkProvenance } from "../../compile/provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "../../../hcn/address-list.ts";
 import { type Prefix, hostPrefix, prefixContains, prefixFamily } from "../../../net/prefix.ts";
@@ -65,7 +65,7 @@ function otherAddresses(view: NetworkView): readonly Ip[] {
 }
 
 function groupOf(
-  direction: Direction,
+  direction: VfpDirection,
   fields: Pick<Rule, "condition" | "action" | "isStateful">,
   view: NetworkView,
 ): Group {

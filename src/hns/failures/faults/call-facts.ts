@@ -194,7 +194,7 @@ export interface FaultTarget {
   /** Puts an object into the state Degraded. @throws HcnError when it is not there. */
   degrade(kind: DegradableKind, id: Guid): Promise<void>;
   /** Puts an object back into the state that it should have. */
-  mend(kind: DegradableKind, id: Guid): Promise<void>;
+  repair(kind: DegradableKind, id: Guid): Promise<void>;
   /** Makes a remote endpoint. @returns its id. */
   createRemoteEndpoint(network: Guid, address: string, faultId: string): Promise<Guid>;
   /** Deletes an endpoint; one that is gone already is none of its concern. */
@@ -263,9 +263,9 @@ export class ServiceTarget implements FaultTarget {
     });
   }
 
-  async mend(kind: DegradableKind, id: Guid): Promise<void> {
+  async repair(kind: DegradableKind, id: Guid): Promise<void> {
     return this.administer(() => {
-      if (kind === "LoadBalancer") this.service.mendLoadBalancer(id);
+      if (kind === "LoadBalancer") this.service.repairLoadBalancer(id);
       else if (this.service.enumerate("Endpoint", { Filter: JSON.stringify({ ID: id }) }).length > 0)
         this.service.modify("Endpoint", id, REFRESH);
     });

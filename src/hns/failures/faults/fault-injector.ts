@@ -205,7 +205,7 @@ export class FaultInjector implements HnsFaults {
     const defect = this.deadlockOf(facts);
     if (defect !== undefined) await this.hung.hang(defect);
     this.refuse((active) => objectRefusal(active, facts));
-    const { lateMs, end } = this.judge(facts);
+    const { lateMs, end } = this.evaluate(facts);
     if (end !== undefined) return this.endCall(end, facts, run);
     // The time runs from the call on; what the call does is done at once.
     const late = lateMs > 0 ? waitFor(this.clock, lateMs) : undefined;
@@ -223,7 +223,7 @@ export class FaultInjector implements HnsFaults {
       if (fault.effect !== "lose-notifications") continue;
       if (fault.types !== undefined && !fault.types.includes(notification.type)) continue;
       if (!active.strikesNext()) continue;
-      this.tell(active, `notification ${notification.type} of ${notification.data.ID}`);
+      this.report(active, `notification ${notification.type} of ${notification.data.ID}`);
       return false;
     }
     return true;
@@ -281,7 +281,7 @@ export class FaultInjector implements HnsFaults {
     }
     this.active.delete(id);
     this.hung.release(id);
-    if (active.fault.effect === "degrade") await this.target.mend(active.fault.kind, active.fault.object);
+    if (active.fault.effect === "degrade") await this.target.repair(active.fault.kind, active.fault.object);
     if (active.fault.effect === "stale-endpoint" && active.fault.address !== undefined)
       for (const object of active.objects) await this.target.deleteEndpoint(object);
     this.log.write("info", "fault removed", { fault: id });
@@ -373,7 +373,7 @@ export class FaultInjector implements HnsFaults {
     }
   }
 
-  private judge(facts: CallFacts): Verdict {
+  private evaluate(facts: CallFacts): Verdict {
     let lateMs = 0;
     for (const active of this.active.values()) {
       const { fault } = active;
@@ -419,7 +419,7 @@ export class FaultInjector implements HnsFaults {
     isCarriedOut: boolean,
     run: () => Promise<T>,
   ): Promise<T> {
-    this.tell(active, call);
+    this.report(active, call);
     if (!isCarriedOut) {
       await this.hung.hang(active.id);
       return run();
@@ -443,11 +443,11 @@ export class FaultInjector implements HnsFaults {
   }
 
   private failure(active: ActiveFault, error: string | number, what: string): HcnError {
-    this.tell(active, what);
+    this.report(active, what);
     return injectedError(error, active.id, what);
   }
 
-  private tell(active: ActiveFault, what: string): void {
+  private report(active: ActiveFault, what: string): void {
     this.log.write("warn", "fault strikes", { fault: active.id, effect: active.fault.effect, what });
   }
 }

@@ -14,7 +14,7 @@ import {
   detachEndpoint,
   updateEndpoint,
 } from "../endpoint/attachment.ts";
-import type { Attachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
+import type { EndpointAttachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
 import type { NamespaceRecord } from "../namespace/namespace-record.ts";
 import { addNamespaceContainer } from "../namespace/namespace-containers.ts";
 import { addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespace/namespaces.ts";
@@ -91,7 +91,7 @@ function attachToOwnCompartment(
     return;
   }
   const compartmentId = compartmentOf(context, containerId);
-  const attachment: Attachment = {
+  const attachment: EndpointAttachment = {
     kind: "container",
     namespaceId: undefined,
     compartmentId,

@@ -13,7 +13,7 @@ import { filtersOf } from "../../failures/defects/switch-defects.ts";
 import { releaseCompartment } from "../compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "../../ports/datapath.ts";
 import {
-  type Attachment,
+  type EndpointAttachment,
   type EndpointRecord,
   interfaceNameOf,
   isRemoteEndpoint,
@@ -242,7 +242,7 @@ export function notifyNetwork(context: ServiceContext, endpoint: EndpointRecord,
 }
 
 /** Undefined: there is no compartment on this machine, or not any more. */
-function compartmentOf(context: ServiceContext, attachment: Attachment): number | undefined {
+function compartmentOf(context: ServiceContext, attachment: EndpointAttachment): number | undefined {
   if (attachment.kind === "host") return HOST_COMPARTMENT;
   if (attachment.kind === "container") return attachment.compartmentId;
   return context.state.namespaces.get(attachment.namespaceId)?.compartmentId;
@@ -289,7 +289,7 @@ function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): 
 export function attachEndpoint(
   context: ServiceContext,
   endpoint: EndpointRecord,
-  attachment: Attachment,
+  attachment: EndpointAttachment,
 ): EndpointRecord {
   checkAttachDefects(context, endpoint);
   const attached = updateEndpoint(context, endpoint, { attachment, isPortGone: false });
@@ -325,6 +325,6 @@ export function attachToHost(
   endpoint: EndpointRecord,
   namespaceId: Guid | undefined,
 ): EndpointRecord {
-  const attachment: Attachment = { kind: "host", namespaceId, portId: context.prng.guid() };
+  const attachment: EndpointAttachment = { kind: "host", namespaceId, portId: context.prng.guid() };
   return attachEndpoint(context, endpoint, Object.freeze(attachment));
 }

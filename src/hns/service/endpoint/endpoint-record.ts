@@ -19,7 +19,7 @@ export interface IpConfigRecord {
  * `container`: in the compartment of a container that has no namespace; others may share it. `guest`: in a utility VM,
  * of which the service keeps only the books.
  */
-export type Attachment =
+export type EndpointAttachment =
   | { readonly kind: "host"; readonly namespaceId: Guid | undefined; readonly portId: Guid }
   | { readonly kind: "namespace"; readonly namespaceId: Guid; readonly portId: Guid }
   | {
@@ -49,7 +49,7 @@ export interface EndpointRecord extends RecordBase {
   /** As it was written (hcn.md §4.3). */
   readonly macText: string;
   readonly flags: number;
-  readonly attachment: Attachment | undefined;
+  readonly attachment: EndpointAttachment | undefined;
   /** Its switch port was taken away, and it has no new one since. */
   readonly isPortGone: boolean;
   /** Containers that share the endpoint: those of its namespace, or those that it was attached to. */

@@ -4,7 +4,7 @@
  */
 import { type GuidWords, guidOf } from "../../../base/prng.ts";
 import type { Guid } from "../../../hcn/client.ts";
-import type { Attachment, EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
+import type { EndpointAttachment, EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 
 /** What a creation says about an endpoint. Remote endpoints for one address agree in it, whatever the node. */
 export type EndpointTraits = Omit<
@@ -99,7 +99,7 @@ export class RemoteEndpointRecord implements EndpointRecord {
     return this.traits.flags;
   }
 
-  get attachment(): Attachment | undefined {
+  get attachment(): EndpointAttachment | undefined {
     return undefined;
   }
 

@@ -13,7 +13,7 @@ import {
   detachEndpoint,
   updateEndpoint,
 } from "../endpoint/attachment.ts";
-import type { Attachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
+import type { EndpointAttachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
 import { requireEndpoint } from "../endpoint/endpoints.ts";
 import { addNamespaceContainer, removeNamespaceContainer } from "./namespace-containers.ts";
 import { updateNamespace } from "./namespace-members.ts";
@@ -138,7 +138,7 @@ function attachInNamespace(
   endpoint: EndpointRecord,
 ): EndpointRecord {
   if (namespace.compartmentId === HOST_COMPARTMENT) return attachToHost(context, endpoint, namespace.id);
-  const attachment: Attachment = isGuest(namespace)
+  const attachment: EndpointAttachment = isGuest(namespace)
     ? { kind: "guest", namespaceId: namespace.id, portId: undefined }
     : { kind: "namespace", namespaceId: namespace.id, portId: context.prng.guid() };
   return attachEndpoint(context, endpoint, Object.freeze(attachment));

@@ -67,7 +67,7 @@ function completeSlice(slice: EndpointSlice): EndpointSlice {
 /** Completes an object, or refuses it. */
 export function admitObject(plane: ControlPlane, object: KubeObject, reserved: Reservations): Admission {
   if (object.kind === "Service") {
-    const result = admitService(object, plane.books, plane.prng, reserved);
+    const result = admitService(object, plane.allocators, plane.prng, reserved);
     return "refusal" in result ? result : { object: result.service };
   }
   // A node of a dump shows the labels that its kubelet gave it.

@@ -7,7 +7,7 @@ import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import { formatIp, parseIp } from "../../../net/ip.ts";
 import type { Service, ServicePort } from "../../objects.ts";
 import { keyOf } from "../object-store.ts";
-import { type ServiceBooks, familyName } from "./service-addresses.ts";
+import { type ServiceAllocators, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";
 import { familyOf } from "../../../net/ip.ts";
 
@@ -27,7 +27,7 @@ export interface Reservations {
 
 interface Admission {
   readonly owner: string;
-  readonly books: ServiceBooks;
+  readonly allocators: ServiceAllocators;
   readonly prng: Prng;
   readonly reserved: Reservations;
 }
@@ -44,8 +44,8 @@ function refuseFamily(path: string, value: string, detail: string): Refusal {
 }
 
 /** The families of a Service: what it asks for, or the cluster's first. */
-function familiesOf(spec: ServiceSpec, books: ServiceBooks): Families | Refusal {
-  const available = books.addresses.map(({ family }) => family as string);
+function familiesOf(spec: ServiceSpec, allocators: ServiceAllocators): Families | Refusal {
+  const available = allocators.addresses.map(({ family }) => family as string);
   const policy =
     spec.ipFamilyPolicy ??
     (spec.ipFamilies?.length === 2 || spec.clusterIPs?.length === 2 ? "RequireDualStack" : "SingleStack");
@@ -82,13 +82,13 @@ function checkAddress(address: string, shown: string, admission: Admission): Ref
     message: `Invalid value: ${shown}: failed to allocate IP ${formatIp(ip)}: ${detail}`,
     advice,
   });
-  const book = admission.books.bookOf(familyName(familyOf(ip)));
-  if (book === undefined || !book.contains(ip)) {
-    const ranges = admission.books.addresses.map(String).join(",");
+  const allocator = admission.allocators.allocatorOf(familyName(familyOf(ip)));
+  if (allocator === undefined || !allocator.contains(ip)) {
+    const ranges = admission.allocators.addresses.map(String).join(",");
     const detail = `the provided IP (${formatIp(ip)}) is not in the valid range. The range of valid IPs is ${ranges}`;
     return refuse(detail, "Leave spec.clusterIP out, or name an address of the range.");
   }
-  const other = book.ownerOf(ip);
+  const other = allocator.ownerOf(ip);
   if (other === undefined || other === admission.owner) return undefined;
   return refuse(
     "provided IP is already allocated",
@@ -116,8 +116,11 @@ function addressesOf(
       chosen.push(own);
       continue;
     }
-    const book = admission.books.bookOf(family);
-    const address = book?.choose(admission.prng.derive(`address ${family}`), admission.reserved.addresses);
+    const allocator = admission.allocators.allocatorOf(family);
+    const address = allocator?.choose(
+      admission.prng.derive(`address ${family}`),
+      admission.reserved.addresses,
+    );
     if (address === undefined) {
       return {
         code: "service-address-refused",
@@ -132,7 +135,7 @@ function addressesOf(
 }
 
 function refusePort(port: number, path: string, admission: Admission): Refusal | undefined {
-  const { ports } = admission.books;
+  const { ports } = admission.allocators;
   const other = ports.ownerOf(port);
   const isOutside = !ports.contains(port);
   if (!isOutside && (other === undefined || other === admission.owner)) return undefined;
@@ -170,9 +173,9 @@ class PortChoice {
         continue;
       return nodePort;
     }
-    const { books, prng, reserved } = this.admission;
+    const { allocators, prng, reserved } = this.admission;
     const taken = new Set([...reserved.ports, ...this.used.keys()]);
-    return books.ports.choose(prng.derive(`node port ${label}`), taken);
+    return allocators.ports.choose(prng.derive(`node port ${label}`), taken);
   }
 }
 
@@ -220,7 +223,7 @@ function healthPortOf(
   const given = spec.healthCheckNodePort ?? 0;
   if (given !== 0) return refusePort(given, "spec.healthCheckNodePort", admission) ?? given;
   const used = new Set([...admission.reserved.ports, ...taken.map(({ nodePort }) => nodePort ?? 0)]);
-  return admission.books.ports.choose(admission.prng.derive("health check"), used) ?? PORTS_FULL;
+  return admission.allocators.ports.choose(admission.prng.derive("health check"), used) ?? PORTS_FULL;
 }
 
 function completePorts(spec: ServiceSpec, admission: Admission): ServiceSpec | Refusal {
@@ -237,16 +240,16 @@ function completePorts(spec: ServiceSpec, admission: Admission): ServiceSpec | R
 /** The Service as it is stored, or why it is refused. */
 export function admitService(
   service: Service,
-  books: ServiceBooks,
+  allocators: ServiceAllocators,
   prng: Prng,
   reserved: Reservations,
 ): { readonly service: Service } | { readonly refusal: Refusal } {
   const { namespace, name } = service.metadata;
   const owner = keyOf(namespace, name);
-  const admission = { owner, books, prng: prng.derive(`service ${owner}`), reserved };
+  const admission = { owner, allocators, prng: prng.derive(`service ${owner}`), reserved };
   const spec = completeServiceSpec(service.spec ?? {});
   if (spec.type === "ExternalName") return { service: { ...service, spec } };
-  const families = familiesOf(spec, books);
+  const families = familiesOf(spec, allocators);
   if (isRefusal(families)) return { refusal: families };
   if (isHeadless(spec)) {
     return { service: { ...service, spec: { ...spec, ...families, clusterIPs: ["None"] } } };

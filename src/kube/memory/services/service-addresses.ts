@@ -17,7 +17,7 @@ export function familyName(family: IpFamily): IpFamilyName {
 }
 
 /** Numbers 0 to `size` - 1 with owners. */
-class NumberBook {
+class NumberAllocator {
   readonly size: number;
   /** Numbers below this one are given out only when the others are used up. */
   private readonly band: number;
@@ -84,10 +84,10 @@ function portBand(size: number): number {
 }
 
 /** The cluster IPs of one range. */
-export class AddressBook {
+export class AddressAllocator {
   readonly range: Prefix;
   readonly family: IpFamilyName;
-  private readonly book: NumberBook;
+  private readonly allocator: NumberAllocator;
 
   constructor(range: Prefix) {
     this.range = range;
@@ -96,13 +96,13 @@ export class AddressBook {
     const all = bits >= 20 ? RANGE_SIZE_MAX : 2 ** bits;
     // The first address names the network, and the last of IPv4 is for broadcasts.
     const size = Math.max(0, all - (prefixFamily(range) === 4 && bits < 20 ? 2 : 1));
-    this.book = new NumberBook(size, addressBand(size));
+    this.allocator = new NumberAllocator(size, addressBand(size));
   }
 
   private numberOf(ip: Ip): number | undefined {
     if (familyOf(ip) !== prefixFamily(this.range) || !prefixContains(this.range, ip)) return undefined;
     const offset = Number(BigInt(ip) - BigInt(this.range.address)) - 1;
-    return offset >= 0 && offset < this.book.size ? offset : undefined;
+    return offset >= 0 && offset < this.allocator.size ? offset : undefined;
   }
 
   /** Whether a Service may have the address at all. */
@@ -112,17 +112,17 @@ export class AddressBook {
 
   ownerOf(ip: Ip): string | undefined {
     const number = this.numberOf(ip);
-    return number === undefined ? undefined : this.book.ownerOf(number);
+    return number === undefined ? undefined : this.allocator.ownerOf(number);
   }
 
   take(ip: Ip, owner: string): void {
     const number = this.numberOf(ip);
-    if (number !== undefined) this.book.take(number, owner);
+    if (number !== undefined) this.allocator.take(number, owner);
   }
 
   release(ip: Ip, owner: string): void {
     const number = this.numberOf(ip);
-    if (number !== undefined) this.book.release(number, owner);
+    if (number !== undefined) this.allocator.release(number, owner);
   }
 
   choose(prng: Prng, reserved: ReadonlySet<string>): string | undefined {
@@ -132,13 +132,13 @@ export class AddressBook {
       const number = ip === undefined ? undefined : this.numberOf(ip);
       if (number !== undefined) numbers.add(number);
     }
-    const number = this.book.choose(prng, numbers);
+    const number = this.allocator.choose(prng, numbers);
     const ip = number === undefined ? undefined : addToIp(this.range.address, number + 1);
     return ip === undefined ? undefined : formatIp(ip);
   }
 
   get taken(): number {
-    return this.book.taken;
+    return this.allocator.taken;
   }
 
   toString(): string {
@@ -147,17 +147,17 @@ export class AddressBook {
 }
 
 /** The node ports. A port of TCP and the same of UDP are different ports to a node, but one to the API server. */
-export class PortBook {
+export class PortAllocator {
   readonly first: number;
   readonly last: number;
-  private readonly book: NumberBook;
+  private readonly allocator: NumberAllocator;
   /** How often an owner has a port: once per protocol. */
   private readonly uses = new Map<string, number>();
 
   constructor(first: number, last: number) {
     this.first = first;
     this.last = last;
-    this.book = new NumberBook(last - first + 1, portBand(last - first + 1));
+    this.allocator = new NumberAllocator(last - first + 1, portBand(last - first + 1));
   }
 
   contains(port: number): boolean {
@@ -165,14 +165,14 @@ export class PortBook {
   }
 
   ownerOf(port: number): string | undefined {
-    return this.book.ownerOf(port - this.first);
+    return this.allocator.ownerOf(port - this.first);
   }
 
   take(port: number, owner: string): void {
     if (!this.contains(port)) return;
     const key = `${port} ${owner}`;
     this.uses.set(key, (this.uses.get(key) ?? 0) + 1);
-    this.book.take(port - this.first, owner);
+    this.allocator.take(port - this.first, owner);
   }
 
   release(port: number, owner: string): void {
@@ -181,18 +181,18 @@ export class PortBook {
     if (uses > 0) this.uses.set(key, uses);
     else {
       this.uses.delete(key);
-      this.book.release(port - this.first, owner);
+      this.allocator.release(port - this.first, owner);
     }
   }
 
   choose(prng: Prng, reserved: ReadonlySet<number>): number | undefined {
     const numbers = new Set([...reserved].map((port) => port - this.first));
-    const number = this.book.choose(prng, numbers);
+    const number = this.allocator.choose(prng, numbers);
     return number === undefined ? undefined : this.first + number;
   }
 
   get taken(): number {
-    return this.book.taken;
+    return this.allocator.taken;
   }
 }
 
@@ -209,18 +209,18 @@ export function nodePortsOf({ spec }: Service): readonly number[] {
 }
 
 /** All books of a cluster's Services. */
-export class ServiceBooks {
-  readonly addresses: readonly AddressBook[];
-  readonly ports: PortBook;
+export class ServiceAllocators {
+  readonly addresses: readonly AddressAllocator[];
+  readonly ports: PortAllocator;
 
   constructor(ranges: readonly Prefix[], first: number, last: number) {
-    this.addresses = ranges.map((range) => new AddressBook(range));
-    this.ports = new PortBook(first, last);
+    this.addresses = ranges.map((range) => new AddressAllocator(range));
+    this.ports = new PortAllocator(first, last);
   }
 
   /** The book of a family. */
-  bookOf(family: string): AddressBook | undefined {
-    return this.addresses.find((book) => book.family === family);
+  allocatorOf(family: string): AddressAllocator | undefined {
+    return this.addresses.find((allocator) => allocator.family === family);
   }
 
   /** Called for each change of a Service. */
@@ -229,11 +229,13 @@ export class ServiceBooks {
     if (service === undefined) return;
     const owner = keyOf(service.metadata.namespace, service.metadata.name);
     if (before !== undefined) {
-      for (const ip of clusterAddresses(before)) for (const book of this.addresses) book.release(ip, owner);
+      for (const ip of clusterAddresses(before))
+        for (const allocator of this.addresses) allocator.release(ip, owner);
       for (const port of nodePortsOf(before)) this.ports.release(port, owner);
     }
     if (after !== undefined) {
-      for (const ip of clusterAddresses(after)) for (const book of this.addresses) book.take(ip, owner);
+      for (const ip of clusterAddresses(after))
+        for (const allocator of this.addresses) allocator.take(ip, owner);
       for (const port of nodePortsOf(after)) this.ports.take(port, owner);
     }
   }

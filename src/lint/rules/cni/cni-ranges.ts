@@ -68,7 +68,7 @@ function outboundNat({ policies }: PluginView): PolicyView | undefined {
 }
 
 /** Plugins whose policies are all that an endpoint gets; azure-vnet knows more of its network than the file says. */
-function isJudged(plugin: PluginView): boolean {
+function isEvaluated(plugin: PluginView): boolean {
   return UPSTREAM_PLUGINS.has(plugin.type) || /^sdn(?:bridge|overlay)$/.test(plugin.type);
 }
 
@@ -95,8 +95,8 @@ function exceptionRule(
       for (const plugin of pluginsIn(document)) {
         const isEmpty = exceptionsIn(plugin).length === 0;
         // An installer fills the list in.
-        const isJudgedHere = isJudged(plugin) && !(isEmpty && isFilledInLater(document));
-        const nat = isJudgedHere ? outboundNat(plugin) : undefined;
+        const isEvaluatedHere = isEvaluated(plugin) && !(isEmpty && isFilledInLater(document));
+        const nat = isEvaluatedHere ? outboundNat(plugin) : undefined;
         const range = nat === undefined ? undefined : missing(plugin, wantedOf(context, plugin));
         if (nat === undefined || range === undefined) continue;
         yield {
@@ -175,7 +175,7 @@ const LAN: LintRule = {
   applies: ["cni"],
   *check(document, context) {
     for (const plugin of cniView(document).plugins) {
-      if (!isJudged(plugin)) continue;
+      if (!isEvaluated(plugin)) continue;
       const routes = routesIn(plugin);
       for (const exception of exceptionsIn(plugin)) {
         const node = nodesIn(exception, routes, context);
@@ -197,7 +197,7 @@ const SERVICE_ROUTE: LintRule = {
     const wanted = serviceRangesOf(context).filter(({ prefix }) => familyOfPrefix(prefix) === 4);
     for (const plugin of cniView(document).plugins) {
       const routes = routesIn(plugin);
-      if (!isJudged(plugin) || (routes.length === 0 && isFilledInLater(document))) continue;
+      if (!isEvaluated(plugin) || (routes.length === 0 && isFilledInLater(document))) continue;
       const range = wanted.find(({ prefix }) => !isCovered(prefix, routes));
       if (range === undefined) continue;
       const [first] = plugin.policies;

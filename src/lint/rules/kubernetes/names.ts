@@ -13,7 +13,7 @@ interface Told {
 }
 
 /** Texts of a container's environment and command, one by one. */
-function* toldTexts({ value, path }: ContainerView): Generator<Told> {
+function* containerTexts({ value, path }: ContainerView): Generator<Told> {
   for (const [index, variable] of listAt(value, "env").entries()) {
     const text = textAt(variable, "value");
     // Lists of names that no proxy is asked for are patterns, not names.
@@ -47,7 +47,7 @@ const DOTTED: LintRule = {
   *check(document, context) {
     const pod = context.windowsPodOf(document);
     for (const container of pod?.containers ?? [])
-      for (const { text, at } of toldTexts(container)) {
+      for (const { text, at } of containerTexts(container)) {
         const name = shortNameIn(text, context);
         if (name === undefined) continue;
         const full = `${name.endsWith(".svc") ? name : `${name}.svc`}.cluster.local`;
@@ -171,7 +171,7 @@ const HAIRPIN: LintRule = {
     });
     for (const service of own)
       for (const container of pod.containers)
-        for (const { text, at } of toldTexts(container)) {
+        for (const { text, at } of containerTexts(container)) {
           const name = textAt(service.value, "metadata", "name") ?? "";
           if (asks(text, name, pod.namespace))
             yield {

@@ -20,7 +20,7 @@ function policies(code: LintRule["code"], check: CheckPolicy): LintRule {
       // Antrea and ovn-kubernetes have engines of their own, in which none of this is a limit.
       if (context.plugins.has("antrea")) return;
       const isForWindows =
-        pods.length === 0 ? context.isToldWindows : pods.some((pod) => context.isForWindows(pod));
+        pods.length === 0 ? context.isKnownWindows : pods.some((pod) => context.isForWindows(pod));
       if (isForWindows) yield* check(document, context);
     },
   };

@@ -6,7 +6,7 @@ import {
   openSessionWorld,
   service,
 } from "../../testing/cluster/session-world.ts";
-import { findParty } from "./find-party.ts";
+import { findTraceEnd } from "./find-trace-end.ts";
 import { RequestError } from "../request-error.ts";
 
 function pod(namespace: string, name: string): string {
@@ -53,7 +53,7 @@ describe("a party", () => {
     ["10.96.1.2", "10.96.1.2"],
     ["192.0.2.1", "192.0.2.1"],
   ])("%s is %s", (text, reference) => {
-    expect(findParty(world.session.cluster, text).description.reference).toBe(reference);
+    expect(findTraceEnd(world.session.cluster, text).description.reference).toBe(reference);
   });
 
   it.each([
@@ -64,7 +64,7 @@ describe("a party", () => {
     ["pod/shop/wbe", 'Did you mean "pod/shop/web"?'],
     ["node/win-3", 'Did you mean "node/win-'],
   ])("%s is nobody: %s", (text, words) => {
-    const find = (): unknown => findParty(world.session.cluster, text);
+    const find = (): unknown => findTraceEnd(world.session.cluster, text);
     expect(find).toThrow(RequestError);
     try {
       find();

@@ -5,14 +5,14 @@ import type { Service } from "../../kube/objects.ts";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
-import type { TraceParty } from "./trace-report.ts";
+import type { TraceEndDescription } from "./trace-report.ts";
 
 /** More names than this help nobody. */
 const KNOWN_MAX = 20;
 
 /** Somebody found: where packets start, and the address they go to. */
-export interface Party {
-  readonly description: TraceParty;
+export interface TraceEnd {
+  readonly description: TraceEndDescription;
   /** The stack it sends from; undefined for an address that nobody in the cluster has. */
   readonly compartment: Compartment | undefined;
   readonly ip: Ip;
@@ -21,11 +21,11 @@ export interface Party {
 }
 
 /** The party by its IPv6 address. @throws RequestError when it has none. */
-export function byIpv6(party: Party): Party {
-  const { description, ip, ip6 } = party;
-  if (typeof ip === "bigint") return party;
+export function byIpv6(traceEnd: TraceEnd): TraceEnd {
+  const { description, ip, ip6 } = traceEnd;
+  if (typeof ip === "bigint") return traceEnd;
   if (ip6 !== undefined)
-    return { ...party, ip: ip6, description: { ...description, address: formatIp(ip6) } };
+    return { ...traceEnd, ip: ip6, description: { ...description, address: formatIp(ip6) } };
   throw new RequestError(
     "unknown-object",
     `${description.reference} has no IPv6 address`,
@@ -37,7 +37,7 @@ function podReference(pod: ClusterPod): string {
   return `pod/${pod.spec.namespace}/${pod.spec.name}`;
 }
 
-function podParty(pod: ClusterPod): Party {
+function podTraceEnd(pod: ClusterPod): TraceEnd {
   return {
     description: {
       reference: podReference(pod),
@@ -51,8 +51,8 @@ function podParty(pod: ClusterPod): Party {
 }
 
 /** A party and the names a user may write for it, the full one first. */
-interface NamedParty {
-  readonly party: Party;
+interface NamedTraceEnd {
+  readonly traceEnd: TraceEnd;
   readonly names: readonly string[];
 }
 
@@ -62,17 +62,17 @@ function namesOfPod({ spec }: ClusterPod): readonly string[] {
   return [`pod/${namespace}/${name}`, `${namespace}/${name}`, ...short];
 }
 
-function namedParties(cluster: Cluster): readonly NamedParty[] {
+function namedTraceEnds(cluster: Cluster): readonly NamedTraceEnd[] {
   return [
-    ...cluster.pods.map((pod) => ({ party: podParty(pod), names: namesOfPod(pod) })),
+    ...cluster.pods.map((pod) => ({ traceEnd: podTraceEnd(pod), names: namesOfPod(pod) })),
     ...cluster.nodes.map(({ spec, host }) => {
       const reference = `node/${spec.name}`;
       const description = { reference, node: spec.name, address: formatIp(spec.address) };
       const ip6 = cluster.file.ipv6?.nodes[spec.name]?.address;
-      return { party: { description, compartment: host.root, ip: spec.address, ip6 }, names: [reference] };
+      return { traceEnd: { description, compartment: host.root, ip: spec.address, ip6 }, names: [reference] };
     }),
     ...cluster.outside.map((outside, index) => ({
-      party: {
+      traceEnd: {
         description: { reference: outside.name, address: formatIp(outside.ip) },
         compartment: outside.compartment,
         ip: outside.ip,
@@ -84,8 +84,8 @@ function namedParties(cluster: Cluster): readonly NamedParty[] {
 }
 
 /** Everybody in the cluster, in the order of the file. */
-export function listParties(cluster: Cluster): readonly Party[] {
-  return namedParties(cluster).map(({ party }) => party);
+export function listTraceEnds(cluster: Cluster): readonly TraceEnd[] {
+  return namedTraceEnds(cluster).map(({ traceEnd }) => traceEnd);
 }
 
 /** `service/ns/name`, `svc/name`: as kubectl writes it, with the namespace in between. */
@@ -104,7 +104,7 @@ export function findService(text: string, cluster: Cluster): Service | undefined
 }
 
 /** The Service's address. @throws RequestError for a Service without one. */
-function serviceParty(service: Service): Party {
+function serviceTraceEnd(service: Service): TraceEnd {
   const reference = serviceReference(service);
   const ips = [service.spec?.clusterIP, ...(service.spec?.clusterIPs ?? [])].flatMap(
     (text) => parseIp(text ?? "") ?? [],
@@ -123,10 +123,10 @@ function serviceParty(service: Service): Party {
 }
 
 /** A pod named without its namespace, when only one pod has the name. */
-function findBarePod(text: string, cluster: Cluster): Party | undefined {
+function findBarePod(text: string, cluster: Cluster): TraceEnd | undefined {
   const name = text.startsWith("pod/") ? text.slice("pod/".length) : text;
   const named = cluster.pods.filter((pod) => pod.spec.name === name);
-  return named.length === 1 && named[0] !== undefined ? podParty(named[0]) : undefined;
+  return named.length === 1 && named[0] !== undefined ? podTraceEnd(named[0]) : undefined;
 }
 
 /** The full name, and the short one of namespace `default`. */
@@ -135,12 +135,12 @@ function namesOfService(service: Service): readonly string[] {
   return [serviceReference(service), ...(namespace === "default" ? [`service/${name}`] : [])];
 }
 
-function unknownParty(text: string, cluster: Cluster, parties: readonly NamedParty[]): RequestError {
+function unknownTraceEnd(text: string, cluster: Cluster, traceEnds: readonly NamedTraceEnd[]): RequestError {
   const services = cluster.objects.Service;
-  const names = [...parties.flatMap((each) => each.names), ...services.flatMap(namesOfService)];
+  const names = [...traceEnds.flatMap((each) => each.names), ...services.flatMap(namesOfService)];
   const [near] = nearestNames(text.replace(SERVICE_PREFIX, "service/"), names, 1);
   const references = [
-    ...parties.map(({ party }) => party.description.reference),
+    ...traceEnds.map(({ traceEnd }) => traceEnd.description.reference),
     ...services.map(serviceReference),
   ];
   const hidden = references.length - KNOWN_MAX;
@@ -154,28 +154,28 @@ function unknownParty(text: string, cluster: Cluster, parties: readonly NamedPar
 }
 
 /** Finds a party by name or address. @throws RequestError when there is none, with the nearest name. */
-export function findParty(cluster: Cluster, text: string): Party {
-  const parties = namedParties(cluster);
+export function findTraceEnd(cluster: Cluster, text: string): TraceEnd {
+  const traceEnds = namedTraceEnds(cluster);
   const ip = parseIp(text);
   if (ip !== undefined) {
     const description = { reference: text, address: formatIp(ip) };
     const nobody = { description, compartment: undefined, ip, ip6: undefined };
-    return ownerOf(ip, parties) ?? nobody;
+    return ownerOf(ip, traceEnds) ?? nobody;
   }
   const service = findService(text, cluster);
-  if (service !== undefined) return serviceParty(service);
-  const named = parties.find(({ names }) => names.includes(text));
-  const found = named?.party ?? findBarePod(text, cluster);
-  if (found === undefined) throw unknownParty(text, cluster, parties);
+  if (service !== undefined) return serviceTraceEnd(service);
+  const named = traceEnds.find(({ names }) => names.includes(text));
+  const found = named?.traceEnd ?? findBarePod(text, cluster);
+  if (found === undefined) throw unknownTraceEnd(text, cluster, traceEnds);
   return found;
 }
 
 /** Who has an address: the node itself before pods in its network. */
-function ownerOf(ip: Ip, parties: readonly NamedParty[]): Party | undefined {
-  const owners = parties
-    .map(({ party }) => party)
-    .filter((party) => party.ip === ip || party.ip6 === ip)
-    .map((party) => (party.ip === ip ? party : byIpv6(party)));
-  const isNode = ({ description }: Party): boolean => description.reference.startsWith("node/");
+function ownerOf(ip: Ip, traceEnds: readonly NamedTraceEnd[]): TraceEnd | undefined {
+  const owners = traceEnds
+    .map(({ traceEnd }) => traceEnd)
+    .filter((traceEnd) => traceEnd.ip === ip || traceEnd.ip6 === ip)
+    .map((traceEnd) => (traceEnd.ip === ip ? traceEnd : byIpv6(traceEnd)));
+  const isNode = ({ description }: TraceEnd): boolean => description.reference.startsWith("node/");
   return owners.find(isNode) ?? owners[0];
 }

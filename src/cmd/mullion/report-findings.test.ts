@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
-import { tellFindings } from "./tell-findings.ts";
+import { reportFindings } from "./report-findings.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { SessionProblem } from "../../cluster/session/session.ts";
 
@@ -17,7 +17,7 @@ describe("tellFindings", () => {
   it("shows five notes of a kind and counts the rest, then all problems and what became of the others", () => {
     const terminal = new MemoryTerminal();
     const notes = [...problems("selector-matches-nothing", 8), ...problems("pod-unschedulable", 1)];
-    tellFindings({ notes, problems: problems("manifest-invalid-yaml", 2) }, "The rest runs.", terminal);
+    reportFindings({ notes, problems: problems("manifest-invalid-yaml", 2) }, "The rest runs.", terminal);
     const lines = terminal.errors.split("\n").filter((line) => !line.startsWith("    ") && line !== "");
     expect(lines).toEqual([
       "a.yaml:1:1: selector-matches-nothing 1",
@@ -35,7 +35,7 @@ describe("tellFindings", () => {
 
   it("says nothing when there is nothing to say", () => {
     const terminal = new MemoryTerminal();
-    tellFindings({ notes: [], problems: [] }, "The rest runs.", terminal);
+    reportFindings({ notes: [], problems: [] }, "The rest runs.", terminal);
     expect(terminal.errors).toBe("");
   });
 });

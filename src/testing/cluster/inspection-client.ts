@@ -9,7 +9,7 @@ import { readModel } from "../../cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "../../cluster/verify/verify.ts";
 
 /** Builds the cluster of these texts; manifests beside it cannot be applied. */
-export async function openEyes(...texts: readonly string[]): Promise<ControlClient> {
+export async function openInspectionClient(...texts: readonly string[]): Promise<ControlClient> {
   const read = readInput(texts.map((text, index) => ({ name: `${index}.yaml`, text })));
   if (!("input" in read)) throw new AssertionError(read.problems.map(({ message }) => message).join("; "));
   const { session } = await openSession(read.input);

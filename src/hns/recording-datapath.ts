@@ -27,7 +27,7 @@ interface ReservedPool {
   readonly block: PortRange;
 }
 
-export class BooksDatapath implements Datapath {
+export class RecordingDatapath implements Datapath {
   private readonly switches = new Map<Guid, SwitchDefinition>();
   private readonly vnics = new Map<Guid, VnicDefinition>();
   private readonly compartments = new Set<number>();

@@ -10,7 +10,7 @@ function formatBytes(bytes: readonly number[]): string {
 }
 
 /** Four bytes of IPv4, or the last four of IPv6 from the end. */
-export function conjureMac(address: string): string {
+export function deriveMac(address: string): string {
   const ip = parseIp(address);
   if (ip === undefined) return FALLBACK;
   if (typeof ip === "number") return formatBytes([24, 16, 8, 0].map((shift) => (ip >>> shift) & 0xff));

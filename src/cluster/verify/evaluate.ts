@@ -144,7 +144,7 @@ function codeOf(observation: Observation): KnowledgeCode | undefined {
 }
 
 /** Compares; `evidence` is the trace of an attempt that failed, where there was one. */
-export function judge(
+export function evaluate(
   cell: Cell,
   observation: Observation,
   evidence: Evidence | undefined,

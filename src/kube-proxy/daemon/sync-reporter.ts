@@ -1,5 +1,5 @@
 /** What a sync came to, as metrics, events, health and log lines. */
-import type { FamilySyncReport, Finding, ServicePortStatus } from "../report.ts";
+import type { FamilySyncReport, ServiceFinding, ServicePortStatus } from "../report.ts";
 import type { EventRecorder } from "./events/event-recorder.ts";
 import { serviceSubject } from "./events/event-subjects.ts";
 import type { Klog } from "./klog.ts";
@@ -15,7 +15,7 @@ function nameOf({ namespace, name, portName, family }: ServicePortStatus): strin
   return `${namespace}/${name}${portName === "" ? "" : `:${portName}`} ${familyLabel(family)}`;
 }
 
-function textOf(findings: readonly Finding[]): string {
+function textOf(findings: readonly ServiceFinding[]): string {
   return findings.map(({ code, message }) => `${code} ${message}`).join("\n");
 }
 
@@ -38,8 +38,8 @@ class SyncLog {
   }
 
   /** Says what is new in a report. */
-  tell(report: FamilySyncReport, seconds: number): void {
-    this.tellEnd(report);
+  report(report: FamilySyncReport, seconds: number): void {
+    this.reportEnd(report);
     let hidden = 0;
     let shown = 0;
     for (const status of [...report.programmed, ...report.notApplied]) {
@@ -52,7 +52,7 @@ class SyncLog {
         continue;
       }
       this.said.set(name, { namespace: status.namespace, name: status.name, text });
-      if (shown++ < SHOWN_MAX) this.tellStatus(name, status);
+      if (shown++ < SHOWN_MAX) this.reportStatus(name, status);
       else hidden++;
     }
     if (hidden > 0) this.log.warning("More Services with faults", { count: hidden });
@@ -71,7 +71,7 @@ class SyncLog {
     for (const [key, { namespace, name }] of this.said) if (!isThere(namespace, name)) this.said.delete(key);
   }
 
-  private tellStatus(service: string, { isApplied, findings }: ServicePortStatus): void {
+  private reportStatus(service: string, { isApplied, findings }: ServicePortStatus): void {
     for (const { code, message, address } of findings) {
       const words = isApplied ? "Service port is programmed with a fault" : "Service port is not programmed";
       this.log.warning(words, {
@@ -83,7 +83,7 @@ class SyncLog {
     }
   }
 
-  private tellEnd({ family, outcome, finding }: FamilySyncReport): void {
+  private reportEnd({ family, outcome, finding }: FamilySyncReport): void {
     const text = finding === undefined ? "" : `${outcome} ${finding.code} ${finding.message}`;
     if ((this.ends.get(family) ?? "") === text) return;
     this.ends.set(family, text);
@@ -99,7 +99,7 @@ class SyncLog {
   }
 }
 
-export interface SyncTellerParts {
+export interface SyncReporterParts {
   readonly hostname: string;
   readonly wallMs: () => number;
   readonly log: Klog;
@@ -108,12 +108,12 @@ export interface SyncTellerParts {
   readonly events: EventRecorder;
 }
 
-export class SyncTeller {
-  private readonly parts: SyncTellerParts;
+export class SyncReporter {
+  private readonly parts: SyncReporterParts;
   private readonly syncLog: SyncLog;
   private isDone = false;
 
-  constructor(parts: SyncTellerParts) {
+  constructor(parts: SyncReporterParts) {
     this.parts = parts;
     this.syncLog = new SyncLog(parts.log);
   }
@@ -124,7 +124,7 @@ export class SyncTeller {
   }
 
   /** One family's sync, and how long it took. */
-  tell(report: FamilySyncReport, seconds: number): void {
+  report(report: FamilySyncReport, seconds: number): void {
     const { metrics, health, wallMs } = this.parts;
     const { family, outcome, notApplied } = report;
     metrics.synced(family, seconds);
@@ -134,9 +134,9 @@ export class SyncTeller {
       health.updated(family);
       metrics.completed(family, wallMs());
     } else metrics.own.failedSync(family, outcome);
-    this.tellEvents(report);
-    this.tellRepairs(report);
-    this.syncLog.tell(report, seconds);
+    this.reportEvents(report);
+    this.reportRepairs(report);
+    this.syncLog.report(report, seconds);
   }
 
   /** Forgets Services that are gone. */
@@ -144,14 +144,14 @@ export class SyncTeller {
     this.syncLog.keepOnly(isThere);
   }
 
-  private tellEvents(report: FamilySyncReport): void {
+  private reportEvents(report: FamilySyncReport): void {
     for (const { type, reason, namespace, name, message } of report.events) {
       const regarding = serviceSubject(namespace, name);
       this.parts.events.record({ type, reason, action: "GatherEndpoints", regarding, message });
     }
   }
 
-  private tellRepairs({ family, repairs }: FamilySyncReport): void {
+  private reportRepairs({ family, repairs }: FamilySyncReport): void {
     const { metrics, log, events, hostname } = this.parts;
     for (const repair of repairs) {
       const { kind, service, message, code } = repair;

@@ -13,7 +13,7 @@ export interface Findings {
   readonly notes: readonly SessionProblem[];
 }
 
-function tellNotes(notes: readonly SessionProblem[], terminal: Terminal): void {
+function reportNotes(notes: readonly SessionProblem[], terminal: Terminal): void {
   const counts = new Map<KnowledgeCode, number>();
   for (const note of notes) {
     const count = (counts.get(note.code) ?? 0) + 1;
@@ -26,7 +26,7 @@ function tellNotes(notes: readonly SessionProblem[], terminal: Terminal): void {
 }
 
 /** Tells notes, then problems with their number; `outcome` says what became of the rest. */
-export function tellFindings({ problems, notes }: Findings, outcome: string, terminal: Terminal): void {
-  tellNotes(notes, terminal);
+export function reportFindings({ problems, notes }: Findings, outcome: string, terminal: Terminal): void {
+  reportNotes(notes, terminal);
   if (problems.length > 0) reportProblems(problems, outcome, terminal);
 }

@@ -187,10 +187,10 @@ describe("what upstream leaves behind, and hardened does not (control-planes.md 
       const world = await open("vxlan", compat, PODS);
       await change(world, "linux-1", { do: "leave" }, { do: "rejoin", podCIDR: "10.244.77.0/24" });
       expect(phases(world, "lin")).toEqual(expected);
-      const told = world.session
+      const reported = world.session
         .notes()
         .some(({ message }) => message.includes('"cni0" already has an IP address'));
-      expect(told).toBe(compat === "upstream");
+      expect(reported).toBe(compat === "upstream");
       await change(world, "linux-1", { do: "reboot" });
       expect(phases(world, "lin")).toEqual(["Running"]);
     },

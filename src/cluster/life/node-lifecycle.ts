@@ -58,7 +58,7 @@ function checkJoinRange(
   return range;
 }
 
-export interface NodeLifeParts {
+export interface NodeLifecycleParts {
   readonly cluster: Cluster;
   readonly kube: MemoryKube;
   readonly kubelets: ReadonlyMap<string, Kubelet>;
@@ -73,15 +73,15 @@ export interface NodeLifeParts {
 
 const UNKNOWN = { status: "Unknown", reason: "NodeStatusUnknown" } as const;
 
-export class NodeLife {
-  private readonly parts: NodeLifeParts;
+export class NodeLifecycle {
+  private readonly parts: NodeLifecycleParts;
   /** Nodes that are not joined. */
   private readonly standings = new Map<string, Exclude<NodeStanding, "joined">>();
 
   /** Nodes whose kubelet has begun during an outage of the API server. */
   private readonly unregistered = new Set<string>();
 
-  constructor(parts: NodeLifeParts) {
+  constructor(parts: NodeLifecycleParts) {
     this.parts = parts;
   }
 
@@ -100,7 +100,7 @@ export class NodeLife {
         this.require(name, "stop", ["joined"]);
         this.goDown(node);
         this.standings.set(name, "stopped");
-        this.tellUnready(name);
+        this.reportUnready(name);
         await this.parts.work();
         return "the machine is off";
       case "start":
@@ -129,7 +129,7 @@ export class NodeLife {
     for (const node of this.parts.cluster.nodes) {
       const { name } = node.spec;
       const standing = this.standingOf(name);
-      if (standing === "stopped") this.tellUnready(name);
+      if (standing === "stopped") this.reportUnready(name);
       if (standing === "joined" && this.unregistered.has(name)) this.register(node);
     }
   }
@@ -223,7 +223,7 @@ export class NodeLife {
     }
     this.unregistered.delete(name);
     if (kube.get("Node", "", name) === undefined) kube.apply(nodeObjects(cluster.file, node.spec));
-    else this.tellNode(name, { status: "True", reason: "KubeletReady" });
+    else this.reportNode(name, { status: "True", reason: "KubeletReady" });
   }
 
   private async startPrograms(node: ClusterNode): Promise<void> {
@@ -250,7 +250,7 @@ export class NodeLife {
 
   /** Pods that have lost their sandboxes have no address, and are not ready. */
   private lose(name: string, hasEnded: (running: ClusterPod) => boolean): void {
-    for (const pod of this.parts.pods.lose(name, hasEnded)) this.tellUnreadyPod(pod, []);
+    for (const pod of this.parts.pods.lose(name, hasEnded)) this.reportUnreadyPod(pod, []);
   }
 
   private async leave(node: ClusterNode): Promise<string> {
@@ -300,13 +300,13 @@ export class NodeLife {
   }
 
   /** What the node controller writes when a kubelet is silent (its grace period is not waited for). */
-  private tellUnready(name: string): void {
-    this.tellNode(name, UNKNOWN);
+  private reportUnready(name: string): void {
+    this.reportNode(name, UNKNOWN);
     if (!this.parts.isApiUp()) return;
-    for (const pod of this.parts.kube.podsOnNode(name)) this.tellUnreadyPod(pod, undefined);
+    for (const pod of this.parts.kube.podsOnNode(name)) this.reportUnreadyPod(pod, undefined);
   }
 
-  private tellNode(
+  private reportNode(
     name: string,
     { status, reason }: { readonly status: string; readonly reason: string },
   ): void {
@@ -324,7 +324,7 @@ export class NodeLife {
   }
 
   /** `podIPs`: none for a pod without a network. */
-  private tellUnreadyPod({ metadata }: Pod, podIPs: readonly string[] | undefined): void {
+  private reportUnreadyPod({ metadata }: Pod, podIPs: readonly string[] | undefined): void {
     const { kube, isApiUp } = this.parts;
     const { namespace, name } = metadata;
     if (!isApiUp() || kube.get("Pod", namespace, name) === undefined) return;
