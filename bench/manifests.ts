@@ -85,7 +85,7 @@ function workloads(): readonly LoadedObject[] {
 
 function range(text: string, length: number): ReturnType<typeof prefixOf> {
   const ip = parseIpv4(text);
-  if (ip === undefined) throw new Error(`${text} is no address`);
+  if (ip === undefined) throw new Error(`${text} is not an address`);
   return prefixOf(ip, length);
 }
 

@@ -34,7 +34,9 @@ export function runExample(): readonly string[] {
   for (const text of ["10.244.2.7", "10.244.9.1", "fd00::7", "10.244.2"]) {
     // A text that is no address parses to undefined; nothing throws.
     const ip = parseIp(text);
-    lines.push(ip === undefined ? `${text} is no address` : `${text} (IPv${familyOf(ip)}): ${nodeOf(ip)}`);
+    lines.push(
+      ip === undefined ? `${text} is not an address` : `${text} (IPv${familyOf(ip)}): ${nodeOf(ip)}`,
+    );
   }
   for (const [node, range] of ranges) {
     // Beyond the ends of the family there is nothing.
@@ -43,7 +45,7 @@ export function runExample(): readonly string[] {
   }
   const service = prefix("10.244.0.0/16");
   const inside = [...ranges.values()].filter((range) => prefixesOverlap(range, service));
-  lines.push(`${inside.length} ranges lie in ${formatPrefix(service)}`);
+  lines.push(`${inside.length} ranges are in ${formatPrefix(service)}`);
   const mac = parseMac("00:15:5d:00:00:0b");
   const ports = parsePortRange("30000-32767");
   lines.push(`${mac === undefined ? "" : formatMac(mac)} ${ports?.first} to ${ports?.last}`);

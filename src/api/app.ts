@@ -75,7 +75,7 @@ async function readBody(context: Context): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return refuseRequest("the body is no JSON", "Send one JSON object.");
+    return refuseRequest("the body is not JSON", "Send one JSON object.");
   }
 }
 

@@ -96,7 +96,7 @@ export interface HnsItem {
 /** `GET /services`: Services on Windows nodes, one item for each front end. */
 export interface ServiceList extends Document<"ServiceList"> {
   readonly items: readonly ServiceFrontEnd[];
-  /** What kube-proxies in `hardened` mode have put right in HNS, counted. */
+  /** What kube-proxies in `hardened` mode have repaired in HNS, counted. */
   readonly repairs: readonly RepairCount[];
 }
 
@@ -124,7 +124,7 @@ export interface ApplyAnswer extends Document<"ApplyReport"> {
   readonly results: readonly ApplyResult[];
   /** What could not be read; the rest was applied. */
   readonly problems: readonly SessionProblem[];
-  /** What was passed by or taken in an older form. */
+  /** What was skipped, or read in an older form. */
   readonly notes: readonly SessionProblem[];
 }
 
@@ -196,7 +196,7 @@ export interface ShutdownAnswer extends Document<"Shutdown"> {
   readonly status: "ending";
 }
 
-/** The body of every answer that is no success. */
+/** The body of every unsuccessful answer. */
 export interface ErrorAnswer {
   readonly error: ErrorDetails;
 }

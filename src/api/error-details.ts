@@ -96,7 +96,7 @@ export function describeKnownError(error: unknown): ErrorDetails | undefined {
   if (error instanceof ProblemsError) return describeProblems(error.problems);
   if (error instanceof PluginPanic) {
     const message = `a CNI plugin crashes, as the real one does: ${error.message}`;
-    const advice = `${LOOK_AT_POLICIES} A node with compat: hardened refuses it in words.`;
+    const advice = `${LOOK_AT_POLICIES} A node with compat: hardened reports an error instead.`;
     return { code: "CNI panic", message, advice };
   }
   if (!(error instanceof Error) || !("code" in error)) return undefined;
@@ -111,7 +111,7 @@ export function describeError(error: unknown): ErrorDetails {
   const known = describeKnownError(error);
   if (known !== undefined) return known;
   const message = messageOf(error);
-  return { code: INTERNAL_FAULT, message, advice: "This is a fault of mullion. Please report it." };
+  return { code: INTERNAL_FAULT, message, advice: "This is a bug in mullion. Please report it." };
 }
 
 const NOT_FOUND = 404;

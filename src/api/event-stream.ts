@@ -17,8 +17,8 @@ function beginOf(context: Context, newestId: number): number {
   if (text === undefined) return newestId;
   if (/^\d{1,15}$/.test(text)) return Number(text);
   return refuseRequest(
-    `${JSON.stringify(text)} is no id of an event`,
-    "Send the last id that you heard, or 0 for everything that is remembered.",
+    `${JSON.stringify(text)} is not an id of an event`,
+    "Send the last id that you received, or 0 for all stored events.",
   );
 }
 

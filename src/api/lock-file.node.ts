@@ -61,7 +61,7 @@ export async function lock(path: string): Promise<() => void> {
         CONFLICT,
         "cluster-already-running",
         `another process keeps ${path}`,
-        "Wait until it has started its cluster. When nothing starts, take the file away.",
+        "Wait until it has started its cluster. If nothing starts, remove the file.",
       );
     }
     await sleep(POLL_MS);

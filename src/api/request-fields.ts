@@ -33,7 +33,7 @@ export class RequestFields {
   static of(value: unknown, known: readonly string[], where = ""): RequestFields {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
       const what = where === "" ? "the body" : where;
-      return refuseRequest(`${what} has to be a JSON object and is ${nameType(value)}`, SEE_SCHEMA);
+      return refuseRequest(`${what} must be a JSON object, but is ${nameType(value)}`, SEE_SCHEMA);
     }
     const fields = new Map<string, unknown>(Object.entries(value));
     for (const field of fields.keys()) {
@@ -52,7 +52,7 @@ export class RequestFields {
     const path = this.where === "" ? field : `${this.where}.${field}`;
     const value = this.value.get(field);
     const found = value === undefined ? "is missing" : `is ${nameType(value)}`;
-    return refuseRequest(`${path} has to be ${expected} and ${found}`, SEE_SCHEMA);
+    return refuseRequest(`${path} must be ${expected} and ${found}`, SEE_SCHEMA);
   }
 
   text(field: string): string {

@@ -46,7 +46,7 @@ function withNamespace(namespace: string | undefined): { readonly namespace?: st
 export function readApplyRequest(body: unknown): ApplyRequest {
   const fields = RequestFields.of(body, INPUT_FIELDS);
   const inputs = fields.optionalList("inputs", readInput) ?? [];
-  if (inputs.length === 0) refuseRequest("inputs has to be a list of texts", "Give at least one manifest.");
+  if (inputs.length === 0) refuseRequest("inputs must be a list of texts", "Give at least one manifest.");
   return { inputs, ...withNamespace(fields.optionalText("namespace")) };
 }
 

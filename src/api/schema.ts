@@ -45,7 +45,7 @@ const PARTS: Readonly<Record<string, JsonSchema>> = {
     name: described(TEXT, "Used in messages only."),
     text: TEXT,
   }),
-  Place: closedObject("Where a problem stands.", {
+  Place: closedObject("The place of a problem.", {
     file: TEXT,
     line: described(INTEGER, "From 1."),
     column: described(INTEGER, "From 1, in characters."),
@@ -119,7 +119,7 @@ const LOOKING: Readonly<Record<string, JsonSchema>> = {
   ServiceList: document("ServiceList", "GET /services: Services on Windows nodes.", {
     items: list(
       closedObject(
-        "One front end of a Service on one node, or a load balancer that stands for none.",
+        "One front end of a Service on one node, or a load balancer without a Service.",
         {
           node: TEXT,
           namespace: described(TEXT, "Empty for stale ones."),
@@ -131,7 +131,7 @@ const LOOKING: Readonly<Record<string, JsonSchema>> = {
           backEnds: list(TEXT, "Addresses, as HNS has them."),
           rules: described(INTEGER, "Rules of VFP, on all ports of the node together."),
           findings: list(
-            closedObject("Why it is missing, or works otherwise than it says.", {
+            closedObject("Why it is missing, or differs from its definition.", {
               code: CODE,
               message: TEXT,
             }),
@@ -144,7 +144,7 @@ const LOOKING: Readonly<Record<string, JsonSchema>> = {
       ),
     ),
     repairs: list(
-      closedObject("What kube-proxies in hardened mode have put right in HNS on one node.", {
+      closedObject("What kube-proxies in hardened mode have repaired in HNS on one node.", {
         node: TEXT,
         family: { enum: ["IPv4", "IPv6"] },
         kind: { enum: REPAIR_KINDS },
@@ -164,7 +164,7 @@ function results(outcomes: readonly string[]): JsonSchema {
 
 const REPORT_LISTS = {
   problems: list(ref("Problem"), "What could not be read; the rest was done."),
-  notes: list(ref("Problem"), "What was passed by or taken in an older form."),
+  notes: list(ref("Problem"), "What was skipped, or read in an older form."),
 };
 
 const WORKING: Readonly<Record<string, JsonSchema>> = {
@@ -173,7 +173,7 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
     { inputs: { ...list(ref("Input")), minItems: 1 } },
     { namespace: described(TEXT, NAMESPACE_DEFAULT) },
   ),
-  ApplyReport: document("ApplyReport", "What became of each object.", {
+  ApplyReport: document("ApplyReport", "The outcome for each object.", {
     results: results(["created", "configured", "unchanged", "refused"]),
     ...REPORT_LISTS,
   }),
@@ -192,7 +192,7 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
       namespace: described(TEXT, NAMESPACE_DEFAULT),
     },
   ),
-  DeleteReport: document("DeleteReport", "What became of each object.", {
+  DeleteReport: document("DeleteReport", "The outcome for each object.", {
     results: results(["deleted", "not-found", "refused"]),
     ...REPORT_LISTS,
   }),
@@ -201,7 +201,7 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
   }),
   TimeReport: document("TimeReport", "Time has passed.", {
     atMs: described(NUMBER, "Virtual time now."),
-    notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
+    notes: list(ref("Problem"), "What is new and worth knowing."),
   }),
   NodeRequest: closedObject(
     "POST /node: lets something happen to a node.",
@@ -209,25 +209,25 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
     {
       state: described(
         { enum: RESTART_STATES },
-        "Of restart-hns: what becomes of the objects of HNS. Absent: the defects of its build decide.",
+        "For restart-hns: what happens to the objects of HNS. Absent: the defects of its build decide.",
       ),
       podCIDR: described(TEXT, "Of rejoin: the range for its pods. Absent: the one that it had."),
       byMs: described(INTEGER, "Of set-clock: how far the machine's clock jumps, in milliseconds."),
     },
   ),
-  NodeReport: document("NodeReport", "What became of a node.", {
+  NodeReport: document("NodeReport", "The outcome for a node.", {
     node: TEXT,
     standing: { enum: ["joined", "stopped", "left"] },
     podCIDR: described(TEXT, "The range of its pods."),
     text: described(TEXT, "What was done."),
-    notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
+    notes: list(ref("Problem"), "What is new and worth knowing."),
   }),
   ControlPlaneRequest: closedObject("POST /control-plane: begins or ends an outage of the API server.", {
     apiServer: { enum: ["up", "down"] },
   }),
-  ControlPlaneReport: document("ControlPlaneReport", "How the control plane stands.", {
+  ControlPlaneReport: document("ControlPlaneReport", "The state of the control plane.", {
     apiServer: { enum: ["up", "down"] },
-    notes: list(ref("Problem"), "What is worth knowing now, and was not before."),
+    notes: list(ref("Problem"), "What is new and worth knowing."),
   }),
   TraceRequest: closedObject(
     "POST /trace.",
@@ -248,7 +248,7 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
       capture: described({ type: "boolean" }, "Asks for the packets, too."),
       inject: described(
         { type: "boolean" },
-        "Sends the packet through the cluster itself, which remembers it; otherwise through a copy.",
+        "True: sends the packet through the cluster itself, whose state changes; false: through a copy.",
       ),
       captureNode: described(TEXT, "Of the packets only those on this machine."),
       capturePlace: described(TEXT, "Of the packets only those at places whose names hold this text."),
@@ -264,11 +264,11 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
     cluster: described(TEXT, "As the cluster file calls it."),
     status: { const: "ending" },
   }),
-  Error: closedObject("The body of every answer that is no success.", {
+  Error: closedObject("The body of every unsuccessful answer.", {
     error: closedObject(
       "What is wrong.",
       {
-        code: described(TEXT, "Of the catalogue, of HNS or of CNI; internal-fault for Mullion's own faults."),
+        code: described(TEXT, "Of the catalogue, of HNS or of CNI; internal-fault for bugs in Mullion."),
         message: TEXT,
         advice: TEXT,
       },
@@ -305,9 +305,13 @@ const EVENTS: Readonly<Record<string, JsonSchema>> = {
     reference: ref("Reference"),
   }),
   NodeEvent: event("node", "Something happened on a node.", { node: TEXT, text: TEXT }, { code: CODE }),
-  ProgressEvent: event("progress", "A long work goes on.", { text: TEXT, done: INTEGER, total: INTEGER }),
+  ProgressEvent: event("progress", "Progress of a long operation.", {
+    text: TEXT,
+    done: INTEGER,
+    total: INTEGER,
+  }),
   NoteEvent: event("note", "Something to know.", { text: TEXT }, { code: CODE, reference: ref("Reference") }),
-  GapEvent: closedObject("Events that were forgotten before this listener could hear them.", {
+  GapEvent: closedObject("Events that were dropped before this listener received them.", {
     type: { const: "gap" },
     missed: INTEGER,
   }),

@@ -125,7 +125,7 @@ function checkFolder(folder: string, isDefault: boolean): void {
   const isOwn = stat.uid === ownId();
   if (!stat.isDirectory() || (!isOwn && (isDefault || stat.uid !== 0))) {
     const advice = "Name another place with --socket, or set XDG_RUNTIME_DIR.";
-    throw notPrivate(`${folder} is no folder of yours`, advice);
+    throw notPrivate(`${folder} is not your folder`, advice);
   }
   if (isDefault && (stat.mode & OTHERS) !== 0)
     throw notPrivate(`other users may enter ${folder}`, `Close it: chmod 700 ${folder}`);
@@ -144,8 +144,8 @@ export function hasOwnSocket(place: ClusterPlace, variables: Variables): boolean
     throw new ApiError(
       USAGE,
       "cluster-unreachable",
-      `${place.socket} is there and is no socket`,
-      "Name another path with --socket, or take the file away.",
+      `${place.socket} exists and is not a socket`,
+      "Name another path with --socket, or remove the file.",
     );
   }
   if (stat.uid === ownId() && (stat.mode & OTHERS) === 0) return true;

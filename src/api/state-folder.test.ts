@@ -125,6 +125,6 @@ describe("a socket", () => {
   it("is no other kind of file", () => {
     mkdirSync(place().socket, { recursive: true });
     chmodSync(join(runtime, "mullion"), 0o700);
-    expect(() => hasOwnSocket(place(), variables)).toThrow(/is no socket/);
+    expect(() => hasOwnSocket(place(), variables)).toThrow(/is not a socket/);
   });
 });

@@ -153,7 +153,7 @@ export const VFP_PARTS: Readonly<Record<string, JsonSchema>> = {
     node: TEXT,
     kind: { enum: ["external", "host", "container", "router"] },
     place: described(TEXT, "Whose it is, as traces name it."),
-    addresses: list(TEXT, "Of whoever is behind it."),
+    addresses: list(TEXT, "Of the machine behind it."),
     name: described(TEXT, "The GUID that /port takes."),
     friendlyName: TEXT,
     switchName: TEXT,
@@ -248,7 +248,7 @@ export const VFP_DOCUMENTS: Readonly<Record<string, JsonSchema>> = {
   VfpPortList: document("VfpPortList", "GET /vfp/ports.", { items: list(ref("VfpNodePort")) }),
   VfpPortView: document("VfpPortView", "GET /vfp/port.", {
     port: ref("VfpNodePort"),
-    nodeAddress: described(TEXT, "It stands inside names of rules."),
+    nodeAddress: described(TEXT, "It is part of rule names."),
     listing: ref("VfpListing"),
   }),
   PacketCounterList: document("PacketCounterList", "GET /vfp/counters.", {

@@ -23,7 +23,7 @@ export function parseHex(text: string): Uint8Array | undefined {
  */
 export function annotatedHex(text: string): Uint8Array {
   const bytes = parseHex(text.replace(/;.*$/gm, ""));
-  if (bytes === undefined) throw new AssertionError("annotated hex holds something that is no hexadecimal");
+  if (bytes === undefined) throw new AssertionError("annotated hex holds something that is not hexadecimal");
   return bytes;
 }
 

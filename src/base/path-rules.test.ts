@@ -78,7 +78,7 @@ describe("Windows", () => {
     ["a\\b", '"\\\\"'],
     ["a\u0007", '"\\u0007"'],
     ["net.", "dot"],
-    ["net ", "blank"],
+    ["net ", "space"],
     ["", "empty"],
     ["..", "empty"],
     ["x".repeat(256), "255 characters"],

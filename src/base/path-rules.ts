@@ -72,7 +72,7 @@ export const POSIX_PATHS: PathRules = Object.freeze({
   fileNameFault(name: string): string | undefined {
     if (isNoName(name)) return EMPTY_NAME;
     if (/[/\0]/.test(name)) return "it has a slash or a zero in it";
-    if (!name.isWellFormed()) return "it is no text that UTF-8 can write";
+    if (!name.isWellFormed()) return "it is not valid UTF-8 text";
     return encodeUtf8(name).length > NAME_LENGTH_MAX
       ? `it is longer than ${NAME_LENGTH_MAX} bytes`
       : undefined;
@@ -156,7 +156,7 @@ export const WINDOWS_PATHS: PathRules = Object.freeze({
     const [character] = name.match(FORBIDDEN) ?? [];
     if (character !== undefined) return `Windows allows no ${JSON.stringify(character)} in it`;
     if (DEVICE_NAME.test(name)) return "Windows takes it for a device";
-    if (/[. ]$/.test(name)) return "Windows leaves out the dot or the blank at its end";
+    if (/[. ]$/.test(name)) return "Windows removes a dot or space at the end";
     return name.length > NAME_LENGTH_MAX ? `it is longer than ${NAME_LENGTH_MAX} characters` : undefined;
   },
   fileUrlOf(path: string): string {

@@ -263,13 +263,13 @@ describe("cluster files that ask for what Windows has not", () => {
       "a node's address elsewhere",
       "address: 10.0.0.12",
       "address: 10.0.0.12\n    ipv6: {address: 'fd99::1'}",
-      "fd99::1 does not lie in fd00:10::/64",
+      "fd99::1 is not in fd00:10::/64",
     ],
     [
       "a pod range elsewhere",
       "address: 10.0.0.12",
       "address: 10.0.0.12\n    ipv6: {podCIDR: 'fd99::/64'}",
-      "fd99::/64 does not lie in fd00:10:244::/48",
+      "fd99::/64 is not in fd00:10:244::/48",
     ],
     [
       "a pod range without room",
@@ -278,7 +278,7 @@ describe("cluster files that ask for what Windows has not", () => {
       "has fewer addresses than 10.244.1.0/24",
     ],
     ["Server 2019", "build: ws2025", "build: ws2019", "knows no dual stack"],
-    ["a subnet that is no /64", "enabled: true", "enabled: true\n  subnet: fd00:10::/56", "is no /64"],
+    ["a subnet that is not a /64", "enabled: true", "enabled: true\n  subnet: fd00:10::/56", "is not a /64"],
     [
       "no range for each node",
       "enabled: true",

@@ -77,7 +77,7 @@ describe("files that cannot be used", () => {
     ["another kind", '{"kind":"cniCacheV2"}', /its kind is "cniCacheV2", not "cniCacheV1"/],
     ["no result", '{"kind":"cniCacheV1"}', /it has no result/],
     [
-      "arguments that are no pairs",
+      "arguments that are not pairs",
       '{"kind":"cniCacheV1","result":{},"cniArgs":[["A"]]}',
       /"cniArgs" must be a list of pairs of texts/,
     ],

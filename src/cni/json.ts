@@ -50,7 +50,7 @@ const CHARACTER_ADVICE: ReadonlyMap<string, readonly [name: string, advice: stri
   ["\u201e", ["typographic quote", 'use the plain quote "']],
   ["\u2018", ["typographic quote", 'use the plain quote "']],
   ["\u2019", ["typographic quote", 'use the plain quote "']],
-  ["'", ["single quote", 'JSON strings stand in double quotes "']],
+  ["'", ["single quote", 'JSON strings are in double quotes "']],
   ["\ufffd", ["replacement character", "save the file as UTF-8"]],
   ["\u0000", ["null byte", "the file looks like UTF-16; save it as UTF-8"]],
 ]);

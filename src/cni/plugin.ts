@@ -23,7 +23,7 @@ export interface PluginRequest extends PluginParameters {
 }
 
 /**
- * A CNI plugin. A verb that is absent succeeds without a word, as with upstream's skeleton.
+ * A CNI plugin. A verb that is absent succeeds silently, as with upstream's skeleton.
  * Verbs throw `CniError`; whatever else they throw is reported with code 999.
  */
 export interface CniPlugin {

@@ -105,7 +105,7 @@ const REFUSALS: readonly Row[] = [
   },
   {
     id: "CNI-008",
-    situation: "stdin is no JSON",
+    situation: "stdin is not JSON",
     stdin: "not json",
     code: 6,
     msg: /^error unmarshall network config: /,
@@ -257,7 +257,7 @@ describe("what the skeleton lets through", () => {
     expect(JSON.parse(run.stdout)).toEqual({ cniVersion: "0.1.0", ip4: { ip: "10.244.3.2/24" }, dns: {} });
   });
 
-  it("CNI-015 a verb without handler: exit 0 without a word", async () => {
+  it("CNI-015 a verb without handler: exit 0 silently", async () => {
     const plugin: CniPlugin = {
       name: "bare",
       compat: "upstream",

@@ -21,7 +21,7 @@ class Delivery {
 /** One end of a cable in memory. */
 export class MemoryDevice implements Device {
   readonly mtuBytes: number;
-  /** False when the cable is pulled: frames are lost without a word, as on a cable. */
+  /** False when the cable is pulled: frames are lost silently, as on a cable. */
   isUp = true;
   private readonly clock: Clock;
   private readonly delayMs: number;

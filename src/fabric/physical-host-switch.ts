@@ -130,7 +130,7 @@ export class PhysicalHostSwitch {
     if (isDenied) {
       this.drop(packet, "fabric-acl-denied", `a rule of the fabric denies ${words}`);
     } else if (to === undefined) {
-      this.drop(packet, "no-route", `nobody of the virtual network has ${formatIp(destination)}`);
+      this.drop(packet, "no-route", `no endpoint of the virtual network has ${formatIp(destination)}`);
     } else {
       writeU48(packet.bytes, packet.start, to.machine.mac);
       writeU48(packet.bytes, packet.start + 6, FABRIC_GATEWAY_MAC);

@@ -64,7 +64,7 @@ export class Underlay {
   private readonly networks = new Map<string, OutsideNetwork>();
 
   constructor(env: Environment, spec: UnderlaySpec) {
-    assert(prefixContains(spec.subnet, spec.routerIp), "the router's address lies in the nodes' network");
+    assert(prefixContains(spec.subnet, spec.routerIp), "the router's address is in the nodes' network");
     this.env = env;
     this.subnet = spec.subnet;
     this.mtuBytes = spec.mtuBytes;
@@ -98,11 +98,11 @@ export class Underlay {
     const index = this.hosts.size + 1;
     assert(
       index <= OUTSIDE_HOSTS_MAX && !this.hosts.has(spec.name),
-      "outside hosts are few and have names of their own",
+      "outside hosts are few and have unique names",
     );
     const length = spec.prefixLength ?? OUTSIDE_PREFIX_LENGTH;
     const network = this.outsideNetwork(spec.ip, length);
-    assert(network.gateway !== spec.ip, "the router's address outside is nobody else's");
+    assert(network.gateway !== spec.ip, "the router's outside address is unique");
     const host = new OutsideHost(this.env, {
       name: spec.name,
       address: { ip: spec.ip, length },

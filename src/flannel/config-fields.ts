@@ -87,7 +87,7 @@ export class ConfigFields {
       .map((key) => {
         const [near] = nearestNames(key, known, 1);
         const meant = near === undefined ? "" : `; did you mean ${this.place}${near}?`;
-        return `${this.place}${key} is no field that flanneld reads${meant}`;
+        return `${this.place}${key} is not a field that flanneld reads${meant}`;
       });
   }
 

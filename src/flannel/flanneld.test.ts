@@ -40,7 +40,7 @@ describe("leases in Nodes", () => {
     );
   });
 
-  it("a Node without any annotation: upstream ends as upstream panics, hardened publishes", async () => {
+  it("a Node without any annotation: upstream panics, hardened publishes", async () => {
     for (const compat of BOTH) {
       const made = new FlanneldWorld();
       made.nodes.put("w1", { podCIDR: "10.244.1.0/24", isBare: true });
@@ -296,12 +296,12 @@ describe("what ends a start", () => {
       const made = world();
       const node = made.flanneld("w1", { compat, netConf });
       await made.run(100);
-      expect(node.lines().filter((line) => line.includes("is no field that flanneld reads"))).toEqual(
+      expect(node.lines().filter((line) => line.includes("is not a field that flanneld reads"))).toEqual(
         compat === "upstream"
           ? []
           : [
-              "W Netwrok is no field that flanneld reads; did you mean Network?",
-              "W Backend.Vin is no field that flanneld reads; did you mean Backend.VNI?",
+              "W Netwrok is not a field that flanneld reads; did you mean Network?",
+              "W Backend.Vin is not a field that flanneld reads; did you mean Backend.VNI?",
             ],
       );
     }
@@ -340,8 +340,8 @@ describe("the interface to the others", () => {
   });
 
   it.each([
-    ["an address that nobody has", { iface: ["192.0.2.1"] }, "no interface with given IP found"],
-    ["a name that nobody has", { iface: ["Ethernet 7"] }, "Failed to find interface to use that matches"],
+    ["an address that is not in use", { iface: ["192.0.2.1"] }, "no interface with given IP found"],
+    ["a name that is not in use", { iface: ["Ethernet 7"] }, "Failed to find interface to use that matches"],
     ["a pattern that is none", { ifaceRegex: ["("] }, "could not compile the IP address regex"],
     ["a pattern that nothing fits", { ifaceRegex: ["^wlan"] }, "(Ethernet:[10.0.0.11])"],
     [

@@ -51,7 +51,7 @@ describe("net-conf.json", () => {
   it.each([
     ["no JSON", '{"Network": 10.244.0.0/16}', "line 1"],
     ["a comma too many", '{"Network": "10.244.0.0/16",}', "line 1"],
-    ["a list", "[]", "no JSON object"],
+    ["a list", "[]", "not a JSON object"],
     [
       "a network without a length",
       '{"Network":"10.244.0.0"}',
@@ -77,8 +77,8 @@ describe("net-conf.json", () => {
 
   it("a typing error is told with what was probably meant", () => {
     expect(parseNetworkConfig('{"Netwrok":"10.244.0.0/16","SubnetLength":24}').unknownFields).toEqual([
-      "Netwrok is no field that flanneld reads; did you mean Network?",
-      "SubnetLength is no field that flanneld reads; did you mean SubnetLen?",
+      "Netwrok is not a field that flanneld reads; did you mean Network?",
+      "SubnetLength is not a field that flanneld reads; did you mean SubnetLen?",
     ]);
   });
 });

@@ -62,7 +62,7 @@ export function parseNetworkConfig(text: string): NetworkConfig {
   if (!isJsonObject(value))
     throw new FlannelError(
       "flanneld-configuration-invalid",
-      'the configuration is no JSON object such as {"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}',
+      'the configuration is not a JSON object such as {"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}',
     );
   const fields = new ConfigFields(value);
   const backend = fields.nested("Backend");

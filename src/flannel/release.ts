@@ -11,7 +11,7 @@ export interface FlanneldRelease {
 
 export interface FlanneldBehaviour {
   /**
-   * vxlan publishes the router's MAC of an Overlay network that somebody else has made, which is why the start scripts
+   * vxlan publishes the router's MAC of an Overlay network that another program made, which is why the start scripts
    * make `External` (until 0.11; flannel-io/flannel issue 1111, pull request 1137).
    */
   readonly borrowsRouterMac: boolean;

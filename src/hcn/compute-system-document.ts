@@ -47,7 +47,7 @@ function readNamespace(networking: JsonReader | undefined): Guid | undefined {
   if (text === "") return undefined;
   const guid = parseGuid(text);
   if (guid !== undefined) return guid;
-  throw invalid(`Networking.Namespace is ${JSON.stringify(text)}; it has to be a GUID`);
+  throw invalid(`Networking.Namespace is ${JSON.stringify(text)}; it must be a GUID`);
 }
 
 function readEndpoints(ids: readonly string[] | undefined, where: string): readonly Guid[] {
@@ -114,7 +114,7 @@ const ADAPTER_PATH = /^(?:VirtualMachine\/Devices|Container\/Networking)\/Networ
 function endpointOf(settings: JsonValue | undefined): Guid | undefined {
   const id = isJsonObject(settings) ? settings["EndpointId"] : settings;
   if (id === undefined || id === null) return undefined;
-  if (typeof id !== "string") throw invalid("Settings has to name an endpoint");
+  if (typeof id !== "string") throw invalid("Settings must name an endpoint");
   return checkEndpointId(id, "the endpoint of Settings");
 }
 
@@ -135,7 +135,7 @@ export function parseAdapterRequest(document: JsonObject): AdapterRequest {
   }
   const endpointId = endpointOf(reader.raw("Settings"));
   if (endpointId === undefined && (requestType === "Add" || adapterId === undefined))
-    throw invalid("Settings has to name an endpoint");
+    throw invalid("Settings must name an endpoint");
   return { requestType, endpointId, adapterId };
 }
 

@@ -141,7 +141,7 @@ describe.each(Object.entries(ROWS))("a new field of an endpoint, of kind %s, is"
       Planted: row.value,
     });
     const wrong = readerFor({ Planted: row.wrong });
-    expect(() => reader.read(wrong)).toThrow(/^.*endpoint\.Planted(?:\[0\])? (?:is|has to be)/);
+    expect(() => reader.read(wrong)).toThrow(/^.*endpoint\.Planted(?:\[0\])? (?:is|must be)/);
   });
 
   it("printed behind the others, and left out when it is not there", () => {

@@ -238,7 +238,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
       data: object("NotificationBase.", { ID: GUID, Flags: NUMBER, Data: ANY }, ["ID", "Flags"]),
       scope: {
         ...GUID,
-        description: "The network or guest network service that hears it; absent: the service.",
+        description: "The network or guest network service that receives it; absent: the service.",
       },
       computeSystem: { ...TEXT, description: "The compute system that it is about; `type` is then HCS's." },
     },

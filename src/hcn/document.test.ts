@@ -62,7 +62,7 @@ describe("network documents", () => {
 
   it("a field of the wrong type is bad JSON and is named", () => {
     expect(() => parseNetwork({ Ipams: [{ Subnets: [{ IpAddressPrefix: 5 }] }] })).toThrow(
-      "network.Ipams[0].Subnets[0].IpAddressPrefix is 5; it has to be a text",
+      "network.Ipams[0].Subnets[0].IpAddressPrefix is 5; it must be a text",
     );
   });
 

@@ -117,7 +117,7 @@ export function unknownPolicyType(
 ): HcnError {
   const names = known.filter((name) => name !== undefined).join(", ");
   return new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: `${where} has the type ${JSON.stringify(type)}; it has to be one of ${names}`,
+    detail: `${where} has the type ${JSON.stringify(type)}; it must be one of ${names}`,
   });
 }
 

@@ -64,7 +64,7 @@ export const ENDPOINT = {
           IpSubnetId: {
             is: "guid",
             text: "The block that the address is of.",
-            absent: "the one it lies in",
+            absent: "the one it is in",
             since: "2.3",
             v1: [{ answer: "IPSubnetId" }, { dump: "IPv6SubnetId" }],
           },

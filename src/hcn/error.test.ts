@@ -86,9 +86,9 @@ describe("error records (hcn.md §9.24)", () => {
   });
 
   it("say in the message what the detail says, and keep it out of the record", () => {
-    const error = new HcnError("HCN_E_INVALID_IP", { detail: "10.1.2.3 lies in none of 10.244.1.0/24" });
+    const error = new HcnError("HCN_E_INVALID_IP", { detail: "10.1.2.3 is in none of 10.244.1.0/24" });
     expect(error.message).toBe(
-      "IP address is either invalid or not part of any configured subnet(s): 10.1.2.3 lies in none of 10.244.1.0/24",
+      "IP address is either invalid or not part of any configured subnet(s): 10.1.2.3 is in none of 10.244.1.0/24",
     );
     expect(Object.keys(error.toRecord())).toEqual(["Success", "Error", "ErrorCode"]);
   });

@@ -55,7 +55,7 @@ export function defaultSocketPath(
 
 function badVariable(name: string, value: string, expected: string): HcnError {
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
-    detail: `The environment variable ${name} is ${JSON.stringify(value)}; it has to be ${expected}`,
+    detail: `The environment variable ${name} is ${JSON.stringify(value)}; it must be ${expected}`,
     explanation: "hns-unreachable",
   });
 }

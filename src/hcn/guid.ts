@@ -22,7 +22,7 @@ export function parseGuid(text: string): Guid | undefined {
 export function checkGuid(id: Guid): Guid {
   const guid = parseGuid(id);
   if (guid !== undefined) return guid;
-  throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is no GUID` });
+  throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", { detail: `${JSON.stringify(id)} is not a GUID` });
 }
 
 /** The spelling of v1 documents and of resources: upper case. */

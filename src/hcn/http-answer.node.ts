@@ -15,7 +15,7 @@ const CHUNK_LINE_MAX = 1_024;
 type Framing = "length" | "chunks" | "connection";
 
 function brokenAnswer(why: string): Error {
-  return new Error(`the answer is no HTTP: ${why}`);
+  return new Error(`the answer is not HTTP: ${why}`);
 }
 
 export class HttpAnswer {

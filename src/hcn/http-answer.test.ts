@@ -71,7 +71,7 @@ it("204 has no body", () => {
 });
 
 it.each([
-  ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is no HTTP"],
+  ["another protocol", "SSH-2.0-OpenSSH_9.2\r\n\r\n", "the answer is not HTTP"],
   ["a header without a colon", `${OK}nonsense\r\n\r\n`, "a header is"],
   ["a length that is none", `${OK}content-length: many\r\n\r\n`, "its length is many"],
   ["a length below zero", `${OK}content-length: -1\r\n\r\n`, "its length is -1"],
@@ -80,7 +80,7 @@ it.each([
     `${OK}transfer-encoding: chunked\r\n\r\nxyz\r\n`,
     "a chunk has the length",
   ],
-  ["a chunk that goes on", `${OK}transfer-encoding: chunked\r\n\r\n1\r\nabcd`, "a chunk does not end"],
+  ["a chunk that continues", `${OK}transfer-encoding: chunked\r\n\r\n1\r\nabcd`, "a chunk does not end"],
   ["a head without an end", `${OK}${"x: y\r\n".repeat(20_000)}`, "its head does not end"],
   [
     "a chunk's line without an end",

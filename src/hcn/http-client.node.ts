@@ -45,7 +45,7 @@ const STALE: readonly string[] = ["ECONNRESET", "EPIPE"];
 
 const CAUSES: Readonly<Record<string, string>> = {
   ENOENT: "there is no such socket",
-  ECONNREFUSED: "nobody listens there",
+  ECONNREFUSED: "nothing listens there",
   EACCES: "this user may not open it",
   EPERM: "this user may not open it",
   ECONNRESET: "the service closed the connection",
@@ -205,7 +205,7 @@ export class HttpHcnClient implements HcnClient {
 
   private unexpected(expected: string): HcnError {
     return new HcnError("HCN_E_INVALID_JSON", {
-      detail: `The answer of ${formatHttpAddress(this.address)} has to hold ${expected}; is it a Mullion HNS of this version?`,
+      detail: `The answer of ${formatHttpAddress(this.address)} must hold ${expected}; is it a Mullion HNS of this version?`,
     });
   }
 

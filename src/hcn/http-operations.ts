@@ -317,7 +317,7 @@ const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservatio
 
 const SERVICE_OPERATIONS: Rows<"service" | "call"> = {
   service: {
-    summary: "What the service tells of itself",
+    summary: "What the service reports about itself",
     native: "HcnQueryFeatures, HcnQueryMetrics",
     request: { properties: { schema: { enum: SERVICE_PROPERTIES }, isRequired: true } },
     result: { type: "object" },

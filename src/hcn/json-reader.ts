@@ -52,7 +52,7 @@ export class JsonReader {
   /** A reader of `value`, which has to be an object. */
   static of(value: JsonValue | undefined, where: string, code: HcnErrorCode): JsonReader {
     if (isJsonObject(value)) return new JsonReader(value, where, code);
-    throw new HcnError(code, { detail: `${where} has to be a JSON object` });
+    throw new HcnError(code, { detail: `${where} must be a JSON object` });
   }
 
   /** A reader of the same object whose wrong fields fail with `code`. */
@@ -72,7 +72,7 @@ export class JsonReader {
   fail(field: string, expected: string): HcnError {
     const value = JSON.stringify(this.value[field]) ?? "nothing";
     const shown = value.length > 80 ? `${value.slice(0, 77)}...` : value;
-    return new HcnError(this.code, { detail: `${this.at(field)} is ${shown}; it has to be ${expected}` });
+    return new HcnError(this.code, { detail: `${this.at(field)} is ${shown}; it must be ${expected}` });
   }
 
   /** The field as it stands; null counts as absent. */
@@ -123,7 +123,7 @@ export class JsonReader {
     const guid = parseGuid(text);
     if (guid === undefined) {
       throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", {
-        detail: `${this.at(field)} is ${JSON.stringify(text)}; it has to be a GUID`,
+        detail: `${this.at(field)} is ${JSON.stringify(text)}; it must be a GUID`,
       });
     }
     return guid;

@@ -76,7 +76,7 @@ export function checkJsonValue(value: unknown, depth = 0): JsonValue {
 /** @throws HcnError HCN_E_INVALID_JSON when `value` is no JSON object. */
 export function checkJsonObject(value: unknown): JsonObject {
   const checked = checkJsonValue(value);
-  if (!isJsonObject(checked)) throw invalidJson("The document has to be a JSON object");
+  if (!isJsonObject(checked)) throw invalidJson("The document must be a JSON object");
   return checked;
 }
 

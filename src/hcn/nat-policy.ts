@@ -93,7 +93,7 @@ export function readPortMapping(reader: JsonReader): PortMappingPolicySetting {
   const internalPort = reader.u16("InternalPort") ?? 0;
   if (internalPort === 0) {
     throw new HcnError("HCN_E_INVALID_INTERNAL_PORT", {
-      detail: `${reader.at("InternalPort")} has to be the container's port, 1 to 65535`,
+      detail: `${reader.at("InternalPort")} must be the container's port, 1 to 65535`,
     });
   }
   return present<PortMappingPolicySetting>({

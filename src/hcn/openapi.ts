@@ -20,7 +20,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   "404": "The object is not there.",
   "409": "Something is there already, or still used.",
   "413": "The request is longer than 10 MiB.",
-  "500": "A fault of the service; nothing is known of the change.",
+  "500": "An internal error of the service; the outcome of the change is unknown.",
   "501": "This version of HNS has no such call.",
   "503": "The service is stopping, or its store fails.",
 };
@@ -91,12 +91,12 @@ function queryParameter(name: string, description: string, schema: Schema): Json
 
 const NOTIFICATIONS: JsonObject = getPath(
   "notifications",
-  "Notifications, one JSON object per line, until somebody leaves; an empty line keeps the stream alive",
+  "Notifications, one JSON object per line, until the client disconnects; an empty line keeps the stream alive",
   { "application/x-ndjson": { schema: component("Notification") } },
   [
     queryParameter("network", "Those of a network: endpoints attached and detached.", { type: "string" }),
     queryParameter("guestNetworkService", "Those of a guest network service.", { type: "string" }),
-    queryParameter("computeSystem", "The end of a compute system, as HCS tells it.", { type: "string" }),
+    queryParameter("computeSystem", "The end of a compute system, as reported by HCS.", { type: "string" }),
     queryParameter("scope", "service (default), or all.", { enum: ["service", "all"] }),
   ],
 );

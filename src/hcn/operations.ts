@@ -235,7 +235,7 @@ function namespaceGuid(id: string): Guid {
   const guid = parseGuid(id);
   if (guid !== undefined) return guid;
   throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", {
-    detail: `The namespace "${id}" is no GUID`,
+    detail: `The namespace "${id}" is not a GUID`,
     explanation: "cni-namespace-not-guid",
   });
 }

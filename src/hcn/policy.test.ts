@@ -64,7 +64,7 @@ describe("endpoint policies", () => {
 
   it("the message says which field holds what and what to write", () => {
     expect(() => endpointPolicy("ACL", { Action: "Permit", Direction: "In" })).toThrow(
-      'Policies[0].Settings.Action is "Permit"; it has to be one of Allow, Block, Pass',
+      'Policies[0].Settings.Action is "Permit"; it must be one of Allow, Block, Pass',
     );
   });
 });

@@ -31,7 +31,7 @@ function parseFilter(text: string): JsonObject {
   const filter = parseJsonText(text);
   if (isJsonObject(filter)) return filter;
   throw new HcnError("HCN_E_INVALID_JSON", {
-    detail: `Filter is ${text}; it has to be a JSON object written as text`,
+    detail: `Filter is ${text}; it must be a JSON object written as text`,
   });
 }
 
@@ -52,7 +52,7 @@ export function parseQuery(query: JsonValue | undefined): CheckedQuery {
   if (query === undefined || query === null) return NULL_QUERY;
   if (typeof query === "string") return query.trim() === "" ? NULL_QUERY : parseQuery(parseJsonText(query));
   if (!isJsonObject(query))
-    throw new HcnError("HCN_E_INVALID_JSON", { detail: "A query has to be a JSON object" });
+    throw new HcnError("HCN_E_INVALID_JSON", { detail: "A query must be a JSON object" });
   if (isBareFilter(query)) return { ...NULL_QUERY, filter: query };
   const reader = new JsonReader(query, "query", "HCN_E_INVALID_JSON");
   return {

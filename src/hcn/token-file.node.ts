@@ -29,7 +29,7 @@ function checkRights(path: string): void {
   const facts = statSync(path);
   if (!facts.isFile() || facts.size > FILE_BYTES_MAX)
     throw new TokenFileError(
-      `${path} is no file with a token. Name another one; it is made when it is missing.`,
+      `${path} is not a file with a token. Name another one; it is made when it is missing.`,
     );
   if (process.platform === "win32") return;
   if ((facts.mode & OTHERS) !== 0)
@@ -50,7 +50,7 @@ export function readTokenFile(path: string): string {
   const token = readFileSync(path, "utf8").trim();
   if (new RegExp(`^[\\x21-\\x7e]{${TOKEN_LENGTH_MIN},}$`).test(token)) return token;
   throw new TokenFileError(
-    `The token in ${path} has to be one line of at least ${TOKEN_LENGTH_MIN} printable characters without blanks. Remove the file to get a new token.`,
+    `The token in ${path} must be one line of at least ${TOKEN_LENGTH_MIN} printable characters without spaces. Remove the file to get a new token.`,
   );
 }
 

@@ -426,7 +426,7 @@ describe("bodies of requests", () => {
     ["200 levels", `{"kind":"Network","settings":${"[".repeat(200)}${"]".repeat(200)}}`, 400],
     ["a million levels", "[".repeat(1_000_000), 400],
     ["more than 10 MiB", `"${"x".repeat(LIMITS.jsonBytesMax)}"`, 413],
-    ["settings that are no JSON text", '{"kind":"Network","settings":"{"}', 400],
+    ["settings that are not a JSON text", '{"kind":"Network","settings":"{"}', 400],
     ["settings that are a list", '{"kind":"Network","settings":[]}', 400],
   ])("%s: %j is HCN_E_INVALID_JSON", async (_what, body, status) => {
     const response = await post("/hcn/create", body);

@@ -354,7 +354,7 @@ export class Compartment implements HookedStack, NextHopResolver {
     }
   }
 
-  /** Ends everything: sockets without a word to their peers, then the interfaces. */
+  /** Ends everything: sockets silently to their peers, then the interfaces. */
   close(): void {
     this.tcp.close();
     for (const netInterface of this.interfaces.slice()) this.removeInterface(netInterface);

@@ -47,7 +47,7 @@ export class Host {
     return compartment;
   }
 
-  /** Takes a compartment away: its sockets end without a word, its interfaces let go. An unknown id is ignored. */
+  /** Takes a compartment away: its sockets end silently, its interfaces let go. An unknown id is ignored. */
   removeCompartment(id: number): void {
     assert(id !== ROOT_ID, "the host's own compartment stays");
     this.compartments.get(id)?.close();

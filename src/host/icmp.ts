@@ -177,7 +177,7 @@ export class Icmp {
     const key = view.identifier * 0x1_0000 + view.sequence;
     const request = this.requests.get(key);
     if (request === undefined) {
-      this.compartment.drop(local.packet, "port-not-listening", "an echo reply that nobody waits for");
+      this.compartment.drop(local.packet, "port-not-listening", "an echo reply without a matching request");
       return;
     }
     this.compartment.record(local.packet, "deliver", `echo reply from ${formatIp(local.source)}`);

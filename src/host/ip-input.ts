@@ -89,7 +89,7 @@ export class IpInput {
       this.compartment.drop(
         packet,
         "destination-not-local",
-        `${formatIp(view.destination)} is no address of ${this.compartment.name}${place}`,
+        `${formatIp(view.destination)} is not an address of ${this.compartment.name}${place}`,
       );
     }
   }
@@ -137,7 +137,7 @@ export class IpInput {
   private isClaimed(packet: Packet, view: IpView): boolean {
     const claim = this.compartment.portClaims.ofDestination(packet.bytes, view);
     if (claim === undefined || claim === "switched") return false;
-    const text = `the port of ${formatIp(view.destination)} is a service's, and nobody serves it here`;
+    const text = `the port of ${formatIp(view.destination)} belongs to a service that this host does not serve`;
     this.compartment.drop(packet, claim, text);
     return true;
   }

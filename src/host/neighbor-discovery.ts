@@ -73,7 +73,7 @@ function takeRouterSolicitation(
   const { advertiser } = netInterface.ipv6;
   // RFC 4861 §6.1.1, §6.2.6.
   if (source === UNSPECIFIED && sourceMac !== undefined) {
-    compartment.drop(packet, "malformed-frame", "a solicitation without a source that tells a MAC");
+    compartment.drop(packet, "malformed-frame", "a solicitation without a source link-layer address");
     return;
   }
   if (advertiser === undefined) return;
@@ -112,7 +112,7 @@ function answerSolicitation(
   const isCheck = source === UNSPECIFIED;
   // RFC 4861 §7.1.1: who has no address asks the group and tells no MAC.
   if (isCheck && (sourceMac !== undefined || !isMulticastIp(destination))) {
-    compartment.drop(packet, "malformed-frame", "a solicitation without a source that tells a MAC");
+    compartment.drop(packet, "malformed-frame", "a solicitation without a source link-layer address");
     return;
   }
   if (isCheck && netInterface.ipv6.contest(target)) return;

@@ -271,7 +271,7 @@ export class NeighborTable {
     entry.mac = undefined;
     entry.untilMs = this.compartment.nowMs + FAILURE_REMEMBERED_MS;
     const question = typeof entry.ip === "number" ? "ARP" : "neighbour discovery";
-    const text = `nobody answers ${question} for ${formatIp(entry.ip)} on ${this.netInterface.name}`;
+    const text = `nothing answers ${question} for ${formatIp(entry.ip)} on ${this.netInterface.name}`;
     for (const outgoing of entry.packets.splice(0)) this.compartment.neighborFailed(outgoing, text);
     for (const waiter of entry.waiters.splice(0)) waiter.nextHopSettled();
   }

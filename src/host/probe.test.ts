@@ -89,7 +89,7 @@ describe("probes", () => {
       81,
       undefined,
       "refused",
-      "connection refused: nobody listens on the port",
+      "connection refused: nothing listens on the port",
     ],
     [
       "a closed UDP port",

@@ -134,7 +134,7 @@ export class TcpProbe extends Attempt implements TcpOwner {
     }
     const details: Readonly<Record<TcpCloseReason, string>> = {
       finished: "the peer closed the connection without an answer",
-      refused: "connection refused: nobody listens on the port",
+      refused: "connection refused: nothing listens on the port",
       "timed-out": "the connection timed out",
       reset: "the peer reset the connection",
       unreachable: "the destination cannot be reached",

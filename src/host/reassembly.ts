@@ -110,7 +110,7 @@ export class Reassembly {
     const end = offset + bytes.length;
     if (end > DATAGRAM_BYTES_MAX) return "the fragments make up more than 65535 bytes";
     if (view.hasMoreFragments && bytes.length % 8 !== 0)
-      return "a fragment in the middle is no multiple of 8 bytes";
+      return "a fragment in the middle is not a multiple of 8 bytes";
     const isRepeated = train.pieces.some(
       (piece) => piece.offset === offset && piece.bytes.length === bytes.length,
     );
@@ -124,7 +124,7 @@ export class Reassembly {
       end,
     );
     if (train.totalLength !== undefined && furthest > train.totalLength)
-      return "a fragment lies behind the last one";
+      return "a fragment is after the last one";
     if (offset === 0) train.first = packet;
     if (packet.tag !== 0) train.tag = packet.tag;
     train.pieces.push({ offset, bytes });

@@ -20,7 +20,7 @@ export const SOCKET_FAILURE_TEXTS: Readonly<Record<SocketFailure, string>> = Obj
   "no-route": "no route to the destination",
   "port-in-use": "the port is in use",
   "no-free-port": "all ephemeral ports are in use",
-  "address-not-local": "the source is no address of this compartment",
+  "address-not-local": "the source is not an address of this compartment",
   "access-denied": "access to sockets is denied (10013, WSAEACCES; ping says General failure)",
   "too-many-sockets": "the compartment has too many sockets",
   "message-too-long": "the packet is too long and may not be fragmented",

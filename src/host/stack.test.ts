@@ -156,7 +156,7 @@ describe("ICMP errors", () => {
     ["the TTL runs out at the router", SERVER, { ttl: 1 }, "ttl-expired", "10.0.1.1", "ttl-expired"],
     ["the router has no route", "198.51.100.7", {}, "net-unreachable", "10.0.1.1", "no-route"],
     [
-      "nobody answers the router's ARP",
+      "nothing answers the router's ARP",
       "10.0.2.99",
       {},
       "host-unreachable",
@@ -375,7 +375,7 @@ describe("resolve, as VFP asks it", () => {
 
   it.each([
     ["10.0.1.1", "52-54-00-00-00-01", "a neighbour"],
-    ["203.0.113.10", "52-54-00-00-00-01", "what lies behind the router"],
+    ["203.0.113.10", "52-54-00-00-00-01", "what is behind the router"],
   ])("finds the MAC for %s: %s, %s", (destination, expected) => {
     const { env, client } = makeRoutedPair();
     const waiter = new Waiter();
@@ -495,9 +495,9 @@ describe("fragments", () => {
         [8, 16, true],
       ],
     ],
-    ["have a middle that is no multiple of 8 bytes", [[0, 15, true]]],
+    ["have a middle that is not a multiple of 8 bytes", [[0, 15, true]]],
     [
-      "go on behind the last one",
+      "continue behind the last one",
       [
         [16, 8, false],
         [24, 8, true],

@@ -117,7 +117,7 @@ export class Tcp {
     return [...this.listeners.values()].flat();
   }
 
-  /** Ends everything without a word: the compartment goes. */
+  /** Ends everything silently: the compartment goes. */
   close(): void {
     for (const connection of this.listConnections()) connection.discard();
     this.listeners.clear();
@@ -237,7 +237,7 @@ export class Tcp {
 
   private refuse(local: LocalPacket, segment: TcpSegment, isPortClosed: boolean): void {
     const where = formatSocketAddress(segment.destination, segment.destinationPort);
-    const text = isPortClosed ? `nobody listens on TCP ${where}` : `${where} has no such connection`;
+    const text = isPortClosed ? `nothing listens on TCP ${where}` : `${where} has no such connection`;
     this.compartment.drop(local.packet, "port-not-listening", text);
     this.reset(segment);
   }

@@ -70,10 +70,10 @@ describe("parseQuirk", () => {
   it.each([
     ["deadlock", 'there is no defect "deadlock"'],
     ["__proto__=on", 'there is no defect "__proto__"'],
-    ["service-deadlock=2", "is no setting"],
-    ["service-deadlock=-1", "is no setting"],
-    ["service-deadlock=", "is no setting"],
-    ["service-deadlock=1e-3", "is no setting"],
+    ["service-deadlock=2", "is not a setting"],
+    ["service-deadlock=-1", "is not a setting"],
+    ["service-deadlock=", "is not a setting"],
+    ["service-deadlock=1e-3", "is not a setting"],
   ])("%s is refused", (text, problem) => {
     expect(parseQuirk(text)).toMatchObject({ problem: expect.stringContaining(problem) as string });
   });

@@ -63,7 +63,7 @@ const CASES: readonly Case[] = [
     upstream: [],
   },
   {
-    given: "a ClusterIP that is no address",
+    given: "a ClusterIP that is not an address",
     services: [service({ spec: { clusterIP: "ten.zero.zero.one" } })],
     slices: L1,
     upstream: [],
@@ -129,7 +129,7 @@ const CASES: readonly Case[] = [
     codes: [UNUSABLE],
   },
   {
-    given: "the network has no subnet for a pod's address (overlay): the node's own address stands in",
+    given: "the network has no subnet for a pod's address (overlay): the node's own address is in",
     services: [service()],
     slices: [slice(["U"])],
     node: { isOverlay: true },

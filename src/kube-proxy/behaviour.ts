@@ -96,7 +96,7 @@ export interface Behaviour {
   readonly toleratesHnsFailure: boolean;
   /** A load balancer in the way of a new one is removed. */
   readonly removesConflicts: boolean;
-  /** `WinDSR` and `WinOverlay` without a word in the configuration. */
+  /** `WinDSR` and `WinOverlay` silently in the configuration. */
   readonly defaultGates: { readonly WinDSR: boolean; readonly WinOverlay: boolean };
   /** Gates are locked to true. */
   readonly hasLockedGates: boolean;

@@ -204,7 +204,7 @@ export class Informer<Kind extends KubeKind> {
       this.fail(error);
       return;
     }
-    // client-go: a watch that ends within a second without a word is a failure.
+    // client-go: a watch that ends within a second silently is a failure.
     const isQuick = this.options.clock.nowMs - beganAtMs < MS_PER_SECOND && !this.heardInWatch;
     if (isQuick)
       this.fail(new KubeError("kubernetes-unreachable", 503, "very short watch: it ended unasked"));

@@ -40,7 +40,7 @@ function wordOf(entry: string): { readonly code: string; readonly reason: string
 }
 
 function faultOf(code: string, reason: string): string | undefined {
-  if (code !== "*" && !isKnowledgeCode(code)) return `${JSON.stringify(code)} is no code of the catalogue`;
+  if (code !== "*" && !isKnowledgeCode(code)) return `${JSON.stringify(code)} is not a code of the catalogue`;
   return reason === "" ? `${code} is suppressed without a reason` : undefined;
 }
 

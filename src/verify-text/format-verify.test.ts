@@ -40,7 +40,7 @@ describe("a finding of verify", () => {
     };
     expect(formatVerification(report)).toContain(
       [
-        "    remedy    Test with TCP or UDP in place of ping, for example:",
+        "    remedy    Test with TCP or UDP instead of ping, for example:",
         "                  curl.exe -Iv https://203.0.113.10",
         "                  Test-NetConnection 203.0.113.10 -Port 443",
         "",

@@ -258,7 +258,7 @@ export function formatVerification(
     findings.length === 0
       ? style.good("Observed and expected agree.")
       : style.bad(
-          `${findings.length} cell${findings.length === 1 ? "" : "s"} came out otherwise than expected.`,
+          `${findings.length} cell${findings.length === 1 ? "" : "s"} did not match the expectation.`,
         );
   const lines = [
     style.heading(`Cluster ${report.cluster}, compat ${report.compat.join(" and ")}`),

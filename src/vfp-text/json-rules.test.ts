@@ -101,19 +101,19 @@ describe("parseRulesJson", () => {
     );
     // `6` is no list; it is said, and the rest is read.
     expect(problems.map((problem) => problem.message)).toEqual([
-      "the document.Groups[0].Rules[0].Conditions[0].ProtocolList: has to be a list",
+      "the document.Groups[0].Rules[0].Conditions[0].ProtocolList: must be a list",
     ]);
     expect(defined(ports[0], "a port").layers[0]?.groups[0]?.rules.map((each) => each.id)).toEqual(["a"]);
   });
 
   it.each([
-    ["", 1, "no JSON"],
-    ['{"Layers": [}', 1, "no JSON"],
-    ["[]", 1, "the document: has to be an object"],
-    ['{"Layers": 5}', 1, "Layers: has to be a list"],
-    ['{"Layers": [7]}', 1, "Layers[0]: has to be an object"],
+    ["", 1, "not JSON"],
+    ['{"Layers": [}', 1, "not JSON"],
+    ["[]", 1, "the document: must be an object"],
+    ['{"Layers": 5}', 1, "Layers: must be a list"],
+    ['{"Layers": [7]}', 1, "Layers[0]: must be an object"],
     ['{"Layers":[{"Groups":[{"Rules":[{"Id":"x"}]}]}]}', 1, "a rule without a Type"],
-    ['{"Rules":[{"Type":"allow","Priority":"high"}]}', 1, "Priority: has to be a whole number"],
+    ['{"Rules":[{"Type":"allow","Priority":"high"}]}', 1, "Priority: must be a whole number"],
     ['{"Rules":[{"Type":"allow","Conditions":[{"ConditionType":99}]}]}', 1, "not known"],
   ])("%s", (text, line, message) => {
     const { problems } = parseRulesJson(text);

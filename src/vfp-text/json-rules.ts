@@ -143,13 +143,13 @@ class JsonReader {
     if (Array.isArray(value)) return value as readonly unknown[];
     // PowerShell's ConvertTo-Json writes a list of one as that one.
     if (typeof value === "object") return [value];
-    this.problem(path, "has to be a list");
+    this.problem(path, "must be a list");
     return [];
   }
 
   record(value: unknown, path: string): Json | undefined {
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-    this.problem(path, "has to be an object");
+    this.problem(path, "must be an object");
     return undefined;
   }
 
@@ -159,7 +159,7 @@ class JsonReader {
 
   number(value: unknown, path: string): number {
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
-    if (value !== undefined && value !== null) this.problem(path, "has to be a whole number");
+    if (value !== undefined && value !== null) this.problem(path, "must be a whole number");
     return 0;
   }
 
@@ -320,11 +320,10 @@ export function parseRulesJson(text: string): ReadListing {
     json = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     const offset = /position (\d+)/.exec(error instanceof Error ? error.message : "")?.[1];
-    return none(offset === undefined ? 1 : lineOf(text, Number(offset)), "the text is no JSON");
+    return none(offset === undefined ? 1 : lineOf(text, Number(offset)), "the text is not JSON");
   }
   const root = reader.record(json, "the document");
-  if (root === undefined)
-    return { ...none(1, "the document has to be an object"), problems: reader.problems };
+  if (root === undefined) return { ...none(1, "the document must be an object"), problems: reader.problems };
   const alone = root["Rules"] ?? undefined;
   const layers =
     alone === undefined

@@ -181,10 +181,10 @@ describe("what nodes print", () => {
 
 describe("lines that make no sense are named, and what they belong to is left out", () => {
   it.each([
-    ["Priority : 900", "Priority : ninety", 16, "Priority has to be a whole number up to 65535"],
-    ["Priority : 900", "Priority : 70000", 16, "Priority has to be a whole number up to 65535"],
-    ["Flags : 8195 terminating stateful", "Flags : -1", 17, "Flags has to be a whole number"],
-    ["Flow TTL: 240", "Flow TTL: soon", 21, "Flow TTL has to be a whole number"],
+    ["Priority : 900", "Priority : ninety", 16, "Priority must be a whole number up to 65535"],
+    ["Priority : 900", "Priority : 70000", 16, "Priority must be a whole number up to 65535"],
+    ["Flags : 8195 terminating stateful", "Flags : -1", 17, "Flags must be a whole number"],
+    ["Flow TTL: 240", "Flow TTL: soon", 21, "Flow TTL must be a whole number"],
     ["            Source IP : 10.0.0.11", "            Source IP", 20, "a condition is a label"],
     ["Type : allow", "Kind : allow", 18, 'a rule has no field "Kind"'],
   ])("%s → %s", (before, after, line, message) => {

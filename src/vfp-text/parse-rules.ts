@@ -151,7 +151,7 @@ class ListingReader {
       return true;
     }
     if (!text.startsWith("ERROR:")) return false;
-    this.problem(`vfpctrl said ${JSON.stringify(text)} in place of a list`);
+    this.problem(`vfpctrl said ${JSON.stringify(text)} instead of a list`);
     this.section = "none";
     return true;
   }
@@ -412,7 +412,7 @@ class ListingReader {
   private number(text: string, item: Draft, label: string, max: number = PRIORITY_MAX): number {
     const value = max > 0xffff_ffff ? wholeNumber(text) : parseNumber(text.trim(), max);
     if (value !== undefined) return value;
-    this.broken(item, `${label} has to be a whole number up to ${max}, not ${shorten(text)}`);
+    this.broken(item, `${label} must be a whole number up to ${max}, not ${shorten(text)}`);
     return 0;
   }
 

@@ -446,9 +446,9 @@ describe.each([
       return `${process("out", packet)} ${show(packet)}`;
     };
     // The layer has flows already, so that it is remembered that it had none for the next tuple.
-    expect(send(5000)).toBe(`turned ${V}:5000 > ${A}:80`);
+    expect(send(5000)).toBe(`hairpin ${V}:5000 > ${A}:80`);
     // On the way back it makes a flow whose answer is A:80 > V:80, from which the source is translated.
-    expect(send(80)).toBe(`turned ${V}:80 > ${A}:80`);
+    expect(send(80)).toBe(`hairpin ${V}:80 > ${A}:80`);
     expect(send(80)).toBe(`pass ${V}:80 > ${V}:80`);
   });
 });

@@ -212,7 +212,7 @@ function hostileOutcome(port: VfpPort, sent: Sent, nowMs: number): string | unde
   if (headers.parse(packet) !== undefined) return undefined;
   const verdict = port.process(sent.direction, packet, headers, nowMs);
   if (verdict === "drop") return verdict;
-  expect(new Headers().parse(packet), "what goes on can be parsed").toBeUndefined();
+  expect(new Headers().parse(packet), "what continues can be parsed").toBeUndefined();
   return `${verdict} ${packet.tni} ${formatHex(packet.frame)}`;
 }
 

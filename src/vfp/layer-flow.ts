@@ -1,6 +1,6 @@
 /**
  * A flow of one layer: both directions of a connection that a stateful rule let pass or rewrote.
- * An idle flow ends after 240 s without a word to either side (dataplane.md §1.10, observed).
+ * An idle flow ends after 240 s silently to either side (dataplane.md §1.10, observed).
  */
 import { defined } from "../base/assert.ts";
 import type { FlowKey } from "./flow-key.ts";

@@ -256,7 +256,7 @@ describe("flows when a service changes (dataplane.md §3.7)", () => {
     }
   });
 
-  it("deleted and made anew under another id: flows are judged again (F-23, k8s#113842)", () => {
+  it("deleted and made anew under another id: flows are evaluated again (F-23, k8s#113842)", () => {
     const port = portWith(service(FOUR));
     const before = SOURCES.map((source) => choice(port, source));
     port.setGroups("LB_DSR", [service([...FOUR.slice(1), ...FOUR.slice(0, 1)], { id: "anew" })]);

@@ -127,7 +127,7 @@ export class PortRecorder {
   /** What all layers together do to such packets is kept for the next ones. */
   kept(total: Transposition): void {
     const transposition = describeTransposition(total);
-    const text = `kept for the packets that follow: ${summarizeTransposition(transposition)}`;
+    const text = `cached for later packets: ${summarizeTransposition(transposition)}`;
     this.record({ ...this.base(), kind: "unified-flow", text, transposition });
   }
 
@@ -167,7 +167,7 @@ function describeMatch(
     const { kind, id, destination } = push.fields;
     words.push(`into ${kind === "vxlan" ? "VXLAN" : "NVGRE"} ${id} to ${formatIp(destination)}`);
   }
-  if (layer.definition.isHairpin === true && rule.skipsHairpin !== true) words.push("turned round");
+  if (layer.definition.isHairpin === true && rule.skipsHairpin !== true) words.push("sent back (hairpin)");
   return words.join("; ");
 }
 

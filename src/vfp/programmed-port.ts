@@ -141,7 +141,7 @@ export abstract class ProgrammedPort {
     return this.layersByName.get(name);
   }
 
-  /** Replaces the groups of a layer. Existing flows are judged again when their next packet comes. */
+  /** Replaces the groups of a layer. Existing flows are evaluated again when their next packet comes. */
   setGroups(layerName: string, groups: readonly Group[]): void {
     const layer = this.layerNamed(layerName);
     const isSame =

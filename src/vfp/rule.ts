@@ -205,7 +205,7 @@ export interface LayerDefinition {
    */
   readonly clearsTni?: boolean;
   /**
-   * Flows are judged again when an address of the port changes (layer flag 8). Here they are in every layer; it is
+   * Flows are evaluated again when an address of the port changes (layer flag 8). Here they are in every layer; it is
    * printed as `vfpctrl` prints it. Default false.
    */
   readonly updatesFlows?: boolean;

@@ -223,7 +223,7 @@ describe("encapsulation on a pod's port", () => {
       `matched; into VXLAN 4096 to 10.0.0.12: VXLAN 4096 10.0.0.11 → 10.0.0.12 ${inner}`,
       `matched: VXLAN 4096 10.0.0.11 → 10.0.0.12 ${inner}`,
       // The sum of all layers, in the words of VFP's ETW events (dataplane.md §1.10).
-      "kept for the packets that follow: Encap Push(VXLAN 4096, SrcIp 10.0.0.11, DestIp 10.0.0.12, " +
+      "cached for later packets: Encap Push(VXLAN 4096, SrcIp 10.0.0.11, DestIp 10.0.0.12, " +
         "SrcMac 00-15-5D-00-00-11, DestMac 00-15-5D-00-00-12); " +
         "Mac Modify(SrcMac Ignore, DestMac 00-15-5D-AA-00-02); " +
         "Ip Modify(SrcIp Ignore, DestIp Ignore, DecTtl 1, Dscp Ignore)" +

@@ -26,7 +26,7 @@ export function answerArp(
   if (readU16(bytes, at + ARP.operation) !== REQUEST || isAnnouncement || source.ips.includes(target)) return;
   const mac = virtualSwitch.virtualSubnets.neighbor(source.virtualSubnets, target);
   if (mac === undefined) {
-    const text = packet.tag === 0 ? "" : `nobody in the virtual subnet has ${formatIp(target)}`;
+    const text = packet.tag === 0 ? "" : `no endpoint of the virtual subnet has ${formatIp(target)}`;
     virtualSwitch.drop(source, packet, "broadcast-not-delivered", text);
     return;
   }

@@ -80,6 +80,6 @@ export function answerDhcp(
     payload: buildDhcp(answer),
   });
   reply.tag = packet.tag;
-  virtualSwitch.giveBack(source, reply, "DHCP answered by the switch");
+  virtualSwitch.sendBack(source, reply, "DHCP answered by the switch");
   return true;
 }

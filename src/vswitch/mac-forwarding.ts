@@ -54,11 +54,11 @@ export function forwardByMac(
     return;
   }
   if (source.kind === "external" || virtualSwitch.externalPort === undefined) {
-    virtualSwitch.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
+    virtualSwitch.drop(source, packet, "mac-not-local", `unknown destination MAC ${formatMac(destination)}`);
     return;
   }
   if (source.virtualSubnets.length > 0 && !hasLeft(virtualSwitch, packet)) {
-    const text = `nobody in the virtual subnet has MAC ${formatMac(destination)}`;
+    const text = `unknown destination MAC ${formatMac(destination)} in the virtual subnet`;
     virtualSwitch.drop(source, packet, "mac-not-local", text);
     return;
   }

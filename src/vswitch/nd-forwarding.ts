@@ -136,12 +136,12 @@ export function answersNeighborDiscovery(
   if (source.ips.includes(target)) return true;
   const mac = virtualSwitch.virtualSubnets.neighbor(source.virtualSubnets, target);
   if (mac === undefined) {
-    const text = packet.tag === 0 ? "" : `nobody answers for ${formatIp(target)}`;
+    const text = packet.tag === 0 ? "" : `no endpoint answers for ${formatIp(target)}`;
     virtualSwitch.drop(source, packet, "broadcast-not-delivered", text);
     return true;
   }
   turnIntoAdvertisement(packet, headers, mac, target);
-  virtualSwitch.giveBack(source, packet, "neighbour discovery answered by the port");
+  virtualSwitch.sendBack(source, packet, "neighbour discovery answered by the port");
   return true;
 }
 

@@ -33,7 +33,7 @@ export function forwardPlain(
   }
   const uplink = virtualSwitch.externalPort;
   if (target === source || source.kind === "external" || uplink === undefined) {
-    virtualSwitch.drop(source, packet, "mac-not-local", `nobody here has MAC ${formatMac(destination)}`);
+    virtualSwitch.drop(source, packet, "mac-not-local", `unknown destination MAC ${formatMac(destination)}`);
     return;
   }
   send(virtualSwitch, uplink, packet, headers, vlan, `MAC ${formatMac(destination)} is not on this switch`);

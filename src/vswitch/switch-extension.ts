@@ -32,7 +32,7 @@ export interface ForwardingSwitch {
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void;
   /** Answers whoever is behind `port`, past its pipeline. */
-  giveBack(port: SwitchPort, packet: Packet, reason: string): void;
+  sendBack(port: SwitchPort, packet: Packet, reason: string): void;
   /** Ends a frame here, counted and told. `direction` is the way that it went through `port`; default `out`. */
   drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction?: VfpDirection): void;
 }

@@ -264,6 +264,12 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
     const [next] = this.waiting;
     this.patience = next === undefined ? undefined : this.owner.clock.schedule(next.untilMs - nowMs, this);
     for (const { packet, direction } of late)
-      this.owner.drop(this, packet, "next-hop-unresolved", "nobody said in time where it goes", direction);
+      this.owner.drop(
+        this,
+        packet,
+        "next-hop-unresolved",
+        "the next hop was not resolved in time",
+        direction,
+      );
   }
 }

@@ -256,7 +256,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   }
 
   /** Answers whoever is behind `port`, past its pipeline. */
-  giveBack(port: SwitchPort, packet: Packet, reason: string): void {
+  sendBack(port: SwitchPort, packet: Packet, reason: string): void {
     this.record(packet, { kind: "switch", node: this.node, place: port.description, text: reason });
     this.transmit(port, packet);
   }

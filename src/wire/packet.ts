@@ -32,7 +32,7 @@ export class Packet {
   private viewedBytes: Uint8Array | undefined;
 
   constructor(bytes: Uint8Array, start: number, end: number, tag: PacketTag = 0) {
-    assert(start >= 0 && start <= end && end <= bytes.length, "a packet lies inside its bytes");
+    assert(start >= 0 && start <= end && end <= bytes.length, "a packet is inside its bytes");
     this.bytes = bytes;
     this.start = start;
     this.end = end;

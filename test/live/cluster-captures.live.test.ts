@@ -132,6 +132,6 @@ describe.each(["two-windows-nodes", "mixed-nodes", "node-subnet"])("captures of 
     expect(out?.comment).toMatch(
       /ACL_ENDPOINT_LAYER \/ ACL_ENDPOINT_GROUP_IPV4_OUT: .*: allow Allow Out \(priority 65500/,
     );
-    expect(out?.comment).toMatch(/unified flow: kept for the packets that follow: /);
+    expect(out?.comment).toMatch(/unified flow: cached for later packets: /);
   });
 });

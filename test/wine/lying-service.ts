@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 
 /** What the liar does when it has said its bytes. */
-type End = "closes" | "breaks off" | "is silent" | "goes on";
+type End = "closes" | "breaks off" | "is silent" | "continues";
 
 export interface Lie {
   readonly title: string;
@@ -38,15 +38,15 @@ function lie(title: string, answer: string, end: End = "closes", hresult = UNAVA
 
 export const LIES: readonly Lie[] = [
   lie("nothing", ""),
-  lie("nothing, for ever", "", "is silent"),
+  lie("nothing, forever", "", "is silent"),
   lie("a reset", "", "breaks off"),
   lie("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n", "is silent"),
   lie("no version", 'HTTP/1.1 200 OK\r\ncontent-length: 13\r\n\r\n{"result":[]}', "closes", OTHER_VERSION),
   lie("HTTP/1.0", answerOf({}).replace("HTTP/1.1", "HTTP/1.0")),
-  lie("a status that is no number", answerOf({ status: "two hundred" })),
+  lie("a status that is not a number", answerOf({ status: "two hundred" })),
   lie("headers without an end", "HTTP/1.1 200 OK\r\na: b\r\n", "is silent"),
-  lie("a header line without an end", `HTTP/1.1 200 OK\r\na: ${"x".repeat(100_000)}`, "goes on"),
-  lie("more headers than anybody needs", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(10_000)}`, "goes on"),
+  lie("a header line without an end", `HTTP/1.1 200 OK\r\na: ${"x".repeat(100_000)}`, "continues"),
+  lie("more headers than anybody needs", `HTTP/1.1 200 OK\r\n${"a: b\r\n".repeat(10_000)}`, "continues"),
   lie("a length beyond the end", answerOf({ headers: ["content-length: 99"] })),
   lie("a length beyond the end, and silence", answerOf({ headers: ["content-length: 99"] }), "is silent"),
   lie("a length before the end", answerOf({ headers: ["content-length: 5"] })),
@@ -56,9 +56,9 @@ export const LIES: readonly Lie[] = [
   lie("chunks without an end", answerOf({ headers: CHUNKED, body: 'd\r\n{"result":[]}\r\n' })),
   lie("a chunk that is too short", answerOf({ headers: CHUNKED, body: 'f\r\n{"result":[]}\r\n0\r\n\r\n' })),
   lie("a chunk of no size", answerOf({ headers: CHUNKED, body: 'x\r\n{"result":[]}\r\n0\r\n\r\n' })),
-  lie("a chunk of 2^64", answerOf({ headers: CHUNKED, body: "10000000000000000\r\n{}" }), "goes on"),
+  lie("a chunk of 2^64", answerOf({ headers: CHUNKED, body: "10000000000000000\r\n{}" }), "continues"),
   lie("another coding", answerOf({ headers: ["transfer-encoding: gzip"] })),
-  lie("a body without an end", answerOf({ headers: [] }), "goes on"),
+  lie("a body without an end", answerOf({ headers: [] }), "continues"),
   lie("a body of zeros", answerOf({ body: "\0".repeat(1_000) })),
   lie("half a document", answerOf({ body: '{"result":[' })),
   lie("a document without a result", answerOf({ body: '{"outcome":[]}' })),
@@ -76,7 +76,7 @@ export const LYING_STREAMS: readonly Omit<Lie, "hresult">[] = [
   lie("no lines", answerOf({ headers: STREAM, body: "" })),
   lie("lines that are no JSON", answerOf({ headers: STREAM, body: "{\n[]\n\0\0\n5\n".repeat(100) })),
   lie("notifications without a type", answerOf({ headers: STREAM, body: '{"data":{}}\n{"type":"2"}\n' })),
-  lie("a line without an end", answerOf({ headers: STREAM, body: "x" }), "goes on"),
+  lie("a line without an end", answerOf({ headers: STREAM, body: "x" }), "continues"),
   lie("chunks that break off", answerOf({ headers: CHUNKED, body: "ff\r\n{}" }), "breaks off"),
 ];
 
@@ -90,7 +90,7 @@ const MORE = "x".repeat(65_536);
 function finish(socket: Socket, end: End): void {
   if (end === "closes") socket.end();
   if (end === "breaks off") socket.resetAndDestroy();
-  if (end !== "goes on") return;
+  if (end !== "continues") return;
   const write = (): void => {
     while (!socket.destroyed && socket.write(MORE));
   };

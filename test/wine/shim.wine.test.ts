@@ -111,7 +111,7 @@ describe.each<readonly [string, Start]>([
   it.each<readonly [string, Variables, string, string]>([
     ["a wrong token", { MULLION_HNS_TOKEN: "wrong" }, "80070005", "Bearer <token of this service>"],
     ["no service named", { MULLION_HNS: "" }, "800706ba", "mullion hns serve"],
-    ["nobody who listens", { MULLION_HNS: "http://127.0.0.1:1" }, "800706ba", "Nobody listens"],
+    ["nobody who listens", { MULLION_HNS: "http://127.0.0.1:1" }, "800706ba", "Nothing listens"],
     ["another machine", { MULLION_HNS: "http://10.0.0.1:80" }, "800706ba", "http://127.0.0.1:PORT"],
     ["a token file that is not there", FILE_OF_NOTHING, "800706ba", "MULLION_HNS_TOKEN_FILE"],
   ])("%s: refused, and the record says why", async (_title, variables, hresult, detail) => {

@@ -93,7 +93,7 @@ describe("mullion wine", () => {
     const missing = await resultOf(mullion(["wine", "--", "./no-such.exe"]));
     expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining("there is no program")]);
     const script = await resultOf(mullion(["wine", "--", join(ROOT, "bin", "mullion.js")]));
-    expect([script.code, script.stderr]).toEqual([2, expect.stringContaining("is no Windows program")]);
+    expect([script.code, script.stderr]).toEqual([2, expect.stringContaining("is not a Windows program")]);
     const prog32 = join(mkdtempSync(join(tmpdir(), "mullion-wine-")), "prog32.exe");
     const bytes = readFileSync(PROGRAM);
     bytes.writeUInt16LE(0x014c, bytes.readUInt32LE(0x3c) + 4);

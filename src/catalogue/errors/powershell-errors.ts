@@ -63,7 +63,7 @@ export const POWERSHELL_ERRORS: PrintedErrors = {
   "nat-exists": {
     standing: "wrapper",
     texts: ["Error creating default network"],
-    cause: prose`docker makes its NAT network at its start, and HNS refused. A host has one WinNAT; an earlier docker, containerd or script left one. The code behind it tells more.`,
+    cause: prose`docker makes its NAT network at its start, and HNS refused. A host has one WinNAT; an earlier docker, containerd or script left one. The code behind it explains it.`,
     next: ["Get-NetNat", "Get-HnsNetwork | Select-Object Name, Type"],
     remedy: prose`Get-NetNat | Remove-NetNat, remove the stray NAT network, then start again.`,
     sources: [thread("docker/for-win", 598), reference("users.md G23")],

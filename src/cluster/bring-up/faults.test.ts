@@ -65,7 +65,7 @@ const FAULTS: readonly [what: string, asked: Asked, step: string, outcome: strin
     "start-script-adapter-missing",
   ],
   [
-    "two cards: External stands on the wrong one",
+    "two cards: External is on the wrong one",
     { adapters: TWO_CARDS },
     "Make the network External",
     "went-on",
@@ -135,7 +135,7 @@ const FAULTS: readonly [what: string, asked: Asked, step: string, outcome: strin
     "kube-proxy-flag-refused",
   ],
   [
-    "a -ClusterCIDR that is no range",
+    "a -ClusterCIDR that is not a range",
     { edits: ["copy-net-conf"], parameters: { clusterCIDR: "nonsense" } },
     "Start flanneld",
     "went-on",

@@ -8,7 +8,7 @@ const GAP = "  ";
 const COLUMNS = 96;
 const WORDS: Readonly<Record<StepOutcome, string>> = {
   done: "done",
-  "went-on": "went on",
+  "went-on": "warning",
   ended: "ended",
   waits: "waits",
   skipped: "skipped",
@@ -125,10 +125,10 @@ function formatVerdict({ node, outcome, tookMs, steps }: BringUpReport): string 
   const span = `after ${formatSpan(tookMs)} of virtual time`;
   const last = steps.findLast((step) => step.outcome === "waits");
   if (outcome === "up") return `${node} is up ${span}.`;
-  if (outcome === "up-with-findings") return `${node} is up ${span}, and not everything is as it should be.`;
+  if (outcome === "up-with-findings") return `${node} is up ${span}, with findings.`;
   return last === undefined
     ? `${node} is not up ${span}.`
-    : `${node} is not up: step ${last.number}, ${last.name}, waits for ever.`;
+    : `${node} is not up: step ${last.number}, ${last.name}, waits forever.`;
 }
 
 /** Ends with a line feed. */

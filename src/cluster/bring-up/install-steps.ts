@@ -138,7 +138,7 @@ function checkManagement(node: ScriptNode, network: HnsNetwork): void {
   if (ManagementIP === "" || ManagementIP === node.address) return;
   node.find(
     "start-script-adapter-wrong",
-    `HNS network ${EXTERNAL} stands on ${NetworkAdapterName} with the address ${ManagementIP}, and the node's address is ${node.address}`,
+    `HNS network ${EXTERNAL} is on ${NetworkAdapterName} with the address ${ManagementIP}, and the node's address is ${node.address}`,
   );
 }
 

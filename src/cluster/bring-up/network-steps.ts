@@ -207,7 +207,7 @@ export async function checkSourceVip(node: ScriptNode): Promise<void> {
   if (subnet === undefined || ip === undefined || prefixContains(subnet, ip)) return;
   node.find(
     "kube-proxy-source-vip-invalid",
-    `${SOURCE_VIP} says ${vip}, which lies outside the node's range ${formatPrefix(subnet)}`,
+    `${SOURCE_VIP} says ${vip}, which is outside the node's range ${formatPrefix(subnet)}`,
   );
 }
 

@@ -12,7 +12,7 @@ function list(items: JsonSchema, description: string): JsonSchema {
   return { type: "array", items, description };
 }
 
-const CHANGE = closedObject("Something that is otherwise than before the step.", {
+const CHANGE = closedObject("Something that the step changed.", {
   kind: { enum: CHANGE_KINDS },
   name: described(TEXT, "The path, the name in HNS, the route, the annotation …"),
   change: { enum: ["created", "changed", "deleted"] },
@@ -27,18 +27,18 @@ const FINDING = closedObject("What is wrong.", {
 const STEP = closedObject("One step of a script.", {
   run: described(INTEGER, "Which run of the script, from 1."),
   number: described(INTEGER, "From 1, over all runs."),
-  script: described(TEXT, "The file that holds the step; `by hand` for what a person does."),
+  script: described(TEXT, "The file that holds the step; `by hand` for manual steps."),
   name: TEXT,
   command: described(TEXT, "What it runs, with its arguments."),
   outcome: described(
     { enum: STEP_OUTCOMES },
-    "went-on: something was wrong, and the script went on. ended: the script ended here; its caller goes on. waits: for ever. skipped: its script had ended before.",
+    "went-on: something was wrong, and the script continued. ended: the script ended here; its caller continues. waits: forever. skipped: its script had ended before.",
   ),
   beganMs: described(NUMBER, "Virtual time, in milliseconds."),
   tookMs: described(NUMBER, "Virtual time, in milliseconds."),
   output: list(
     TEXT,
-    "What the step printed, and programs of the node meanwhile; a repeated line stands once, with a count.",
+    "Output of the step, and of the node's programs during it; repeated lines are merged and counted.",
   ),
   changes: list(CHANGE, "On the node and of its Node object, by kind and name."),
   findings: list(FINDING, "In the order in which they were met."),
@@ -71,6 +71,6 @@ export const BRING_UP_SCHEMA: JsonSchema = {
     tookMs: described(NUMBER, "Virtual time, in milliseconds."),
     steps: list(STEP, "In order, those of all runs."),
     processes: list(PROCESS, "In the order in which they were started."),
-    files: list(FILE, "All that lies on the node's disk at the end, by path."),
+    files: list(FILE, "All files on the node's disk at the end, by path."),
   }),
 };

@@ -64,14 +64,14 @@ function checkUnderlay(
     return;
   }
   if (!isHostOf(subnet, router)) {
-    const message = `${formatIp(router)} is no host address of the underlay, ${formatPrefix(subnet)}`;
+    const message = `${formatIp(router)} is not a host address of the underlay, ${formatPrefix(subnet)}`;
     reading.reportValue(places.router.place, message, `Choose one from ${hostsOf(subnet)}.`);
   }
   allocator.add(router, "the router", places.router.place);
   for (const [index, node] of cluster.nodes.entries()) {
     const place = raw.nodes.value[index]?.value.address.place ?? raw.nodes.place;
     if (!isHostOf(subnet, node.address)) {
-      const message = `${formatIp(node.address)} is no host address of the underlay, ${formatPrefix(subnet)}`;
+      const message = `${formatIp(node.address)} is not a host address of the underlay, ${formatPrefix(subnet)}`;
       reading.reportValue(place, message, `Choose one from ${hostsOf(subnet)}, or change underlay.subnet.`);
     }
     allocator.add(node.address, `node ${node.name}`, place);
@@ -103,14 +103,10 @@ function checkOutside(
       { prefix: cluster.network.clusterCIDR, name: "the pod range" },
     ].find(({ prefix }) => prefixContains(prefix, host.address));
     if (inside !== undefined) {
-      const message = `${formatIp(host.address)} lies in ${inside.name}, ${formatPrefix(inside.prefix)}`;
-      reading.reportValue(
-        place,
-        message,
-        "An outside host stands beyond the router: choose another address.",
-      );
+      const message = `${formatIp(host.address)} is in ${inside.name}, ${formatPrefix(inside.prefix)}`;
+      reading.reportValue(place, message, "An outside host is beyond the router: choose another address.");
     } else if (isSpecial(host.address)) {
-      const message = `${formatIp(host.address)} can be no host's address`;
+      const message = `${formatIp(host.address)} cannot be the address of a host`;
       reading.reportValue(place, message, "Choose an ordinary address, such as 203.0.113.10.");
     }
     allocator.add(host.address, `outside host ${host.name}`, place);
@@ -145,7 +141,7 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
   }
   reportOverlaps([service, underlay], reading);
   if (!prefixCovers(underlay.prefix, pods.prefix)) {
-    const message = `in shape node-subnet ${formatPrefix(pods.prefix)} must lie in the underlay, ${formatPrefix(underlay.prefix)}`;
+    const message = `in shape node-subnet ${formatPrefix(pods.prefix)} must be in the underlay, ${formatPrefix(underlay.prefix)}`;
     reading.reportValue(
       pods.place,
       message,
@@ -229,7 +225,7 @@ function checkPods(
       continue;
     }
     if (!prefixContains(range, pod.address)) {
-      const message = `${text} does not lie in the pod range of ${pod.node}, ${formatPrefix(range)}`;
+      const message = `${text} is not in the pod range of ${pod.node}, ${formatPrefix(range)}`;
       reading.reportValue(place, message, `Choose an address of that range, or leave it to IPAM.`);
       continue;
     }

@@ -118,7 +118,7 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
   const places = raw.ipv6.value;
   if (ipv6 === undefined) return;
   if (ipv6.subnet.length !== LINK_LENGTH) {
-    const message = `${formatPrefix(ipv6.subnet)} is no /${LINK_LENGTH}`;
+    const message = `${formatPrefix(ipv6.subnet)} is not a /${LINK_LENGTH}`;
     reading.reportValue(places.subnet.place, message, `Write a range of length ${LINK_LENGTH}.`);
     return;
   }
@@ -148,7 +148,7 @@ function checkNode(
 ): boolean {
   const { address, podCIDR } = fields;
   if (address.value !== undefined && !prefixContains(ipv6.subnet, address.value)) {
-    const message = `${formatIp(address.value)} does not lie in ${formatPrefix(ipv6.subnet)} (ipv6.subnet)`;
+    const message = `${formatIp(address.value)} is not in ${formatPrefix(ipv6.subnet)} (ipv6.subnet)`;
     reading.reportValue(address.place, message, "Choose an address of that range.");
     return false;
   }
@@ -160,7 +160,7 @@ function checkNode(
     return false;
   }
   if (!prefixCovers(ipv6.clusterCIDR, given)) {
-    const message = `${formatPrefix(given)} does not lie in ${formatPrefix(ipv6.clusterCIDR)} (ipv6.clusterCIDR)`;
+    const message = `${formatPrefix(given)} is not in ${formatPrefix(ipv6.clusterCIDR)} (ipv6.clusterCIDR)`;
     reading.reportValue(place, message, "Choose a part of it.");
     return false;
   }

@@ -71,7 +71,7 @@ const OUTBOUND_NAT = mapping<OutboundNatFields>("a mapping", {
 const CNI = mapping<CniFields>("a mapping", {
   conflist: optional(
     jsonObject("a CNI network configuration list", ["name"]),
-    "A complete CNI configuration list for Windows nodes, in place of the one that the cluster writes.",
+    "A complete CNI configuration list for Windows nodes, instead of the one that the cluster writes.",
     "written by the cluster",
   ),
   policies: withDefault(
@@ -166,7 +166,7 @@ export const FURTHER_NETWORK: Mapping<FurtherNetworkFields> = mapping<FurtherNet
   name: required(NETWORK_NAME, "The name of the HNS network. Pods name it in `network`."),
   driver: optional(
     DRIVER,
-    "L2Bridge, Overlay or NAT. Networks on a node's adapter are of one driver; NAT stands beside any, once on a node.",
+    "L2Bridge, Overlay or NAT. All networks on an adapter have the same driver; one NAT network per node may be added to any.",
     "that of `network`",
   ),
   clusterCIDR: optional(

@@ -62,7 +62,7 @@ export const NODE_STATE: { readonly [K in keyof NodeStateFields]: Field<NodeStat
     TEXTS_BY_PATH,
     Object.freeze({}),
     {},
-    "Files that lie on the node's disk before anything starts, by their paths, such as `C:\\k\\sourceVip.json` of an earlier life of the node. Only with plugin `flannel`, whose programs read and write them.",
+    "Files that are on the node's disk before anything starts, by path, such as `C:\\k\\sourceVip.json` from an earlier run of the node. Only with plugin `flannel`, whose programs read and write them.",
   ),
   addressDelay: withDefault(
     integer("a number of seconds", 0, DELAY_MAX_S),

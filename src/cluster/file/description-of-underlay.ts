@@ -57,7 +57,7 @@ const DHCP = mapping<DhcpFields>("a mapping", {
 });
 
 export const UNDERLAY: Mapping<UnderlayFields> = mapping<UnderlayFields>("a mapping", {
-  subnet: withDefault(PREFIX, SUBNET, "10.0.0.0/24", "The network that the nodes stand in. At most /29."),
+  subnet: withDefault(PREFIX, SUBNET, "10.0.0.0/24", "The network of the nodes. At most /29."),
   router: optional(
     IPV4,
     "The router's address on the underlay: the nodes' default gateway.",
@@ -67,7 +67,7 @@ export const UNDERLAY: Mapping<UnderlayFields> = mapping<UnderlayFields>("a mapp
     list(ROUTE, { countMax: ROUTES_MAX }),
     [],
     [],
-    "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they stand here.",
+    "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they are listed here.",
   ),
   deny: withDefault(
     list(DENY, { countMax: ROUTES_MAX }),

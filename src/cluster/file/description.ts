@@ -195,7 +195,7 @@ const NODE = mapping<NodeFields>("a node", {
     oneOf<Compat>(["upstream", "hardened"], parseCompat),
     "upstream",
     "upstream",
-    "How this node's programs behave: as the real ones with their defects, or repaired (docs/reference/differences.md).",
+    "How this node's programs behave: `upstream` as the real ones with their defects, `hardened` without them (docs/reference/differences.md).",
   ),
   quirks: withDefault(
     QUIRK_SETTINGS,
@@ -274,7 +274,7 @@ const IPV6 = mapping<Ipv6Fields>("a mapping", {
     BOOLEAN,
     true,
     true,
-    "Whether the router leads packets for pods to their nodes. Nobody translates the IPv6 addresses of Windows pods, so without it the outside cannot answer them.",
+    "Whether the router leads packets for pods to their nodes. The IPv6 addresses of Windows pods are not translated, so without it the outside cannot answer them.",
   ),
 });
 
@@ -328,7 +328,7 @@ const EXPECTATION = mapping<ExpectationFields>("an expectation", {
     "The protocol of the packet.",
   ),
   port: optional(PORT, "The receiver's port. ICMP has none.", "the first one that the receiver serves"),
-  expect: required(oneOf<ExpectationSpec["expect"]>(["works", "denied"]), "What should come of it."),
+  expect: required(oneOf<ExpectationSpec["expect"]>(["works", "denied"]), "The expected outcome."),
   code: optional(CODE, "With `denied`: the code that its trace has to show.", "any drop or refusal"),
 });
 
@@ -400,7 +400,7 @@ export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file"
     list(EXPECTATION, { countMax: EXPECTATIONS_MAX }),
     [],
     [],
-    "What `mullion verify` expects of single flows, besides what is documented and in place of it.",
+    "What `mullion verify` expects of single flows, in addition to the documented expectations, or instead of them.",
   ),
 });
 

@@ -215,7 +215,7 @@ class ListShape<T> implements Shape<readonly Located<T>[]> {
 
   read(node: ParsedNode, place: Place, reading: Reading): readonly Located<T>[] | undefined {
     if (!isSeq(node)) {
-      const advice = `Begin each item with a hyphen and a blank; each is ${this.item.noun}.`;
+      const advice = `Begin each item with a hyphen and a space; each is ${this.item.noun}.`;
       reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
       return undefined;
     }

@@ -231,7 +231,7 @@ describe("addresses of a DHCP server", () => {
     [
       "a range elsewhere",
       `${DHCP}${wide("range: 10.9.0.0/24")}`,
-      "8:47 cluster-file-invalid-value underlay.dhcp.range: 10.9.0.0/24 does not lie in the pod range (network.clusterCIDR), 10.0.0.0/16",
+      "8:47 cluster-file-invalid-value underlay.dhcp.range: 10.9.0.0/24 is not in the pod range (network.clusterCIDR), 10.0.0.0/16",
     ],
     [
       "a range for one node's pods",

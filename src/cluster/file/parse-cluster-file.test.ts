@@ -289,7 +289,7 @@ describe("single fields", () => {
     [
       "network: {driver: overlay}",
       /^6:19 invalid-value network.driver: "overlay" is not possible/,
-      "Did you mean Overlay? Possible are: L2Bridge, L2Tunnel, Overlay, Transparent, NAT.",
+      "Did you mean Overlay? Possible values: L2Bridge, L2Tunnel, Overlay, Transparent, NAT.",
     ],
     [
       "kubernetes: {version: 1.19}",
@@ -422,17 +422,17 @@ describe("fields that contradict each other", () => {
     [
       "a build without a profile",
       "nodes: [{name: a, os: windows, build: ws2202, address: 10.0.0.11}]\n",
-      '4:39 invalid-value nodes[0].build: "ws2202" is no build of Windows that has a profile',
+      '4:39 invalid-value nodes[0].build: "ws2202" is not a build of Windows that has a profile',
     ],
     [
       "a node outside the underlay",
       "nodes: [{name: a, os: linux, address: 10.0.1.11}]\n",
-      "4:39 invalid-value nodes[0].address: 10.0.1.11 is no host address of the underlay, 10.0.0.0/24",
+      "4:39 invalid-value nodes[0].address: 10.0.1.11 is not a host address of the underlay, 10.0.0.0/24",
     ],
     [
       "a node with the broadcast address",
       "nodes: [{name: a, os: linux, address: 10.0.0.255}]\n",
-      "4:39 invalid-value nodes[0].address: 10.0.0.255 is no host address of the underlay, 10.0.0.0/24",
+      "4:39 invalid-value nodes[0].address: 10.0.0.255 is not a host address of the underlay, 10.0.0.0/24",
     ],
     [
       "pod ranges that overlap",
@@ -442,7 +442,7 @@ describe("fields that contradict each other", () => {
     [
       "a pod range outside the cluster's",
       "nodes: [{name: a, os: linux, address: 10.0.0.11, podCIDR: 10.245.0.0/24}]\n",
-      "4:59 invalid-value nodes[0].podCIDR: 10.245.0.0/24 does not lie in the pod range (network.clusterCIDR), 10.244.0.0/16",
+      "4:59 invalid-value nodes[0].podCIDR: 10.245.0.0/24 is not in the pod range (network.clusterCIDR), 10.244.0.0/16",
     ],
     [
       "a pod range that is too small",
@@ -482,7 +482,7 @@ describe("fields that contradict each other", () => {
     [
       "a router outside the underlay",
       `nodes:\n${WIN_1}underlay: {router: 10.0.1.1}\n`,
-      "6:20 invalid-value underlay.router: 10.0.1.1 is no host address of the underlay, 10.0.0.0/24",
+      "6:20 invalid-value underlay.router: 10.0.1.1 is not a host address of the underlay, 10.0.0.0/24",
     ],
     [
       "a route over a stranger",
@@ -492,17 +492,17 @@ describe("fields that contradict each other", () => {
     [
       "an outside host on the underlay",
       `nodes:\n${WIN_1}outside: [{name: x, address: 10.0.0.99}]\n`,
-      "6:30 invalid-value outside[0].address: 10.0.0.99 lies in the underlay, 10.0.0.0/24",
+      "6:30 invalid-value outside[0].address: 10.0.0.99 is in the underlay, 10.0.0.0/24",
     ],
     [
       "an outside host among the pods",
       `nodes:\n${WIN_1}outside: [{name: x, address: 10.244.9.9}]\n`,
-      "6:30 invalid-value outside[0].address: 10.244.9.9 lies in the pod range, 10.244.0.0/16",
+      "6:30 invalid-value outside[0].address: 10.244.9.9 is in the pod range, 10.244.0.0/16",
     ],
     [
       "an outside host with a multicast address",
       `nodes:\n${WIN_1}outside: [{name: x, address: 224.0.0.1}]\n`,
-      "6:30 invalid-value outside[0].address: 224.0.0.1 can be no host's address",
+      "6:30 invalid-value outside[0].address: 224.0.0.1 cannot be the address of a host",
     ],
     [
       "win-bridge on the nodes' subnet",
@@ -567,7 +567,7 @@ describe("fields that contradict each other", () => {
     [
       "a pod outside its node's range",
       `nodes:\n${WIN_1}pods: [{name: a, node: win-1, address: 10.244.9.9}]\n`,
-      "6:40 invalid-value pods[0].address: 10.244.9.9 does not lie in the pod range of win-1, 10.244.0.0/24",
+      "6:40 invalid-value pods[0].address: 10.244.9.9 is not in the pod range of win-1, 10.244.0.0/24",
     ],
     [
       "a pod with the bridge endpoint's address",

@@ -158,7 +158,7 @@ export function checkPodRanges(
       reading.reportValue(place, message, `Write a range of length ${POD_RANGE_LENGTH_MAX} or less.`);
     }
     if (!prefixCovers(outer.prefix, prefix)) {
-      const message = `${formatPrefix(prefix)} does not lie in ${outer.name}, ${formatPrefix(outer.prefix)}`;
+      const message = `${formatPrefix(prefix)} is not in ${outer.name}, ${formatPrefix(outer.prefix)}`;
       reading.reportValue(place, message, `Choose a part of ${formatPrefix(outer.prefix)}.`);
     }
   }

@@ -265,7 +265,7 @@ export function oneOf<T extends string>(
       const [nearest] = text === undefined ? [] : nearestNames(text, words);
       const all = words.join(", ");
       const advice =
-        nearest === undefined ? `Write one of: ${all}.` : `Did you mean ${nearest}? Possible are: ${all}.`;
+        nearest === undefined ? `Write one of: ${all}.` : `Did you mean ${nearest}? Possible values: ${all}.`;
       reading.reportValue(place, `${nameOf(node)} is not possible here`, advice);
       return undefined;
     },
@@ -305,7 +305,7 @@ export const WINDOWS_BUILD: Shape<WindowsBuild> = Object.freeze({
     const [nearest] = text === undefined ? [] : nearestNames(text, PROFILE_NAMES);
     const known = `Known are ${PROFILE_NAMES.join(", ")}; add a revision as in ws2022.2582.`;
     const advice = nearest === undefined ? known : `Did you mean ${nearest}? ${known}`;
-    reading.reportValue(place, `${nameOf(node)} is no build of Windows that has a profile`, advice);
+    reading.reportValue(place, `${nameOf(node)} is not a build of Windows that has a profile`, advice);
     return undefined;
   },
   schema: (): JsonObject => ({ anyOf: [{ enum: PROFILE_NAMES }, { type: ["string", "number"] }] }),

@@ -123,7 +123,7 @@ describe("a cluster with flannel, backend vxlan", () => {
   });
 
   it.each<[string, number, number, readonly string[], KnowledgeCode]>([
-    ["another VNI is dropped without a word", 4_097, 4_789, [], "virtual-subnet-unknown"],
+    ["another VNI is dropped silently", 4_097, 4_789, [], "virtual-subnet-unknown"],
     ["another UDP port is answered by ICMP", 4_096, 8_472, ["port-unreachable"], "port-not-listening"],
   ])("CP-S10 on a Linux node a tunnel with %s", async (_what, vni, port, failures, code) => {
     const world = await openSessionWorld(flannel("vxlan"));

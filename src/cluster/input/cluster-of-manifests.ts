@@ -78,7 +78,7 @@ function machinesOf(nodes: readonly Node[], assumptions: Assumption[]): readonly
   if (far.length > 0) {
     const names = listed(far.map(({ node }) => node.metadata.name));
     assumptions.push({
-      message: `nodes whose addresses lie outside ${formatPrefix(network)} are of another network and are left out: ${names}`,
+      message: `nodes whose addresses are outside ${formatPrefix(network)} are of another network and are left out: ${names}`,
     });
   }
   return near;
@@ -91,8 +91,8 @@ function buildOf(node: Node, assumptions: Assumption[]): string | undefined {
   if (build === undefined) {
     const said =
       kernel === undefined || kernel === ""
-        ? "does not say its build of Windows"
-        : `says ${JSON.stringify(kernel)}, which is no build of Windows that Mullion knows`;
+        ? "does not name its build of Windows"
+        : `says ${JSON.stringify(kernel)}, which is not a build of Windows that Mullion knows`;
     assumptions.push({ node: name, message: `node ${name} ${said}: Server 2022 is taken` });
     return undefined;
   }
@@ -153,7 +153,7 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
   const ranges = rangesOf(machines, pods, services);
   if (ranges.moved.length > 0) {
     assumptions.push({
-      message: `pods of ${listed(ranges.moved)} have addresses outside spec.podCIDR of their node: the ranges that they stand in are taken`,
+      message: `pods of ${listed(ranges.moved)} have addresses outside spec.podCIDR of their node: their ranges are used`,
     });
   }
   const version = kubernetesOf(machines, assumptions);

@@ -120,7 +120,7 @@ describe("Calico", () => {
     ]);
     expect(runningOf(world)).toContain("web-0 win-0 192.168.201.133");
     expect(notesOf(world)).toEqual([
-      "pods of lin-0, win-0 have addresses outside spec.podCIDR of their node: the ranges that they stand in are taken [cluster-assumed]",
+      "pods of lin-0, win-0 have addresses outside spec.podCIDR of their node: their ranges are used [cluster-assumed]",
     ]);
     expect(ask(world, "pod/shop/web-0", "service/shop/api")).toBe("shop/api-0 saw 172.16.4.20");
     expect(ask(world, "pod/shop/api-0", "service/shop/web")).toBe("shop/web-0 saw 192.168.12.71");
@@ -171,7 +171,7 @@ describe("a dump with gaps", () => {
     ]);
     expect(notesOf(world)).toEqual([
       "Kubernetes v1.99.0 is taken for 1.37, the nearest that Mullion knows [cluster-assumed]",
-      "1.yaml:45: node win-0 does not say its build of Windows: Server 2022 is taken [cluster-assumed]",
+      "1.yaml:45: node win-0 does not name its build of Windows: Server 2022 is taken [cluster-assumed]",
       "1.yaml:89: node win-1 has no machine: 1 pod on it does not run [node-without-machine]",
       "1.yaml:276: node win-9 is not described: 1 pod on it does not run [node-without-machine]",
       "1.yaml:45: node win-0: pod shop/web-1 has no network, because its pod range 10.244.6.0/24 does not hold 10.99.1.4 [pod-address-outside-range]",

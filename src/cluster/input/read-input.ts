@@ -29,7 +29,7 @@ export type ClusterInputResult =
 
 /** What a cluster that no file describes is called in messages. */
 const DERIVED = "the cluster of the manifests";
-const ADVICE = "Write a cluster file to say otherwise (docs/reference/cluster-file.md).";
+const ADVICE = "Write a cluster file to override it (docs/reference/cluster-file.md).";
 
 /** An assumption, at the node that it is about. */
 function noteOf({ message, node }: Assumption, objects: readonly LoadedObject[]): FileProblem {
@@ -61,7 +61,7 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
     message: isSame
       ? "this is a second cluster file in the same text"
       : `there are two cluster files: ${first.name} and this one`,
-    advice: "Name one cluster file; any number of manifests may stand beside it.",
+    advice: "Name one cluster file; any number of manifests may be added.",
   };
 }
 

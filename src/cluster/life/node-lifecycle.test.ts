@@ -235,11 +235,15 @@ describe("what a node cannot do", () => {
     ["leave twice", [{ do: "leave" }, { do: "leave" }], "has left the cluster"],
     ["leave while it is off", [{ do: "stop" }, { do: "leave" }], "its machine is off"],
     [
-      "join with what is no range",
+      "join with what is not a range",
       [{ do: "leave" }, { do: "rejoin", podCIDR: "ten" }],
-      "is no range of IPv4",
+      "is not a range of IPv4",
     ],
-    ["join outside", [{ do: "leave" }, { do: "rejoin", podCIDR: "10.9.0.0/24" }], "is no range for the pods"],
+    [
+      "join outside",
+      [{ do: "leave" }, { do: "rejoin", podCIDR: "10.9.0.0/24" }],
+      "is not a range for the pods",
+    ],
     [
       "join over another",
       [{ do: "leave" }, { do: "rejoin", podCIDR: "10.244.1.0/25" }],

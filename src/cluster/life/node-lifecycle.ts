@@ -39,12 +39,12 @@ function checkJoinRange(
   const { clusterCIDR } = file.network;
   if (range === undefined || typeof range.address !== "number")
     return refuse(
-      `${shown} is no range of IPv4 addresses`,
+      `${shown} is not a range of IPv4 addresses`,
       "Write its first address and length, as 10.244.7.0/24.",
     );
   if (!prefixCovers(clusterCIDR, range) || range.length > LENGTH_MAX)
     return refuse(
-      `${shown} is no range for the pods of a node of this cluster`,
+      `${shown} is not a range for the pods of a node of this cluster`,
       `Choose one in ${formatPrefix(clusterCIDR)}, with a length up to /${LENGTH_MAX}.`,
     );
   for (const { metadata, spec: other } of nodes) {

@@ -126,7 +126,7 @@ export async function raiseMachines(
   });
   addSecondFamilyRoutes(file, underlay.router);
   for (const { to, via } of file.underlay.routes) {
-    assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop lies in the underlay");
+    assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop is in the underlay");
   }
   serveDhcp(file, underlay);
   const outside = file.outside.map((spec) => {

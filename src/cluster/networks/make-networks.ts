@@ -84,7 +84,7 @@ async function routerMacOf(network: PodNetworkSpec, node: ClusterNode): Promise<
   const { Policies = [] } = await getNetworkByName(hcnClientOf(node), network.name);
   const policy = Policies.find(({ Type }) => Type === "DrMacAddress");
   const mac = (policy?.Settings as { readonly Address?: unknown } | undefined)?.Address;
-  return defined(parseMac(typeof mac === "string" ? mac : ""), "HNS tells the MAC of a distributed router");
+  return defined(parseMac(typeof mac === "string" ? mac : ""), "HNS reports the MAC of a distributed router");
 }
 
 /**

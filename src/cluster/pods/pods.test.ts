@@ -132,7 +132,7 @@ describe("pods of workloads", () => {
 
   it("says what is special, once for each maker, with its place", () => {
     expect(messagesOf(world.begun.notes)).toEqual([
-      "host-network-unsupported: pod default/bare on win-1: hostNetwork is not supported on Windows nodes without HostProcess: it has a network of its own",
+      "host-network-unsupported: pod default/bare on win-1: hostNetwork is not supported on Windows nodes without HostProcess: it gets its own network",
       expect.stringMatching(
         /^pod-unschedulable: pod default\/lost stays Pending: 0\/3 nodes are available: /,
       ),

@@ -121,7 +121,7 @@ export class RunningPods {
   }
 
   /**
-   * Sandboxes of a node have ended with what they lay in, without a word to any plugin. Their pods get new ones when the
+   * Sandboxes of a node have ended with what they lay in, silently to any plugin. Their pods get new ones when the
    * kubelet runs: a sandbox without an address is started anew (kubelet's `PodSandboxChanged`; containerd tells none once
    * the namespace is gone).
    * @returns the pods.
@@ -200,7 +200,7 @@ export class RunningPods {
       await kubelets.get(running.node.spec.name)?.removePod(running);
       return undefined;
     } catch (error) {
-      return refusalOf(error, "its sandbox cannot be taken away");
+      return refusalOf(error, "its sandbox cannot be removed");
     }
   }
 
@@ -294,7 +294,7 @@ function strangeAddress({ address, podNetwork, node }: PodSpec, { file }: Cluste
   if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;
   return {
     code: "pod-address-outside-range",
-    text: `its address ${formatIp(address)} lies outside the pod range of its node, ${formatPrefix(range)}`,
+    text: `its address ${formatIp(address)} is outside the pod range of its node, ${formatPrefix(range)}`,
   };
 }
 
@@ -308,7 +308,7 @@ function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark
   if (node.spec.os === "windows" && isHostNetwork(pod) && !isHostProcess(pod)) {
     remarks.push({
       code: "host-network-unsupported",
-      text: "hostNetwork is not supported on Windows nodes without HostProcess: it has a network of its own",
+      text: "hostNetwork is not supported on Windows nodes without HostProcess: it gets its own network",
     });
   }
   if (dns.code !== undefined)

@@ -185,7 +185,7 @@ describe("from outside", () => {
     ["hostPort of a pod on Windows", "10.0.0.11", 18080, "port-w saw 203.0.113.10"],
     ["hostPort of a pod on Linux", "10.0.0.21", 18080, "port-l saw 203.0.113.10"],
     ["hostPort of a node without the pod", "10.0.0.12", 18080, "fails"],
-    ["a port that is no NodePort", "10.0.0.11", 30082, "fails"],
+    ["a port that is not a NodePort", "10.0.0.11", 30082, "fails"],
   ])("%s", (_, to, port, expected) => {
     const answer = ask(world, "external", to, { port });
     expect(answer).toMatch(expected === "fails" ? /^(timed-out|refused|unreachable)$/ : expected);

@@ -77,7 +77,7 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
   "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
   "pod-address-outside-range":
-    "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with the podCIDR that they stand in.",
+    "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with their podCIDR.",
 };
 
 function adviceOn(code: KnowledgeCode): string {

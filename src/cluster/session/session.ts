@@ -100,7 +100,7 @@ export interface ClusterTrouble {
   readonly text: string;
 }
 
-/** What became of a node. */
+/** The outcome for a node. */
 export interface NodeReport {
   readonly node: string;
   readonly standing: NodeStanding;
@@ -112,7 +112,7 @@ export interface NodeReport {
   readonly notes: readonly SessionProblem[];
 }
 
-/** How the control plane stands. */
+/** The state of the control plane. */
 export interface ControlPlaneReport {
   readonly apiServer: "up" | "down";
   /** What is worth knowing about the cluster now, and was not before. */

@@ -148,7 +148,7 @@ function unknownTraceEnd(text: string, cluster: Cluster, traceEnds: readonly Nam
   const advice = near === undefined ? "" : `Did you mean ${JSON.stringify(near)}? `;
   return new RequestError(
     "unknown-object",
-    `nobody in cluster ${JSON.stringify(cluster.file.name)} is called ${JSON.stringify(text)}`,
+    `nothing in cluster ${JSON.stringify(cluster.file.name)} is called ${JSON.stringify(text)}`,
     `${advice}There are ${known}; an address will do, too.`,
   );
 }

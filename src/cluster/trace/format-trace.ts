@@ -116,12 +116,12 @@ function isReported(step: TraceStep): boolean {
 /** What is kept of the walk, one part to a line. */
 function unifiedFlowLines(step: TraceStep, style: TraceStyle): string[] {
   if (step.transposition === undefined) return layerLines(step, style);
-  const lines = [`${INDENT}${"unified flow".padEnd(LAYER_WIDTH)}kept for the packets that follow`];
+  const lines = [`${INDENT}${"unified flow".padEnd(LAYER_WIDTH)}cached for later packets`];
   for (const part of changedParts(step)) lines.push(...block(part, DETAIL));
   return lines.map((line) => style.faint(line));
 }
 
-/** Neighbouring layers that let pass without a word share a line. */
+/** Neighbouring layers that let pass silently share a line. */
 function quietLines(steps: readonly TraceStep[], style: TraceStyle): string[] {
   const names = steps.map((step) => step.layer).join(", ");
   return block(`${names}: ${steps[0]?.text ?? ""}`, INDENT).map((line) => style.faint(line));

@@ -7,7 +7,7 @@ const NUMBER = { type: "number" } as const;
 const INTEGER = { type: "integer" } as const;
 
 const PARTY = closedObject(
-  "Somebody a packet comes from or goes to.",
+  "One end of a trace: a pod, a node, a Service or an address.",
   {
     reference: described(TEXT, "As the command line takes it: pod/default/web, node/win-1, an address."),
     address: TEXT,
@@ -101,7 +101,7 @@ const STEP = closedObject(
     provenance: PROVENANCE,
     compartment: described(INTEGER, "1 is the host's own."),
     code: described({ enum: [...KNOWLEDGE_CODES] }, "Explains the step: mullion explain CODE."),
-    inferred: described(TEXT, "Present when the behaviour is inferred: the section that says so."),
+    inferred: described(TEXT, "Present when the behaviour is inferred: the section that it rests on."),
   },
 );
 

@@ -71,7 +71,7 @@ describe("what ports keep", () => {
     expect(out?.transposition?.transportHeader).toMatch(/^Modify\(SrcPort \d+, DestPort Ignore\)$/);
     expect(back?.transposition?.ipHeader).toMatch(/^Modify\(SrcIp Ignore, DestIp 10\.244\.1\.\d+, /);
     const text = formatTrace(report);
-    expect(text).toMatch(/unified flow {15}kept for the packets that follow\n {9}MacHeader Modify\(/);
+    expect(text).toMatch(/unified flow {15}cached for later packets\n {9}MacHeader Modify\(/);
   });
 
   it("a capture names the rules at the port that decided", () => {
@@ -194,10 +194,12 @@ describe("who is meant", () => {
   });
 
   it("an unknown pod is named with the nearest one", () => {
-    expect(find("pod/clinet")).toMatch(/^unknown-object: nobody in cluster .* Did you mean "pod\/client"\?/);
+    expect(find("pod/clinet")).toMatch(/^unknown-object: nothing in cluster .* Did you mean "pod\/client"\?/);
   });
 
   it("an address that nobody has cannot send", () => {
-    expect(find("192.0.2.1")).toMatch(/^unknown-object: nobody in the cluster has the address 192\.0\.2\.1/);
+    expect(find("192.0.2.1")).toMatch(
+      /^unknown-object: no machine or pod of the cluster has the address 192\.0\.2\.1/,
+    );
   });
 });

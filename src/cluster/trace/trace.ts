@@ -103,7 +103,7 @@ function summarize(
   }
   const drop = (leg: TraceLeg | undefined): string => {
     const step = leg?.steps.findLast((each) => each.kind === "drop");
-    return step === undefined ? "nothing more was seen of it" : `${step.node}, ${step.place}: ${step.text}`;
+    return step === undefined ? "no further trace of it" : `${step.node}, ${step.place}: ${step.text}`;
   };
   if (verdict === "refused") return `Refused by ${name}: ${result.detail}.`;
   return verdict === "no-answer"
@@ -205,7 +205,7 @@ export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
       "unknown-object",
       isService
         ? `${from.description.reference} is a Service, which answers and does not ask`
-        : `nobody in the cluster has the address ${request.from}, so nobody can send from it`,
+        : `no machine or pod of the cluster has the address ${request.from}, so it cannot be the source`,
       "Name a pod, a node or an outside host as the sender.",
     );
   }

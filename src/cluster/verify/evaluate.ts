@@ -71,7 +71,7 @@ function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string
   const stranger =
     answerers &&
     attempts.find(({ answeredBy }) => answeredBy === undefined || !answerers.includes(answeredBy));
-  if (stranger !== undefined && cell.probe !== "own") return `somebody else answers: ${stranger.detail}`;
+  if (stranger !== undefined && cell.probe !== "own") return `another host answers: ${stranger.detail}`;
   const seen = new Set(attempts.map(({ answeredBy }) => answeredBy));
   const missing = (answerers ?? []).filter((name) => !seen.has(name));
   if (missing.length > 0 && (cell.probe === "sweep" || cell.probe === "own"))
@@ -87,7 +87,7 @@ function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string
     addresses && own.find((attempt) => attempt.seen !== undefined && !addresses.includes(attempt.seen));
   return other === undefined
     ? undefined
-    : `the receiver sees ${other.seen ?? ""} in place of ${addresses?.join(" or ") ?? ""}`;
+    : `the receiver sees ${other.seen ?? ""} instead of ${addresses?.join(" or ") ?? ""}`;
 }
 
 /** True when the receiver itself answered. */
@@ -135,7 +135,7 @@ function describeDenied(observation: Observation, evidence: Evidence | undefined
     return first === undefined ? "nothing was observed" : `works: ${first.detail}`;
   }
   if (evidence === undefined) return `${failed.code ?? failed.outcome}: ${failed.detail}`;
-  return `denied: ${evidence.code ?? "for no reason that has a code"}`;
+  return `denied: ${evidence.code ?? "for a reason without a code"}`;
 }
 
 /** The code that an attempt itself came with: that of a resolver. */

@@ -37,7 +37,7 @@ export interface VerifyCell {
   readonly standsFor: number;
 }
 
-/** A cell that came out otherwise than expected. */
+/** A cell that did not match the expectation. */
 export interface VerifyFinding {
   /** Position in `cells`, from 0. */
   readonly cell: number;

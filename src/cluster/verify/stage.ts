@@ -48,7 +48,7 @@ export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly C
     ];
     assert(
       failures.every((failure) => failure === undefined || failure === "port-in-use"),
-      "a port that nobody has can be served",
+      "a port that nothing has can be served",
     );
   };
   // Nodes first: a pod in a node's network that has no port of its own answers as the node.

@@ -8,7 +8,7 @@ const INTEGER = { type: "integer" } as const;
 const CODE = { enum: [...KNOWLEDGE_CODES] } as const;
 
 const CELL = closedObject(
-  "One question, what was expected of it and how it came out.",
+  "One question, the expected and the observed outcome.",
   {
     flow: described(
       { enum: [...FLOWS, "cluster-file"] },
@@ -30,7 +30,7 @@ const CELL = closedObject(
     attempts: described(INTEGER, "Attempts that count for the verdict."),
     standsFor: described(
       INTEGER,
-      "Equal cells of the full matrix, this one included; 0: another cell stands for them.",
+      "Number of equal cells of the full matrix, this one included; 0: another cell represents it.",
     ),
   },
   {
@@ -44,7 +44,7 @@ const CELL = closedObject(
 );
 
 const FINDING = closedObject(
-  "A cell that came out otherwise than expected.",
+  "A cell that did not match the expectation.",
   { cell: described(INTEGER, "Position in cells, from 0."), expected: TEXT, observed: TEXT },
   {
     code: described(CODE, "What explains it."),

@@ -48,7 +48,7 @@ function evidenceOf(report: TraceReport): Evidence {
  */
 function traceCell(cluster: Cluster, cell: Cell, failed: Attempt): Evidence {
   const source = defined(cell.source, "a cell that is tried has a sender");
-  const address = defined(cell.target.address ?? failed.resolved, "somebody was asked");
+  const address = defined(cell.target.address ?? failed.resolved, "a pod or node was asked");
   const node = nodeOf(source);
   const { report } = followAttempt(cluster, {
     from: {

@@ -33,7 +33,7 @@ export interface ServiceFrontEnd {
   readonly backEnds: readonly string[];
   /** Rules that VFP has of it, on all ports of the node together. */
   readonly rules: number;
-  /** Why it is missing, or works otherwise than it says. */
+  /** Why it is missing, or differs from its definition. */
   readonly findings: readonly { readonly code: KnowledgeCode; readonly message: string }[];
 }
 

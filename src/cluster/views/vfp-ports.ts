@@ -15,7 +15,7 @@ export interface NodePort extends ListedSwitchPort {
   readonly kind: SwitchPortKind;
   /** Whose it is, as traces name it. */
   readonly place: string;
-  /** Of whoever is behind it. */
+  /** Of the machine behind it. */
   readonly addresses: readonly string[];
 }
 

@@ -90,7 +90,7 @@ describe("flags of flanneld (control-planes.md §1.2)", () => {
     [["--iface"], "flag needs an argument: -iface"],
     [["--ip-masq=maybe"], 'invalid value "maybe" for flag -ip-masq: parse error'],
     [["--healthz-port=http"], 'invalid value "http" for flag -healthz-port: parse error'],
-    [["start"], '"start" is no flag'],
+    [["start"], '"start" is not a flag'],
     [["--mullion-compat=worse"], "write upstream or hardened"],
   ])("%j are bad words", (words, message) => {
     expect(() => readFlags(words, {})).toThrow(FlagError);

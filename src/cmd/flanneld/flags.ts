@@ -44,11 +44,11 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   "kube-subnet-mgr": flag("boolean", "false", "keep leases in Kubernetes and not in etcd"),
   "kubeconfig-file": flag("text", "", "how to reach the API server"),
   log_backtrace_at: flag("text", "", "accepted and not used"),
-  "mullion-compat": flag("text", "hardened", "upstream: with upstream's defects; hardened"),
+  "mullion-compat": flag("text", "hardened", "hardened, or upstream with its defects"),
   "net-config-path": flag("text", "/etc/kube-flannel/net-conf.json", "configuration (Kubernetes)"),
   "public-ip": flag("text", "", "address by which other nodes reach this one"),
   "public-ipv6": flag("text", "", "the same for IPv6"),
-  "set-node-network-unavailable": flag("boolean", "true", "tell Kubernetes when the network stands"),
+  "set-node-network-unavailable": flag("boolean", "true", "report to Kubernetes when the network is ready"),
   "subnet-file": flag("text", DEFAULT_OPTIONS.subnetFile, "what the CNI plugin reads"),
   "subnet-lease-renew-margin": flag(
     "integer",
@@ -140,7 +140,7 @@ function readWords(words: readonly string[], values: Values): boolean {
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? "";
     const [, name = "", value] = /^--?([^=-][^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-    if (name === "") throw new FlagError(`${JSON.stringify(word)} is no flag: flanneld takes flags only`);
+    if (name === "") throw new FlagError(`${JSON.stringify(word)} is not a flag: flanneld takes flags only`);
     if (name === "h" || name === "help") isHelp = true;
     else if (FLAGS[name] === undefined) throw unknown(word.split("=")[0] ?? word, name);
     else if (value !== undefined) values.set(name, value, `flag -${name}`);

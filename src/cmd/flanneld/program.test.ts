@@ -102,7 +102,7 @@ describe("the program flanneld", () => {
   it.each([
     ["no net-conf", { netConf: undefined }, "failed to read net conf: /etc/kube-flannel/net-conf.json"],
     [
-      "a net-conf that is no JSON",
+      "a net-conf that is not JSON",
       { netConf: "{" },
       "error parsing subnet config: /etc/kube-flannel/net-conf.json",
     ],
@@ -118,7 +118,7 @@ describe("the program flanneld", () => {
     const run = start(["--kube-subnet-mgr"], options);
     expect(await run.exitCode).toBe(1);
     expect(run.lines.join("")).toContain(message);
-    expect(run.lines.at(-1)).toMatch(/mullion explain (flannel|flanneld)-[a-z-0-9]+ tells more\n$/);
+    expect(run.lines.at(-1)).toMatch(/mullion explain (flannel|flanneld)-[a-z-0-9]+ explains it\n$/);
   });
 
   it("bad words end it with 2, a bad prefix with 1", async () => {

@@ -96,7 +96,7 @@ class Daemon {
       while (!this.isStopped) {
         const state = await this.flanneld.advance(this.process.clock.nowMs);
         if (state.state === "ended") {
-          this.log.write("I", `mullion explain ${state.finding.code} tells more`);
+          this.log.write("I", `mullion explain ${state.finding.code} explains it`);
           return state.exitCode;
         }
         const isFollowing = this.flanneld.needsFollowing ? await this.follow() : true;
@@ -157,7 +157,7 @@ async function serve(flags: FlanneldFlags, process: FlanneldProcess, log: Flanne
       "Failed to create SubnetManager: ",
     );
     log.write("E", message);
-    log.write("I", `mullion explain ${code} tells more`);
+    log.write("I", `mullion explain ${code} explains it`);
     return 1;
   }
   const client = process.openHns?.();

@@ -18,9 +18,9 @@ hnsdiag delete networks|endpoints|namespaces|loadbalancers ID...
 
   -d, -df    the objects themselves, as JSON in v1 form
 
-Of Mullion's own:
+Options of Mullion:
   --mullion-socket PATH   the service that listens there (default: MULLION_HNS, or the node's socket)
-  --mullion-file FILE     a dump to look at in place of a service; several add up
+  --mullion-file FILE     a dump to look at instead of a service; may be repeated
 `;
 
 /** In the order in which `list all` prints them. */

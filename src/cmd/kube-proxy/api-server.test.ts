@@ -150,7 +150,7 @@ describe("with an API server", () => {
     if (exitCode === undefined) await run.stop();
     else
       expect(run.terminal.errors).toContain(
-        "the Node win-1 has other addresses: 10.0.0.12 in place of 10.0.0.11",
+        "the Node win-1 has other addresses: 10.0.0.12 instead of 10.0.0.11",
       );
   });
 

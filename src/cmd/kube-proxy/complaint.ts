@@ -68,7 +68,7 @@ const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: 
   [
     /could not find host mac address/,
     "kube-proxy-cannot-start",
-    "No interface of this machine has that address. Give the node's own with --bind-address, or tell the MAC address with --mullion-host-mac.",
+    "No interface of this machine has that address. Give the node's address with --bind-address, or the MAC address with --mullion-host-mac.",
   ],
   [
     /HNS lists no policies|HNS does not tell its version/,
@@ -78,7 +78,7 @@ const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: 
   [
     /^the Node \S+ (?:has other addresses|was deleted)/,
     "kube-proxy-cannot-start",
-    "Start kube-proxy anew, so that it takes the present addresses; a service that is restarted when it ends does so.",
+    "Restart kube-proxy so that it uses the current addresses; a service manager that restarts it does so by itself.",
   ],
   [
     /failed to start proxy (?:healthz|metrics)/,

@@ -60,7 +60,7 @@ export function chooseVersion(argv: readonly string[], variables: Variables): Ku
   if (version !== undefined) return version;
   throw refuse(
     "bad-usage",
-    `invalid argument ${JSON.stringify(word)} for "--mullion-kubernetes" flag: it is no version that is known here`,
+    `invalid argument ${JSON.stringify(word)} for "--mullion-kubernetes" flag: it is not a version that is known here`,
     `Known are 1.${MINOR_MIN} to 1.${MINOR_MAX}.`,
   );
 }

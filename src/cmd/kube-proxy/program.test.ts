@@ -349,7 +349,9 @@ winkernel: {networkName: ${NETWORK}}
     run.terminal.interrupt();
     await run.pass(4);
     expect(run.exitCode).toBe(0);
-    expect(run.terminal.errors).toContain("Something still runs and is left alone");
+    expect(run.terminal.errors).toContain(
+      "A call to HNS or Kubernetes has not been answered; it is abandoned",
+    );
     await hns.client.faults.remove(id);
   });
 
@@ -433,7 +435,7 @@ describe("what ends it", () => {
       "a gate that is locked",
       { argv: ["--feature-gates=WinDSR=false"] },
       "cannot set feature gate WinDSR to false, feature is locked to true [kube-proxy-feature-gate-refused]",
-      "take it out",
+      "remove it",
     ],
     [
       "a gate that is none",

@@ -178,7 +178,8 @@ async function perform(process: ProgramProcess): Promise<0 | 1> {
   const { settings } = request;
   const log = logOf(settings, process);
   for (const warning of settings.warnings) log.warning(warning);
-  for (const [name, value] of settings.flags) log.info(1, `FLAG: --${name}`, { value: String(value) });
+  for (const [name, value] of settings.flags)
+    log.info(1, `FLAG: --${name}`, { value: name === "mullion-compat" ? settings.compat : String(value) });
   const target = settings.flags.get("write-config-to");
   if (typeof target === "string" && target !== "") {
     await writeConfiguration(target, settings, process);

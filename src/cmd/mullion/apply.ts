@@ -51,7 +51,7 @@ function toReferences(selections: readonly Selection[], namespace: string): read
     if (kind.of === "hns") {
       throw new Failure(
         "bad-usage",
-        "objects of HNS belong to the programs that made them, and are not deleted by hand",
+        "objects of HNS belong to the programs that made them, and cannot be deleted directly",
         "Delete the pod or Service that they serve.",
       );
     }

@@ -69,7 +69,7 @@ function diedEarly(code: number | null, signal: NodeJS.Signals | null): ApiError
   );
 }
 
-/** Resolves when the holder is up. @throws ReportedError with its fault; ApiError when it ends without a word. */
+/** Resolves when the holder is up. @throws ReportedError with its fault; ApiError when it ends silently. */
 async function untilReady(child: ChildProcess, report: ReportProgress): Promise<StartedCluster> {
   return new Promise((resolve, reject) => {
     child.on("error", reject);
@@ -116,7 +116,7 @@ function watchSignals(): { readonly signal: Promise<NodeJS.Signals>; readonly st
 /**
  * Starts a process that holds the cluster, and waits until it is up. A signal that comes before ends both and leaves
  * nothing behind.
- * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends without a word.
+ * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends silently.
  */
 export async function startInBackground(
   place: ClusterPlace,

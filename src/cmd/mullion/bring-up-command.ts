@@ -49,10 +49,7 @@ function collect(value: string, previous: readonly string[] | undefined): readon
 function collectOf(flag: string, names: readonly string[]) {
   return (value: string, previous: readonly string[] | undefined): readonly string[] => {
     if (!names.includes(value))
-      throw usage(
-        `${flag} takes one of a list, and ${JSON.stringify(value)} is none`,
-        `It is one of: ${names.join(", ")}.`,
-      );
+      throw usage(`${JSON.stringify(value)} is not a value of ${flag}`, `It is one of: ${names.join(", ")}.`);
     return collect(value, previous);
   };
 }
@@ -63,7 +60,7 @@ function parseAdapter(text: string): BringUpRequest["adapters"][number] {
   const address = parseInterfaceAddress(written);
   if (name !== "" && address !== undefined && typeof address.ip === "number") return { name, address };
   throw usage(
-    `--adapter takes a name and an IPv4 address, and ${JSON.stringify(text)} is none`,
+    `--adapter takes a name and an IPv4 address, not ${JSON.stringify(text)}`,
     'Write it as --adapter "Ethernet 2=10.0.0.11/24".',
   );
 }
@@ -72,7 +69,7 @@ function parseVariable(text: string): readonly [string, string] {
   const at = text.indexOf("=");
   if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
   throw usage(
-    `--env takes NAME=VALUE, and ${JSON.stringify(text)} is none`,
+    `--env takes NAME=VALUE, not ${JSON.stringify(text)}`,
     "Write it as --env HTTPS_PROXY=http://proxy:3128.",
   );
 }
@@ -80,10 +77,7 @@ function parseVariable(text: string): readonly [string, string] {
 function parseCount(flag: string, text: string, max: number): number {
   const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   if (value >= 1 && value <= max) return value;
-  throw usage(
-    `${flag} takes a number from 1 to ${max}, and ${JSON.stringify(text)} is none`,
-    "Write digits alone.",
-  );
+  throw usage(`${flag} takes a number from 1 to ${max}, not ${JSON.stringify(text)}`, "Write digits alone.");
 }
 
 function requestOf(options: BringUpOptions): BringUpRequest {
@@ -95,11 +89,11 @@ function requestOf(options: BringUpOptions): BringUpRequest {
     throw usage("start.ps1 knows Docker alone", "Add --scripts KubeCluster.ps1, or leave out --runtime.");
   const release = flanneld === undefined ? undefined : parseFlanneldRelease(flanneld);
   if (flanneld !== undefined && release === undefined)
-    throw usage(`--flanneld takes a release, and ${JSON.stringify(flanneld)} is none`, "Write it as 0.11.0.");
+    throw usage(`--flanneld takes a release, not ${JSON.stringify(flanneld)}`, "Write it as 0.11.0.");
   const formerRange = joinedBefore === undefined ? undefined : parsePrefix(joinedBefore);
   if (joinedBefore !== undefined && formerRange === undefined)
     throw usage(
-      `--joined-before takes a range of pods, and ${JSON.stringify(joinedBefore)} is none`,
+      `--joined-before takes a pod range, not ${JSON.stringify(joinedBefore)}`,
       "Write it as 10.244.9.0/24.",
     );
   return {
@@ -130,7 +124,7 @@ function requestOf(options: BringUpOptions): BringUpRequest {
 const HELP = `
 What can be wrong with the node (--fault):
   hns-not-running           the Host Networking Service is disabled
-  kubeconfig-missing        nobody copied C:\\k\\config
+  kubeconfig-missing        no one copied C:\\k\\config
   kubelet-cannot-register   the Node object never comes
   node-without-range        the Node object has no podCIDR
   management-ip-late        HNS tells the node's address later than flanneld waits
@@ -138,7 +132,7 @@ What can be wrong with the node (--fault):
 
 What a person mends in the scripts before they run (--edit):
   kubelet-flags             take out the flags that this version does not have
-  copy-net-conf             copy net-conf.json once more when its range is written
+  copy-net-conf             copy net-conf.json again when its range is written
   cni-conf                  write the values into cni.conf for containerd
   external-adapter          name the adapter for the network External
   no-external               leave the network External out
@@ -152,9 +146,9 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     .description(
       "Does to a Windows node of a flannel cluster what Microsoft's start scripts do to a real one, and\n" +
         "shows each step: what it ran, what it said, what it changed in HNS and on the disk, how long it\n" +
-        "took. What is typed wrong, or wrong with the node, goes wrong as it does there.",
+        "took. Typing errors and faults of the node have the same effects as on a real node.",
     );
-  addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; several add up")
+  addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; may be repeated")
     .option("--node <name>", "which Windows node (default: the first one)")
     .addOption(
       new Option("--scripts <name>", "which generation of scripts").choices(SCRIPT_SETS).default("start.ps1"),
@@ -162,10 +156,7 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     .addOption(
       new Option("--runtime <name>", "what KubeCluster.ps1 installs (default: dockerd)").choices(RUNTIMES),
     )
-    .option(
-      "--flanneld <release>",
-      "the release that lies in C:\\k (default: 0.11.0, which the scripts fetch)",
-    )
+    .option("--flanneld <release>", "the release that is in C:\\k (default: 0.11.0, which the scripts fetch)")
     .option("--interface-name <name>", "-InterfaceName, as it is typed (default: Ethernet)")
     .option("--management-ip <address>", "-ManagementIP, as it is typed (default: the node's address)")
     .option("--cluster-cidr <range>", "-ClusterCIDR, as it is typed (default: the cluster's)")
@@ -184,17 +175,17 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
       "the node was in the cluster with this range of pods, and kept its files",
     )
     .addOption(
-      new Option("--fault <name>", "something is wrong with the node; several add up").argParser(
+      new Option("--fault <name>", "a fault of the node; may be repeated").argParser(
         collectOf("--fault", BRING_UP_FAULTS),
       ),
     )
     .addOption(
-      new Option("--edit <name>", "a person has mended the scripts; several add up").argParser(
+      new Option("--edit <name>", "a fix made to the scripts; may be repeated").argParser(
         collectOf("--edit", SCRIPT_EDITS),
       ),
     )
-    .option("--runs <number>", "run the script so often, with stop.ps1 between", "1")
-    .option("--patience <seconds>", "look so long at a script that waits for ever", "300")
+    .option("--runs <number>", "run the script this many times, with stop.ps1 in between", "1")
+    .option("--patience <seconds>", "how long to watch a script that waits forever", "300")
     .addOption(
       new Option("-o, --output <format>", "how to print it")
         .choices(["table", "wide", "json"])

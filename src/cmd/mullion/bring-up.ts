@@ -29,7 +29,7 @@ function findNode({ nodes }: ClusterFile, name: string | undefined): NodeSpec {
     "bad-usage",
     name === undefined
       ? "the cluster has no Windows node"
-      : `${JSON.stringify(name)} is no Windows node of the cluster`,
+      : `${JSON.stringify(name)} is not a Windows node of the cluster`,
     names === "" ? "Add a node with os: windows to the cluster file." : `Windows nodes: ${names}.`,
   );
 }
@@ -69,7 +69,7 @@ function checkApiServer({ apiServer }: BringUpOptions): void {
   if (URL.canParse(apiServer)) return;
   throw new Failure(
     "bad-usage",
-    `--api-server takes a URL, and ${JSON.stringify(apiServer)} is none`,
+    `--api-server takes a URL, not ${JSON.stringify(apiServer)}`,
     "Write it as https://10.0.0.21:6443.",
   );
 }

@@ -28,7 +28,7 @@ export class SilentFailure extends Error {
   readonly exitCode: ExitCode;
 
   constructor(exitCode: ExitCode) {
-    super("the problems are printed already");
+    super("the problems are already printed");
     this.exitCode = exitCode;
   }
 }
@@ -82,7 +82,7 @@ export function reportFailure(error: unknown, terminal: Terminal, isDebug: boole
   }
   const message = messageOf(error);
   terminal.stderr(`mullion: internal fault: ${message}\n`);
-  terminal.stderr("    This is a fault of mullion, not of your input. Please report it with the command,\n");
+  terminal.stderr("    This is a bug in mullion, not in your input. Please report it with the command,\n");
   terminal.stderr("    the cluster file and what MULLION_DEBUG=1 adds to this message.\n");
   if (isDebug && error instanceof Error) terminal.stderr(`${error.stack ?? ""}\n`);
   return 2;
@@ -90,7 +90,7 @@ export function reportFailure(error: unknown, terminal: Terminal, isDebug: boole
 
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
-  ENOTDIR: "a part of the path is no folder",
+  ENOTDIR: "a part of the path is not a folder",
   EISDIR: "it is a folder",
   EACCES: "this user may not open it",
   EPERM: "this user may not open it",

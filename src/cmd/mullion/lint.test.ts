@@ -102,8 +102,8 @@ describe("mullion lint", () => {
   it.each([
     ["", "no file is given"],
     ["missing.yaml", 'cannot read "missing.yaml"'],
-    ["pod.yaml --profile windows95", '"windows95" is no build of Windows'],
-    ["pod.yaml --kubernetes new", '"new" is no version of Kubernetes'],
+    ["pod.yaml --profile windows95", '"windows95" is not a build of Windows'],
+    ["pod.yaml --kubernetes new", '"new" is not a version of Kubernetes'],
     ["pod.yaml --format xml", "xml"],
     ["binary.yaml", "there is nothing here that lint reads"],
     ["empty", "there is nothing here that lint reads"],
@@ -116,7 +116,7 @@ describe("mullion lint", () => {
   it("reports other files when one holds no text", async () => {
     const { code, out } = await run("binary.yaml pod.yaml");
     expect(code).toBe(1);
-    expect(out).toContain("passed by: binary.yaml: the file holds no text");
+    expect(out).toContain("skipped: binary.yaml: the file holds no text");
   });
 
   it("lists its rules", async () => {

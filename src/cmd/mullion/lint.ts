@@ -108,12 +108,15 @@ function optionsOf({ profile, kubernetes, isWindows }: LintRequest): LintOptions
   const build = profile === undefined ? undefined : parseProfile(profile);
   if (profile !== undefined && build === undefined)
     throw usage(
-      `${JSON.stringify(profile)} is no build of Windows`,
+      `${JSON.stringify(profile)} is not a build of Windows`,
       `Write one of ${PROFILE_NAMES.join(", ")}, with a revision if it matters (ws2022.2582), or a build (10.0.20348.2582).`,
     );
   const version = kubernetes === undefined ? undefined : parseKubernetes(kubernetes);
   if (kubernetes !== undefined && version === undefined)
-    throw usage(`${JSON.stringify(kubernetes)} is no version of Kubernetes`, "Write it as 1.34 or v1.34.2.");
+    throw usage(
+      `${JSON.stringify(kubernetes)} is not a version of Kubernetes`,
+      "Write it as 1.34 or v1.34.2.",
+    );
   return {
     ...(build === undefined ? {} : { profile: build }),
     ...(version === undefined ? {} : { kubernetes: version }),

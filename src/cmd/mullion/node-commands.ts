@@ -22,7 +22,7 @@ function parseDuration(text: string, isSigned: boolean): number {
   const [, sign = "", amounts = ""] = match ?? [];
   if (match === null || (!isSigned && sign !== ""))
     throw usage(
-      `${JSON.stringify(text)} is no ${isSigned ? "step of a clock" : "time"}`,
+      `${JSON.stringify(text)} is not a ${isSigned ? "step of a clock" : "time"}`,
       isSigned
         ? "Write a sign and an amount: +1h, -30m."
         : "Write an amount with its unit: 500ms, 90s, 2m, 1h.",
@@ -114,7 +114,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
       .addArgument(new Argument("<node...>", "names of nodes"));
     addNameOptions(command);
     if (each.name === "restart-hns")
-      command.addOption(new Option("--state <state>", "what becomes of the objects").choices(RESTART_STATES));
+      command.addOption(new Option("--state <state>", "what happens to the objects").choices(RESTART_STATES));
     if (each.name === "rejoin")
       command.option("--pod-cidr <range>", "the range for its pods (default: the one that it had)");
     command
@@ -122,10 +122,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
       .action((nodes: readonly string[], options: NodeOptions) =>
         run(() => {
           if (options.podCidr !== undefined && nodes.length > 1)
-            throw usage(
-              "--pod-cidr is the range of one node",
-              "Let the others join with commands of their own.",
-            );
+            throw usage("--pod-cidr is the range of one node", "Let the others join with separate commands.");
           return node(
             { running: runningName(options), nodes, change: changeOf(each.name, options) },
             terminal,
@@ -180,8 +177,8 @@ export function addControlPlane(
         .summary(`${name} the API server`)
         .description(
           name === "stop"
-            ? "Stops the API server: objects cannot be changed, and no program of a node hears of anything."
-            : "Starts the API server again; programs go on from what they know.",
+            ? "Stops the API server: objects cannot be changed, and the programs of the nodes get no updates."
+            : "Starts the API server again; programs continue from their last state.",
         ),
     )
       .addHelpText("after", examples(`mullion control-plane ${name}`))

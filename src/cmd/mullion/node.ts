@@ -25,7 +25,7 @@ export async function controlPlane(request: ControlPlaneRequest, terminal: Termi
 export async function pass(request: PassRequest, terminal: Terminal): Promise<ExitCode> {
   const client = await connectRunning(request.running);
   const { atMs, notes } = await client.passTime(request.milliseconds);
-  terminal.stdout(`The cluster's clock stands at ${Math.round(atMs)} ms.\n`);
+  terminal.stdout(`The cluster's clock is at ${Math.round(atMs)} ms.\n`);
   reportFindings({ problems: [], notes }, "", terminal);
   return 0;
 }

@@ -41,7 +41,7 @@ function refuseClusterFile({ name }: InputText): SessionProblem {
   return {
     code: "bad-usage",
     message: "this is a cluster file, and a cluster takes one only when it comes up",
-    advice: `To begin anew: mullion down, then mullion up -f ${name}. Manifests can be applied at any time.`,
+    advice: `To start over: mullion down, then mullion up -f ${name}. Manifests can be applied at any time.`,
     where: { file: name, line: 1, column: 1, field: "" },
   };
 }

@@ -14,7 +14,7 @@ export function examples(...lines: readonly string[]): string {
 
 /** What most verbs end with. */
 export const EXIT_CODES =
-  "\nExit codes: 0 good, 1 something was not found or did not work, 2 bad usage or bad input.\n";
+  "\nExit codes: 0 success, 1 something was not found or did not work, 2 bad usage or bad input.\n";
 
 export function usage(message: string, advice: string): Failure {
   return new Failure("bad-usage", message, advice);
@@ -53,7 +53,7 @@ export function addNameOptions(command: Command): Command {
 export function addTargetOptions(command: Command): Command {
   addFileOptions(
     command,
-    'a cluster file or folder, "-" for standard input; several add up (default: the running cluster)',
+    'a cluster file or folder, "-" for standard input; may be repeated (default: the running cluster)',
   );
   return addNameOptions(command);
 }

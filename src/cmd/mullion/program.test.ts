@@ -136,17 +136,17 @@ describe("bad usage", () => {
       "--name and --socket both say which cluster is meant",
       "Leave one of them out.",
     ],
-    [["pass", "long"], '"long" is no time', "Write an amount with its unit: 500ms, 90s, 2m, 1h."],
-    [["pass", "--", "-1s"], '"-1s" is no time', "Write an amount with its unit: 500ms, 90s, 2m, 1h."],
+    [["pass", "long"], '"long" is not a time', "Write an amount with its unit: 500ms, 90s, 2m, 1h."],
+    [["pass", "--", "-1s"], '"-1s" is not a time', "Write an amount with its unit: 500ms, 90s, 2m, 1h."],
     [
       ["node", "set-clock", "win-1", "soon"],
-      '"soon" is no step of a clock',
+      '"soon" is not a step of a clock',
       "Write a sign and an amount: +1h, -30m.",
     ],
     [
       ["node", "rejoin", "a", "b", "--pod-cidr", "10.244.7.0/24"],
       "--pod-cidr is the range of one node",
-      "Let the others join with commands of their own.",
+      "Let the others join with separate commands.",
     ],
     [["node", "reboot"], "missing required argument 'node'", "See: mullion node --help"],
     [["up", "-R"], "-R needs -f", "Name a folder with -f."],
@@ -165,17 +165,17 @@ describe("bad usage", () => {
     ],
     [
       ["trace", "a", "b", "-f", "x", "--port", "70000"],
-      '--port takes a port, and "70000" is none',
+      '--port takes a port number, not "70000"',
       "Write a number from 1 to 65535.",
     ],
     [
       ["trace", "a", "b", "-f", "x", "--port", "http"],
-      '--port takes a port, and "http" is none',
+      '--port takes a port number, not "http"',
       "Write a number from 1 to 65535.",
     ],
     [
       ["trace", "a", "b", "-f", "x", "--port", "0"],
-      '--port takes a port, and "0" is none',
+      '--port takes a port number, not "0"',
       "Write a number from 1 to 65535.",
     ],
     [

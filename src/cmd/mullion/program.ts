@@ -48,7 +48,7 @@ memory, uses it, and forgets it. Or bring it up once, work on it without -f, and
 Nothing on this machine is changed.`;
 
 const EXIT_CODES = `
-Exit codes: 0 good, 1 findings (a packet did not get through), 2 bad usage or bad input.
+Exit codes: 0 success, 1 findings (a packet did not get through), 2 bad usage or bad input.
 `;
 
 /** The heading of verbs in a help, also of those within a group. */
@@ -57,10 +57,7 @@ const VERBS = "Verbs:";
 function parsePort(text: string): number {
   const port = /^\d{1,6}$/.test(text) ? Number(text) : -1;
   if (port < 1 || !isPort(port)) {
-    throw usage(
-      `--port takes a port, and ${JSON.stringify(text)} is none`,
-      "Write a number from 1 to 65535.",
-    );
+    throw usage(`--port takes a port number, not ${JSON.stringify(text)}`, "Write a number from 1 to 65535.");
   }
   return port;
 }
@@ -124,7 +121,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         }
         const { protocol, port, output, pcap, pcapOn, inject, family } = options;
         if (pcapOn !== undefined && pcap === undefined)
-          throw usage("--pcap-on narrows a capture, and there is none", "Name a file with --pcap.");
+          throw usage("--pcap-on limits a capture, but --pcap is missing", "Name a file with --pcap.");
         const target = clusterTarget(options);
         const isInjected = inject === true;
         if (isInjected && target.files.length > 0)
@@ -242,7 +239,7 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
     .summary("check manifests and node configuration against what Windows can do")
     .description(
       "Checks manifests and node configuration before they reach a Windows node: what does not work there,\n" +
-        "and what works otherwise than it is written, each with its place, the reason and the remedy.",
+        "and what works differently from how it is written, each with its place, the reason and the remedy.",
     )
     .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
     .option("--profile <build>", "the build of Windows (default: that of the Node objects, or ws2022)")

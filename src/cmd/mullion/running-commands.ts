@@ -29,7 +29,7 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
       "Brings a cluster up and keeps it in a process in the background. The other verbs then work on it\n" +
         "without -f, until: mullion down. Without -f it has two Windows nodes and a Linux node.",
     );
-  addFileOptions(command, 'a cluster file or folder, "-" for standard input; several add up');
+  addFileOptions(command, 'a cluster file or folder, "-" for standard input; may be repeated');
   command
     .option("--name <name>", "its name, when several run at a time (default: MULLION_NAME, or default)")
     .option("--socket <path>", "where it listens; only you can open it")
@@ -69,7 +69,7 @@ export function addApply(program: Command, run: Run, apply: Verbs["apply"], term
     .command("apply")
     .summary("create or change objects of the running cluster")
     .description("Creates or changes Kubernetes objects of the running cluster, as kubectl apply does.");
-  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; several add up');
+  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; may be repeated');
   addNameOptions(command)
     .option("-n, --namespace <name>", "for objects that name none", "default")
     .addHelpText(
@@ -95,7 +95,7 @@ export function addDelete(program: Command, run: Run, remove: Verbs["delete"], t
     .summary("delete objects of the running cluster")
     .description("Deletes Kubernetes objects of the running cluster: by name, or those that manifests name.")
     .addArgument(new Argument("[what...]", "KIND NAME…, or KIND/NAME…"));
-  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; several add up');
+  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; may be repeated');
   addNameOptions(command)
     .option("-n, --namespace <name>", "where the objects are", "default")
     .option("--ignore-not-found", "what is not there is deleted already")
@@ -133,9 +133,7 @@ export function addDown(program: Command, run: Run, down: Verbs["down"], termina
   const command = program
     .command("down")
     .summary("end the running cluster")
-    .description(
-      "Ends the running cluster and takes its socket and log away. None is running: that is good, too.",
-    );
+    .description("Ends the running cluster and removes its socket and log. Succeeds when none is running.");
   addNameOptions(command)
     .addHelpText("after", examples("mullion down", "mullion down --name second"))
     .action((options: NameOptions) => run(() => down(runningName(options), terminal)));

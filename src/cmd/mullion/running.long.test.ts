@@ -81,7 +81,7 @@ describe("a cluster in the background", () => {
     expect((await home.run("control-plane", "stop")).stdout).toBe("The API server is down.\n");
     expect((await home.run("delete", "node/win-1")).stderr).toContain("[kubernetes-unreachable]");
     expect((await home.run("control-plane", "start")).code).toBe(0);
-    expect((await home.run("pass", "90s")).stdout).toMatch(/^The cluster's clock stands at \d+ ms\.\n$/);
+    expect((await home.run("pass", "90s")).stdout).toMatch(/^The cluster's clock is at \d+ ms\.\n$/);
     expect((await home.run("get", "nodes", "-o", "name")).stdout).toBe(
       "node/linux-1\nnode/win-1\nnode/win-2\n",
     );

@@ -1,6 +1,6 @@
 /** What a verb sees of the process: its output, its input, and how wide the screen is. */
 
-/** Exit codes: 0 good, 1 findings or a failed expectation, 2 bad usage or bad input. */
+/** Exit codes: 0 success, 1 findings or a failed expectation, 2 bad usage or bad input. */
 export type ExitCode = 0 | 1 | 2;
 
 export interface Terminal {

@@ -71,9 +71,9 @@ describe("mullion trace", () => {
   it.each([
     [
       `trace -f ${EXAMPLE} pod/nobody pod/api`,
-      /nobody in cluster "two-windows-nodes" is called "pod\/nobody"/,
+      /nothing in cluster "two-windows-nodes" is called "pod\/nobody"/,
     ],
-    [`trace -f ${EXAMPLE} pod/client pod/api --port 70000`, /--port takes a port, and "70000" is none/],
+    [`trace -f ${EXAMPLE} pod/client pod/api --port 70000`, /--port takes a port number, not "70000"/],
     [`trace -f ${EXAMPLE} pod/client node/win-2`, /serves no TCP port/],
     ["trace -f missing.yaml pod/a pod/b", /cannot read "missing.yaml": there is no such file/],
     ["trace -f empty.yaml pod/a pod/b", /empty\.yaml/],

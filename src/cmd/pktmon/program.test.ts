@@ -114,7 +114,7 @@ describe("pktmon counters", () => {
     ["start --capture", "pktmon start is not served: write packets with mullion trace --pcap FILE"],
     ["list", "there is no command list"],
     ["counters --type some", "--type is all, flow, drop, not some"],
-    ["counters --live", "--live needs packets that go on"],
+    ["counters --live", "--live needs packets that continue"],
     ["counters --colour", "there is no option --colour"],
     ["counters --type", "--type needs a value"],
   ])("%s: exit 1, with the usage", async (line, message) => {

@@ -18,8 +18,8 @@ const USAGE = `pktmon counters [--type all|flow|drop] [--zero] [--drop-reason] [
   -i, --include-hidden taken, and changes nothing: no component is hidden
   --json               as JSON
 
-Of Mullion's own:
-  --mullion-file FILE     a cluster file to look into; several add up (default: the running cluster)
+Options of Mullion:
+  --mullion-file FILE     a cluster file to look into; may be repeated (default: the running cluster)
   --mullion-name NAME     which running cluster (default: MULLION_NAME, or default)
   --mullion-socket PATH   the running cluster that listens there
   --mullion-node NODE     one node (default: all Windows nodes)
@@ -75,7 +75,7 @@ function parseWords(argv: readonly string[]): Words {
     const flag = FLAGS[word];
     const name = VALUED[word];
     if (word === "--live")
-      throw new UsageError("--live needs packets that go on; a simulated cluster has none");
+      throw new UsageError("--live needs packets that continue; a simulated cluster has none");
     if (flag !== undefined) flags.add(flag);
     else if (name === undefined) throw new UsageError(`there is no option ${word}`);
     else values.set(name, [...(values.get(name) ?? []), words.shift() ?? missing(word)]);

@@ -16,7 +16,7 @@ export interface LauncherOptions {
   readonly isSource?: boolean;
 }
 
-const NOTE = 'Written by "mullion programs install"; "mullion programs remove" takes it away.';
+const NOTE = 'Written by "mullion programs install"; "mullion programs remove" removes it.';
 const ADVICE = "Install Mullion again, or write the launchers again: mullion programs install";
 
 /** One word for a shell. */

@@ -122,7 +122,7 @@ describe("what cannot be done is a line ERROR, and exit 1", () => {
     [["/list-rule"], "the port is missing: /port PORT"],
     [["/list-rule", "/port"], "/port needs a value"],
     [["/list-rule", "/list-layer"], "/list-rule and /list-layer are two commands"],
-    [["list-rule"], '"list-rule" is no option'],
+    [["list-rule"], '"list-rule" is not an option'],
     [["/list-rule", "/port", "pod/a", "/format", "2"], '/format is 0 for text or 1 for JSON, not "2"'],
     [["/list-rule", "/port", "pod/a", "/layer", "NONE"], "there is no layer NONE"],
     [["/list-rule", "/port", "pod/a", "/layer", "LB_DSR", "/group", "NONE"], "there is no group NONE"],

@@ -41,8 +41,8 @@ ${Object.keys(PORT_COMMANDS)
   .join("")}
 PORT is the GUID that /list-vmswitch-port shows; here also a friendly name, an address, or pod/NAMESPACE/NAME.
 
-Of Mullion's own:
-  --mullion-file FILE      a cluster file to look into; several add up (default: the running cluster)
+Options of Mullion:
+  --mullion-file FILE      a cluster file to look into; may be repeated (default: the running cluster)
   --mullion-name NAME      which running cluster (default: MULLION_NAME, or default)
   --mullion-socket PATH    the running cluster that listens there
   --mullion-node NODE      which node (default: all Windows nodes; names of ports tell them apart)
@@ -91,7 +91,7 @@ class WordReader {
       return;
     }
     const option = /^[/-]([a-z-]+|\?)(?::(.*))?$/i.exec(word);
-    if (option === null) throw new CommandError(`${JSON.stringify(word)} is no option`);
+    if (option === null) throw new CommandError(`${JSON.stringify(word)} is not an option`);
     const name = (option[1] ?? "").toLowerCase();
     if (name === "?" || name === "h" || name === "help" || name === "-help") this.isHelp = true;
     else if (VALUED.includes(name)) this.keep(name, option[2] ?? this.next(word));

@@ -50,10 +50,7 @@ export function openBackend(parts: OpenBackendParts): Backend {
   }
   if (type !== "vxlan" && type !== "host-gw") throw unknownType(type, host.os);
   if (client === undefined)
-    throw new FlannelError(
-      "flannel-network-not-made",
-      "there is no HNS that flanneld could ask for a network",
-    );
+    throw new FlannelError("flannel-network-not-made", "no HNS is available for flanneld");
   return type === "vxlan"
     ? new WindowsVxlanBackend({ ...parts, host, client })
     : new WindowsHostGwBackend({ ...parts, host, client });

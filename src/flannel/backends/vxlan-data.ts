@@ -35,7 +35,7 @@ function readObject(text: string): ConfigFields {
   } catch (error) {
     throw unusable(messageOf(error));
   }
-  if (!isJsonObject(value)) throw unusable("it is no JSON object");
+  if (!isJsonObject(value)) throw unusable("it is not a JSON object");
   return new ConfigFields(value);
 }
 

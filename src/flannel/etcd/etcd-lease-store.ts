@@ -343,7 +343,7 @@ class SubnetsWatch {
     if (this.parts.compat === "upstream" || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;
     this.listener.conflicted(
-      `another node publishes the lease ${formatSubnets(lease)} with its own data: give each node a public address of its own`,
+      `another node publishes the lease ${formatSubnets(lease)} with its own data: give each node its own public address`,
     );
   }
 }

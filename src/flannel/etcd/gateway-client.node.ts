@@ -269,7 +269,7 @@ export class EtcdGatewayClient implements EtcdClient {
           );
         });
       } catch (error) {
-        fail(new Error(`${endpoint} is no address: ${messageOf(error)}`));
+        fail(new Error(`${endpoint} is not an address: ${messageOf(error)}`));
         return;
       }
       request.on("error", fail);
@@ -287,7 +287,7 @@ export class EtcdGatewayClient implements EtcdClient {
       const request = this.start(endpoint, "/v3/watch", (response) => watch.read(response));
       watch.request = request;
       request.on("error", (error) => watch.end(error.message));
-      request.setTimeout(SILENCE_MS, () => request.destroy(new Error("nothing was heard for long")));
+      request.setTimeout(SILENCE_MS, () => request.destroy(new Error("no message for too long")));
       // Go's server answers on HTTP/1 once the whole request is there; the watch goes on behind its end.
       request.end(JSON.stringify(body));
     } catch (error) {
@@ -339,7 +339,7 @@ class GatewayWatch {
     try {
       message = objectOf(parseJson(line));
     } catch (error) {
-      this.end(`what it tells is no JSON: ${messageOf(error)}`);
+      this.end(`its message is not JSON: ${messageOf(error)}`);
       return;
     }
     const result = objectOf(message["result"]);

@@ -37,7 +37,7 @@ export function parseLeaseValue(text: string): LeaseAttributes {
   } catch (error) {
     throw new FlannelError("flannel-peer-lease-unusable", messageOf(error), { cause: error });
   }
-  if (!isJsonObject(value)) throw new FlannelError("flannel-peer-lease-unusable", "it is no JSON object");
+  if (!isJsonObject(value)) throw new FlannelError("flannel-peer-lease-unusable", "it is not a JSON object");
   const { PublicIP, PublicIPv6, BackendType } = value;
   const publicIp = typeof PublicIP === "string" ? parseIpv4(PublicIP) : undefined;
   if (publicIp === undefined)

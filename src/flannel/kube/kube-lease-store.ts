@@ -259,7 +259,7 @@ export class KubeLeaseStore implements LeaseStore {
     });
     if (!isSame) {
       listener.revoked(
-        `the range of node ${JSON.stringify(nodeName)} is ${formatSubnets(ranges)} now, and was ${formatSubnets(own)}: flanneld ends, so that it begins anew`,
+        `the range of node ${JSON.stringify(nodeName)} is ${formatSubnets(ranges)} now, and was ${formatSubnets(own)}: flanneld exits, so that it starts again`,
       );
       return;
     }

@@ -25,7 +25,7 @@ function refusedSubnet(
   own: Prefix | undefined,
 ): string | undefined {
   if (network === undefined || !prefixCovers(network, subnet))
-    return `it lies outside the network ${network === undefined ? "" : formatPrefix(network)}`;
+    return `it is outside the network ${network === undefined ? "" : formatPrefix(network)}`;
   if (own !== undefined && prefixesOverlap(own, subnet))
     return `it overlaps this node's own subnet ${formatPrefix(own)}`;
   return undefined;
@@ -40,10 +40,9 @@ function isUsableAddress(ip: Ip | undefined): ip is Ip {
 
 function refusedAddress(ip: Ip | undefined, own: Ip | undefined, subnet: Prefix): string | undefined {
   if (!isUsableAddress(ip))
-    return `its public address ${ip === undefined ? "" : formatIp(ip)} is none of a node`;
+    return `its public address ${ip === undefined ? "" : formatIp(ip)} is not that of a node`;
   if (ip === own) return `its public address ${formatIp(ip)} is this node's own`;
-  if (prefixCovers(subnet, hostPrefix(ip)))
-    return `its public address ${formatIp(ip)} lies in its own subnet`;
+  if (prefixCovers(subnet, hostPrefix(ip))) return `its public address ${formatIp(ip)} is in its own subnet`;
   return undefined;
 }
 

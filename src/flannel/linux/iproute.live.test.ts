@@ -133,7 +133,7 @@ describe("flanneld on a Linux kernel", () => {
     await host.deleteLink(DEVICE);
   });
 
-  it("CP-S10: a tunnel of another VNI is dropped without a word, one to another port is refused", async () => {
+  it("CP-S10: a tunnel of another VNI is dropped silently, one to another port is refused", async () => {
     await host.createVxlan({
       name: DEVICE,
       vni: 4_096,

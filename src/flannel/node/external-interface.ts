@@ -91,7 +91,8 @@ async function byReach(search: InterfaceSearch, destination: string): Promise<Ma
   if (host.os === "windows") throw none("ifcanreach is not supported on windows");
   log.write("I", `Determining interface to use based on given ifcanreach: ${destination}`);
   const ip = parseIp(destination);
-  if (ip === undefined) throw none(`failed to get ifcanreach based interface: ${destination} is no address`);
+  if (ip === undefined)
+    throw none(`failed to get ifcanreach based interface: ${destination} is not an address`);
   const path = await host.pathTo(ip);
   const interfaces = await host.listInterfaces();
   const found = interfaces.find(({ index }) => index === path.interfaceIndex);

@@ -108,7 +108,7 @@ export class BridgeSetup {
       return await look();
     } catch (error) {
       if (!isNotFoundError(error))
-        this.parts.log.write("W", `HNS does not tell ${what}: ${messageOf(error)}`);
+        this.parts.log.write("W", `HNS does not report ${what}: ${messageOf(error)}`);
       return undefined;
     }
   }

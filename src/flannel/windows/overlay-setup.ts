@@ -133,7 +133,7 @@ export class OverlaySetup {
       if (!isNotFoundError(error))
         this.parts.log.write(
           "W",
-          `HNS does not tell the network ${this.definition.name}: ${messageOf(error)}`,
+          `HNS does not return the network ${this.definition.name}: ${messageOf(error)}`,
         );
       return undefined;
     }

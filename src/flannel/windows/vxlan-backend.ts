@@ -154,7 +154,7 @@ export class WindowsVxlanBackend implements Backend {
     } catch (error) {
       return {
         code: "flannel-network-not-made",
-        message: `HNS does not tell its version: ${messageOf(error)}`,
+        message: `HNS does not report its version: ${messageOf(error)}`,
       };
     }
     return { code: "flannel-network-not-made", message: "platform does not support feature RemoteSubnet" };

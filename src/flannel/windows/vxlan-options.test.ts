@@ -24,7 +24,7 @@ describe("what flanneld on Windows takes for vxlan", () => {
     ["CP-F6: MacPrefix without a hyphen", { MacPrefix: "0e2a" }, "flannel-option-not-for-windows"],
     ["an empty MacPrefix", { MacPrefix: "" }, "flannel-option-not-for-windows"],
     ["a VNI in quotes", { VNI: "4096" }, "flanneld-configuration-invalid"],
-    ["a VNI that is no whole number", { VNI: 4096.5 }, "flanneld-configuration-invalid"],
+    ["a VNI that is not a whole number", { VNI: 4096.5 }, "flanneld-configuration-invalid"],
     ["a name that is a number", { Name: 7 }, "flanneld-configuration-invalid"],
   ])("%s is refused", (_, backend, code) => {
     expect(options(backend)).toMatch(new RegExp(`^${code}: .+`));

@@ -60,7 +60,7 @@ function notThis(what: string): HcnError {
 /** C would take the number for another one. @throws HcnError ERROR_INVALID_PARAMETER. */
 function checkU16(what: string, value: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= U16_MAX) return value;
-  throw new HcnError("ERROR_INVALID_PARAMETER", { detail: `${what} is ${value}; it has to be 1 to 65535` });
+  throw new HcnError("ERROR_INVALID_PARAMETER", { detail: `${what} is ${value}; it must be 1 to 65535` });
 }
 
 export class DllHcnClient implements HcnClient {
@@ -138,7 +138,7 @@ export class DllHcnClient implements HcnClient {
     const id = checkGuid(reservation);
     const handle = this.reservations.get(id);
     if (handle === undefined) {
-      const detail = `${id} is no reservation that this program made and holds`;
+      const detail = `${id} is not a reservation that this program made and holds`;
       throw new HcnError("ERROR_INVALID_PARAMETER", { detail });
     }
     await this.performBare("HcnReleaseGuestNetworkServicePortReservationHandle", handle);

@@ -43,8 +43,8 @@ describe("errors of the DLLs", () => {
   it.each([
     ["no record", undefined],
     ["an empty one", ""],
-    ["one that is no JSON", "{"],
-    ["one that is no object", "[]"],
+    ["one that is not JSON", "{"],
+    ["one that is not an object", "[]"],
     ["one of another number", '{"ErrorCode":1}'],
   ])("%s: the HRESULT counts", (_, record) => {
     expect(errorOfRecord(0x803b0002, record)).toMatchObject({ code: "HCN_E_ENDPOINT_NOT_FOUND" });

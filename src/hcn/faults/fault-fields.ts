@@ -92,7 +92,7 @@ const SCHEDULED_CALLS: Fields = { calls: CALLS, ...SCHEDULE_FIELDS };
 
 const CARRIED_OUT: Field = {
   shape: { type: "boolean" },
-  meaning: "The call is carried out all the same, and only its answer is lost or late.",
+  meaning: "The call is carried out anyway; only its answer is lost or late.",
 };
 
 /** What each effect has beside `effect` and `id`. */
@@ -120,14 +120,14 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
   },
   hang: { carriedOut: CARRIED_OUT, ...SCHEDULED_CALLS },
   crash: {
-    state: required(oneOf(RESTART_STATES, "What becomes of the objects.")),
-    downMs: milliseconds("How long nobody answers; two minutes unless it says otherwise."),
+    state: required(oneOf(RESTART_STATES, "What happens to the objects.")),
+    downMs: milliseconds("How long calls get no answer; two minutes by default."),
     ...SCHEDULED_CALLS,
   },
   stop: {
     error: {
       shape: { type: "error" },
-      meaning: "What calls fail with: `RPC_S_SERVER_UNAVAILABLE`, unless it says otherwise.",
+      meaning: "What calls fail with: `RPC_S_SERVER_UNAVAILABLE` by default.",
     },
   },
   "stale-endpoint": {
@@ -135,7 +135,7 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
     address: text(
       ANY_TEXT,
       "an IP address",
-      "A remote endpoint with this address is made. Without it an id is listed that nothing stands behind.",
+      "A remote endpoint with this address is made. Without it, the id of an endpoint that does not exist is listed.",
     ),
   },
   degrade: {
@@ -154,7 +154,7 @@ export const EFFECT_MEANINGS: Readonly<Record<FaultEffectName, string>> = {
   fail: "The call fails with an error.",
   delay: "The call is carried out, and answered late.",
   cost: "Calls take the time that users report for a build, one after the other.",
-  hang: "The call is not answered until somebody releases it or the service restarts.",
+  hang: "The call is not answered until it is released or the service restarts.",
   crash: "The service dies of the call, is away for a while and comes back.",
   stop: "The service is not there as long as the fault is.",
   "stale-endpoint": "An endpoint that is listed and not found, or a remote one that has a pod's address.",

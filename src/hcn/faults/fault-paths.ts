@@ -36,7 +36,7 @@ export interface FaultPath {
 
 function field(body: JsonValue, name: string): JsonValue | undefined {
   if (isJsonObject(body)) return body[name];
-  throw invalidFault("the request has to be an object");
+  throw invalidFault("the request must be an object");
 }
 
 function readIds(value: JsonValue | undefined): readonly string[] | undefined {
@@ -44,18 +44,18 @@ function readIds(value: JsonValue | undefined): readonly string[] | undefined {
   const items: readonly JsonValue[] = Array.isArray(value) ? (value as readonly JsonValue[]) : [];
   const ids = items.filter((item) => typeof item === "string");
   if (Array.isArray(value) && ids.length === items.length) return ids;
-  throw invalidFault("ids has to be a list of GUIDs");
+  throw invalidFault("ids must be a list of GUIDs");
 }
 
 function readState(value: JsonValue | undefined): RestartState | undefined {
   const state = RESTART_STATES.find((known) => known === value);
   if (value === undefined || state !== undefined) return state;
-  throw invalidFault(`state has to be one of ${RESTART_STATES.join(", ")}`);
+  throw invalidFault(`state must be one of ${RESTART_STATES.join(", ")}`);
 }
 
 function readReleased(value: JsonValue | undefined): string | undefined {
   if (value === undefined || typeof value === "string") return value;
-  throw invalidFault("id has to be that of a fault");
+  throw invalidFault("id must be that of a fault");
 }
 
 async function done(work: Promise<void>): Promise<null> {
@@ -90,14 +90,14 @@ export const FAULT_PATHS: readonly FaultPath[] = Object.freeze([
     method: "DELETE",
     path: `${FAULTS_PATH}/{id}`,
     operationId: "removeFault",
-    summary: "Takes a fault away; calls that hang on it go on",
+    summary: "Removes a fault; calls that hang on it continue",
     perform: async (faults, id) => done(faults.remove(id)),
   },
   {
     method: "POST",
     path: `${FAULTS_PATH}/release`,
     operationId: "releaseCalls",
-    summary: "Lets calls go on that hang: those of one fault, or all",
+    summary: "Lets hanging calls continue: those of one fault, or all",
     perform: async (faults, _id, body) => faults.release(readReleased(field(body, "id"))),
   },
   {

@@ -78,7 +78,7 @@ export interface CostFault extends CallFault {
   readonly factor?: number;
 }
 
-/** The call is not answered until somebody releases it or the service restarts. */
+/** The call is not answered until it is released or the service restarts. */
 export interface HangFault extends CallFault {
   readonly effect: "hang";
   /** The call is carried out before it hangs; else when it is released. */

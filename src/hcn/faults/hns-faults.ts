@@ -22,11 +22,11 @@ export interface HnsFaults {
   add(fault: HnsFault): Promise<string>;
   /** Puts all faults of a plan in force, or none of them. @returns their ids. */
   apply(plan: HnsFaultPlan): Promise<readonly string[]>;
-  /** Takes a fault away; calls that hang on it go on. */
+  /** Removes a fault; calls that hang on it continue. */
   remove(id: string): Promise<void>;
   /** Takes all faults away. */
   clear(): Promise<void>;
-  /** Lets calls go on that hang: those of one fault, or all. @returns how many. */
+  /** Lets hanging calls continue: those of one fault, or all. @returns how many. */
   release(id?: string): Promise<number>;
   /** Takes load balancers away behind the back of who made them; all, or those named. @returns their ids. */
   forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]>;

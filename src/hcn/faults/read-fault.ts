@@ -29,7 +29,7 @@ function shown(value: JsonValue | undefined): string {
 }
 
 function wrong(where: string, value: JsonValue | undefined, expected: string): HcnError {
-  return invalidFault(`${where} is ${shown(value)}; it has to be ${expected}`);
+  return invalidFault(`${where} is ${shown(value)}; it must be ${expected}`);
 }
 
 const HRESULT = /^0x[0-9a-f]{1,8}$/i;

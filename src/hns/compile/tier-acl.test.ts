@@ -92,11 +92,11 @@ describe("TierAcl → ACL_ENDPOINT_LAYER", () => {
   );
 
   it.each<[string, number, readonly string[]]>([
-    ["Pass goes on with the next tier", 1, ["first-pass allow", "second-block block"]],
+    ["Pass continues with the next tier", 1, ["first-pass allow", "second-block block"]],
     ["Block ends the matter", 2, ["first-block block"]],
     ["no tier has a rule: the plain ACLs decide", 3, ["plain block"]],
     ["Allow ends it, too", 4, ["second-allow allow"]],
-    ["nobody has a rule: the built-in pair", 5, ["Allow In allow"]],
+    ["nothing has a rule: the built-in pair", 5, ["Allow In allow"]],
   ])("%s", (_case, from, expected) => {
     expect(met(groups, from)).toEqual(expected);
   });

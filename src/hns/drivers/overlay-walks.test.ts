@@ -428,7 +428,12 @@ describe("WALK-O-9 node and pod", () => {
   });
 
   it.each([
-    ["with the node's address when that is no exception", ["10.244.0.0/16", "10.96.0.0/12"], "W1→W2", "q"],
+    [
+      "with the node's address when that is not an exception",
+      ["10.244.0.0/16", "10.96.0.0/12"],
+      "W1→W2",
+      "q",
+    ],
     ["with its own, without a tunnel, when it is one", ["10.244.0.0/16", "10.0.0.0/24"], "A→W2", "p"],
   ])("pod to another node: %s", async (_, exceptions, addresses, port) => {
     const at = new OverlayWorld();

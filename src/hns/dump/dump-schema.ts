@@ -47,7 +47,7 @@ export function dumpSchema(): JsonSchema {
           node: { type: "string" },
           version: {
             type: "object",
-            description: "Of HNS, as GET /globals/version tells it.",
+            description: "Of HNS, as GET /globals/version returns it.",
             required: ["Major", "Minor"],
             properties: { Major: VERSION_PART, Minor: VERSION_PART },
           },

@@ -105,7 +105,7 @@ export function membersOf(text: string, start: number): { readonly members: read
   let at = skipBlanks(text, start + 1);
   if (text[at] === "}") return { members, end: at + 1 };
   for (;;) {
-    if (text[at] !== '"') throw new BrokenJson("the name of a field has to stand in quotes", at);
+    if (text[at] !== '"') throw new BrokenJson("the name of a field must be in quotes", at);
     const keyEnd = endOfString(text, at);
     const key = parseKey(text.slice(at, keyEnd), at);
     const colon = skipBlanks(text, keyEnd);
@@ -139,6 +139,6 @@ export function parseValue(text: string, { start, end }: Extent): unknown {
     return JSON.parse(text.slice(start, end)) as unknown;
   } catch (error) {
     const position = error instanceof Error ? POSITION.exec(error.message)?.[1] : undefined;
-    throw new BrokenJson("this is no JSON", start + Number(position ?? 0));
+    throw new BrokenJson("this is not JSON", start + Number(position ?? 0));
   }
 }

@@ -71,7 +71,7 @@ describe("the kind and the dialect of an object", () => {
     expect(problems).toMatchObject([
       {
         code: "hns-dump-object-unknown",
-        message: "what begins here is no object of HNS; it has the fields Network",
+        message: "what begins here is not an object of HNS; it has the fields Network",
         where: { file: "dump.txt", line: 3, column: 3 },
       },
     ]);
@@ -250,13 +250,13 @@ describe("what hnsdiag prints", () => {
 Networks:
 Name             ID
 vxlan0           ${NETWORK_ID}
-a name with blanks and more 705B6B4D-E2F2-421A-B31B-E3C5E8831901
+a name with spaces and more 705B6B4D-E2F2-421A-B31B-E3C5E8831901
 
 Endpoints:
 Name             ID                                   Virtual Network Name
 Ethernet         ${ENDPOINT_ID} vxlan0
 
-                 11796e63-07b3-4199-91d5-9bc25108fb01 a name with blanks and more
+                 11796e63-07b3-4199-91d5-9bc25108fb01 a name with spaces and more
 
 Namespaces:
 ID                                   | Endpoint IDs
@@ -274,7 +274,7 @@ af826f8b-9f78-41ea-bc9e-6e433f878401 |                  | ${ENDPOINT_ID}
     expect(linesPassedBy).toBe(1);
     expect(objects.map(({ kind, document, where }) => [kind, where.line, document])).toEqual([
       ["Network", 4, { ID: NETWORK_ID, Name: "vxlan0" }],
-      ["Network", 5, { ID: "705B6B4D-E2F2-421A-B31B-E3C5E8831901", Name: "a name with blanks and more" }],
+      ["Network", 5, { ID: "705B6B4D-E2F2-421A-B31B-E3C5E8831901", Name: "a name with spaces and more" }],
       ["Endpoint", 9, { ID: ENDPOINT_ID, Name: "Ethernet", VirtualNetworkName: "vxlan0" }],
       [
         "Endpoint",
@@ -282,7 +282,7 @@ af826f8b-9f78-41ea-bc9e-6e433f878401 |                  | ${ENDPOINT_ID}
         {
           ID: "11796e63-07b3-4199-91d5-9bc25108fb01",
           Name: "",
-          VirtualNetworkName: "a name with blanks and more",
+          VirtualNetworkName: "a name with spaces and more",
         },
       ],
       [
@@ -382,7 +382,7 @@ describe("broken files", () => {
       2,
     ],
     ["broken in the middle", `[${JSON.stringify(NETWORK)},\n{"ID" "x"},\n{}]`, /a colon is missing/, 2],
-    ["wrapped by a console", '{"ID":"6f7e\n13a2"}', /no JSON/, 1],
+    ["wrapped by a console", '{"ID":"6f7e\n13a2"}', /not JSON/, 1],
     ["nested without end", "[".repeat(200), /nested more than 128 levels/, 1],
   ])("%s", (_what, text, message, line) => {
     const [problem] = read(text).problems;

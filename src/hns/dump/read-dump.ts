@@ -173,7 +173,7 @@ class DumpReader {
     const { text } = this.source;
     const letter = text[item.start];
     if (depth > WRAPPERS_MAX)
-      throw new BrokenJson("lists stand in lists: this is no dump of HNS", item.start);
+      throw new BrokenJson("a list inside a list: this is not a dump of HNS", item.start);
     if (letter === "{" || letter === "[") this.readContainer(item.start, kind, depth + 1);
     else if (letter === '"') {
       // `hnsdiag … | ConvertTo-Json` makes a text of each line.
@@ -203,7 +203,7 @@ class DumpReader {
     const own = byName.get("objects");
     if (own !== undefined && byName.has("apiversion") && byName.has("kind")) {
       if (text[own.start] === "[") visitItems(text, own.start, (item) => this.readStored(item));
-      else throw new BrokenJson("objects has to be a list", own.start);
+      else throw new BrokenJson("objects must be a list", own.start);
       return true;
     }
     const [value, output] = [byName.get("value"), byName.get("output")];
@@ -273,7 +273,7 @@ class DumpReader {
     const id = document["ID"];
     if (shape === undefined || typeof id !== "string" || parseGuid(id) === undefined) {
       const fields = Object.keys(document).slice(0, FIELDS_SHOWN).join(", ");
-      const what = shape === undefined ? "is no object of HNS" : `is a ${shape.kind} without an ID`;
+      const what = shape === undefined ? "is not an object of HNS" : `is a ${shape.kind} without an ID`;
       const message = `what begins here ${what}; it has the fields ${fields === "" ? "of nothing" : fields}`;
       this.problem("hns-dump-object-unknown", start, "", message, READABLE);
       return;

@@ -27,7 +27,7 @@ export interface NodeDump {
 function noText(file: string): DumpProblem {
   return {
     code: "hns-dump-unreadable",
-    message: "this file is no text",
+    message: "this file is not text",
     advice: "A dump is text: UTF-8, or UTF-16 as PowerShell writes it.",
     where: { file, line: 0, column: 0, field: "" },
   };

@@ -41,7 +41,7 @@ export class ServiceDumps implements HnsDumps {
     const count = isReplacing ? 0 : this.countObjects();
     if (count > 0) {
       throw new HcnError("ERROR_ALREADY_EXISTS", {
-        detail: `The service has ${count === 1 ? "an object" : `${count} objects`} already, which a restore would take away`,
+        detail: `The service has ${count === 1 ? "an object" : `${count} objects`} already, which a restore would remove`,
         explanation: "hns-restore-refused",
       });
     }

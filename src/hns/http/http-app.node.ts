@@ -110,7 +110,7 @@ function scopeOf(context: AppContext): NotificationScope {
   if (computeSystem !== undefined) return { computeSystem };
   const scope = context.req.query("scope") ?? "service";
   if (scope === "service" || scope === "all") return scope;
-  throw new HcnError("ERROR_INVALID_PARAMETER", { detail: `scope is ${scope}; it has to be service or all` });
+  throw new HcnError("ERROR_INVALID_PARAMETER", { detail: `scope is ${scope}; it must be service or all` });
 }
 
 /** One served HNS. */

@@ -106,7 +106,7 @@ async function listenOnSocket(server: Server, socketPath: string): Promise<void>
   mkdirSync(folder, { recursive: true, mode: OWNER_ONLY_FOLDER });
   const present = lstatSync(socketPath, { throwIfNoEntry: false });
   if (present !== undefined && !present.isSocket())
-    throw new Error(`${socketPath} is there already and is no socket; choose another path`);
+    throw new Error(`${socketPath} exists already and is not a socket; choose another path`);
   if (present !== undefined && (await isListening(socketPath)))
     throw new Error(`Another service listens on ${socketPath}; stop it or choose another path`);
   const privateFolder = mkdtempSync(join(folder, ".hns-"));

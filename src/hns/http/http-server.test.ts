@@ -92,7 +92,7 @@ describe("the server", () => {
     writeFileSync(path, "precious");
     await expect(
       HnsHttpServer.listen({ client: hnsNode().client, address: { socketPath: path } }),
-    ).rejects.toThrow("is no socket");
+    ).rejects.toThrow("is not a socket");
   });
 
   it("refuses a wrong token and one that is too short to be one", async () => {

@@ -59,7 +59,7 @@ function withoutMetadataRoute(carried: CarriedSettings): CarriedSettings {
 }
 
 /** Drops an interface; the settings are for the one that takes its place. */
-function takeAway(compartment: Compartment, from: Interface): CarriedSettings {
+function takeSettings(compartment: Compartment, from: Interface): CarriedSettings {
   const routes = compartment
     .listRoutes()
     .filter((route) => route.interface === from && route.origin === "static");
@@ -71,7 +71,11 @@ function takeAway(compartment: Compartment, from: Interface): CarriedSettings {
   return carried;
 }
 
-function giveBack(compartment: Compartment, to: Interface, { addresses, routes }: CarriedSettings): void {
+function restoreSettings(
+  compartment: Compartment,
+  to: Interface,
+  { addresses, routes }: CarriedSettings,
+): void {
   for (const address of addresses) compartment.addAddress(to, address);
   for (const { prefix, nextHop, metric, source } of routes) {
     compartment.addRoute({
@@ -114,7 +118,7 @@ function createExternal(env: Environment, host: Host, definition: Definition<"ex
   const { id, adapter } = definition;
   const prng = env.prng.derive(`hns-switch/${id}`);
   const before = root.getInterface(adapter.name);
-  const taken = before && takeAway(root, before);
+  const taken = before && takeSettings(root, before);
   const carried = taken && definition.losesMetadataRoute === true ? withoutMetadataRoute(taken) : taken;
   const virtualSwitch = makeExternalSwitch(env, host, definition, prng);
   if (!definition.hasHostPort)
@@ -137,7 +141,7 @@ function createExternal(env: Environment, host: Host, definition: Definition<"ex
     nextHopResolver: root,
   });
   if (carried === undefined) for (const address of adapter.addresses) root.addAddress(hostInterface, address);
-  else giveBack(root, hostInterface, carried);
+  else restoreSettings(root, hostInterface, carried);
   port.setIps(hostInterface.addresses.map((address) => address.ip));
   const hostPort = new HostPort(port, portBlocksFor(host, virtualSwitch, port), root);
   return { virtualSwitch, adapter, hostInterface, hostPort, parked: undefined };
@@ -196,7 +200,7 @@ export function setHostAddresses(
 export function removeNodeSwitch(host: Host, nodeSwitch: NodeSwitch): void {
   const { virtualSwitch, adapter, hostInterface, parked } = nodeSwitch;
   const { root } = host;
-  const carried = hostInterface === undefined ? parked : takeAway(root, hostInterface);
+  const carried = hostInterface === undefined ? parked : takeSettings(root, hostInterface);
   if (adapter !== undefined && carried !== undefined) {
     const restored = root.addInterface({
       name: adapter.name,
@@ -205,7 +209,7 @@ export function removeNodeSwitch(host: Host, nodeSwitch: NodeSwitch): void {
       isForwarding: carried.isForwarding,
       metric: carried.metric,
     });
-    giveBack(root, restored, carried);
+    restoreSettings(root, restored, carried);
   }
   for (const port of virtualSwitch.listPorts()) virtualSwitch.removePort(port.id);
 }

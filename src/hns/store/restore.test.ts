@@ -231,7 +231,7 @@ describe("objects that contradict each other", () => {
       loadBalancer(IDS.first, { HostComputeEndpoints: [IDS.stranger], PortMappings: [mapping] }),
     ]);
     expect(notes.map((note) => note.text)).toEqual([
-      "There is no network ; the load balancer serves nobody",
+      "There is no network ; the load balancer has no effect",
       `There is no endpoint ${IDS.stranger}; the others serve`,
     ]);
     expect(service.query("LoadBalancer", IDS.first, V2)).toMatchObject({ State: 4, PortMappings: [mapping] });

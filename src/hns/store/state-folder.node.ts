@@ -33,8 +33,8 @@ ${DATABASE}     the objects, a SQLite database. Table objects: one row per objec
              Table meta: who wrote it.
 ${OWNER}   the process that has the folder open.
 
-Look into it while nobody has it open:  sqlite3 ${DATABASE} 'select kind, id, document from objects'
-A dump that a person can read and that goes into another service:  mullion hns dump
+Read it while no process has it open:  sqlite3 ${DATABASE} 'select kind, id, document from objects'
+A readable dump that another service can load:  mullion hns dump
 `;
 
 const LAYOUT = `
@@ -85,7 +85,7 @@ function prepareFolder(path: string): void {
     const stranger = files.includes(DATABASE) ? undefined : files.find((file) => !OWN_FILES.includes(file));
     if (stranger !== undefined) {
       throw new StateFolderError(
-        `${path} is no state folder: it holds ${stranger}. Name a new or an empty folder.`,
+        `${path} is not a state folder: it holds ${stranger}. Name a new or an empty folder.`,
       );
     }
     restrictToOwner(path, "folder");

@@ -147,7 +147,7 @@ describe("a state folder", () => {
   it("refuses a folder that holds something else", () => {
     writeFileSync(join(path, "thesis.doc"), "");
     expect(() => open()).toThrow(
-      `${path} is no state folder: it holds thesis.doc. Name a new or an empty folder.`,
+      `${path} is not a state folder: it holds thesis.doc. Name a new or an empty folder.`,
     );
   });
 

@@ -35,7 +35,7 @@ function readIpConfigs(reader: LenientReader): readonly IpConfigRecord[] {
   for (const { IpAddress, PrefixLength, IpSubnetId } of parsed?.IpConfigurations ?? []) {
     const ip = parseIp(IpAddress ?? "");
     if (ip === undefined) {
-      reader.note(`${JSON.stringify(IpAddress ?? "")} is no address; left out`);
+      reader.note(`${JSON.stringify(IpAddress ?? "")} is not an address; left out`);
       continue;
     }
     const length = Math.min(PrefixLength ?? 0, bitsOf(familyOf(ip)));

@@ -33,7 +33,7 @@ export const STORED_GLOBALS: StoredKindRow = {
   enter: (context, { document }, _keepsUnknownFields, report) => {
     const macs = document["AccelnetMacs"];
     if (!Array.isArray(macs) || !macs.every((mac) => typeof mac === "string")) {
-      report("AccelnetMacs is no list of texts; left out");
+      report("AccelnetMacs is not a list of texts; left out");
       return;
     }
     context.state.setGlobals({ accelnetMacs: Object.freeze([...macs]) });

@@ -36,7 +36,7 @@ function readVips(reader: LenientReader): readonly Ip[] {
   const vips: Ip[] = [];
   for (const text of reader.texts("FrontendVIPs")) {
     const ip = parseIp(text);
-    if (ip === undefined) reader.note(`The front end ${JSON.stringify(text)} is no address; left out`);
+    if (ip === undefined) reader.note(`The front end ${JSON.stringify(text)} is not an address; left out`);
     else vips.push(ip);
   }
   return Object.freeze(vips);
@@ -66,7 +66,7 @@ function hasIgnoredUpdate(document: JsonObject): boolean {
 function check(context: ServiceContext, loadBalancer: LoadBalancerRecord, report: Report): void {
   const { state } = context;
   if (!state.networks.has(loadBalancer.networkId))
-    report(`There is no network ${loadBalancer.networkId}; the load balancer serves nobody`);
+    report(`There is no network ${loadBalancer.networkId}; the load balancer has no effect`);
   const missing = loadBalancer.endpointIds.filter((id) => !state.endpoints.has(id));
   if (missing.length > 0) report(`There is no endpoint ${missing.join(", ")}; the others serve`);
 }

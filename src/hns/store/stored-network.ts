@@ -46,7 +46,7 @@ function readIpSubnets(subnet: Subnet, reader: LenientReader): readonly IpSubnet
   for (const block of subnet.IpSubnets ?? []) {
     const prefix = readPrefix(block.IpAddressPrefix);
     if (prefix === undefined)
-      reader.note(`The IP subnet ${block.IpAddressPrefix ?? ""} is no prefix; left out`);
+      reader.note(`The IP subnet ${block.IpAddressPrefix ?? ""} is not a prefix; left out`);
     else
       blocks.push(
         Object.freeze({ id: block.ID ?? "", name: block.Name ?? "", prefix, flags: block.Flags ?? 0 }),
@@ -58,7 +58,7 @@ function readIpSubnets(subnet: Subnet, reader: LenientReader): readonly IpSubnet
 function readSubnet(subnet: Subnet, reader: LenientReader): SubnetRecord | undefined {
   const prefix = readPrefix(subnet.IpAddressPrefix);
   if (prefix === undefined) {
-    reader.note(`The subnet ${JSON.stringify(subnet.IpAddressPrefix ?? "")} is no prefix; left out`);
+    reader.note(`The subnet ${JSON.stringify(subnet.IpAddressPrefix ?? "")} is not a prefix; left out`);
     return undefined;
   }
   const own = reader.inside({ Routes: subnet.Routes ?? [], Policies: subnet.Policies ?? [] });
@@ -196,7 +196,7 @@ export const STORED_NETWORK: StoredKindRow = storedKind<NetworkRecord>({
   enter: (context, read_, report) => {
     const network = Object.freeze(complete(context, read_));
     if (read_.switchId !== "" && network.switchId !== read_.switchId)
-      report("Its switch has the id of another network's; it gets a switch of its own");
+      report("Its switch id belongs to another network; it gets its own switch");
     if (!bringUpNetwork(context, network))
       report(
         `There is no adapter ${JSON.stringify(network.adapterName ?? "")} here; the network has no switch`,

@@ -32,7 +32,7 @@ export const STORED_SDN_ROUTE: StoredKindRow = storedKind<SdnRouteRecord>({
   enter: (context, given, report) => {
     const route = Object.freeze({ ...given, networkId: networkOfBackEnds(context, given) });
     if (!context.state.networks.has(route.networkId))
-      report(`There is no network ${route.networkId}; the route serves nobody`);
+      report(`There is no network ${route.networkId}; the route has no effect`);
     context.state.setSdnRoute(route);
   },
 });

@@ -18,7 +18,7 @@ function endpointOf(reference: string): string {
   const id = REFERENCE.exec(reference)?.[1];
   if (id !== undefined) return id;
   throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-    detail: `References holds ${JSON.stringify(reference)}; it has to be "/endpoints/<GUID>"`,
+    detail: `References holds ${JSON.stringify(reference)}; it must be "/endpoints/<GUID>"`,
   });
 }
 

@@ -64,7 +64,7 @@ function networkType(type: string | undefined): NetworkType | undefined {
   const name = enumerationName<NetworkType>(NETWORK_TYPES, type);
   if (name !== undefined) return name;
   throw new HcnError("HCN_E_INVALID_NETWORK_TYPE", {
-    detail: `Type is ${JSON.stringify(type)}; it has to be one of ${NETWORK_TYPES.join(", ")}`,
+    detail: `Type is ${JSON.stringify(type)}; it must be one of ${NETWORK_TYPES.join(", ")}`,
   });
 }
 

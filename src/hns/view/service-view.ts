@@ -1,5 +1,5 @@
 /**
- * What the service tells of itself. Inferred (hcn.md §11.6): the payloads of `HcnQueryFeatures` and `HcnQueryMetrics`
+ * What the service reports about itself. Inferred (hcn.md §11.6): the payloads of `HcnQueryFeatures` and `HcnQueryMetrics`
  * are public nowhere. Here they are the version with the features that clients conclude from it, and counts.
  */
 import type { JsonObject } from "../../hcn/client.ts";

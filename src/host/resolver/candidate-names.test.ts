@@ -39,7 +39,7 @@ describe("the names that are asked for", () => {
     ["a final dot is exact, with other dots too", "windows", "a.b.", POD, ["a.b"]],
     ["ndots means nothing to Windows", "windows", "a.b", { ...POD, options: ["ndots:9"] }, ["a.b"]],
     ["a single label without a suffix is asked of nobody", "windows", "web", NO_SUFFIX, []],
-    ["the adapter's own domain stands in for a list", "windows", "web", DOMAIN_ONLY, ["web.corp.example"]],
+    ["the adapter's own domain is in for a list", "windows", "web", DOMAIN_ONLY, ["web.corp.example"]],
     [
       "the search list comes first below ndots",
       "linux",

@@ -58,7 +58,7 @@ export class NameLookup implements QuestionOwner {
       return;
     }
     if (!isDnsName(name)) {
-      this.fail("dns-name-unknown", "the text is no DNS name");
+      this.fail("dns-name-unknown", "the text is not a DNS name");
       return;
     }
     if (compartment.nowMs < compartment.namesFailUntilMs) {

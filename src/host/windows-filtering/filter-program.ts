@@ -35,6 +35,6 @@ export interface FilterProgram {
   readonly groups: readonly Group[];
   /** The first one that is about a connection decides. */
   readonly redirections: readonly ProxyRedirection[];
-  /** Protocols that are let in; what has another one is dropped without a word. */
+  /** Protocols that are let in; what has another one is dropped silently. */
   readonly allowedProtocols: readonly number[];
 }

@@ -238,7 +238,7 @@ export class WinNat implements NatPorts {
     const ends = readQuotedEnds(packet.bytes, headers, "source");
     const session = ends && this.table.findOut(ends, this.compartment.nowMs);
     if (session === undefined) {
-      const text = "not translated: an ICMP error about a packet of no session";
+      const text = "not translated: an ICMP error for a packet without a session";
       this.compartment.drop(packet, "winnat-not-translated", text);
       return false;
     }

@@ -109,7 +109,7 @@ function unknownField(name: string, section: string, path: FieldPath): Fault {
     near !== undefined
       ? `Did you mean ${near}? Names are exact; the field is skipped.`
       : place !== undefined
-        ? `It stands below ${place.slice(0, place.lastIndexOf("."))}; here it is skipped.`
+        ? `It is below ${place.slice(0, place.lastIndexOf("."))}; here it is skipped.`
         : `The field is skipped. Known here: ${namesIn(section).join(", ")}.`;
   return { path, message: `unknown field ${JSON.stringify(formatPath(path))}`, advice };
 }
@@ -129,7 +129,7 @@ class Reader {
       else if (!SECTIONS.has(key)) this.unknown.push(unknownField(name, section, path));
       else if (isFields(field)) this.readSection(field, key, path);
       else if (field !== null)
-        this.fault(path, "has to be a section with fields of its own", "Write its fields below it.");
+        this.fault(path, "must be a section with fields of its own", "Write its fields below it.");
     }
   }
 
@@ -142,7 +142,7 @@ class Reader {
     if (value === null) return;
     const converted = convert(value, type);
     if (converted !== undefined) setAt(this.configuration, key, converted);
-    else this.fault(path, `is ${show(value)}, and has to be ${WANTED[type]}`, adviceFor(value, type));
+    else this.fault(path, `is ${show(value)}, and must be ${WANTED[type]}`, adviceFor(value, type));
   }
 }
 

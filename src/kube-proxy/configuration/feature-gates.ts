@@ -60,9 +60,9 @@ function unknownGate(name: string, minor: number): GateProblem & { readonly isCe
     name,
     message: `unrecognized feature gate: ${name}`,
     advice: isGone
-      ? `Kubernetes 1.${minor} does not have it: take it out.`
+      ? `Kubernetes 1.${minor} does not have it: remove it.`
       : near === undefined
-        ? "Take it out. Those that matter on Windows are WinDSR and WinOverlay."
+        ? "Remove it. Those that matter on Windows are WinDSR and WinOverlay."
         : `Did you mean ${near}? Names are exact.`,
     // Gates of other versions that the table does not hold cannot be told from errors, unless they are near to a known one.
     isCertain: isGone || near !== undefined || minor === GATE_TABLE_MINOR,
@@ -87,14 +87,14 @@ export function checkGates(gates: Readonly<Record<string, boolean>>, minor: numb
       refused.push({
         name,
         message: `cannot set feature gate ${name} to ${isOn}, feature is locked to ${gate.isOnByDefault}`,
-        advice: `Kubernetes 1.${minor} has it ${gate.isOnByDefault ? "on" : "off"} for good: take it out.`,
+        advice: `Kubernetes 1.${minor} has it ${gate.isOnByDefault ? "on" : "off"} for good: remove it.`,
       });
     } else if (gate.stage === "" || gate.stage === "DEPRECATED") {
       const stage = gate.stage === "" ? "GA" : "deprecated";
       noted.push({
         name,
         message: `Setting ${stage} feature gate ${name}=${isOn}. It will be removed in a future release.`,
-        advice: "Take it out.",
+        advice: "Remove it.",
       });
     }
   }

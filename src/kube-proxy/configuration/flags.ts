@@ -43,7 +43,7 @@ export const FLAGS: readonly FlagDefinition[] = [
   {
     name: "config",
     type: "string",
-    help: "Configuration file. Other flags then do not count, but for --hostname-override, those of logging and --mullion-…",
+    help: "Configuration file. Other flags are then ignored, except --hostname-override, the logging flags and --mullion-…",
   },
   {
     name: "write-config-to",
@@ -109,7 +109,7 @@ export const FLAGS: readonly FlagDefinition[] = [
   {
     name: "master",
     type: "string",
-    help: "Address of the API server, in place of the one in the kubeconfig",
+    help: "Address of the API server, instead of the one in the kubeconfig",
   },
   {
     name: "kube-api-content-type",
@@ -216,7 +216,7 @@ export const FLAGS: readonly FlagDefinition[] = [
     type: "duration",
     field: "configSyncPeriod",
     initial: "15m0s",
-    help: `How often all objects are told again. ${PERIODS}`,
+    help: `How often all objects are reported again. ${PERIODS}`,
   },
   {
     name: "cluster-cidr",
@@ -374,13 +374,13 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "mullion-compat",
     type: "string",
     initial: "hardened",
-    help: "hardened, or upstream: as upstream, defects included",
+    help: "hardened, or upstream: as the real kube-proxy, defects included",
     ...OWN,
   },
   {
     name: "mullion-manifests",
     type: "strings",
-    help: "Files or folders of manifests in place of an API server; may be given more than once",
+    help: "Files or folders of manifests instead of an API server; may be given more than once",
     ...OWN,
   },
   {

@@ -26,7 +26,7 @@ export class OwnMetrics {
     const registers = [registry];
     this.repairs = new Counter({
       name: `${OWN}_repairs_total`,
-      help: "What was put right in HNS, by kind",
+      help: "Repairs made in HNS, by kind",
       labelNames: ["ip_family", "kind"],
       registers,
     });

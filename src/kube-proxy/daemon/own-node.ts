@@ -98,6 +98,6 @@ export class OwnNode {
     const now = nodeAddresses(this.current);
     return now.join() === this.atStart.join()
       ? undefined
-      : `has other addresses: ${now.join(", ")} in place of ${this.atStart.join(", ")}`;
+      : `has other addresses: ${now.join(", ")} instead of ${this.atStart.join(", ")}`;
   }
 }

@@ -207,7 +207,9 @@ export class ProxyServer {
     if (this.proxy === undefined || kubernetes.minor < NODE_CHANGE_ENDS_SINCE) return;
     const difference = this.node.difference();
     if (difference === undefined) return;
-    log.info(0, "The node changed; ending, to be started anew", { node: hostname });
+    log.info(0, "The node changed; exiting so that the service manager restarts kube-proxy", {
+      node: hostname,
+    });
     void this.fail(`the Node ${hostname} ${difference}`, undefined);
   }
 
@@ -255,10 +257,7 @@ export class ProxyServer {
       });
     });
     await Promise.race([this.close(), late]);
-    if (isLate)
-      log.warning(
-        "Something still runs and is left alone: a call of HNS or of Kubernetes that is not answered",
-      );
+    if (isLate) log.warning("A call to HNS or Kubernetes has not been answered; it is abandoned");
     this.finish(ended);
   }
 

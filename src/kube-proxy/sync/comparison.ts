@@ -221,12 +221,7 @@ async function removeLeftLoadBalancers(
   for (const id of left.slice(0, OBJECTS_MAX)) {
     if (!(await loadBalancers.deleteLeft(id))) continue;
     repairs.push(
-      repairOf(
-        family,
-        "load-balancer-left",
-        id,
-        `A load balancer that stood for no Service is deleted: ${id}`,
-      ),
+      repairOf(family, "load-balancer-left", id, `Deleted a load balancer that belongs to no Service: ${id}`),
     );
   }
   return repairs;

@@ -74,7 +74,7 @@ export function portOutOfRange(wanted: WantedLoadBalancer, entry: ServiceEntry):
   if (port === undefined) return undefined;
   return {
     code: "service-load-balancer-refused",
-    message: `${frontEndText(slot, entry)} is not programmed: ${port} is no port`,
+    message: `${frontEndText(slot, entry)} is not programmed: ${port} is not a port`,
     frontEnd: { kind: slot.kind, vip: slot.vip },
   };
 }

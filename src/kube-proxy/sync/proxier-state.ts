@@ -26,7 +26,7 @@ export interface ProxierConfiguration {
   readonly hostMac: string;
   readonly sourceVip: string;
   readonly enableDSR: boolean;
-  /** HNS has DSR; without, local traffic policies and preserved destinations are dropped without a word. */
+  /** HNS has DSR; without, local traffic policies and preserved destinations are dropped silently. */
   readonly hasDsr: boolean;
   readonly hasSessionAffinity: boolean;
   readonly rootEndpointName: string;

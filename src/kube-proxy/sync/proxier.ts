@@ -230,7 +230,7 @@ export class Proxier {
       return lost;
     }
     if (behaviour.toleratesHnsFailure && !isNotFound(read.failure)) {
-      const message = `HNS does not tell the network ${network.name}: ${failureText(read.failure)}`;
+      const message = `HNS does not return the network ${network.name}: ${failureText(read.failure)}`;
       return {
         outcome: "hns-unreadable",
         finding: { code: explanationOf(read.failure, "hns-unreachable"), message },

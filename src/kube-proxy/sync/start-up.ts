@@ -80,7 +80,7 @@ export async function checkHns(client: HcnClient): Promise<HnsVersion | string> 
   if (!listed.ok)
     return `the kernel is not compatible: HNS lists no policies: ${failureText(listed.failure)}`;
   const version = await attempt(() => getHnsVersion(client));
-  if (!version.ok) return `HNS does not tell its version: ${failureText(version.failure)}`;
+  if (!version.ok) return `HNS does not report its version: ${failureText(version.failure)}`;
   return hasFeature(version.value, "ApiV2") ? version.value : "Windows HNS Api V2 required";
 }
 

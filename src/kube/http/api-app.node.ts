@@ -83,7 +83,7 @@ function isTrue(text: string | undefined): boolean {
 function includeOf(context: AppContext): IncludeObject {
   const text = context.req.query("includeObject") ?? "Metadata";
   if (text === "None" || text === "Metadata" || text === "Object") return text;
-  throw badRequest(`includeObject is ${JSON.stringify(text)}; it has to be None, Metadata or Object`);
+  throw badRequest(`includeObject is ${JSON.stringify(text)}; it must be None, Metadata or Object`);
 }
 
 /** What a request is about, for its `Status`. */
@@ -192,7 +192,7 @@ export class KubeApi {
     const { req, env } = context;
     const timeout = req.query("timeoutSeconds") ?? "";
     if (!/^\d{0,9}$/.test(timeout))
-      throw badRequest(`timeoutSeconds is no number: ${JSON.stringify(timeout)}`);
+      throw badRequest(`timeoutSeconds is not a number: ${JSON.stringify(timeout)}`);
     await this.watches.begin(env.outgoing, {
       resource,
       selection,

@@ -87,7 +87,7 @@ describe("a body in protobuf", () => {
       },
     ],
     [
-      "a volume, whose source stands beside its name in JSON",
+      "a volume, whose source is beside its name in JSON",
       body("v1", "Pod", [...NAME, ...field(2, field(1, [...field(1, "v"), ...field(2, field(2, []))]))]),
       {
         apiVersion: "v1",

@@ -72,7 +72,7 @@ function parseText(text: string, type: string): unknown {
 
 function parseYaml(text: string): unknown {
   const reading = readAnyYaml(text);
-  if ("faults" in reading) throw badRequest(reading.faults[0]?.message ?? "the body is no YAML");
+  if ("faults" in reading) throw badRequest(reading.faults[0]?.message ?? "the body is not YAML");
   return reading.values[0];
 }
 
@@ -98,17 +98,17 @@ export function readPatch(bytes: Uint8Array, contentType: string | undefined): K
     if (!Array.isArray(body)) throw badRequest("a JSON patch is a list of operations");
     return { type: kind, body: body as readonly JsonPatchOperation[] };
   }
-  if (!isFields(body)) throw badRequest("the patch is no mapping");
+  if (!isFields(body)) throw badRequest("the patch is not a mapping");
   return { type: kind, body };
 }
 
 /** The body of a write with the name and the namespace of its path. @throws KubeError when they contradict each other. */
 export function placed(value: unknown, { resource, namespace, name }: RequestTarget): Fields {
-  if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is no mapping");
+  if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is not a mapping");
   const { apiVersion, kind, metadata = {} } = value;
   if (apiVersion === undefined || kind === undefined)
     throw badRequest('the object provided is unrecognized (must be of type with "kind" and "apiVersion")');
-  if (!isFields(metadata)) throw badRequest("metadata is no mapping");
+  if (!isFields(metadata)) throw badRequest("metadata is not a mapping");
   const given = metadata["namespace"];
   if (resource.isNamespaced && given !== undefined && given !== "" && given !== namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");

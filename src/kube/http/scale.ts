@@ -33,10 +33,10 @@ export function scaleOf(object: KubeObject): Fields {
 
 /** What a `Scale` asks for, as a merge patch of the workload. @throws KubeError `kubernetes-request-invalid`. */
 export function patchOfScale(value: unknown): Fields {
-  if (!isFields(value) || value["kind"] !== "Scale") throw badRequest("the object provided is no Scale");
+  if (!isFields(value) || value["kind"] !== "Scale") throw badRequest("the object provided is not a Scale");
   const { resourceVersion } = mappingOf(value["metadata"]);
   const { replicas = 0 } = mappingOf(value["spec"]);
-  if (typeof replicas !== "number") throw badRequest("spec.replicas is no number");
+  if (typeof replicas !== "number") throw badRequest("spec.replicas is not a number");
   const version = typeof resourceVersion === "string" && resourceVersion !== "" ? { resourceVersion } : {};
   return { metadata: version, spec: { replicas } };
 }

@@ -48,7 +48,7 @@ export function checkedObject<Kind extends KubeKind>(
   value: unknown,
   namespace = "default",
 ): KubeObjects[Kind] {
-  if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is no mapping");
+  if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is not a mapping");
   const { apiVersion } = KINDS[kind];
   const { kind: givenKind = kind, apiVersion: givenVersion = apiVersion } = value;
   if (givenKind !== kind || givenVersion !== apiVersion) {

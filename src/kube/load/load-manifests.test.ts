@@ -236,9 +236,9 @@ describe("kinds", () => {
       [
         "manifest-kind-unknown",
         2,
-        "objects of kind Ingress (networking.k8s.io/v1) have no effect here and were passed by (2 times)",
+        "objects of kind Ingress (networking.k8s.io/v1) have no effect here and were skipped (2 times)",
       ],
-      ["manifest-kind-unknown", 10, "objects of kind Secret (v1) have no effect here and were passed by"],
+      ["manifest-kind-unknown", 10, "objects of kind Secret (v1) have no effect here and were skipped"],
     ]);
   });
 
@@ -265,7 +265,7 @@ describe("kinds", () => {
     ]);
     expect(names(result)).toEqual(["ConfigMap default/a", "ConfigMap default/b"]);
     expect(result.problems.map(({ file, line, message }) => [file, line, message])).toEqual([
-      ["b.yaml", 7, 'ConfigMap "a" stands in a.yaml:1 already'],
+      ["b.yaml", 7, 'ConfigMap "a" is in a.yaml:1 already'],
     ]);
   });
 

@@ -274,7 +274,7 @@ class Loader {
         file: candidate.file,
         ...placeOfField(candidate, below(undefined, "kind")),
         path: "kind",
-        message: `objects of kind ${name} (${version}) have no effect here and were passed by`,
+        message: `objects of kind ${name} (${version}) have no effect here and were skipped`,
         advice: "Nothing to do, unless you expected an effect.",
       },
     }));
@@ -336,7 +336,7 @@ class Loader {
         () => placeOfField(candidate, below(undefined, "metadata", "name")),
         {
           code: "manifest-duplicate-object",
-          message: `${object.kind} ${showValue(object.metadata.name)} stands in ${other.file}:${other.line} already`,
+          message: `${object.kind} ${showValue(object.metadata.name)} is in ${other.file}:${other.line} already`,
           advice: "Keep one of the two.",
         },
         "metadata.name",

@@ -156,7 +156,7 @@ subsets: [{addresses: [{ip: 10.9.1.7}], ports: [{port: 80}]}]
       [
         "pod-address-outside-range",
         8,
-        "pod default/web-abc-1 has the address 172.16.0.9, which lies in no pod range",
+        "pod default/web-abc-1 has the address 172.16.0.9, which is in no pod range",
       ],
     ]);
   });

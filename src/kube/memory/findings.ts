@@ -102,7 +102,7 @@ function findIgnoredRule(plane: ControlPlane, pod: Pod, found: Findings): void {
     code: "scheduling-rule-ignored",
     path,
     message: `the scheduler here does not weigh ${path.replace("spec.", "")} of ${makerOf(pod)}`,
-    advice: "Nothing to do, unless it matters which node the pod stands on.",
+    advice: "Nothing to do, unless the node of the pod matters.",
   });
 }
 
@@ -119,7 +119,7 @@ function findStrangeAddress(plane: ControlPlane, pod: Pod, found: Findings): voi
     found.add(referenceOf(pod), {
       code: "pod-address-outside-range",
       path: "status.podIP",
-      message: `pod ${keyOf(pod.metadata.namespace, pod.metadata.name)} has the address ${address}, which lies in no pod range`,
+      message: `pod ${keyOf(pod.metadata.namespace, pod.metadata.name)} has the address ${address}, which is in no pod range`,
       advice: "Give the cluster file the ranges of the cluster that was dumped (network.clusterCIDR).",
     });
   }

@@ -15,7 +15,7 @@ function refuse(message: string): KubeError {
 function stepsOf(pointer: unknown): readonly string[] {
   if (pointer === "") return [];
   if (typeof pointer !== "string" || !pointer.startsWith("/"))
-    throw refuse(`${JSON.stringify(pointer) ?? "nothing"} is no JSON pointer`);
+    throw refuse(`${JSON.stringify(pointer) ?? "nothing"} is not a JSON pointer`);
   return pointer
     .slice(1)
     .split("/")
@@ -67,7 +67,7 @@ function changeAt(at: unknown, steps: readonly string[], change: Change, path: s
     const index = indexOf(at, step, false, path);
     return at.with(index, changeAt(at[index], rest, change, path));
   }
-  if (!isFields(at)) throw refuse(`${path}: ${step} lies in no mapping and no list`);
+  if (!isFields(at)) throw refuse(`${path}: ${step} is in neither a mapping nor a list`);
   if (rest.length === 0) return changeMapping(at, step, change, path);
   if (!Object.hasOwn(at, step)) throw refuse(`${path}: there is no ${step}`);
   return { ...at, [step]: changeAt(at[step], rest, change, path) };

@@ -71,7 +71,7 @@ describe("a JSON patch", () => {
   it.each<[title: string, document: unknown, patch: JsonPatchOperation[]]>([
     ["A.9 a test that fails", { baz: "qux" }, [{ op: "test", path: "/baz", value: "bar" }]],
     ["A.12 a member of nothing", { foo: "bar" }, [{ op: "add", path: "/baz/bat", value: "qux" }]],
-    ["A.15 a text is no number", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }]],
+    ["A.15 a text is not a number", { "/": 9, "~1": 10 }, [{ op: "test", path: "/~01", value: "10" }]],
     ["an item behind the end", { a: [1] }, [{ op: "add", path: "/a/2", value: 1 }]],
     ["a leading zero", { a: [1, 2] }, [{ op: "remove", path: "/a/01" }]],
     ["the end of a list, to remove", { a: [1] }, [{ op: "remove", path: "/a/-" }]],

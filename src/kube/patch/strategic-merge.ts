@@ -20,7 +20,7 @@ function refuse(message: string): KubeError {
 
 function listOf(value: unknown, name: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw refuse(`${name} has to be a list`);
+  throw refuse(`${name} must be a list`);
 }
 
 /** A patch without its directives, as a value of its own. */

@@ -97,7 +97,7 @@ export class ApiConnection {
     try {
       return JSON.parse(text) as unknown;
     } catch (cause) {
-      throw unreachable(`${this.nameOf(request)}: the answer is no JSON`, cause);
+      throw unreachable(`${this.nameOf(request)}: the answer is not JSON`, cause);
     }
   }
 
@@ -258,7 +258,7 @@ export class ApiConnection {
     let rest = "";
     const fail = (why: string, cause?: unknown): void =>
       onEnd(unreachable(`${this.nameOf(request)}: ${why}`, cause));
-    answer.setTimeout(SILENCE_MAX_MS, () => fail("nothing was heard for too long"));
+    answer.setTimeout(SILENCE_MAX_MS, () => fail("no message for too long"));
     answer.on("data", (part: Buffer) => {
       const text = rest + decoder.write(part);
       const lines = text.split("\n");

@@ -41,7 +41,7 @@ const PATCH_TYPES: Readonly<Record<KubePatch["type"], string>> = Object.freeze({
 /** An object as this project has it: identity complete, without the long list of who set which field. */
 function objectOf<Kind extends KubeKind>(kind: Kind, value: unknown): KubeObjects[Kind] {
   if (!isMapping(value) || !isMapping(value["metadata"]))
-    throw unreachable(`the server answers with something that is no ${kind}`);
+    throw unreachable(`the server answers with something that is not of kind ${kind}`);
   const { managedFields: _, ...metadata } = value["metadata"];
   const { apiVersion } = KINDS[kind];
   const identity = { namespace: "", ...metadata };
@@ -127,7 +127,7 @@ export class ApiServerSource implements KubeSource {
       const path = `${collectionPath(kind, selection.namespace)}${queryOf(selection, page)}`;
       const answer = await this.connection.call({ method: "GET", path });
       if (!isMapping(answer) || !isMapping(answer["metadata"]))
-        throw unreachable(`the server answers with something that is no list of ${KINDS[kind].plural}`);
+        throw unreachable(`the server answers with something that is not a list of ${KINDS[kind].plural}`);
       for (const item of (answer["items"] ?? []) as readonly unknown[]) items.push(objectOf(kind, item));
       const token: unknown = answer["metadata"]["continue"];
       if (typeof token !== "string" || token === "") return { items, resourceVersion: versionOf(answer) };
@@ -224,9 +224,9 @@ function report<Kind extends KubeKind>(
   try {
     event = JSON.parse(line) as unknown;
   } catch (cause) {
-    return unreachable("the server sends a line in a watch that is no JSON", cause);
+    return unreachable("the server sends a line in a watch that is not JSON", cause);
   }
-  if (!isMapping(event)) return unreachable("the server sends a line in a watch that is no event");
+  if (!isMapping(event)) return unreachable("the server sends a line in a watch that is not an event");
   const { type, object } = event;
   if (type === "BOOKMARK") {
     onBookmark?.(versionOf(object));

@@ -70,7 +70,7 @@ describe("an answer that is none", () => {
       { code: "kubernetes-unreachable", message: "the server answers with status 500" },
     ],
     ["text where JSON should be", says(200, "hello"), { code: "kubernetes-unreachable" }],
-    ["JSON that is no object", says(200, "7"), { code: "kubernetes-unreachable" }],
+    ["JSON that is not an object", says(200, "7"), { code: "kubernetes-unreachable" }],
     [
       "another place",
       says(302, "", { location: "https://elsewhere" }),
@@ -182,7 +182,7 @@ describe("a watch", () => {
       { code: "kubernetes-unreachable" },
     ],
     [
-      "a line that is no JSON",
+      "a line that is not JSON",
       says(200, `${event("ADDED", "n")}{"type"\n`),
       { code: "kubernetes-unreachable" },
     ],

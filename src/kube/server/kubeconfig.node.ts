@@ -59,7 +59,7 @@ function loadFile(config: KubeConfig, path: string): void {
   try {
     const folder = dirname(resolve(path));
     const document: unknown = parse(text);
-    if (!isMapping(document)) throw new Error("it is no mapping");
+    if (!isMapping(document)) throw new Error("it is not a mapping");
     const users = Array.isArray(document["users"]) ? (document["users"] as readonly unknown[]) : [];
     const known = users.map((entry) =>
       isMapping(entry) ? { ...entry, user: userOf(entry["user"], folder) } : entry,
@@ -99,7 +99,7 @@ function loadInCluster(config: KubeConfig, { variables = process.env }: ApiServe
   const [host, port] = [variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]];
   if ((host ?? "") === "" || (port ?? "") === "") {
     throw unusable(
-      "no kubeconfig is named, and this process is no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set",
+      "no kubeconfig is named, and this process is not a pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set",
     );
   }
   config.loadFromCluster();
@@ -124,7 +124,7 @@ export async function loadKubeconfig(place: ApiServerPlace): Promise<KubeConfig>
   }
   const address = server === undefined || server === "" ? cluster.server : server;
   if (!/^https?:\/\/./.test(address) || !URL.canParse(address))
-    throw unusable(`the address of the server, ${JSON.stringify(address)}, is no URL of http or https`);
+    throw unusable(`the address of the server, ${JSON.stringify(address)}, is not a URL of http or https`);
   settle(config, cluster, address);
   return config;
 }

@@ -60,15 +60,19 @@ describe("a kubeconfig", () => {
 
   it.each<[title: string, place: () => ApiServerPlace, message: string]>([
     ["is missing", () => ({ kubeconfig: join(folder, "none") }), "cannot be read: ENOENT"],
-    ["is no YAML", () => ({ kubeconfig: write("a: [") }), "is broken"],
+    ["is not YAML", () => ({ kubeconfig: write("a: [") }), "is broken"],
     ["is empty", () => ({ kubeconfig: write("") }), "is broken"],
     ["has no current context", () => ({ kubeconfig: config("{}", CLUSTER, "y") }), 'for the context "y"'],
     [
       "has an address that is none",
       () => ({ kubeconfig: config("{}", "{server: nowhere}") }),
-      '"nowhere", is no URL',
+      '"nowhere", is not a URL',
     ],
-    ["is not named, outside of a cluster", () => ({ variables: {} }), "this process is no pod of a cluster"],
+    [
+      "is not named, outside of a cluster",
+      () => ({ variables: {} }),
+      "this process is not a pod of a cluster",
+    ],
   ])("that %s is told", async (_title, place, message) => {
     await expect(loadKubeconfig(place())).rejects.toMatchObject({
       code: "kubeconfig-unusable",

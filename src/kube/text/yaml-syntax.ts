@@ -60,12 +60,12 @@ function plainMessage(message: string): string {
 }
 
 const ADVICE: Readonly<Record<string, string>> = {
-  TAB_AS_INDENT: "Indent with blanks.",
+  TAB_AS_INDENT: "Indent with spaces.",
   BAD_INDENT: "Give all items of one list, and all fields of one mapping, the same indentation.",
   MISSING_CHAR: "Close what is open before this place, or quote the value.",
   UNEXPECTED_TOKEN: "Look at the end of the line before: a quote or a bracket may be open there.",
   BLOCK_AS_IMPLICIT_KEY:
-    "Put the value on its own line, or quote it: a colon followed by a blank starts a new field.",
+    "Put the value on its own line, or quote it: a colon followed by a space starts a new field.",
   MULTILINE_IMPLICIT_KEY: 'Write "field: value"; the colon may be missing.',
 };
 const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";

@@ -156,7 +156,7 @@ class PlainValues {
       const message =
         target === undefined
           ? `the alias *${alias.source} has no anchor before it`
-          : `the alias *${alias.source} stands inside the value that it means`;
+          : `the alias *${alias.source} is used inside its own value`;
       const advice = `Write &${alias.source} at the value that is meant, before this place.`;
       throw new Stop(invalid(alias.range[0], message, advice));
     }
@@ -201,7 +201,7 @@ class PlainValues {
     const value = this.of(node);
     for (const source of Array.isArray(value) ? value : [value]) {
       if (typeof source !== "object" || source === null || Array.isArray(source)) {
-        const message = "<< takes over the fields of a mapping, and this is none";
+        const message = "<< merges the fields of a mapping, but this is not a mapping";
         throw new Stop(invalid(node?.range[0] ?? 0, message, "Write an alias of a mapping behind <<."));
       }
       for (const [name, field] of Object.entries(source as object))

@@ -94,7 +94,7 @@ class Reader {
     const code = this.text.charCodeAt(start).toString(16).toUpperCase().padStart(4, "0");
     const isFirst = !this.traps.some(({ kind }) => kind === "no-break-space");
     // One per file is enough: who pasted one has pasted hundreds.
-    if (isFirst) this.trap("no-break-space", start, this.at, `a blank that is none (U+${code})`);
+    if (isFirst) this.trap("no-break-space", start, this.at, `a no-break space (U+${code})`);
   }
 
   private skipComment(): void {
@@ -145,7 +145,7 @@ class Reader {
     this.at = start + found.length;
     if (found === "true" || found === "false") return this.plain(found === "true", start);
     if (found === "null") return this.plain(null, start);
-    this.trap("placeholder", start, this.at, `${found} is no value of JSON`);
+    this.trap("placeholder", start, this.at, `${found} is not a value of JSON`);
     return this.plain(found, start);
   }
 
@@ -153,7 +153,7 @@ class Reader {
   private placeholder(start: number): Read {
     const end = this.text.indexOf("}}", start);
     this.at = end < 0 ? this.text.length : end + 2;
-    this.trap("placeholder", start, this.at, "a template expression that nobody has filled in");
+    this.trap("placeholder", start, this.at, "a template expression that is not filled in");
     return this.plain(this.text.slice(start, this.at), start);
   }
 

@@ -46,10 +46,10 @@ function reasonToPassBy(
     const end = text.indexOf("\n", offset);
     return PLACEHOLDER.test(text.slice(start, end < 0 ? text.length : end));
   });
-  if (isTemplate) return "a template whose places nobody has filled in";
+  if (isTemplate) return "a template whose placeholders are not filled in";
   // Go's reader takes these, and the YAML specification does not.
   return faults.some(({ message }) => /sufficiently indented|missing closing ['"]quote/.test(message))
-    ? "brackets or quotes go on at the left edge, which not every YAML reader takes"
+    ? "brackets or quotes continue at the left edge, which not every YAML reader accepts"
     : undefined;
 }
 
@@ -170,7 +170,7 @@ class FileReader {
         this.found,
         this.source,
         base + (template ?? 0),
-        "a template that nobody has rendered (helm template RELEASE CHART)",
+        "a template that is not rendered (helm template RELEASE CHART)",
       );
       return;
     }
@@ -179,7 +179,7 @@ class FileReader {
         this.found,
         this.source,
         base,
-        `no Kubernetes object, and not in order: ${faults[0]?.message ?? ""}`,
+        `not a Kubernetes object, and not valid: ${faults[0]?.message ?? ""}`,
       );
       return;
     }
@@ -235,7 +235,7 @@ class FileReader {
     const kind = kindOfJson(value, this.source.file);
     const base = this.baseOf(piece);
     if (kind === undefined || piece.format !== "json") {
-      passBy(this.found, this.source, base, "no kind of document that lint reads");
+      passBy(this.found, this.source, base, "not a document that lint reads");
       return;
     }
     const range = readJsonText(piece.text).range;
@@ -290,7 +290,7 @@ class FileReader {
     if (kind === undefined || !isBroken) return false;
     const template = /\{\{|<%|\{%/.exec(source.text);
     if (template !== null) {
-      passBy(this.found, source, template.index, "a template that nobody has rendered");
+      passBy(this.found, source, template.index, "a template that is not rendered");
       return true;
     }
     const locate = locateInJson(() => readJsonText(source.text).range, 0, []);
@@ -343,6 +343,6 @@ export function recognize(source: SourceText): Recognition {
   const commandLine = isYaml ? undefined : readCommandLine(source);
   if (commandLine !== undefined) reader.found.documents.push(commandLine);
   else if (isYaml) reader.addManifests(splitYaml(text));
-  else passBy(reader.found, source, 0, "no kind of file that lint reads");
+  else passBy(reader.found, source, 0, "not a file that lint reads");
   return reader.found;
 }

@@ -39,7 +39,7 @@ const FINDING = {
   message: { ...TEXT, description: "One sentence without a full stop." },
   remedy: { ...TEXT, description: "What to write instead." },
   lineText: TEXT,
-  page: { ...TEXT, description: "Where the code's entry stands in the documentation." },
+  page: { ...TEXT, description: "The entry of the code in the documentation." },
 } as const;
 
 /** JSON schema, draft 7, of `mullion lint --format json`. */

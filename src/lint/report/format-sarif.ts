@@ -93,7 +93,7 @@ export function formatSarif(report: LintReport, version: string): string {
             executionSuccessful: true,
             toolExecutionNotifications: passedBy.map(({ file, line, reason }) => ({
               level: "note",
-              message: { text: `passed by: ${reason}` },
+              message: { text: `skipped: ${reason}` },
               locations: [
                 {
                   physicalLocation: {

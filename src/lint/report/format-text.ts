@@ -92,10 +92,10 @@ function formatPassedBy({ passedBy }: LintReport): readonly string[] {
   const lines = [...reasons].map(([reason, places]) => {
     const [first = ""] = places;
     const more = places.length > 1 ? ` and ${plural(places.length - 1, "other")}` : "";
-    return `passed by: ${first}${more}: ${reason}`;
+    return `skipped: ${first}${more}: ${reason}`;
   });
   const hidden = lines.length - PASSED_MAX;
-  return hidden > 0 ? [...lines.slice(0, PASSED_MAX), `passed by: ${hidden} more reasons`] : lines;
+  return hidden > 0 ? [...lines.slice(0, PASSED_MAX), `skipped: ${hidden} more reasons`] : lines;
 }
 
 function formatCounts({ counts, suppressed }: LintReport, style: TextStyle): string {

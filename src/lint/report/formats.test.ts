@@ -49,13 +49,13 @@ describe("text", () => {
   7 |   hostNetwork: true
     |   ^^^^^^^^^^^
   → Remove hostNetwork, and open what is needed with a hostPort or a Service. A
-  program that has to run on the node itself (an agent, a CNI installer) becomes
-  a HostProcess pod: hostNetwork: true together with hostProcess: true.
+  program that must run on the node itself (an agent, a CNI installer) becomes a
+  HostProcess pod: hostNetwork: true together with hostProcess: true.
   docs/reference/codes.md#host-network-unsupported
 
 2 documents in 3 files checked: 1 error; 1 suppressed
 for Windows Server 2022 (assumed) and Kubernetes 1.37 (assumed)
-passed by: notes.txt: no kind of file that lint reads
+skipped: notes.txt: not a file that lint reads
 more about a code: mullion explain host-network-unsupported
 `);
   });

@@ -150,7 +150,7 @@ const OPTIONS = windowsRule("flannel-option-not-for-windows", function* (view, d
   if (typeof prefix?.value === "string" && !MAC_PREFIX.test(prefix.value) && !isPlaceholder(prefix.value))
     yield {
       at: at(prefix),
-      message: `${shown(prefix.value)} is no beginning of a MAC address`,
+      message: `${shown(prefix.value)} is not a beginning of a MAC address`,
       fix: 'Write two bytes with a hyphen between them: "0E-2A".',
     };
   const key = keyOf(document.value, "EnableIPv6");
@@ -178,7 +178,7 @@ const NETWORK: LintRule = {
     // A word is what a script replaces.
     if (typeof value === "string" && !/^[0-9a-f.:/ ]+$/i.test(value)) return;
     if (typeof value === "string" && value.includes("/") && parseRange(value) !== undefined) return;
-    yield { at: at(network), message: `${shown(value)} is no range of addresses such as 10.244.0.0/16` };
+    yield { at: at(network), message: `${shown(value)} is not a range of addresses such as 10.244.0.0/16` };
   },
 };
 
@@ -218,7 +218,7 @@ const OUTSIDE: LintRule = {
       if (own === undefined || typeof own.address !== "number" || isCovered(own, [range])) continue;
       yield {
         at: at(view.network),
-        message: `the podCIDR ${formatRange(own)} of ${node.title} lies outside ${formatRange(range)}`,
+        message: `the podCIDR ${formatRange(own)} of ${node.title} is outside ${formatRange(range)}`,
       };
       return;
     }

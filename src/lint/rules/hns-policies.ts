@@ -68,12 +68,15 @@ const SCOPE = hnsRule("hns-policy-scope", function* (view) {
         message: `${policy.type} is a policy of networks, and this is an endpoint`,
       };
     if (view.object === "network" && type === "vsid" && view.isV2)
-      yield { at: typePath(policy), message: "VSID is a policy of a subnet, and stands at the network here" };
+      yield { at: typePath(policy), message: "VSID is a policy of a subnet, but here it is on the network" };
   }
   for (const { policies } of view.subnets)
     for (const policy of policies)
       if (ALL.has(policy.type.toLowerCase()) && !SUBNET_POLICIES.has(policy.type.toLowerCase()))
-        yield { at: typePath(policy), message: `${policy.type} is no policy of a subnet: VLAN and VSID are` };
+        yield {
+          at: typePath(policy),
+          message: `${policy.type} is not a policy of a subnet: VLAN and VSID are`,
+        };
 });
 
 /** Fields that stand flat in v1, and below Settings in v2. Flat VLAN and VSID are known from old samples of v2. */
@@ -85,7 +88,7 @@ const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
     if (view.isV2 && settings === undefined && flat !== undefined && !/^(?:vlan|vsid)$/i.test(type))
       yield {
         at: { path: [...path, flat] },
-        message: `HCN v2 reads policies as {"Type", "Settings"}, and ${shown(flat)} stands beside them`,
+        message: `HCN v2 reads policies as {"Type", "Settings"}, and ${shown(flat)} is next to them`,
         fix: 'Put the fields below "Settings".',
       };
     if (!view.isV2 && settings !== undefined)
@@ -126,7 +129,7 @@ function* aclFaults(owner: unknown, path: Path): Generator<RuleFinding> {
   if (priority !== undefined && number !== undefined && number > 65_500)
     yield {
       at: { path: priority.path, part: "value" },
-      message: `an ACL of priority ${number} never takes effect: HNS' own rules stand at 65500`,
+      message: `an ACL of priority ${number} never takes effect: HNS' own rules have 65500`,
       severity: "warning",
     };
   yield* portsWithoutProtocol(owner, path);
@@ -142,7 +145,7 @@ function* oneOf(
   if (typeof field?.value !== "string" || known.has(field.value.toLowerCase())) return;
   yield {
     at: { path: field.path, part: "value" },
-    message: `${shown(field.value)} is no ${name} of an ACL`,
+    message: `${shown(field.value)} is not a valid ${name} of an ACL`,
     fix: `Write ${[...known].map((word) => word[0]?.toUpperCase() + word.slice(1)).join(", ")}.`,
   };
 }
@@ -184,7 +187,7 @@ const REMOTE_SUBNET = hnsRule("hns-remote-subnet-route-invalid", function* (view
       yield { at: { path: owner.path }, message: `a route to another node's subnet needs ${missing}` };
     const mac = fieldOf(owner.value, owner.path, "DistributedRouterMacAddress");
     if (typeof mac?.value === "string" && !MAC.test(mac.value))
-      yield { at: { path: mac.path, part: "value" }, message: `${shown(mac.value)} is no MAC address` };
+      yield { at: { path: mac.path, part: "value" }, message: `${shown(mac.value)} is not a MAC address` };
     const vni = fieldOf(owner.value, owner.path, "IsolationId");
     const id = numberAt(vni?.value);
     if (vni !== undefined && id !== undefined && id < 4_096)

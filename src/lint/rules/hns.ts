@@ -47,7 +47,7 @@ const WITHOUT_SUBNET = hnsRule("hns-network-without-subnet", function* (view, { 
   if (view.object !== "network" || !NEEDS_SUBNET.has(view.type) || view.subnets.length > 0) return;
   yield {
     at: { path: [keyOf(value, "Type") ?? "Type"] },
-    message: `a network of type ${hnsText(value, "Type")} needs a subnet for its endpoints, and none is given`,
+    message: `a network of type ${hnsText(value, "Type")} needs a subnet for its endpoints, but none is given`,
     fix: view.isV2 ? "Add Ipams with a subnet." : "Add Subnets with an AddressPrefix and a GatewayAddress.",
   };
 });
@@ -87,7 +87,7 @@ function* hostBitsIn(path: Path | undefined, text: unknown, who: string): Genera
   if (meant !== undefined && path !== undefined)
     yield {
       at: { path, part: "value" },
-      message: `${shown(text)} has bits set behind its prefix length, and ${who} refuses that`,
+      message: `${shown(text)} has bits set after its prefix length, and ${who} refuses that`,
       fix: `Write "${meant}".`,
     };
 }
@@ -171,7 +171,7 @@ function* portFaults(mapping: unknown, path: Path): Generator<RuleFinding> {
     else if (port !== undefined && (number === undefined || number < least || number > 65_535))
       yield {
         at: { path: port.path, part: "value" },
-        message: `${shown(port.value)} is no port for ${name}`,
+        message: `${shown(port.value)} is not a port for ${name}`,
       };
   }
   const protocol = fieldOf(mapping, path, "Protocol");
@@ -180,7 +180,7 @@ function* portFaults(mapping: unknown, path: Path): Generator<RuleFinding> {
   if (protocol !== undefined && !isName && (number === undefined || !PROTOCOLS.has(number)))
     yield {
       at: { path: protocol.path, part: "value" },
-      message: `${shown(protocol.value)} is no protocol with ports: TCP is 6, UDP is 17`,
+      message: `${shown(protocol.value)} is not a protocol with ports: TCP is 6, UDP is 17`,
     };
 }
 
@@ -220,7 +220,7 @@ const PREFIX = hnsRule("hns-prefix-invalid", function* (view) {
     )
       continue;
     if (typeof text === "string" && /[<{$]|^$/.test(text)) continue;
-    yield { at: { path: prefix.path, part: "value" }, message: `${shown(text)} is no prefix` };
+    yield { at: { path: prefix.path, part: "value" }, message: `${shown(text)} is not a prefix` };
   }
 });
 

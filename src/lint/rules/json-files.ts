@@ -33,18 +33,18 @@ function trapRule(
 }
 
 const NO_BREAK_SPACE = trapRule("json-no-break-space", ["no-break-space"], (message) => ({
-  message: `${message} stands between the values, and strict JSON readers stop there`,
-  fix: "Replace all no-break spaces of the file by blanks.",
+  message: `${message} is between the values, and strict JSON readers stop there`,
+  fix: "Replace all no-break spaces in the file with spaces.",
 }));
 
 const COMMENT = trapRule("json-comment", ["comment"], (message) => ({
-  message: `${message} stands in a file that is read as strict JSON`,
-  fix: "Take the comment out.",
+  message: `${message} is in a file that is read as strict JSON`,
+  fix: "Remove the comment.",
 }));
 
 const TRAILING_COMMA = trapRule("json-trailing-comma", ["trailing-comma"], (message) => ({
   message: `${message}: strict JSON allows none`,
-  fix: "Take the comma out.",
+  fix: "Remove the comma.",
 }));
 
 const DUPLICATE_KEY = trapRule("json-duplicate-key", ["duplicate-key"], (message) => ({ message }));
@@ -92,7 +92,7 @@ const PLACEHOLDER: LintRule = {
       if (isPlaceholder(text))
         yield {
           at: { path, part: "value" },
-          message: `${shown(text)} is a placeholder that nobody has filled in`,
+          message: `${shown(text)} is a placeholder that is not filled in`,
         };
   },
 };

@@ -22,8 +22,8 @@ const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, {
     at: gate === undefined ? { path: option.path } : { path: gate.path },
     message:
       gate === undefined
-        ? `Kubernetes 1.${kubernetes.minor} has the feature gate WinDSR off, and DSR is asked for`
-        : "DSR is asked for while its feature gate WinDSR is turned off",
+        ? `Kubernetes 1.${kubernetes.minor} has the feature gate WinDSR off, but DSR is requested`
+        : "DSR is requested while its feature gate WinDSR is off",
     fix: view.isFlags ? "Add --feature-gates=WinDSR=true." : "Add featureGates: {WinDSR: true}.",
   };
 });
@@ -85,7 +85,7 @@ const GATE = kubeProxyRule("kube-proxy-feature-gate-refused", function* (view, {
     yield {
       at,
       message,
-      fix: "Take it out.",
+      fix: "Remove it.",
       ...(kubernetes.origin === "assumed" && !message.startsWith("there is") ? { severity: "warning" } : {}),
     };
 });
@@ -188,7 +188,7 @@ const FIELD: LintRule = {
       if (valueAt(value, name) !== undefined)
         yield {
           at: { path: [name] },
-          message: `${name} stands below winkernel; here it is not read`,
+          message: `${name} is below winkernel; here it is not read`,
         };
     for (const key of Object.keys(fieldsAt(value, "winkernel")))
       if (!WINKERNEL_FIELDS.includes(key)) yield unknownField(key);

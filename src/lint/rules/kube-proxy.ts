@@ -136,7 +136,7 @@ const SOURCE_VIP_MISSING = kubeProxyRule(
     if (view.option("config") !== undefined) return;
     yield {
       at: isGated && !isKnown ? { path: view.gates.get("WinOverlay")?.path ?? [] } : somewhere(view),
-      message: "on an overlay network kube-proxy needs a source VIP, and none is given",
+      message: "on an overlay network kube-proxy needs a source VIP, but none is given",
       severity: isKnown ? "error" : "warning",
     };
   },
@@ -146,13 +146,13 @@ function sourceVipFault(text: string, context: LintContext): string | undefined 
   const ip = parseIp(text);
   if (ip === undefined)
     return parseRange(text) === undefined
-      ? "is no address"
+      ? "is not an address"
       : "has a prefix length; an address alone is wanted";
   const pods = podRangesOf(context);
   for (const { prefix, from } of pods) {
     if (!from.startsWith("podCIDR") || !prefixContains(prefix, ip)) continue;
     if (ip === prefix.address || ip === lastIp(prefix))
-      return `is no host's address in ${formatRange(prefix)}`;
+      return `is not a host's address in ${formatRange(prefix)}`;
     if (ip === addToIp(prefix.address, 1))
       return `is the gateway of ${formatRange(prefix)} (${from}), which HNS has reserved`;
   }
@@ -238,7 +238,7 @@ function isHostAndPort(text: string): boolean {
 function clusterCidrFault(text: string): string | undefined {
   const parts = text.split(",").map((part) => part.trim());
   const wrong = parts.find((part) => !part.includes("/") || parseRange(part) === undefined);
-  if (wrong !== undefined) return `${shown(wrong)} is no range of addresses such as 10.244.0.0/16`;
+  if (wrong !== undefined) return `${shown(wrong)} is not a range of addresses such as 10.244.0.0/16`;
   const families = parts.map((part) => part.includes(":"));
   if (parts.length > 2 || (parts.length === 2 && families[0] === families[1]))
     return "one range for each address family is possible, and no more";
@@ -259,12 +259,12 @@ const ADDRESSES: LintRule = {
       if (given !== undefined && !isHostAndPort(given.text))
         yield {
           at: atValue(given),
-          message: `${shown(given.text)} is no address with a port such as 0.0.0.0:10256`,
+          message: `${shown(given.text)} is not an address with a port such as 0.0.0.0:10256`,
         };
     }
     const bind = plainOption(view, "bind-address");
     if (bind !== undefined && parseIp(bind.text) === undefined && !isPlaceholder(bind.text))
-      yield { at: atValue(bind), message: `${shown(bind.text)} is no address to bind to` };
+      yield { at: atValue(bind), message: `${shown(bind.text)} is not an address to bind to` };
   },
 };
 

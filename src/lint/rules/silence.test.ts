@@ -150,7 +150,7 @@ describe("nothing is said about", () => {
     ["the empty Policies of the network External", "networks.json", EXTERNAL_NETWORK],
     ["a CNI result that is kept in a file", "sourceVip.json", SOURCE_VIP],
     ["variables in commands of flannel's extension back end", "net-conf.json", EXTENSION],
-    ["a template that nobody has rendered", "antrea-cni.conflist", UNRENDERED],
+    ["a template that is not rendered", "antrea-cni.conflist", UNRENDERED],
     ["flags of other programs, and flags in comments", "start.ps1", TWO_PROGRAMS],
     ["LoopbackDSR, which azure-vnet makes a policy of", "10-azure.conflist", AZURE_DSR],
   ])("%s", (_, file, text) => {
@@ -175,11 +175,11 @@ describe("nothing is said about", () => {
   });
 });
 
-describe("a template that nobody has rendered", () => {
+describe("a template that is not rendered", () => {
   it("is passed by with its place", () => {
     const { passedBy } = lint({ sources: [new SourceText("antrea-cni.conflist", UNRENDERED)] });
     expect(passedBy).toEqual([
-      { file: "antrea-cni.conflist", line: 6, reason: "a template that nobody has rendered" },
+      { file: "antrea-cni.conflist", line: 6, reason: "a template that is not rendered" },
     ]);
   });
 });

@@ -43,12 +43,12 @@ const OUTSIDE: LintRule = {
     if (own === undefined || !subnet.includes("/"))
       yield {
         at: { path: ["FLANNEL_SUBNET"] },
-        message: `${shown(subnet)} is no node's range such as 10.244.3.1/24`,
+        message: `${shown(subnet)} is not a node's range such as 10.244.3.1/24`,
       };
     else if (ranges.length > 0 && !isCovered(own, ranges))
       yield {
         at: { path: ["FLANNEL_SUBNET"] },
-        message: `the node's range ${formatRange(own)} lies outside the network ${networks.join(", ")}`,
+        message: `the node's range ${formatRange(own)} is outside the network ${networks.join(", ")}`,
       };
     else {
       const others = podRangesOf(context)
@@ -58,7 +58,7 @@ const OUTSIDE: LintRule = {
       if (first !== undefined && own !== undefined && !isCovered(own, others))
         yield {
           at: { path: ["FLANNEL_SUBNET"] },
-          message: `the node's range ${formatRange(own)} lies outside flannel's network ${formatRange(first)}`,
+          message: `the node's range ${formatRange(own)} is outside flannel's network ${formatRange(first)}`,
           severity: "warning",
         };
     }

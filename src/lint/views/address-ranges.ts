@@ -37,7 +37,7 @@ export function parseRange(text: string): Prefix | undefined {
   return found === undefined ? undefined : prefixOf(found.ip, found.length);
 }
 
-/** The prefix that was meant, when a text has bits set behind its prefix length: `10.244.1.1/16` gives `10.244.0.0/16`. */
+/** The prefix that was meant, when a text has bits set after its prefix length: `10.244.1.1/16` gives `10.244.0.0/16`. */
 export function prefixMeantBy(text: string): string | undefined {
   const found = parseInterfaceAddress(text.trim());
   if (found === undefined || maskIp(found.ip, found.length) === found.ip) return undefined;

@@ -106,7 +106,7 @@ describe.each(MODES)("azure-vnet-ipam, %s", (compat) => {
     );
   });
 
-  it("CNI-148 CNI-EX-E14 what is not held is released without a word; by address, or by container alone", async () => {
+  it("CNI-148 CNI-EX-E14 what is not held is released silently; by address, or by container alone", async () => {
     const own = make(compat);
     expect(await own.run("DEL")).toMatchObject({ status: 0, stdout: "" });
     await own.run("ADD", POOL);

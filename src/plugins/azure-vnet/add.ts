@@ -25,7 +25,7 @@ export async function runAdd(context: AzureContext, request: PluginRequest): Pro
         ? { ...result, printedVersion: AZURE_DEFAULT_VERSION }
         : result;
     } catch (error) {
-      await giveBack(call, allocation);
+      await releaseAllocation(call, allocation);
       throw error;
     }
   });
@@ -122,7 +122,7 @@ async function removeRecord(
 }
 
 /** Releases what was given to a failed ADD. */
-async function giveBack({ source }: AzureCall, allocation: AzureAllocation): Promise<void> {
+async function releaseAllocation({ source }: AzureCall, allocation: AzureAllocation): Promise<void> {
   for (const { address } of ipsOf(allocation)) {
     try {
       await source.release(address);

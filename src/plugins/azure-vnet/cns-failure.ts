@@ -21,7 +21,8 @@ const UNREACHABLE: Meaning = {
 const EXHAUSTED: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-pool-exhausted",
-  step: () => "CNS asks for more addresses by itself; when it stays so, the subnet or the pod CIDR is full",
+  step: () =>
+    "CNS requests more addresses by itself; if that does not help, the subnet or the pod CIDR is full",
 };
 const REFUSED: Meaning = {
   code: CNI_CODES.internal,

@@ -20,7 +20,7 @@ async function step(what: string, run: () => Promise<string>): Promise<string> {
 /** The characters that PowerShell takes out of a text in double quotes must not be there. @throws CniError */
 function requirePlain(id: string): void {
   if (!/["`$\r\n]/.test(id)) return;
-  const message = `failed to create endpoint: the device ID ${JSON.stringify(id)} is none`;
+  const message = `failed to create endpoint: ${JSON.stringify(id)} is not a device ID`;
   throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-answer-wrong" });
 }
 

@@ -60,7 +60,7 @@ describe.each(MODES)("%s", (compat) => {
     expect(own.cns.addresses().filter(({ holder }) => holder !== undefined)).toEqual([]);
   });
 
-  it("a device without an ID: left out without a word; hardened refuses", async () => {
+  it("a device without an ID: left out silently; hardened refuses", async () => {
     const own = node(compat);
     own.cns.addInterface(AZURE_POD, { ...PLAIN_POD_IP, NICType: "BackendNIC", MacAddress: MAC });
     const run = await own.run("ADD", LIST);

@@ -212,7 +212,7 @@ function readStored(request: PluginRequest, file: ScratchFile | undefined): stri
 function problemOf(text: string): string {
   try {
     parseJson(text);
-    return "it is no object";
+    return "it is not an object";
   } catch (error) {
     return describeError(error);
   }

@@ -113,14 +113,14 @@ const MISTAKES: readonly [id: string, ipam: JsonValue, message: string | RegExp]
     { subnet: "10.1.2.0/33" },
     /field "ipam.subnet" must be a network such as .*, not the text "10.1.2.0\/33"/,
   ],
-  ["a subnet that is no text", { subnet: 5 }, /field "ipam.subnet" must be a text, not 5/],
+  ["a subnet that is not text", { subnet: 5 }, /field "ipam.subnet" must be a text, not 5/],
   [
     "a gateway that is none",
     { subnet: "10.1.2.0/24", gateway: "zz" },
     /field "ipam.gateway" must be an IP address, not the text "zz"/,
   ],
   [
-    "a range that is no list",
+    "a range that is not a list",
     { ranges: [{ subnet: "10.1.2.0/24" }] },
     /field "ipam.ranges\[0\]" must be a list of ranges, not an object/,
   ],

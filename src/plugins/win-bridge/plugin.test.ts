@@ -94,7 +94,7 @@ describe("reading the configuration", () => {
     const bad = [
       [
         { Type: "OutBoundNAT", ExceptionList: [] },
-        /"policies\[1\]" cannot be used: "ExceptionList" stands beside "Type", which is the form of HNS v1/,
+        /"policies\[1\]" cannot be used: "ExceptionList" is next to "Type", which is the form of HNS v1/,
       ],
       ["text", /"policies\[1\]" cannot be used: its value must be/],
       [{ Type: 7 }, /"policies\[1\]" cannot be used: its value must be/],
@@ -501,7 +501,7 @@ describe("ADD over HCN", () => {
   });
 
   it("hardened adds what exactly HNS finds wrong", async () => {
-    const detail = "10.1.1.1 lies in no subnet of network cbr0";
+    const detail = "10.1.1.1 is in no subnet of network cbr0";
     for (const compat of MODES) {
       const node = bridgeNode(compat);
       node.client.failNext("create Endpoint", new HcnError("HCN_E_INVALID_IP", { detail }));

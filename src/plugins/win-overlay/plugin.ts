@@ -34,7 +34,7 @@ import {
   addProviderAddress,
 } from "../windows-endpoint/policies.ts";
 
-/** The MAC prefix that flanneld, too, takes without a word on it. */
+/** The MAC prefix that flanneld, too, takes silently on it. */
 const MAC_PREFIX_DEFAULT = "0E-2A";
 
 export interface WinOverlayConfiguration extends WindowsConfiguration {

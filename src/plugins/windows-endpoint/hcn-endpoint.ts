@@ -89,7 +89,7 @@ function readAddress(network: HostComputeNetwork, config: IpConfig): InterfaceAd
   const ip = parseIp(config.IpAddress ?? "");
   if (ip === undefined) {
     const shown = JSON.stringify(config.IpAddress ?? "");
-    throw new CniError(CNI_CODES.internal, `HNS reports the address ${shown}, which is none`);
+    throw new CniError(CNI_CODES.internal, `HNS reports the address ${shown}, which is not a valid address`);
   }
   if (config.PrefixLength !== undefined && config.PrefixLength > 0)
     return { ip, length: config.PrefixLength };

@@ -242,11 +242,11 @@ function refuse(policy: ConfiguredPolicy, index: number): CniError {
   const why =
     stray === undefined
       ? 'its value must be {"Type": "…", "Settings": {…}}'
-      : `"${stray}" stands beside "Type", which is the form of HNS v1; with "apiVersion": 2 it belongs inside "Settings"`;
+      : `"${stray}" is next to "Type", which is the form of HNS v1; with "apiVersion": 2 it belongs inside "Settings"`;
   return new CniError(CNI_CODES.invalidNetworkConfig, `field "policies[${index}]" cannot be used: ${why}`);
 }
 
-/** Hardened: a body that would lose something on its way is refused; upstream drops it without a word. */
+/** Hardened: a body that would lose something on its way is refused; upstream drops it silently. */
 function isLossless(value: JsonValue | undefined): boolean {
   if (!isJsonObject(value) || decodeHcnPolicy(value) === undefined) return false;
   return Object.keys(value).every((key) => equalFold(key, "Type") || equalFold(key, "Settings"));

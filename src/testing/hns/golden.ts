@@ -88,7 +88,7 @@ export function* differences(
   value: JsonValue | undefined,
   path = "",
 ): Generator<string, void, undefined> {
-  const reported = `${path || "answer"} is ${JSON.stringify(value) ?? "absent"} in place of ${JSON.stringify(expected)}`;
+  const reported = `${path || "answer"} is ${JSON.stringify(value) ?? "absent"} instead of ${JSON.stringify(expected)}`;
   if (typeof expected === "string" && isWord(expected, value) !== undefined) {
     if (isWord(expected, value) === false) yield reported;
   } else if (Array.isArray(expected)) {

@@ -35,7 +35,7 @@ function readOptions(bytes: Uint8Array, start: number, end: number): Map<number,
       check(at + 4 === end && length === 0, "the end mark closes the options");
       return options;
     }
-    check(at + 4 + length <= end, "an option lies inside its block");
+    check(at + 4 + length <= end, "an option is inside its block");
     options.set(code, bytes.subarray(at + 4, at + 4 + length));
     at += 4 + ((length + 3) & ~3);
   }

@@ -21,11 +21,14 @@ function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec)
   if (traceEnd.compartment === undefined) {
     throw new RequestError(
       "unknown-object",
-      `nobody in the cluster has the address ${spec.from}, so an expectation cannot begin there`,
+      `no machine or pod of the cluster has the address ${spec.from}, so an expectation cannot begin there`,
       "Name a pod, a node or an outside host as the sender.",
     );
   }
-  return defined(senderBy(model, traceEnd.description.reference), "the model has every party of the cluster");
+  return defined(
+    senderBy(model, traceEnd.description.reference),
+    "the model has every machine and pod of the cluster",
+  );
 }
 
 function noPort(spec: ExpectationSpec): RequestError {

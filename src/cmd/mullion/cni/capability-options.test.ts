@@ -71,7 +71,7 @@ describe("options as values by capability (cni.md §1.9)", () => {
 
   it("a text that is no JSON is refused with the place", () => {
     expect(() => parseCapabilityJson("CAP_ARGS", "{“mac”:1}")).toThrowError(
-      /^CAP_ARGS is no JSON: .*typographic quote/,
+      /^CAP_ARGS is not JSON: .*typographic quote/,
     );
   });
 });

@@ -104,7 +104,7 @@ export function parseCapabilityJson(option: string, text: string): JsonObject {
     document = parseJson(text);
   } catch (error) {
     const reason = messageOf(error);
-    throw usage(`${option} is no JSON: ${reason}`, 'Write an object, such as {"mac":"00:15:5d:00:00:01"}.');
+    throw usage(`${option} is not JSON: ${reason}`, 'Write an object, such as {"mac":"00:15:5d:00:00:01"}.');
   }
   if (isJsonObject(document)) return document;
   throw refuse(option, text, 'an object, such as {"mac":"00:15:5d:00:00:01"}');

@@ -138,7 +138,7 @@ describe("mullion cni", () => {
       stdout: "",
       stderr:
         'mullion: plugin type="tuning" failed (add): busy [CNI 11]\n' +
-        "    Try again later: the plugin asks for it. What was made stays until DEL: the same words with del in place of add.\n" +
+        "    Try again later: the plugin asks for it. What was made stays until DEL: the same words with del instead of add.\n" +
         "    More: mullion explain hns-unreachable\n",
     });
   });
@@ -266,7 +266,7 @@ describe("finding the list (cni.md §1.1)", () => {
     ["status bad.conflist", "bad.conflist: error parsing configuration list: no plugins in list"],
     ["status bom.conflist", "bom.conflist: "],
     ["del 10-cbr0.conflist", "neither a namespace nor a container is given"],
-    ["add 10-cbr0.conflist none --args x", 'the CNI arguments have a part that is no pair: "x"'],
+    ["add 10-cbr0.conflist none --args x", 'the CNI arguments have a part that is not a pair: "x"'],
     ["gc 10-cbr0.conflist --keep /eth0", '--keep cannot be "/eth0"'],
     ["gc 10-cbr0.conflist --keep a --keep-none", "--keep and --keep-none contradict each other"],
   ])("%s", async (line, message) => {

@@ -127,7 +127,10 @@ function parseArgs(text: string): CniAttachment["args"] {
   return text.split(";").map((pair) => {
     const [name = "", value, ...more] = pair.split("=");
     if (name !== "" && value !== undefined && more.length === 0) return [name, value] as const;
-    throw usage(`the CNI arguments have a part that is no pair: ${JSON.stringify(pair)}`, "Write K=V;K2=V2.");
+    throw usage(
+      `the CNI arguments have a part that is not a pair: ${JSON.stringify(pair)}`,
+      "Write K=V;K2=V2.",
+    );
   });
 }
 
@@ -163,7 +166,7 @@ async function completeAttachment(
   };
 }
 
-/** A value that nobody declares goes nowhere, without a word of the client library. */
+/** A value that nobody declares goes nowhere, silently of the client library. */
 function warnOfUndeclared(
   { plugins }: NetworkList,
   { capabilityArgs = {} }: CniAttachment,

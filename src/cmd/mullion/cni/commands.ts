@@ -128,10 +128,10 @@ interface GcOptions extends TargetOptions {
 function addGc(cni: Command, run: Run, gc: CniVerbs["gc"], terminal: Terminal): void {
   const command = cni
     .command("gc")
-    .summary("detach what is no more, and let the plugins clean up")
+    .summary("detach what no longer exists, and let the plugins clean up")
     .description(
-      "Detaches what this command has attached to the network and --keep does not name, then tells the\n" +
-        "plugins who is left. Without --keep and --keep-none they are told no list, and keep what they have.",
+      "Detaches what this command has attached to the network and --keep does not name, then gives the\n" +
+        "plugins the list of the others. Without --keep and --keep-none they get no list, and keep what they have.",
     )
     .addArgument(listArgument());
   addTarget(command)
@@ -171,11 +171,11 @@ function addSimple(
 }
 
 const ABOUT = `Runs CNI plugins as a container runtime does: each in its own process, by the specification 0.1
-to 1.1. The plugins of this package are found without further ado; they ask the HNS of
+to 1.1. The plugins of this package are found without configuration; they ask the HNS of
 MULLION_HNS, or of this node.`;
 
 const EXIT_CODES = `
-Exit codes: 0 good, 1 a plugin fails or does not speak the version, 2 bad usage or bad input.
+Exit codes: 0 success, 1 a plugin fails or does not speak the version, 2 bad usage or bad input.
 `;
 
 export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, terminal: Terminal): void {

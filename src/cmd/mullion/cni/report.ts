@@ -93,7 +93,7 @@ const ADVICE: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** What was made before the failure stays, as with every runtime on the client library. */
-const HALF_MADE = "What was made stays until DEL: the same words with del in place of add.";
+const HALF_MADE = "What was made stays until DEL: the same words with del instead of add.";
 
 /** The next step after a failure. */
 export function adviceFor(error: CniError, command: ReportedCommand): string {

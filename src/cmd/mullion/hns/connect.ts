@@ -70,7 +70,7 @@ export function asFailure(error: unknown): unknown {
     return new Failure(
       "hns-fault-injected",
       `HNS refuses a call: ${error.message}`,
-      "Take the fault away: mullion hns fault list, mullion hns fault remove ID.",
+      "Remove the fault: mullion hns fault list, mullion hns fault remove ID.",
     );
   }
   if (error.explanation === "hns-restore-refused") {

@@ -83,13 +83,13 @@ function addAdd(fault: Command, act: Act): void {
     .option("--seed <text>", "where chance comes from")
     .optionsGroup("What the effect needs:")
     .option("--error <error>", "fail, stop: HCN_E_PORT_ALREADY_EXISTS or 0x803b0013")
-    .option("--carried-out", "fail, hang: the call is carried out all the same")
+    .option("--carried-out", "fail, hang: the call is carried out anyway")
     .option("--delay <ms>", "delay: how much later the answer comes")
     .option("--jitter <ms>", "delay: up to so much more")
     .addOption(new Option("--model <name>", "cost: whose times").choices(COST_MODELS))
     .option("--factor <x>", "cost: times as long")
-    .addOption(new Option("--state <state>", "crash: what becomes of the objects").choices(RESTART_STATES))
-    .option("--down <ms>", "crash: how long nobody answers")
+    .addOption(new Option("--state <state>", "crash: what happens to the objects").choices(RESTART_STATES))
+    .option("--down <ms>", "crash: how long calls get no answer")
     .option("--network <guid>", "stale-endpoint: its network")
     .option("--address <ip>", "stale-endpoint: a remote endpoint with this address")
     .addHelpText(
@@ -122,18 +122,18 @@ function addLists(fault: Command, act: Act): void {
     .action((options: SocketOption & { output: ListFormat }) =>
       act(options, () => ({ verb: "list", output: options.output })),
     );
-  subcommand(fault, "remove", "take faults away", "Takes faults away; calls that hang on them go on.")
+  subcommand(fault, "remove", "remove faults", "Removes faults; calls that hang on them continue.")
     .addArgument(new Argument("<id...>", "as fault list shows them"))
     .addHelpText("after", examples("mullion hns fault remove fault-1"))
     .action((ids: readonly string[], options: SocketOption) => act(options, () => ({ verb: "remove", ids })));
-  subcommand(fault, "clear", "take all faults away", "Takes all faults away; calls that hang on them go on.")
+  subcommand(fault, "clear", "remove all faults", "Removes all faults; calls that hang on them continue.")
     .addHelpText("after", examples("mullion hns fault clear"))
     .action((options: SocketOption) => act(options, () => ({ verb: "clear" })));
   subcommand(
     fault,
     "release",
-    "let calls go on that hang",
-    "Lets calls go on that hang: those of one fault, or all. The fault stays in force.",
+    "let hanging calls continue",
+    "Lets hanging calls continue: those of one fault, or all. The fault stays in force.",
   )
     .addArgument(new Argument("[id]", "the fault that they hang on"))
     .addHelpText("after", examples("mullion hns fault release", "mullion hns fault release fault-1"))
@@ -145,7 +145,7 @@ function addEvents(fault: Command, act: Act): void {
     fault,
     "forget-loadbalancers",
     "let HNS forget load balancers",
-    "Takes load balancers away behind the back of who made them: all, or those named.",
+    "Removes load balancers without telling the programs that made them: all, or those named.",
   )
     .addArgument(new Argument("[id...]", "ids of load balancers (default: all)"))
     .addHelpText("after", examples("mullion hns fault forget-loadbalancers"))
@@ -156,10 +156,10 @@ function addEvents(fault: Command, act: Act): void {
     fault,
     "restart",
     "restart the service",
-    "Restarts the service: calls that hang fail, and whoever listens hears that it went away. Without --state\n" +
+    "Restarts the service: hanging calls fail, and listeners are notified that it stopped. Without --state\n" +
       "the defects of its build decide what is lost.",
   )
-    .addOption(new Option("--state <state>", "what becomes of the objects").choices(RESTART_STATES))
+    .addOption(new Option("--state <state>", "what happens to the objects").choices(RESTART_STATES))
     .addHelpText(
       "after",
       examples("mullion hns fault restart", "mullion hns fault restart --state forget-load-balancers"),
@@ -230,7 +230,7 @@ export function addFaults(hns: Command, run: Run, verb: HnsVerbs["fault"], termi
     run(async () => verb({ target: { files: [], socket }, action: action() }, terminal));
   const fault = hns
     .command("fault")
-    .summary("break a running HNS on demand, and mend it")
+    .summary("break a running HNS on demand, and repair it")
     .description(
       "Breaks a running HNS on demand, and mends it: its answers, its times, its objects, the service itself.",
     )

@@ -94,9 +94,9 @@ describe("mullion hns fault", () => {
   it("release lets calls go on that hang", async () => {
     await run("fault add hang --kind Network --times 1".split(" "));
     const listed = listNetworks(node.client);
-    expect((await run("fault release".split(" "))).out).toBe("1 call goes on.\n");
+    expect((await run("fault release".split(" "))).out).toBe("1 call continues.\n");
     expect(await listed).toHaveLength(1);
-    expect((await run("fault release fault-1".split(" "))).out).toBe("0 calls go on.\n");
+    expect((await run("fault release fault-1".split(" "))).out).toBe("0 calls continue.\n");
   });
 
   it("forget-loadbalancers, restart and reboot do so", async () => {
@@ -150,19 +150,19 @@ describe("mullion hns fault", () => {
 
   it.each([
     ["fault add", "no effect is named [bad-usage]"],
-    ["fault add explode", 'fault.effect is "explode"; it has to be one of fail, delay'],
+    ["fault add explode", 'fault.effect is "explode"; it must be one of fail, delay'],
     ["fault add fail", "fault needs the field error [hns-fault-invalid]"],
-    ["fault add fail --error HCN_E_OOPS", "it has to be the name of an error of HNS"],
-    ["fault add delay --delay soon", 'fault.delayMs is "soon"; it has to be a number'],
-    ["fault add hang --nth 0", "fault.nth is 0; it has to be a whole number from 1"],
+    ["fault add fail --error HCN_E_OOPS", "it must be the name of an error of HNS"],
+    ["fault add delay --delay soon", 'fault.delayMs is "soon"; it must be a number'],
+    ["fault add hang --nth 0", "fault.nth is 0; it must be a whole number from 1"],
     ["fault add hang --delay 5", 'fault has no field "delayMs"'],
     ["fault add hang -f plan.json", "-f names plans, and the rest a fault"],
     ["fault add -f plan.json", 'cannot read "plan.json": there is no such file'],
     ["fault add stale-endpoint --address 10.0.0.1", "needs the field network, too"],
     ["fault restart --state gone", "Allowed choices are keep, forget-load-balancers, lose"],
-    ["fault forget-loadbalancers 7", "is no GUID"],
+    ["fault forget-loadbalancers 7", "is not a GUID"],
     ["quirk set bad-luck=on", 'there is no defect "bad-luck"'],
-    ["quirk set service-deadlock=2", "is no setting of service-deadlock"],
+    ["quirk set service-deadlock=2", "is not a setting of service-deadlock"],
   ])("mullion hns %s: exit 2, and said in words", async (line, message) => {
     const { code, out, err } = await run(line.split(" "));
     expect({ code, out }).toEqual({ code: 2, out: "" });

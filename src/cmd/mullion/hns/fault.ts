@@ -58,7 +58,7 @@ async function act(faults: HnsFaults, action: HnsFaultAction, terminal: Terminal
     case "clear":
       return faults.clear();
     case "release":
-      say(`${count(await faults.release(action.id), "call goes", "calls go")} on.`);
+      say(`${count(await faults.release(action.id), "call continues", "calls continue")}.`);
       return;
     case "forget-loadbalancers": {
       const ids = await faults.forgetLoadBalancers(action.ids.length === 0 ? undefined : action.ids);

@@ -45,7 +45,7 @@ export function addGet(hns: Command, run: Run, get: HnsVerbs["get"], terminal: T
     .description("Lists objects of a running HNS, or of a dump.")
     .addArgument(new Argument("<kind>", `several with commas, or all: ${HNS_KIND_HELP}`))
     .addArgument(new Argument("[name...]", "names, ids, or how ids begin"));
-  addTarget(command, "a dump to look at in place of a service; several add up")
+  addTarget(command, "a dump to look at instead of a service; may be repeated")
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
@@ -78,7 +78,7 @@ export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], termi
     .summary("print the notifications of an HNS as they come")
     .description(
       "Prints the notifications of a running HNS as they come, until Ctrl-C. When the service goes away it\n" +
-        "says so, and listens again when it is back.",
+        "prints a line, and listens again when it is back.",
     );
   addSocket(command)
     .addOption(

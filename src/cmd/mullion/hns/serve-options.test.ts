@@ -11,14 +11,14 @@ describe("--listen", () => {
   });
 
   it.each([
-    ["8080", "it is no address with a port"],
-    ["127.0.0.1", "it is no address with a port"],
-    ["::1:8080", "it is no address with a port"],
+    ["8080", "it is not an address with a port"],
+    ["127.0.0.1", "it is not an address with a port"],
+    ["::1:8080", "it is not an address with a port"],
     ["127.0.0.1:65536", "there is no port 65536"],
-    [":8080", "an empty host is no loopback address"],
-    ["0.0.0.0:8080", "0.0.0.0 is no loopback address"],
-    ["[::]:8080", "[::] is no loopback address"],
-    ["10.0.0.1:80", "10.0.0.1 is no loopback address"],
+    [":8080", "an empty host is not a loopback address"],
+    ["0.0.0.0:8080", "0.0.0.0 is not a loopback address"],
+    ["[::]:8080", "[::] is not a loopback address"],
+    ["10.0.0.1:80", "10.0.0.1 is not a loopback address"],
   ])("%s is refused: %s", (text, why) => {
     expect(() => parseListen(text)).toThrow(`--listen ${JSON.stringify(text)}: ${why}`);
   });
@@ -39,7 +39,7 @@ describe("--adapter", () => {
   it.each(["Ethernet", "=10.0.0.5/24", "Ethernet=10.0.0.5", "Ethernet=10.0.0.5/33", "Ethernet="])(
     "%s is refused with what to write",
     (text) => {
-      expect(() => parseAdapters([text])).toThrow("is no name with an address");
+      expect(() => parseAdapters([text])).toThrow("is not a name with an address");
     },
   );
 });

@@ -23,13 +23,13 @@ function badListen(text: string, why: string): Failure {
 /** `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`. @throws Failure. */
 export function parseListen(text: string): TcpAddress {
   const match = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(text);
-  if (match === null) throw badListen(text, "it is no address with a port");
+  if (match === null) throw badListen(text, "it is not an address with a port");
   const [, host = "", portText = ""] = match;
   const port = Number(portText);
   if (port > PORT_MAX) throw badListen(text, `there is no port ${portText}`);
   if (host === "127.0.0.1" || host === "localhost") return { host: "127.0.0.1", port };
   if (host === "[::1]") return { host: "::1", port };
-  throw badListen(text, `${host === "" ? "an empty host" : host} is no loopback address`);
+  throw badListen(text, `${host === "" ? "an empty host" : host} is not a loopback address`);
 }
 
 /** Milliseconds, up to ten minutes. @throws Failure. */
@@ -37,7 +37,7 @@ export function parseDelay(text: string): number {
   const delayMs = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
   if (delayMs <= DELAY_MAX_MS) return delayMs;
   throw usage(
-    `--address-delay ${JSON.stringify(text)} is no number of milliseconds`,
+    `--address-delay ${JSON.stringify(text)} is not a number of milliseconds`,
     `Write a whole number from 0 to ${DELAY_MAX_MS}.`,
   );
 }
@@ -55,7 +55,7 @@ export function parseAdapters(texts: readonly string[]): readonly AdapterDescrip
     const address = text.slice(separator + 1).trim();
     if (name === "" || parseInterfaceAddress(address) === undefined) {
       throw usage(
-        `--adapter ${JSON.stringify(text)} is no name with an address`,
+        `--adapter ${JSON.stringify(text)} is not a name with an address`,
         'Write --adapter NAME=ADDRESS/LENGTH, such as --adapter "Ethernet 2=192.168.1.5/24".',
       );
     }

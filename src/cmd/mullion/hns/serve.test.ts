@@ -195,12 +195,12 @@ describe("mullion hns serve", () => {
 
   it.each([
     [["--listen", "127.0.0.1:0"], /--listen needs --token-file/],
-    [["--listen", "0.0.0.0:80", "--token-file", "t"], /0\.0\.0\.0 is no loopback address/],
+    [["--listen", "0.0.0.0:80", "--token-file", "t"], /0\.0\.0\.0 is not a loopback address/],
     [["--token-file", "t"], /--token-file belongs to --listen/],
     [["--socket", "s", "--listen", "127.0.0.1:0"], /--socket and --listen both say/],
-    [["--address-delay", "soon"], /--address-delay "soon" is no number of milliseconds/],
+    [["--address-delay", "soon"], /--address-delay "soon" is not a number of milliseconds/],
     [["--address-delay", "600001"], /from 0 to 600000/],
-    [["--adapter", "Ethernet"], /is no name with an address/],
+    [["--adapter", "Ethernet"], /is not a name with an address/],
     [["--profile", "ws2016"], /there is no Windows profile "ws2016"/],
   ])("%j: exit 2, said in words", async (argv, message) => {
     const { code, err } = await run(...argv);

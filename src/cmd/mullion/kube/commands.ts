@@ -39,7 +39,7 @@ export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, t
         "flanneld use, with TLS and a token. Each change is followed by what the cluster makes of it: pods start,\n" +
         "kube-proxies program HNS. Without -f the cluster is empty.",
     );
-  addFileOptions(command, 'a cluster file, manifests or a folder, "-" for standard input; several add up')
+  addFileOptions(command, 'a cluster file, manifests or a folder, "-" for standard input; may be repeated')
     .requiredOption("--kubeconfig <path>", "where to write the kubeconfig; only you can read it")
     .option(
       "--listen <address>",

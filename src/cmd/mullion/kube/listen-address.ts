@@ -19,7 +19,7 @@ export function parseListenAddress(text: string): ListenAddress {
   const isAny = host === "0.0.0.0" || host === "::";
   if (match !== null && parseIp(host) !== undefined && port <= PORT_MAX && !isAny) return { host, port };
   throw usage(
-    `--listen ${JSON.stringify(text)} is no address with a port`,
+    `--listen ${JSON.stringify(text)} is not an address with a port`,
     "Write 127.0.0.1:PORT, or another address of this machine; port 0 takes a free one.",
   );
 }

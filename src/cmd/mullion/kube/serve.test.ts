@@ -82,8 +82,8 @@ describe("mullion kube serve", () => {
   });
 
   it.each([
-    ["0.0.0.0:6443", "is no address with a port"],
-    ["nowhere", "is no address with a port"],
+    ["0.0.0.0:6443", "is not an address with a port"],
+    ["nowhere", "is not an address with a port"],
     ["192.0.2.1:0", "cannot listen on 192.0.2.1 port 0"],
   ])("refuses --listen %s", async (listen, message) => {
     const terminal = new MemoryTerminal();

@@ -7,7 +7,7 @@ import type { Terminal } from "../terminal.ts";
 import type { ProgramsVerbs } from "./verbs.ts";
 
 const EXIT_CODES =
-  "\nExit codes: 0 good, 1 something that is not Mullion's was left as it is, 2 bad usage.\n";
+  "\nExit codes: 0 success, 1 something that is not Mullion's was left as it is, 2 bad usage.\n";
 
 export function addPrograms(
   program: Command,

@@ -163,7 +163,7 @@ describe("mullion programs install", () => {
       ["install", "NONE"],
       /^mullion: there is no folder ".*none" \[bad-usage\]\n {4}Make it, or name the one /,
     ],
-    [["install", "FILE"], /^mullion: ".*package\.json" is no folder \[bad-usage\]\n/],
+    [["install", "FILE"], /^mullion: ".*package\.json" is not a folder \[bad-usage\]\n/],
     [
       ["install", "/proc"],
       /^mullion: cannot write to "\/proc": .* \[bad-usage\]\n {4}Do it as a user who may/,

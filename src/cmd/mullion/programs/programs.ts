@@ -57,7 +57,7 @@ function checkFolder(folder: string, advice: string): void {
   const quoted = JSON.stringify(folder);
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) throw usage(`there is no folder ${quoted}`, advice);
-  if (!found.isDirectory()) throw usage(`${quoted} is no folder`, advice);
+  if (!found.isDirectory()) throw usage(`${quoted} is not a folder`, advice);
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch (error) {

@@ -80,7 +80,7 @@ function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Termi
     .summary("say how the rules of two ports or dumps differ")
     .description(
       "Compares the layers, groups and rules of two ports, two dumps of nodes, or one of each. Addresses of\n" +
-        "nodes and ids of objects inside names are no difference, nor is the form of LB_DSR ids.",
+        "nodes and object ids inside names are ignored, and so is the form of LB_DSR ids.",
     )
     .argument("<left>", "a port of the cluster, or a file")
     .argument("<right>", "the other");
@@ -114,7 +114,7 @@ export function addVfp(program: Command, run: Run, verbs: Partial<VfpVerbs>, ter
         `mullion vfp ports -f ${EXAMPLE}`,
         `mullion vfp show pod/client -f ${EXAMPLE}`,
         "mullion vfp diff good-node.txt bad-node.txt",
-      ) + "\nExit codes: 0 good, 1 differences, 2 bad usage or bad input.\n",
+      ) + "\nExit codes: 0 success, 1 differences, 2 bad usage or bad input.\n",
     );
   if (verbs.ports !== undefined) addPorts(vfp, run, verbs.ports, terminal);
   if (verbs.show !== undefined) addShow(vfp, run, verbs.show, terminal);

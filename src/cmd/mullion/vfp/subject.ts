@@ -40,7 +40,7 @@ function readListing(name: string, bytes: Uint8Array): ReadListing {
   if (text === undefined)
     throw new Failure(
       "vfp-listing-unreadable",
-      `${name} is no text`,
+      `${name} is not text`,
       "Save what vfpctrl printed: vfpctrl … > FILE",
     );
   return /^\s*\{/.test(text) ? parseRulesJson(text) : parseRules(text);

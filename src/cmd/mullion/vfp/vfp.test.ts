@@ -65,7 +65,7 @@ describe("mullion vfp", () => {
     const line = text.split("\r\n").findIndex((each) => each.includes("often")) + 1;
     const { code, errors, output } = await run("show a.txt -o json", { "a.txt": text });
     expect(code).toBe(1);
-    expect(errors).toContain(`a.txt:${line}: Priority has to be a whole number up to 65535, not "often"\n`);
+    expect(errors).toContain(`a.txt:${line}: Priority must be a whole number up to 65535, not "often"\n`);
     expect(JSON.parse(output)).toMatchObject({ kind: "VfpListing", problems: [{ line }] });
   });
 
@@ -106,7 +106,7 @@ describe("mullion vfp", () => {
   it.each([
     ["show nothing.txt -f c.yaml", 'no switch port is called "nothing.txt"'],
     ["show empty.txt", "empty.txt has no layer, group or rule of vfpctrl"],
-    ["show error.txt", 'error.txt:1: vfpctrl said "ERROR: no such port" in place of a list'],
+    ["show error.txt", 'error.txt:1: vfpctrl said "ERROR: no such port" instead of a list'],
     ["show two.txt", "two.txt is about 2 ports"],
     ["show two.txt#00000000-0000-4000-8000-00000000000f", "has no layer, group or rule of vfpctrl for port"],
   ])("%s", async (line, message) => {

@@ -34,7 +34,7 @@ export interface NotificationRecord {
   readonly name?: string;
   readonly status: string;
   readonly data: JsonValue;
-  /** The network, guest network service or compute system whose callback heard it. */
+  /** The network, guest network service or compute system whose callback received it. */
   readonly scope?: string;
 }
 
@@ -136,7 +136,7 @@ function describeOutcome({ answer, failure = "There was no answer" }: Exchange, 
   if (isJsonObject(error) && typeof code === "number") return { ...describeCode(code), error };
   return {
     ...describeCode(RPC_S_SERVER_UNAVAILABLE),
-    failure: answer === undefined ? failure : `The answer, with status ${answer.status}, is none of HNS`,
+    failure: answer === undefined ? failure : `The answer, with status ${answer.status}, is not from HNS`,
   };
 }
 

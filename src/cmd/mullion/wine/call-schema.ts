@@ -18,13 +18,12 @@ const CALL = closedObject(
     function: { ...TEXT, description: "The function of Windows' DLL." },
     arguments: {
       type: "object",
-      description:
-        "As the HTTP API of HNS takes them; documents that are JSON stand as JSON, others as text.",
+      description: "As the HTTP API of HNS takes them; JSON documents as JSON, others as text.",
     },
     hresult: { ...HRESULT, description: "What HNS answered; zero for success." },
   },
   {
-    name: { ...TEXT, description: "The name of an hresult that is no success." },
+    name: { ...TEXT, description: "The name of an hresult that is not a success." },
     result: { description: "What it answered; for HNSCall the envelope of HNS v1. HcnOpen… has none." },
     error: { type: "object", description: "The error record of a refused call." },
     failure: { ...TEXT, description: "Why there is no answer." },
@@ -48,7 +47,7 @@ const NOTIFICATION = closedObject(
     name: { ...TEXT, description: "The name of the type." },
     scope: {
       ...TEXT,
-      description: "The network, guest network service or compute system whose callback heard it.",
+      description: "The network, guest network service or compute system whose callback received it.",
     },
   },
 );

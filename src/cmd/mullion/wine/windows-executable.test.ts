@@ -34,6 +34,6 @@ describe("describeUnfit", () => {
       head(0x8664).subarray(0, 0x85),
       tooFar,
     ];
-    for (const bytes of none) expect(describeUnfit(bytes)).toBe("is no Windows program");
+    for (const bytes of none) expect(describeUnfit(bytes)).toBe("is not a Windows program");
   });
 });

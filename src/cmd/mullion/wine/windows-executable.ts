@@ -23,9 +23,9 @@ const MACHINE_END = 6;
  * one for x64. `head` is how the file begins.
  */
 export function describeUnfit(head: Buffer): string | undefined {
-  if (head.length < PE_POINTER + 4 || head.readUInt16LE(0) !== MZ) return "is no Windows program";
+  if (head.length < PE_POINTER + 4 || head.readUInt16LE(0) !== MZ) return "is not a Windows program";
   const at = head.readUInt32LE(PE_POINTER);
-  if (at + MACHINE_END > head.length || head.readUInt32LE(at) !== PE) return "is no Windows program";
+  if (at + MACHINE_END > head.length || head.readUInt32LE(at) !== PE) return "is not a Windows program";
   const machine = head.readUInt16LE(at + MACHINE);
   return machine === X64
     ? undefined

@@ -16,14 +16,12 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
     .summary("run a Windows program on our HNS, under Wine")
     .description(
       "Runs a Windows program (x64), unmodified: what it asks of computenetwork.dll and vmcompute.dll, Mullion's\n" +
-        "HNS answers. That is the service in MULLION_HNS, or one of its own that ends with the program.",
+        "HNS answers. That is the service in MULLION_HNS, or a private one that ends with the program.",
     )
     .usage("[options] -- PROGRAM [ARGUMENT...]")
     .addArgument(new Argument("<program...>", "the executable, and what it is given"))
-    .addOption(
-      new Option("--profile <name>", "the build of Windows of a service of its own (default: ws2022)"),
-    )
-    .option("--data <folder>", "keep the objects of a service of its own in this folder")
+    .addOption(new Option("--profile <name>", "the build of Windows of a private service (default: ws2022)"))
+    .option("--data <folder>", "keep the objects of a private service in this folder")
     .option(
       "--trace-calls <file>",
       "write each call of HNS to this file, as a line of JSON, and a summary at the end",

@@ -44,7 +44,7 @@ async function openPrefix(): Promise<WinePrefix> {
 function givenService(address: string, { profile, data }: WineRequest): Service {
   if (profile !== undefined || data !== undefined) {
     throw usage(
-      "--profile and --data are for a service of its own, and MULLION_HNS names another",
+      "--profile and --data are for a private service, but MULLION_HNS names a running one",
       "Leave them out, or unset MULLION_HNS.",
     );
   }
@@ -70,7 +70,7 @@ function addressOf(child: ChildProcess): Promise<string> {
       if (found !== undefined) resolveAddress(found);
     });
     child.once("exit", () =>
-      reject(new Failure("bad-usage", "the service did not start", "What it says stands above.")),
+      reject(new Failure("bad-usage", "the service did not start", "Its output is above.")),
     );
   });
 }

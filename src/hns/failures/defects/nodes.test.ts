@@ -208,7 +208,7 @@ describe("stacks of pods", () => {
     expect(outcome(a, X)).toBe("answered");
   });
 
-  /** What comes of a name that X, as a DNS server, never hears: nobody listens there. */
+  /** What comes of a name that X, as a DNS server, never hears: nothing listens there. */
   function resolve(pod: DriverPod): KnowledgeCode | undefined {
     const dns = { domain: "", search: [], servers: [ip(X)] };
     pod.compartment.dns = dns;

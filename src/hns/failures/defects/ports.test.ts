@@ -81,7 +81,7 @@ function askOn(connection: TcpConnection): void {
 }
 
 describe("flows", () => {
-  it("F-01 idle-flows-forgotten, on every build: a connection that idled 240 s is dead without a word", async () => {
+  it("F-01 idle-flows-forgotten, on every build: a connection that idled 240 s is dead silently", async () => {
     const { client, connection } = connect(a, X);
     world.run(239_000);
     askOn(connection);

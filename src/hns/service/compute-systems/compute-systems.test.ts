@@ -239,8 +239,8 @@ describe("refusals", () => {
     ["nothing", {}],
     ["an endpoint in upper case", oldContainer(MISSING.toUpperCase())],
     ["an endpoint in braces", oldContainer(`{${MISSING}}`)],
-    ["a namespace that is no GUID", { Container: { Networking: { Namespace: "pod" } } }],
-    ["a container that is no object", { Container: 7 }],
+    ["a namespace that is not a GUID", { Container: { Networking: { Namespace: "pod" } } }],
+    ["a container that is not an object", { Container: 7 }],
     ["an unknown type", { SystemType: "Host" }],
   ])("a document with %s is invalid (0x8037010d)", async (_name, document) => {
     const { client } = await node();

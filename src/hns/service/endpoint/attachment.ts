@@ -198,7 +198,7 @@ function vnicOf(
 export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void {
   if (!isRemoteEndpoint(endpoint)) return;
   throw new HcnError(isNamespace ? "HCN_E_ENDPOINT_NOT_LOCAL" : "HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-    detail: `Endpoint ${endpoint.id} stands for one on another machine (Flags 1) and has no vNIC to attach`,
+    detail: `Endpoint ${endpoint.id} represents one on another machine (Flags 1) and has no vNIC to attach`,
   });
 }
 
@@ -206,7 +206,7 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 export function checkHealthy(endpoint: EndpointRecord): void {
   if (endpoint.degraded === undefined) return;
   throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-    detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; refresh it, or delete it and create it anew`,
+    detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; refresh it, or delete and recreate it`,
     explanation: "hns-object-degraded",
   });
 }
@@ -273,7 +273,7 @@ function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): 
   const { id } = endpoint;
   if (endpoint.version !== context.objectVersion && context.hasQuirk("stored-object-incompatible")) {
     throw new HcnError("ERROR_WRONG_DISK", {
-      detail: `Endpoint ${id} was written by another version of HNS; delete it and make it anew`,
+      detail: `Endpoint ${id} was written by another version of HNS; delete and recreate it`,
       explanation: "hns-stored-object-incompatible",
     });
   }

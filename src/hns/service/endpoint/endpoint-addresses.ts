@@ -29,7 +29,7 @@ function readIp(text: string, where: string): Ip {
   const ip = parseIp(text);
   if (ip !== undefined && !isMulticastIp(ip)) return ip;
   throw new HcnError("HCN_E_INVALID_IP", {
-    detail: `${where} is ${JSON.stringify(text)}; it has to be a unicast IP address`,
+    detail: `${where} is ${JSON.stringify(text)}; it must be a unicast IP address`,
   });
 }
 
@@ -59,7 +59,7 @@ function blocksOf(network: NetworkRecord, id: Guid, where: string): readonly Add
   );
   if (blocks.length > 0) return blocks;
   throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
-    detail: `${where}.IpSubnetId is ${id}, which is no subnet or IP subnet of network ${network.name}`,
+    detail: `${where}.IpSubnetId is ${id}, which is not a subnet or IP subnet of network ${network.name}`,
   });
 }
 
@@ -69,7 +69,7 @@ function checkNamedBlock(network: NetworkRecord, config: IpConfig, place: Addres
   if (id === undefined || id === ZERO_GUID) return;
   if (blocksOf(network, id, where).some(({ ipSubnet }) => ipSubnet === place.ipSubnet)) return;
   throw new HcnError("HCN_E_INVALID_IP", {
-    detail: `${where}.IpAddress lies in ${formatPrefix(place.ipSubnet.prefix)}, not in the IP subnet ${id}`,
+    detail: `${where}.IpAddress is in ${formatPrefix(place.ipSubnet.prefix)}, not in the IP subnet ${id}`,
   });
 }
 
@@ -89,7 +89,7 @@ function readIpConfig(
   if (found === undefined) {
     const subnets = network.subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
     throw new HcnError("HCN_E_INVALID_IP", {
-      detail: `${formatIp(ip)} lies in no subnet of network ${network.name}, which has ${subnets}`,
+      detail: `${formatIp(ip)} is in no subnet of network ${network.name}, which has ${subnets}`,
     });
   }
   checkNamedBlock(network, config, found, where);
@@ -156,7 +156,7 @@ function oneOfEachFamily(records: readonly IpConfigRecord[]): readonly IpConfigR
 
 function takeFrom({ context, network, pool }: Request, subnets: readonly SubnetRecord[]): IpConfigRecord {
   const ip = pool.allocate(subnets, context.prng);
-  const place = defined(pool.findPlace(network.subnets, ip), "an address that was given out lies in a block");
+  const place = defined(pool.findPlace(network.subnets, ip), "an address that was given out is in a block");
   return Object.freeze({ ip, length: place.subnet.prefix.length, ipSubnetId: place.ipSubnet.id });
 }
 

@@ -75,7 +75,7 @@ export function refreshEndpoint(context: ServiceContext, endpoint: EndpointRecor
 export function resetEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
   if (isRemoteEndpoint(endpoint)) {
     throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-      detail: `Endpoint ${endpoint.id} stands for one on another machine (Flags 1) and has no vNIC to reset`,
+      detail: `Endpoint ${endpoint.id} represents one on another machine (Flags 1) and has no vNIC to reset`,
     });
   }
   const healed = heal(context, endpoint);
@@ -135,7 +135,7 @@ export function readMac(
   const mac = parseMac(text);
   if (mac === undefined || isGroupMac(mac))
     throw invalid(
-      `MacAddress is ${JSON.stringify(text)}; it has to be a unicast MAC such as 00-15-5D-01-02-03`,
+      `MacAddress is ${JSON.stringify(text)}; it must be a unicast MAC such as 00-15-5D-01-02-03`,
     );
   const owner = isRemote ? undefined : ownerOfMac(context, network, mac);
   if (owner !== undefined) {

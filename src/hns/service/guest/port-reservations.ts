@@ -32,11 +32,11 @@ function taken(detail: string): HcnError {
 
 function checkPortRequest({ protocol, access, port }: SinglePortRequest): void {
   if (!Object.values(PORT_PROTOCOLS).some((known) => known === protocol))
-    throw invalid(`protocol is ${protocol}; it has to be 1 (TCP), 2 (UDP) or 3 (both)`);
+    throw invalid(`protocol is ${protocol}; it must be 1 (TCP), 2 (UDP) or 3 (both)`);
   if (!Object.values(PORT_ACCESS).some((known) => known === access))
-    throw invalid(`access is ${access}; it has to be 1 (exclusive) or 2 (shared)`);
+    throw invalid(`access is ${access}; it must be 1 (exclusive) or 2 (shared)`);
   if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
-    throw invalid(`port is ${port}; it has to be a whole number from 1 to ${PORT_MAX}`);
+    throw invalid(`port is ${port}; it must be a whole number from 1 to ${PORT_MAX}`);
 }
 
 function reservePort(
@@ -83,7 +83,7 @@ function reservePortRange(
   portCount: number,
 ): Reservation {
   if (!Number.isInteger(portCount) || portCount < 1 || portCount > PORT_MAX)
-    throw invalid(`portCount is ${portCount}; it has to be a whole number from 1 to ${PORT_MAX}`);
+    throw invalid(`portCount is ${portCount}; it must be a whole number from 1 to ${PORT_MAX}`);
   const wanted: Reservation = {
     handle: context.prng.guid(),
     serviceId: service.id,

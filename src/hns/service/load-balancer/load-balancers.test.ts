@@ -82,7 +82,7 @@ describe("creating a load balancer", () => {
       "HostComputeEndpoints[3]",
     ],
     [
-      "an endpoint that is no GUID",
+      "an endpoint that is not a GUID",
       () => ({ HostComputeEndpoints: ["EPID-1"] }),
       "HCN_E_GUID_CONVERSION_FAILURE",
       "EPID-1",
@@ -97,12 +97,12 @@ describe("creating a load balancer", () => {
     ["no external port", () => mapping({ ExternalPort: 0 }), "HCN_E_INVALID_POLICY", "ExternalPort"],
     ["ICMP", () => mapping({ Protocol: 1 }), "HCN_E_INVALID_POLICY", "6 (TCP)"],
     [
-      "a front end that is no address",
+      "a front end that is not an address",
       () => ({ FrontendVIPs: ["web"] }),
       "HCN_E_INVALID_IP",
       "FrontendVIPs[0]",
     ],
-    ["a source that is no address", () => ({ SourceVIP: "web" }), "HCN_E_INVALID_IP", "SourceVIP"],
+    ["a source that is not an address", () => ({ SourceVIP: "web" }), "HCN_E_INVALID_IP", "SourceVIP"],
     [
       "the same port twice in one document",
       () => ({ PortMappings: [PORT, PORT] }),

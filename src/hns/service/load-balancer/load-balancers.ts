@@ -42,7 +42,7 @@ function readMapping(
 ): LoadBalancerPortMappingRecord {
   const { Protocol: protocol = 0, InternalPort: internalPort = 0, ExternalPort: externalPort = 0 } = mapping;
   if (!PROTOCOLS.includes(protocol))
-    throw invalid(`${where}.Protocol is ${protocol}; it has to be 6 (TCP), 17 (UDP) or 132 (SCTP)`);
+    throw invalid(`${where}.Protocol is ${protocol}; it must be 6 (TCP), 17 (UDP) or 132 (SCTP)`);
   if (internalPort === 0)
     throw new HcnError("HCN_E_INVALID_INTERNAL_PORT", { detail: `${where}.InternalPort is 0 or missing` });
   if (externalPort === 0) throw invalid(`${where}.ExternalPort is 0 or missing`);
@@ -61,7 +61,7 @@ function readVip(text: string, where: string): Ip {
   const ip = parseIp(text);
   if (ip !== undefined && !isMulticastIp(ip)) return ip;
   throw new HcnError("HCN_E_INVALID_IP", {
-    detail: `${where} is ${JSON.stringify(text)}; it has to be a unicast IP address`,
+    detail: `${where} is ${JSON.stringify(text)}; it must be a unicast IP address`,
   });
 }
 
@@ -147,7 +147,7 @@ function requireReferenced(context: ServiceContext, text: string, where: string)
   const id = parseGuid(text);
   if (id === undefined) {
     throw new HcnError("HCN_E_GUID_CONVERSION_FAILURE", {
-      detail: `${where} is ${JSON.stringify(text)}; it has to be the GUID of an endpoint`,
+      detail: `${where} is ${JSON.stringify(text)}; it must be the GUID of an endpoint`,
     });
   }
   const endpoint = context.state.endpoints.get(id);
@@ -273,7 +273,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
   const document = parseLoadBalancer(settings);
   if (!takesModify(context)) {
     throw new HcnError("E_NOTIMPL", {
-      detail: "This version of HNS cannot change a load balancer; delete it and create it anew",
+      detail: "This version of HNS cannot change a load balancer; delete and recreate it",
     });
   }
   if (context.hasQuirk("load-balancer-update-ignored")) {

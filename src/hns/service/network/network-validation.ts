@@ -34,7 +34,7 @@ function requirePrefix(text: string | undefined, where: string, code: HcnErrorCo
   if (prefix !== undefined) return prefix;
   const address = parseInterfaceAddress(text ?? "");
   if (address === undefined)
-    throw invalid(code, `${where} is ${JSON.stringify(text ?? "")}; it has to be a CIDR`);
+    throw invalid(code, `${where} is ${JSON.stringify(text ?? "")}; it must be a CIDR`);
   const meant = formatPrefix({ address: maskIp(address.ip, address.length), length: address.length });
   throw invalid(code, `${where} ${text ?? ""} has bits set behind its length; write ${meant}`);
 }
@@ -59,7 +59,7 @@ export function readRouteRecords(
     if ((route.NextHop ?? "") === "") continue;
     const nextHop = parseIp(route.NextHop ?? "");
     if (nextHop === undefined)
-      throw invalid(code, `${at}.NextHop is ${JSON.stringify(route.NextHop)}; it has to be an IP address`);
+      throw invalid(code, `${at}.NextHop is ${JSON.stringify(route.NextHop)}; it must be an IP address`);
     const destination = requirePrefix(route.DestinationPrefix, `${at}.DestinationPrefix`, code);
     if (typeof nextHop !== typeof destination.address)
       throw invalid(code, `${at} leads to ${formatPrefix(destination)} by a next hop of another family`);
@@ -83,7 +83,7 @@ export function readIpSubnetRecord(
   const code = "HCN_E_INVALID_IP_SUBNET";
   const prefix = requirePrefix(block.IpAddressPrefix, `${where}.IpAddressPrefix`, code);
   if (!prefixCovers(subnet, prefix))
-    throw invalid(code, `${where} ${formatPrefix(prefix)} is no part of the subnet ${formatPrefix(subnet)}`);
+    throw invalid(code, `${where} ${formatPrefix(prefix)} is not part of the subnet ${formatPrefix(subnet)}`);
   return Object.freeze({
     id: context.chooseId(block.ID),
     name: block.Name ?? "",
@@ -115,7 +115,7 @@ function checkGateway(gateway: Ip, prefix: Prefix, where: string, code: HcnError
   if (isOnLink && !isMulticastIp(gateway)) return;
   throw invalid(
     code,
-    `${where} has the gateway ${formatIp(gateway)}, which is no address of ${formatPrefix(prefix)}`,
+    `${where} has the gateway ${formatIp(gateway)}, which is not an address of ${formatPrefix(prefix)}`,
   );
 }
 
@@ -169,7 +169,7 @@ export function readMacRanges(network: HostComputeNetwork): readonly MacRange[] 
       if (first === undefined || last === undefined || first > last || isGroupMac(first)) {
         throw invalid(
           "HCN_E_INVALID_NETWORK",
-          `MacPool.Ranges[${index}] has to go from one unicast MAC address to the same or a higher one`,
+          `MacPool.Ranges[${index}] must go from one unicast MAC address to the same or a higher one`,
         );
       }
       return Object.freeze({ first, last });

@@ -38,7 +38,7 @@ describe("creating a network", () => {
       "a prefix that is none",
       withSubnet("10.244.2.0", "10.244.2.1"),
       "HCN_E_INVALID_NETWORK",
-      "has to be a CIDR",
+      "must be a CIDR",
     ],
     [
       "a gateway outside the prefix",
@@ -47,10 +47,10 @@ describe("creating a network", () => {
       "10.244.3.1",
     ],
     [
-      "a gateway that is no address",
+      "a gateway that is not an address",
       withSubnet("10.244.2.0/24", "gateway"),
       "HCN_E_INVALID_NETWORK",
-      "has to be an IP address",
+      "must be an IP address",
     ],
     ["DHCP", { ...CBR0, Ipams: [{ Type: "Dhcp" }] }, "HCN_E_INVALID_NETWORK", "static addresses only"],
     [

@@ -31,7 +31,7 @@ function checkUnused(context: ServiceContext, network: NetworkRecord, prefix: Pr
 function checkTakesSubnets({ type, ipamType }: NetworkRecord): void {
   if (ipamType !== "Dhcp" && traitsOf(type).ipams.includes("Static")) return;
   throw new HcnError("HCN_E_INVALID_SUBNET", {
-    detail: "The network gets its addresses by DHCP; it has no subnets of its own",
+    detail: "The network gets its addresses by DHCP and has no subnets",
   });
 }
 

@@ -44,7 +44,7 @@ function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string
     const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
     if (isKnown) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `${where} names ${JSON.stringify(id)}, which is no address and no SetPolicy of network ${network.name}`,
+      detail: `${where} names ${JSON.stringify(id)}, which is neither an address nor a SetPolicy of network ${network.name}`,
     });
   }
 }

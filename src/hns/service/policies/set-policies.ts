@@ -28,7 +28,7 @@ function checkMembers(given: readonly SetPolicySetting[], present: readonly SetP
     const missing = membersOf(set).find((id) => !known.has(id));
     if (missing !== undefined) {
       throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-        detail: `The set ${set.Id} has the member ${missing}, which is no set of the network; add that one first`,
+        detail: `The set ${set.Id} has the member ${missing}, which is not a set of the network; add that one first`,
       });
     }
     known.add(set.Id);
@@ -81,7 +81,7 @@ function checkNamed(policies: readonly NetworkPolicy[], present: readonly SetPol
   for (const id of networkAclsIn(policies).flatMap(setsOf)) {
     if (present.some((set) => set.Id === id)) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `A NetworkACL names ${JSON.stringify(id)}, which is no address and no SetPolicy of the network`,
+      detail: `A NetworkACL names ${JSON.stringify(id)}, which is neither an address nor a SetPolicy of the network`,
     });
   }
 }

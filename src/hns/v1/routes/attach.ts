@@ -71,7 +71,7 @@ function machineOf({ context, wanted }: Subject): ComputeSystemRecord {
   const id = NIC_NAME.exec(name)?.[1] ?? wanted.ContainerId ?? "";
   if (id === "") {
     throw new HcnError("HCS_E_SYSTEM_INVALID_CONFIGURATION", {
-      detail: `VirtualNicName is ${JSON.stringify(name)}; it has to be "<virtual machine>--<endpoint>"`,
+      detail: `VirtualNicName is ${JSON.stringify(name)}; it must be "<virtual machine>--<endpoint>"`,
     });
   }
   const machine = context.computeSystems.findVirtualMachine(id);

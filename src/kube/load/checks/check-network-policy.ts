@@ -66,7 +66,7 @@ const onePeer: Check = (value, path, faults) => {
   const hasSelector = !isAbsent(podSelector) || !isAbsent(namespaceSelector);
   if (!isAbsent(ipBlock) && hasSelector) {
     const detail = "may not specify both ipBlock and another peer";
-    faults.forbidden(path, detail, "Make two peers of it.");
+    faults.forbidden(path, detail, "Write it as two peers.");
   } else if (isAbsent(ipBlock) && !hasSelector) {
     faults.required(path, "Write a podSelector, a namespaceSelector or an ipBlock.", "must specify a peer");
   }

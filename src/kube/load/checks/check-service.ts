@@ -116,7 +116,7 @@ function checkPortPairs(ports: readonly Fields[], path: FieldPath, faults: Field
     const pair = `${protocol} ${String(port["port"])}`;
     if (pairs.has(pair)) {
       const shown = { port: port["port"], protocol };
-      faults.duplicate(below(path, index), shown, "Each pair of port and protocol may stand once.");
+      faults.duplicate(below(path, index), shown, "Each pair of port and protocol may appear once.");
     }
     pairs.add(pair);
     const { nodePort } = port;
@@ -173,7 +173,7 @@ const namePointsOutside: Check = (value, path, faults) => {
   if (typeOf(spec) !== "ExternalName") return;
   const name = spec["externalName"];
   const at = below(path, "externalName");
-  if (isAbsent(name) || name === "") faults.required(at, "Write the name that stands for the Service.");
+  if (isAbsent(name) || name === "") faults.required(at, "Write the name of the Service.");
   else if (typeof name === "string") text(DNS_SUBDOMAIN)(name.replace(/\.$/, ""), at, faults);
 };
 

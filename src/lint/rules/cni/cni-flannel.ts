@@ -33,7 +33,7 @@ const MISPLACED: LintRule = {
         if (field !== undefined)
           yield {
             at: { path: field.path },
-            message: `flannel does not hand ${shown(name)} over to its delegate`,
+            message: `flannel does not pass ${shown(name)} on to its delegate`,
             fix: 'Move it into "delegate".',
           };
       }
@@ -64,7 +64,7 @@ const FORBIDDEN: LintRule = {
           yield {
             at: { path: [...delegate.path, name] },
             message: `flannel refuses ${shown(name)} in its delegate, because it sets that itself`,
-            fix: "Take it out.",
+            fix: "Remove it.",
           };
     }
   },

@@ -63,10 +63,10 @@ function addressIn(pool: Pool, name: string, subnet: Prefix): RuleFinding | Ip |
   if (field === undefined) return undefined;
   const ip = parseIp(field.text);
   const at = { path: field.path, part: "value" } as const;
-  if (ip === undefined) return { at, message: `${shown(field.text)} is no address` };
+  if (ip === undefined) return { at, message: `${shown(field.text)} is not an address` };
   return prefixContains(subnet, ip)
     ? ip
-    : { at, message: `${name} ${field.text} lies outside the subnet ${formatRange(subnet)}` };
+    : { at, message: `${name} ${field.text} is outside the subnet ${formatRange(subnet)}` };
 }
 
 function isFinding(value: unknown): value is RuleFinding {
@@ -79,14 +79,14 @@ function* checkPool(pool: Pool): Generator<RuleFinding> {
   const at = { path: field.path, part: "value" } as const;
   const range = field.text.includes("/") ? parseRange(field.text) : undefined;
   if (range === undefined) {
-    yield { at, message: `${shown(field.text)} is no prefix` };
+    yield { at, message: `${shown(field.text)} is not a prefix` };
     return;
   }
   const meant = prefixMeantBy(field.text);
   if (meant !== undefined)
     yield {
       at,
-      message: `${shown(field.text)} has bits set behind its prefix length`,
+      message: `${shown(field.text)} has bits set after its prefix length`,
       fix: `Write "${meant}".`,
     };
   if (range.length > (familyOfPrefix(range) === 4 ? 30 : 126))
@@ -102,7 +102,7 @@ function* checkPool(pool: Pool): Generator<RuleFinding> {
   if (start > end)
     yield {
       at: { path: textField(pool, "rangeStart")?.path ?? pool.path, part: "value" },
-      message: `rangeStart ${formatIp(start)} lies behind rangeEnd ${formatIp(end)}`,
+      message: `rangeStart ${formatIp(start)} is after rangeEnd ${formatIp(end)}`,
     };
 }
 
@@ -232,7 +232,7 @@ const OVERLAY_IPV6: LintRule = {
         yield {
           at: { path: subnet.path, part: "value" },
           message: `${plugin.type} gives pods IPv4 addresses only`,
-          fix: "Take the IPv6 range out; for dual stack use an L2Bridge network.",
+          fix: "Remove the IPv6 range; for dual stack use an L2Bridge network.",
         };
       }
     }

@@ -50,7 +50,7 @@ function v2Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
   if (flat !== undefined)
     return {
       at: { path: [...policy.bodyPath, keyOf(policy.body, flat) ?? flat] },
-      message: `${plugin.type} reads policies as {"Type", "Settings"} here, so ${shown(flat)} is dropped without a word`,
+      message: `${plugin.type} reads policies as {"Type", "Settings"} here, so ${shown(flat)} is dropped silently`,
       fix: v2Fix(policy),
     };
   if (old !== undefined && isType(policy, "OutBoundNAT") && listAt(old.value).length > 0)
@@ -129,7 +129,7 @@ const ENDPOINT_TYPES = new Set(
 /** Types of network policies that Microsoft's plugins pass on when they make a network. */
 const NETWORK_NAME = "networkpolicy";
 
-/** cni.md §2.1, §2.4: an entry of another name is skipped without a word. */
+/** cni.md §2.1, §2.4: an entry of another name is skipped silently. */
 const UNKNOWN: LintRule = {
   code: "cni-policy-unknown",
   applies: ["cni"],
@@ -200,7 +200,7 @@ const HOST_BITS: LintRule = {
           if (meant !== undefined)
             yield {
               at: { path, part: "value" },
-              message: `${shown(text)} has bits set behind its prefix length, and ${build.profile.title} refuses that`,
+              message: `${shown(text)} has bits set after its prefix length, and ${build.profile.title} refuses that`,
               fix: `Write "${meant}".`,
             };
         }
@@ -231,7 +231,7 @@ const ADDRESS: LintRule = {
         if (provider !== undefined && !isLater && parseIp(provider.text) === undefined)
           yield {
             at: provider.path,
-            message: `${shown(provider.text)} is no address of the node, which ProviderAddress must be`,
+            message: `${shown(provider.text)} is not an address of the node, which ProviderAddress must be`,
           };
       }
       const ipam = plugin.flannel === undefined ? ipamOf(plugin) : undefined;
@@ -240,7 +240,7 @@ const ADDRESS: LintRule = {
       if (isMicrosofts && typeof subnet?.value === "string" && isWrongPrefix(subnet.value))
         yield {
           at: { path: subnet.path, part: "value" },
-          message: `${shown(subnet.value)} is no prefix for the network's addresses`,
+          message: `${shown(subnet.value)} is not a prefix for the network's addresses`,
         };
     }
   },
@@ -266,7 +266,7 @@ const MIXED_FAMILIES: LintRule = {
         if (other !== undefined)
           yield {
             at: { path: other.path, part: "value" },
-            message: `${shown(other.text)} stands among exceptions of the other address family`,
+            message: `${shown(other.text)} is among exceptions of the other address family`,
             fix: "Write one OutBoundNAT policy for IPv4 and one for IPv6.",
           };
       }

@@ -148,7 +148,7 @@ const EXTERNAL: LintRule = {
         else if (isPublic(range) && !inside.some((other) => prefixesOverlap(other, range)))
           yield {
             at: { path, part: "value" },
-            message: `${shown(text)} lies in the internet: packets there keep the pod's address, and no answer comes back`,
+            message: `${shown(text)} is in the internet: packets there keep the pod's address, and no answer comes back`,
           };
       }
     }

@@ -99,7 +99,7 @@ const NETWORK_NAME: LintRule = {
     )
       yield {
         at: { path: view.name.path, part: "value" },
-        message: `${shown(view.name.value)} is no name of a CNI network: letters, digits, "_", "." and "-" are`,
+        message: `${shown(view.name.value)} is not a name of a CNI network: letters, digits, "_", "." and "-" are`,
       };
   },
 };
@@ -179,8 +179,8 @@ const LINUX_PLUGIN: LintRule = {
           message: `the plugin ${type} does not exist for Windows, so every pod fails when its turn comes`,
           fix:
             type === "portmap"
-              ? 'Take it out, and declare "portMappings": true at the Windows plugin, which maps ports itself.'
-              : "Take it out of the list for Windows nodes.",
+              ? 'Remove it, and declare "portMappings": true at the Windows plugin, which maps ports itself.'
+              : "Remove it from the list for Windows nodes.",
         };
   },
 };
@@ -205,7 +205,7 @@ const CAPABILITY: LintRule = {
       if (misspelt !== undefined)
         yield {
           at: { path: [...path, misspelt] },
-          message: `${shown(misspelt)} is no field of a plugin, so no capability is declared`,
+          message: `${shown(misspelt)} is not a field of a plugin, so no capability is declared`,
           fix: 'Write "capabilities".',
         };
       const capabilities = fieldOf(value, path, "capabilities");
@@ -225,9 +225,9 @@ const CAPABILITY: LintRule = {
 
 function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonly [string, string]> {
   if (UPSTREAM_PLUGINS.has(type)) {
-    yield ["AdditionalArgs", 'Policies stand in "policies" here.'];
+    yield ["AdditionalArgs", 'Policies are in "policies" here.'];
     yield ["optionalFlags", "loopbackDSR is a field of its own here; the other flags do not exist."];
-    yield ["HcnPolicyArgs", 'Since version 1.0.0 all policies stand in "policies".'];
+    yield ["HcnPolicyArgs", 'Since version 1.0.0 all policies are in "policies".'];
     yield ["clusterNetworkPrefix", "The range is an exception of the policy OutBoundNAT."];
     if (type === "win-overlay")
       yield ["ipMasqNetwork", "win-overlay has ipMasq, for the network's own range."];
@@ -236,7 +236,7 @@ function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonl
   }
   if (MICROSOFT_PLUGINS.has(type)) yield ["loopbackDSR", 'It is a flag below "optionalFlags" here.'];
   if (MICROSOFT_PLUGINS.has(type) || type === "azure-vnet")
-    yield ["policies", 'Policies stand in "AdditionalArgs" here.'];
+    yield ["policies", 'Policies are in "AdditionalArgs" here.'];
 }
 
 /** cni.md §2.1, §2.2, §2.4; kubernetes#65016. */
@@ -297,7 +297,7 @@ const ENDPOINT_MAC_PREFIX: LintRule = {
       if (field === undefined || (typeof field.value === "string" && isUsable(field.value))) continue;
       yield {
         at: { path: field.path, part: "value" },
-        message: `${shown(field.value)} is no beginning of a MAC address`,
+        message: `${shown(field.value)} is not a beginning of a MAC address`,
         fix: 'Write two bytes with a hyphen between them: "0E-2A".',
       };
     }

@@ -59,7 +59,7 @@ function* oddBlanksIn(value: unknown, path: Path): Generator<RuleFinding> {
     if (isEdge && !value.includes("\n"))
       yield {
         at: { path },
-        message: "the value begins or ends with a blank that is none (a no-break space)",
+        message: "the value begins or ends with a no-break space",
       };
     return;
   }
@@ -70,7 +70,7 @@ function* oddBlanksIn(value: unknown, path: Path): Generator<RuleFinding> {
       if (ODD_BLANK.test(name))
         yield {
           at: { path: [...path, name] },
-          message: "the field's name holds a blank that is none (a no-break space)",
+          message: "the field's name holds a no-break space",
         };
       yield* oddBlanksIn(field, [...path, name]);
     }

@@ -128,7 +128,7 @@ function pingRule(code: LintRule["code"], wanted: Target, say: (name: string) =>
         yield {
           at,
           message: say(name),
-          fix: "Try the port in place of a ping: curl.exe, or Test-NetConnection -Port.",
+          fix: "Try the port instead of a ping: curl.exe, or Test-NetConnection -Port.",
         };
     },
   };

@@ -116,7 +116,7 @@ const ADDRESS = windowsNodes("node-address-link-local", function* ({ value }) {
     if (LINK_LOCAL !== undefined && prefixContains(LINK_LOCAL, ip))
       yield {
         at: { path },
-        message: `${formatIp(ip)} is no address that others can reach: the adapter gave it to itself`,
+        message: `${formatIp(ip)} is not an address that others can reach: the adapter gave it to itself`,
       };
 });
 
@@ -162,7 +162,7 @@ function holdsNode(code: LintRule["code"], which: "services" | "pods", what: str
       if (range !== undefined)
         yield {
           at: { path },
-          message: `${formatIp(ip)} lies in the range of ${what} ${formatPrefix(range.prefix)} (${range.from})`,
+          message: `${formatIp(ip)} is in the range of ${what} ${formatPrefix(range.prefix)} (${range.from})`,
         };
     }
   });
@@ -235,7 +235,7 @@ const FLANNEL_ADDRESS = windowsNodes("flannel-address-differs", function* ({ val
   if (textAt(value, "metadata", "annotations", OVERWRITE) !== undefined) return;
   yield {
     at: { path: PUBLIC_IP },
-    message: `flannel tells others ${formatIp(ip)}, which is no address of this node`,
+    message: `flannel tells others ${formatIp(ip)}, which is not an address of this node`,
   };
 });
 

@@ -65,7 +65,7 @@ const HOST_PROCESS_MIXED = windowsPods("host-process-mixed-with-others", functio
   for (const container of others)
     yield {
       at: { path: [...container.path, "name"] },
-      message: `the container ${container.name} is no HostProcess container, and others of this pod are`,
+      message: `the container ${container.name} is not a HostProcess container, and others of this pod are`,
     };
 });
 

@@ -46,7 +46,7 @@ const SERVICE_RANGES: LintRule = {
     if (!isForWindows(document) || listAt(document.value, "spec", "serviceCIDRs").length > 0) return;
     yield {
       at: { path: ["spec", "calicoNetwork", "windowsDataplane"] },
-      message: "windowsDataplane: HNS needs serviceCIDRs in the same spec, and there is none",
+      message: "windowsDataplane: HNS needs serviceCIDRs in the same spec, but it has none",
     };
   },
 };
