@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type LocalHns, createHns } from "../src/hns/local-hns.ts";
 import { type DurableHns, openHns } from "../src/hns/durable-hns.node.ts";
-import type { JsonObject } from "../src/hcn/client.ts";
+import type { JsonObject } from "../src/base/json.ts";
 import { openStateFolder } from "../src/hns/store/state-folder.node.ts";
 import type { StoredObject } from "../src/hns/store/stored-object.ts";
 import { formatIp, type Ipv4 } from "../src/net/ip.ts";

@@ -2,7 +2,7 @@
  * Does the first packet of a connection, or one change, cost more when there are many policies? ACLs of one endpoint,
  * services of a node, and one load balancer or one endpoint's ACL that changes on a node with a hundred pods.
  */
-import type { JsonObject } from "../src/hcn/client.ts";
+import type { JsonObject } from "../src/base/json.ts";
 import type { Ipv4 } from "../src/net/ip.ts";
 import { type Prefix, prefixOf } from "../src/net/prefix.ts";
 import { type Group, createGroup } from "../src/vfp/group.ts";

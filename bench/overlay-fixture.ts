@@ -1,5 +1,5 @@
 /** A node with an overlay network, as flannel makes it: its policies, a source VIP and pods. */
-import type { JsonObject } from "../src/hcn/client.ts";
+import type { JsonObject } from "../src/base/json.ts";
 import type { HnsService } from "../src/hns/service/hns-service.ts";
 import { formatIp, type Ipv4 } from "../src/net/ip.ts";
 import { V2, addBenchPod, makeBenchHns } from "./load-balancer-fixture.ts";

@@ -4,7 +4,8 @@
  * times that users published, beside those that the cost model predicts.
  */
 import type { Compat } from "../src/base/compat.ts";
-import type { Guid, HcnClient, HcnObjectKind } from "../src/hcn/client.ts";
+import type { HcnClient, HcnObjectKind } from "../src/hcn/client.ts";
+import type { Guid } from "../src/hcn/guid.ts";
 import type { CallOperation } from "../src/hcn/faults/fault.ts";
 import { createEndpoint, createNetwork } from "../src/hcn/operations.ts";
 import { COST_MODEL_TABLE, type CostModel, costOf } from "../src/hns/failures/faults/cost-model.ts";

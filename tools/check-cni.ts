@@ -11,7 +11,8 @@ import {
   parseNetworkList,
   parseSinglePlugin,
 } from "../src/cni/conflist.ts";
-import { StructReader, type JsonObject, isJsonObject } from "../src/cni/json.ts";
+import { StructReader } from "../src/cni/json.ts";
+import { type JsonObject, isJsonObject } from "../src/base/json.ts";
 import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
 import { CniError } from "../src/cni/error.ts";
 import type { CniPlugin } from "../src/cni/plugin.ts";

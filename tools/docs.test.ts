@@ -12,7 +12,7 @@ import {
   findMissingPaths,
   findUnknownCommands,
 } from "./documents.ts";
-import { listPaths, readFiles } from "./source-files.ts";
+import { listPaths, readFiles, readImportMap } from "./source-files.ts";
 
 const PAGES = readFiles("*.md", "{bench,docs,examples,src}/**/*.md");
 
@@ -58,6 +58,7 @@ const KNOWN: Known = {
   paths: new Set(listPaths("*", ".ci/*", "{bench,bin,docs,examples,schemas,src,test,tools}/**/*")),
   scripts: new Set(Object.keys(scripts)),
   verbs: verbNames(),
+  imports: readImportMap(),
 };
 
 describe("the documentation", () => {
@@ -121,7 +122,7 @@ describe("README, CONTRIBUTING and SECURITY", () => {
     const { dependencies, optionalDependencies } = manifest;
     const count = Object.keys({ ...dependencies, ...optionalDependencies }).length;
     const said = (file: string): string | undefined =>
-      /\b(?:uses )?(\w+) packages(?: at run time|, each in few folders)/.exec(
+      /\b(\w+) packages(?: are installed with Mullion|, which with what they bring)/.exec(
         readFileSync(file, "utf8"),
       )?.[1];
     expect([said("SECURITY.md"), said("docs/decisions/0004-dependencies.md")]).toEqual([
@@ -168,6 +169,16 @@ describe("a planted fault", () => {
     expect(
       findMissingPaths([page("See `src/base/assert.ts`, `src/*/mod.tsx` and `src/no/where.ts`.")], KNOWN),
     ).toEqual(["docs/a.md: src/*/mod.tsx does not exist", "docs/a.md: src/no/where.ts does not exist"]);
+  });
+
+  it("name of a file in a room is found", () => {
+    const known = {
+      ...KNOWN,
+      imports: { "#core/*.ts": "./bench/*.ts", "#core/base/*.ts": "./tools/*.ts" },
+    };
+    expect(
+      findMissingPaths([page("See `#core/base/tidy.ts`, `#core/base/` and `#core/base/where.ts`.")], known),
+    ).toEqual(["docs/a.md: #core/base/where.ts does not exist"]);
   });
 
   it.each([

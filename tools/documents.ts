@@ -1,6 +1,6 @@
 /** Checks of the documentation: links, paths, commands. */
 import { posix } from "node:path";
-import type { SourceFile } from "./source-files.ts";
+import { type SourceFile, resolveImport } from "./source-files.ts";
 
 /** What a page may refer to. */
 export interface Known {
@@ -10,6 +10,8 @@ export interface Known {
   readonly scripts: ReadonlySet<string>;
   /** Verbs of `mullion`. */
   readonly verbs: ReadonlySet<string>;
+  /** `imports` of package.json: what `#room/…` stands for. */
+  readonly imports: Readonly<Record<string, string>>;
 }
 
 const FENCE = /^```(\w*)\n([\s\S]*?)^```$/gm;
@@ -67,14 +69,21 @@ export function findBrokenLinks(pages: readonly SourceFile[], known: Known): rea
 /** Folders whose files are called by their path in running text. */
 const PATH = /^(?:\.ci|bench|bin|docs|examples|schemas|src|test|tools)\/[\w./*-]*$/;
 
+/** `#room/folder/` or `#room/file.ts` as a path; other texts as they are. */
+function resolveRoom(name: string, imports: Known["imports"]): string {
+  const folder = name.endsWith("/") || name.endsWith(".ts") ? name : `${name}/`;
+  return resolveImport(".", folder, imports) ?? name;
+}
+
 /** Paths in backticks that do not exist. A pattern with `*` stands for any name. */
 export function findMissingPaths(pages: readonly SourceFile[], known: Known): readonly string[] {
   const problems: string[] = [];
   for (const { path, text } of pages) {
     for (const [, quoted = ""] of withoutCode(text).matchAll(/`([^`\n]+)`/g)) {
-      if (!PATH.test(quoted)) continue;
+      const named = quoted.startsWith("#") ? resolveRoom(quoted, known.imports) : quoted;
+      if (!PATH.test(named)) continue;
       const pattern = new RegExp(
-        `^${quoted.replace(/\/$/, "").replaceAll(".", "\\.").replaceAll("*", "[^/]*")}(/|$)`,
+        `^${named.replace(/\/$/, "").replaceAll(".", "\\.").replaceAll("*", "[^/]*")}(/|$)`,
       );
       if (![...known.paths].some((file) => pattern.test(file)))
         problems.push(`${path}: ${quoted} does not exist`);

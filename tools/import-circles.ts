@@ -1,15 +1,9 @@
 /** Circles of files of `src/` that import each other, by value or by type: none of them can be read on its own. */
-import { posix } from "node:path";
-import { IMPORT } from "./layers.ts";
-import type { SourceFile } from "./source-files.ts";
+import { type SourceFile, importedFiles } from "./source-files.ts";
 
 /** The files of `known` that a file imports or exports from, whatever it takes from there. */
-function importsOf({ path, text }: SourceFile, known: ReadonlySet<string>): readonly string[] {
-  const names = [...text.matchAll(IMPORT)].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? "");
-  const targets = names
-    .filter((name) => name.startsWith("."))
-    .map((name) => posix.join(posix.dirname(path), name));
-  return [...new Set(targets)].filter((target) => known.has(target));
+function importsOf(file: SourceFile, known: ReadonlySet<string>): readonly string[] {
+  return [...new Set(importedFiles(file))].filter((target) => known.has(target));
 }
 
 /** One file on its way through the search. */

@@ -1,8 +1,7 @@
 /**
  * The floors of `src/`: which folder may import which. ARCHITECTURE.md explains them; this is the table itself.
  */
-import { posix } from "node:path";
-import { type SourceFile, isTest } from "./source-files.ts";
+import { type SourceFile, isTest, readImportMap, resolveImport, specifiersOf } from "./source-files.ts";
 
 /** The front door of the library: a file above all floors, which shows what lies on them. */
 const DOOR = "mod.node.ts";
@@ -57,7 +56,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   "@hono/node-server": ["api", "hns", "kube/control-plane", "cmd"],
   koffi: ["hcn"],
   "prom-client": ["kube-proxy"],
-  xmlbuilder2: ["verify-text", "lint", "cmd"],
 };
 
 /**
@@ -65,10 +63,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
  * The build finds the library that would need one (tools/library-types.ts).
  */
 const BUNDLED: readonly string[] = ["commander", "@kubernetes/client-node", "prom-client"];
-
-/** Import and export statements, and dynamic imports; not the word in a text. */
-export const IMPORT: RegExp =
-  /^(?:import|export)\b[^;"]*\bfrom\s*"([^"]+)"|^import\s*"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
 /** Parts of `src/kube/` that are a control plane; the rest is what programs see of one. */
 const CONTROL_PLANE: readonly string[] = ["controllers", "http", "load", "memory", "patch"];
@@ -109,14 +103,6 @@ function mayTouchMachine(path: string): boolean {
   return isNodeFile(path) || folderOf(path) === "cmd" || isTest(path);
 }
 
-/** What a text imports by relative paths, as paths from the root; once for each statement. */
-export function relativeImports(path: string, text: string): readonly string[] {
-  return [...text.matchAll(IMPORT)].flatMap(([, from, bare, dynamic]) => {
-    const name = from ?? bare ?? dynamic ?? "";
-    return name.startsWith(".") ? [posix.join(posix.dirname(path), name)] : [];
-  });
-}
-
 function checkRelative(path: string, target: string): string | undefined {
   const [from, to] = [folderOf(path), folderOf(target)];
   if (!target.startsWith("src/")) return `${path} imports ${target}, which lies outside src/`;
@@ -147,15 +133,14 @@ function checkPackage(path: string, name: string): string | undefined {
 /** Every import that breaks the table, one sentence each. */
 export function findForbiddenImports(files: readonly SourceFile[]): readonly string[] {
   const problems: string[] = [];
+  const map = readImportMap();
   for (const { path, text } of files) {
     const folder = folderOf(path);
     if (floorOf(folder) < 0 && folder !== "testing")
       problems.push(`src/${folder} has no floor in tools/layers.ts`);
-    for (const [, from, bare, dynamic] of text.matchAll(IMPORT)) {
-      const name = from ?? bare ?? dynamic ?? "";
-      const problem = name.startsWith(".")
-        ? checkRelative(path, posix.join(posix.dirname(path), name))
-        : checkPackage(path, name);
+    for (const name of specifiersOf(text)) {
+      const target = resolveImport(path, name, map);
+      const problem = target === undefined ? checkPackage(path, name) : checkRelative(path, target);
       if (problem !== undefined) problems.push(problem);
     }
   }

@@ -4,8 +4,7 @@
  * it, which lies in the same folder and is not the folder's door: what a door hands on is there for everybody.
  */
 import { posix } from "node:path";
-import { relativeImports } from "./layers.ts";
-import { type SourceFile, isTest } from "./source-files.ts";
+import { type SourceFile, importedFiles, isTest } from "./source-files.ts";
 
 /** Below so many lines a file is small. */
 export const SMALL_LINES = 80;
@@ -35,8 +34,9 @@ function countLines(text: string): number {
 /** The production files that import each path. */
 function importersOf(files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<string>> {
   const importers = new Map<string, Set<string>>();
-  for (const { path, text } of files) {
-    for (const target of relativeImports(path, text)) {
+  for (const file of files) {
+    const { path } = file;
+    for (const target of importedFiles(file)) {
       const known = importers.get(target) ?? new Set<string>();
       known.add(path);
       importers.set(target, known);

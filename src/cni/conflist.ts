@@ -2,7 +2,8 @@
 import { NEWEST_VERSION, compareVersions } from "./version.ts";
 import { readStandardConfiguration } from "./configuration.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "./json.ts";
+import { parseJson } from "./json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 
 /** One plugin of a list. */
 export interface NetworkPlugin {

@@ -2,7 +2,8 @@
 import { type Ip, familyOf, formatIp, parseIp } from "../net/ip.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
-import { DecodeError, type StructReader, type JsonObject } from "./json.ts";
+import { DecodeError, type StructReader } from "./json.ts";
+import { type JsonObject } from "../base/json.ts";
 
 const BYTE_BITS = 8;
 

@@ -12,8 +12,6 @@
 import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 import { LIMITS } from "../base/limits.ts";
 
-export { type JsonObject, type JsonValue, isJsonObject };
-
 /** A text that is no JSON. `line` and `column` count from 1; columns are UTF-16 units. */
 export class JsonError extends Error {
   override readonly name = "JsonError";

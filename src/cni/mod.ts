@@ -20,7 +20,8 @@ export { DecodeError, StructReader } from "./json.ts";
 export { type Delegate, RunnerDelegate } from "./plugin-runner.ts";
 export { CNI_CODES, CniError, type CniErrorOptions } from "./error.ts";
 export { InProcessRunner } from "./plugin-runner.ts";
-export { type JsonObject, type JsonValue, JsonError, parseJson } from "./json.ts";
+export { type JsonObject, type JsonValue } from "../base/json.ts";
+export { JsonError, parseJson } from "./json.ts";
 export {
   type CniCommand,
   type Environment,

@@ -5,14 +5,8 @@
 import { pathRulesOf } from "../base/path-rules.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { effectiveVersion } from "./configuration.ts";
-import {
-  StructReader,
-  readStruct,
-  type JsonObject,
-  type JsonValue,
-  isJsonObject,
-  parseJson,
-} from "./json.ts";
+import { StructReader, readStruct, parseJson } from "./json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import type { CniCommand, Environment } from "./parameters.ts";
 import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";

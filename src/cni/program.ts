@@ -6,7 +6,8 @@ import { LIMITS } from "../base/limits.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import { NEWEST_VERSION, checkCommandAllowed, checkSupported } from "./version.ts";
 import { effectiveVersion } from "./configuration.ts";
-import { StructReader, readStruct, type JsonObject, formatJson, isJsonObject, parseJson } from "./json.ts";
+import { StructReader, readStruct, formatJson, parseJson } from "./json.ts";
+import { type JsonObject, isJsonObject } from "../base/json.ts";
 import {
   CNI_CODES,
   CniError,

@@ -6,15 +6,8 @@
  */
 import { type Ip, familyOf, formatIp, parseIp } from "../net/ip.ts";
 import { type InterfaceAddress, parseInterfaceAddress } from "../net/prefix.ts";
-import {
-  DecodeError,
-  type StructReader,
-  readStruct,
-  type JsonObject,
-  type JsonValue,
-  formatJson,
-  sortKeys,
-} from "./json.ts";
+import { DecodeError, type StructReader, readStruct, formatJson, sortKeys } from "./json.ts";
+import { type JsonObject, type JsonValue } from "../base/json.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 import { OLDEST_VERSION, SPEC_VERSIONS } from "./version.ts";
 

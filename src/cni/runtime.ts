@@ -10,7 +10,8 @@ import { isAtLeast } from "./version.ts";
 import { type GcAttachment, effectiveVersion } from "./configuration.ts";
 import type { NetworkList, NetworkPlugin } from "./conflist.ts";
 import { CNI_CODES, CniError, describeError, toCniError } from "./error.ts";
-import { type JsonObject, type JsonValue, formatJson } from "./json.ts";
+import { formatJson } from "./json.ts";
+import { type JsonObject, type JsonValue } from "../base/json.ts";
 import {
   formatCniArguments,
   type CniCommand,

@@ -1,6 +1,6 @@
 /** Fields of flannel's JSON, read as Go's decoder reads them: upper and lower case are equal, the last of a name counts. */
 import { nearestNames } from "../base/nearest-name.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
 import { type Ip, type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import { type Prefix, parseInterfaceAddress, prefixFamily, prefixOf } from "../net/prefix.ts";
 import { FlannelError } from "./flannel-error.ts";

@@ -10,8 +10,6 @@ import type { ComputeSystems } from "./compute-systems.ts";
 
 export type Guid = string;
 
-export type { JsonObject, JsonValue };
-
 /** The kinds of objects, named as in the exports `HcnCreateNetwork`, `HcnCreateEndpoint` … */
 export type HcnObjectKind =
   | "Network"

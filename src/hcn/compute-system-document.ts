@@ -1,5 +1,6 @@
 /** The documents of the Host Compute Service, reduced to what concerns the network (schema 1 and 2 of HCS). */
-import type { Guid, JsonObject, JsonValue } from "./client.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { Guid } from "./guid.ts";
 import type { ComputeSystem, ComputeSystemType } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";

@@ -6,10 +6,15 @@
  * such an object consists of literals; another description stands in it as a function of that type,
  * `of: (): typeof ROUTE => ROUTE`.
  */
-import type { Guid, JsonObject, JsonValue } from "./client.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { Guid } from "./guid.ts";
 import type { HcnErrorCode } from "./error-codes.ts";
 import type { SchemaVersion } from "./schema-version.ts";
-import type { HnsPolicy } from "./v1-documents.ts";
+
+/** A v1 policy is flat: a type and the fields of that type beside it. */
+export interface HnsPolicy extends JsonObject {
+  readonly Type: string;
+}
 
 /** Values that consist of nothing else, by the word that a field says in `is`. */
 export interface ScalarValues {

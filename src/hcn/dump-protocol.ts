@@ -6,7 +6,7 @@
  * POST /hcn/restore  {"objects": […], "replace"?: true}  → {"result": {"notes": [{"kind", "id", "text"}…]}}
  * ```
  */
-import type { JsonObject, JsonValue } from "./client.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump, type RestoreNote } from "./dumps.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";

@@ -2,7 +2,9 @@
  * Dumps of a whole service: all its objects as data, and a service made from them. Windows has no such call; a served HNS
  * offers it beside the HCN line, for people and their tools (`mullion hns dump`, `mullion hns restore`).
  */
-import type { Guid, HcnObjectKind, JsonObject } from "./client.ts";
+import type { HcnObjectKind } from "./client.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Guid } from "./guid.ts";
 import type { HnsVersion } from "./features.ts";
 
 export const DUMP_VERSION = "mullion/v1alpha1";

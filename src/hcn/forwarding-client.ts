@@ -1,15 +1,15 @@
 /** A client that hands every call on to another one: whoever looks at some calls, or breaks them, changes those alone. */
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
   NotificationScope,
   ServiceProperties,
 } from "./client.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Guid } from "./guid.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
 

@@ -1,16 +1,15 @@
 /** `HcnClient` over HTTP: through a Unix socket, or through loopback TCP with a token. */
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
-  JsonValue,
   NotificationScope,
   ServiceProperties,
 } from "./client.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { Guid } from "./guid.ts";
 import { parseComputeSystemSummary } from "./compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";

@@ -2,14 +2,8 @@
  * The calls of `HcnClient` as they travel over HTTP: one row per operation, from which the server answers and the
  * published description is made (`openapi.ts`).
  */
-import type {
-  HcnClient,
-  HcnObjectKind,
-  HostComputeQuery,
-  JsonObject,
-  JsonValue,
-  ServiceProperties,
-} from "./client.ts";
+import type { HcnClient, HcnObjectKind, HostComputeQuery, ServiceProperties } from "./client.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import { HCN_KINDS } from "./client.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
 import { type Schema, component } from "./description-schema.ts";

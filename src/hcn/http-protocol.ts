@@ -11,7 +11,8 @@
  * `Authorization: Bearer <token>`. `docs/reference/hns-api.md` is the description for people.
  */
 import { KNOWLEDGE_CODES, type KnowledgeCode } from "../knowledge/codes.ts";
-import type { HcnNotification, JsonValue } from "./client.ts";
+import type { HcnNotification } from "./client.ts";
+import type { JsonValue } from "../base/json.ts";
 import { type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
 import { HcnError } from "./error.ts";
 import type { HttpOperation } from "./http-operations.ts";

@@ -1,5 +1,5 @@
 /** The policies about an endpoint's interface and port, and those that tie a network to one (hcn.md §3.1–3.3). */
-import type { Guid } from "./client.ts";
+import type { Guid } from "./guid.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 import { readOptionalIp } from "./nat-policy.ts";
 

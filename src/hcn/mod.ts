@@ -25,9 +25,8 @@ export {
   type HcnNotification,
   type HcnObjectKind,
   type HostComputeQuery,
-  type JsonObject,
-  type JsonValue,
 } from "./client.ts";
+export { type JsonObject, type JsonValue } from "../base/json.ts";
 export {
   ENDPOINT_FLAGS,
   ENDPOINT_STATES,
@@ -159,13 +158,8 @@ export {
   modifySdnRoute,
   removeSdnRouteEndpoint,
 } from "./sdn-route-operations.ts";
-export type {
-  EndpointAttachDetachRequest,
-  HnsEndpoint,
-  HnsNetwork,
-  HnsPolicy,
-  HnsSubnet,
-} from "./v1-documents.ts";
+export type { EndpointAttachDetachRequest, HnsEndpoint, HnsNetwork, HnsSubnet } from "./v1-documents.ts";
+export type { HnsPolicy } from "./description.ts";
 export {
   HOST_ATTACH,
   attachHnsEndpoint,

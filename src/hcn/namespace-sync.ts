@@ -2,7 +2,7 @@
  * Bringing a guest's namespace in line with its utility VM: hcsshim's `Sync` (hcn.md §4.5). It is the client's part: the
  * service knows nothing of it.
  */
-import type { Guid } from "./client.ts";
+import type { Guid } from "./guid.ts";
 import type { HostComputeNamespace } from "./namespace.ts";
 
 /** The shims of pods in utility VMs, as they are found on a node: on Windows by a registry key and a pipe. */

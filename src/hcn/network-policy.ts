@@ -3,7 +3,7 @@ import { parseMac } from "../net/mac.ts";
 import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } from "./acl-policy.ts";
 import { parseAddressOrPrefix } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";
-import type { Guid } from "./client.ts";
+import type { Guid } from "./guid.ts";
 import { type NoSetting, readPolicySettings, unknownPolicyType } from "./endpoint-policy.ts";
 import {
   type InterfaceConstraintPolicySetting,

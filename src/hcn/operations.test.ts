@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, HcnObjectKind, JsonObject } from "./client.ts";
+import type { HcnClient, HcnObjectKind } from "./client.ts";
+import type { JsonObject } from "../base/json.ts";
 import { HcnError } from "./error.ts";
 import { createNetwork, getNetworkByName, listEndpoints, listNetworks, namespaceOf } from "./operations.ts";
 

@@ -3,14 +3,9 @@
  * helpers (hcn.md §1.5): what works over these against one service works against the other.
  */
 import type { PolicyDocument } from "./base-document.ts";
-import {
-  DEFAULT_QUERY,
-  type Guid,
-  type HcnClient,
-  type HcnObjectKind,
-  type HostComputeQuery,
-  type JsonObject,
-} from "./client.ts";
+import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind, type HostComputeQuery } from "./client.ts";
+import { type JsonObject } from "../base/json.ts";
+import { type Guid } from "./guid.ts";
 import { type HostComputeEndpoint, type StoredEndpoint, parseStoredEndpoint } from "./endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import { ZERO_GUID, parseGuid } from "./guid.ts";

@@ -1,5 +1,5 @@
 /** `HostComputeQuery` as checked values (hcn.md §5.1). */
-import type { JsonObject, JsonValue } from "./client.ts";
+import type { JsonObject, JsonValue } from "../base/json.ts";
 import { HcnError } from "./error.ts";
 import { JsonReader } from "./json-reader.ts";
 import { isJsonObject } from "../base/json.ts";

@@ -1,5 +1,6 @@
 /** The calls about SDN routes, in the order in which hcsshim's helpers make them (hcn.md §1.5, §2.8). */
-import { DEFAULT_QUERY, type Guid, type HcnClient, type HostComputeQuery } from "./client.ts";
+import { DEFAULT_QUERY, type HcnClient, type HostComputeQuery } from "./client.ts";
+import { type Guid } from "./guid.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
 import type { SdnRoutePolicySetting } from "./nat-policy.ts";

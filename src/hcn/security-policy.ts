@@ -1,5 +1,6 @@
 /** The policies `Encryption` and `Firewall` of endpoints (hcn.md §3.3). */
-import type { Guid, JsonObject } from "./client.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Guid } from "./guid.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 
 /** Inferred: the numbers of these enumerations, from the order of their names in the schema. */

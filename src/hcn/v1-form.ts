@@ -3,7 +3,7 @@
  * family, texts with commas for lists, and true for bits.
  */
 import { defined } from "../base/assert.ts";
-import type { JsonValue } from "./client.ts";
+import type { JsonValue } from "../base/json.ts";
 import {
   type Field,
   type ObjectDescription,
@@ -17,7 +17,7 @@ import {
 } from "./description.ts";
 import type { JsonReader } from "./json-reader.ts";
 import { isJsonObject } from "../base/json.ts";
-import type { HnsPolicy } from "./v1-documents.ts";
+import type { HnsPolicy } from "./description.ts";
 import { type PrintableOf, isDefault } from "./print-object.ts";
 import { SCALAR_READERS } from "./read-object.ts";
 

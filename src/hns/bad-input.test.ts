@@ -5,14 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../base/limits.ts";
-import {
-  type Guid,
-  type HcnClient,
-  type HcnObjectKind,
-  type JsonObject,
-  type JsonValue,
-  HCN_KINDS,
-} from "../hcn/client.ts";
+import { type HcnClient, type HcnObjectKind, HCN_KINDS } from "../hcn/client.ts";
+import { type JsonObject, type JsonValue } from "../base/json.ts";
+import { type Guid } from "../hcn/guid.ts";
 import { HCN_ERRORS, type HcnErrorCode } from "../hcn/error-codes.ts";
 import { HcnError } from "../hcn/error.ts";
 import { HttpHcnClient } from "../hcn/http-client.node.ts";

@@ -1,6 +1,6 @@
 /** What programs do with endpoints, call by call, and what the service owes them (hcn.md §10). */
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../hcn/client.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
 import { HcnError, HcnNotFoundError, isNotFoundError } from "../hcn/error.ts";
 import {

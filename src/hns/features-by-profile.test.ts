@@ -1,7 +1,7 @@
 /** What each version of HNS can do, by what a client sees of it: hcn.md §7.1 by §7.2. */
 import { describe, expect, it } from "vitest";
 import type { PolicyDocument } from "../hcn/base-document.ts";
-import type { JsonObject } from "../hcn/client.ts";
+import type { JsonObject } from "../base/json.ts";
 import { HcnError } from "../hcn/error.ts";
 import { type HnsFeature, featuresOf, hasFeature } from "../hcn/features.ts";
 import {

@@ -1,6 +1,6 @@
 /** A datapath that moves no packets: it keeps what it was told. For a service without a network, and for tests. */
 import { assert } from "../base/assert.ts";
-import type { Guid } from "../hcn/client.ts";
+import type { Guid } from "../hcn/guid.ts";
 import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
 import type { Ip } from "../net/ip.ts";
 import type { InterfaceAddress } from "../net/prefix.ts";

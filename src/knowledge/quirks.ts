@@ -89,6 +89,6 @@ export function parseQuirk(
   const setting = readSetting(wanted);
   if (setting !== undefined) return { name, setting };
   return {
-    problem: `${JSON.stringify(wanted)} is no setting of ${name}; write on, off, a rate such as 0.1, or a rate and a seed such as 0.1@7`,
+    problem: `${JSON.stringify(wanted)} is not a setting of ${name}; write on, off, a rate such as 0.1, or a rate and a seed such as 0.1@7`,
   };
 }

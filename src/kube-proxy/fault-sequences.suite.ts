@@ -5,7 +5,9 @@
 import { expect } from "vitest";
 import { assert, defined } from "../base/assert.ts";
 import { Prng } from "../base/prng.ts";
-import type { Guid, HcnClient, JsonObject } from "../hcn/client.ts";
+import type { HcnClient } from "../hcn/client.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Guid } from "../hcn/guid.ts";
 import { HcnError } from "../hcn/error.ts";
 import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
 import type { HostComputeNetwork } from "../hcn/network.ts";

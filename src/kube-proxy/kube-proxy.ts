@@ -1,6 +1,7 @@
 /** A kube-proxy of one Windows node: start-up, and a proxier for each family (kube-proxy.md §2). */
 import { assert, defined } from "../base/assert.ts";
-import type { Guid, HcnClient } from "../hcn/client.ts";
+import type { HcnClient } from "../hcn/client.ts";
+import type { Guid } from "../hcn/guid.ts";
 import { type HnsVersion, hasFeature } from "../hcn/features.ts";
 import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
 import { type Behaviour, behaviourOf } from "./behaviour.ts";

@@ -1,5 +1,5 @@
 /** What a kube-proxy says about its work: values that `verify` and `trace` read, never log lines. */
-import type { Guid } from "../hcn/client.ts";
+import type { Guid } from "../hcn/guid.ts";
 import type { KnowledgeCode } from "../knowledge/codes.ts";
 import type { IpFamily } from "../net/ip.ts";
 import type { Repair } from "./sync/repair.ts";

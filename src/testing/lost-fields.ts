@@ -1,5 +1,5 @@
 /** What of a document does not come back: fields that are gone, and fields that have another value. */
-import type { JsonValue } from "../hcn/client.ts";
+import type { JsonValue } from "../base/json.ts";
 import { isJsonObject } from "../base/json.ts";
 
 export interface FieldDifference {

@@ -4,16 +4,16 @@ import { once } from "node:events";
 import { type AddressInfo, type Socket, createServer } from "node:net";
 import { createInterface } from "node:readline";
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
   NotificationScope,
   ServiceProperties,
 } from "../../src/hcn/client.ts";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { Guid } from "../../src/hcn/guid.ts";
 import type { ComputeSystem, ComputeSystems } from "../../src/hcn/compute-systems.ts";
 import type { HcnErrorCode } from "../../src/hcn/error-codes.ts";
 import { HcnError } from "../../src/hcn/error.ts";

@@ -1,6 +1,7 @@
 /** flanneld, its network, and the address for kube-proxy (control-planes.md §1.11, §2.1). */
 import { CniError, describeError } from "../../cni/error.ts";
-import { isJsonObject, parseJson } from "../../cni/json.ts";
+import { parseJson } from "../../cni/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { InProcessRunner, runForOutput } from "../../cni/plugin-runner.ts";
 import { parseNetworkConfig } from "../../flannel/network-config.ts";
 import type { SubnetFiles } from "../../flannel/node/subnet-file.ts";

@@ -2,8 +2,8 @@
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import { requestHns } from "../../hcn/v1-operations.ts";
-import { isJsonObject } from "../../cni/json.ts";
-import type { JsonValue } from "../../hcn/client.ts";
+import { isJsonObject } from "../../base/json.ts";
+import type { JsonValue } from "../../base/json.ts";
 import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
 import { reportRefusal } from "./install-steps.ts";
 import { KubeProxyProcess, isLogFlag } from "./kube-proxy-process.ts";

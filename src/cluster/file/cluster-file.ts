@@ -3,7 +3,7 @@
  * still has to be parsed. docs/reference/cluster-file.md describes the fields.
  */
 import type { Compat } from "../../base/compat.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import type { WindowsBuild } from "../../knowledge/profiles.ts";

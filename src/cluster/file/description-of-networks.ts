@@ -1,7 +1,7 @@
 /** The fields of networks in a cluster file: `network` and `networks[]`. */
 import { LIMITS } from "../../base/limits.ts";
 import { defined } from "../../base/assert.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { type Prefix, parsePrefix } from "../../net/prefix.ts";
 import type {
   FlannelBackend,

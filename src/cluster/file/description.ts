@@ -4,7 +4,7 @@
  */
 import { type Compat, parseCompat } from "../../base/compat.ts";
 import { LIMITS } from "../../base/limits.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "../../knowledge/profiles.ts";

@@ -1,7 +1,7 @@
 /** Defects of nodes as a cluster file sets them: names of `knowledge/quirks.ts`, each off, on, or on at a rate. */
 import { type ParsedNode, isMap, isScalar } from "yaml";
 import { nearestNames } from "../../base/nearest-name.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import {
   QUIRK_NAMES,
   type QuirkName,

@@ -2,7 +2,7 @@
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { nearestNames } from "../../base/nearest-name.ts";
 import { LIMITS } from "../../base/limits.ts";
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
 import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";

@@ -2,7 +2,7 @@
  * Manifests without a cluster file: which machines they run on. A dump of a cluster brings its Node objects; manifests
  * without any get two Windows Server 2022 nodes and a Linux node.
  */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { parseProfile } from "../../knowledge/profiles.ts";
 import { nodeOs } from "../../kube/controllers/kubelet-admission.ts";
 import type { KubeObject, Node, Pod, Service } from "../../kube/objects.ts";

@@ -4,7 +4,7 @@
  * contradict each other.
  */
 import { hasFeature } from "../../hcn/features.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { hnsVersionOf, parseProfile } from "../../knowledge/profiles.ts";
 import { podAddresses } from "../../kube/pod.ts";
 import type { Node, Pod, Service } from "../../kube/objects.ts";

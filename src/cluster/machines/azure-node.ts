@@ -4,7 +4,8 @@
  */
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import type { HcnClient, JsonObject } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { isJsonObject } from "../../base/json.ts";
 import type { AzureHostInterface as AzureInterface, AzureHost } from "../../plugins/azure-vnet/host.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";

@@ -3,7 +3,7 @@
  * routes (cni.md §2.2, §2.10): source NAT except towards the cluster and the nodes, and SDN routes for the service
  * range and the node itself.
  */
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { addToIp, formatIp } from "../../net/ip.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";
 import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";

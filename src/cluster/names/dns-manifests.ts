@@ -1,5 +1,5 @@
 /** The DNS that a cluster gets when its manifests bring none: what kubeadm installs (Service kube-dns, CoreDNS). */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { addToIp, formatIp } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";
 import { defined } from "../../base/assert.ts";

@@ -1,6 +1,6 @@
 /** The HCN documents of a node's networks and of its pods' endpoints, driver by driver (hcn.md §3.1, §4.1; dataplane.md §2). */
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";

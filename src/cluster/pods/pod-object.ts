@@ -1,5 +1,5 @@
 /** Pods of the cluster file as Kubernetes objects, and Kubernetes' pods as what a kubelet starts. */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { isHostNetwork, isHostProcess, podAddresses } from "../../kube/pod.ts";
 import type { Pod, Service } from "../../kube/objects.ts";
 import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";

@@ -1,6 +1,6 @@
 /** The Kubernetes objects that a cluster begins with, before anybody applies anything. */
 import { assert } from "../../base/assert.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { LoadedObject, Manifests } from "../../kube/load/manifests.ts";
 import { loadManifests } from "../../kube/load/load-manifests.ts";
 import type { KubeKind, KubeObject } from "../../kube/objects.ts";

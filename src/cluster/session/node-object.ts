@@ -1,7 +1,7 @@
 /** A node of the cluster file as Kubernetes sees it. */
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
 import type { ClusterFile, KubernetesVersion, NodeSpec } from "../file/cluster-file.ts";
 

@@ -1,7 +1,7 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
 import { defined } from "../../base/assert.ts";
 import { outsideIpv6 } from "../../fabric/underlay.ts";
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { type QuirkName, isDefaultQuirk } from "../../knowledge/quirks.ts";
 import { type Ip, type IpFamily, formatIp } from "../../net/ip.ts";
 import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";

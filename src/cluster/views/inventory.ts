@@ -1,6 +1,7 @@
 /** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, nodes besides. */
 import type { Compat } from "../../base/compat.ts";
-import type { Guid, HcnClient } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import type { HostComputeNamespace } from "../../hcn/namespace.ts";
 import type { HostComputeNetwork } from "../../hcn/network.ts";

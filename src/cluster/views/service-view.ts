@@ -1,5 +1,5 @@
 /** Services on Windows nodes: what kube-proxy wants, which load balancers HNS has, and how many rules they came to. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { FrontEndPlace, LoadBalancerKind, ServicePortStatus } from "../../kube-proxy/mod.ts";
 import { ipProtocolName } from "../../wire/ip-protocol.ts";

@@ -1,14 +1,14 @@
 /** HNS, looked for when it is first needed: VERSION, and a configuration that is refused, need none. */
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
   ServiceProperties,
 } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
 
 export class LazyHcnClient implements HcnClient {

@@ -2,7 +2,8 @@
 import { writeSync } from "node:fs";
 import { hostname } from "node:os";
 import type { Compat } from "../../base/compat.ts";
-import { readStruct, type JsonValue } from "../../cni/json.ts";
+import { readStruct } from "../../cni/json.ts";
+import { type JsonValue } from "../../base/json.ts";
 import { FileStateStore } from "../../plugins/azure-vnet/file-state-store.node.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import type { NodeFacts } from "../../plugins/azure-vnet-ipam/node-source.ts";

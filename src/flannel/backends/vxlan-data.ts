@@ -1,5 +1,6 @@
 /** What a node publishes about its end of the tunnels, as JSON (control-planes.md §1.4, §1.8). */
-import { isJsonObject, parseJson } from "../../cni/json.ts";
+import { parseJson } from "../../cni/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";

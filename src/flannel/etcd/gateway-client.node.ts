@@ -8,7 +8,8 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest } from
 import { request as httpsRequest } from "node:https";
 import { messageOf } from "../../base/thrown.ts";
 import { LIMITS } from "../../base/limits.ts";
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../cni/json.ts";
+import { parseJson } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { EtcdClient, EtcdEvent, EtcdGrant, EtcdRange, EtcdValue, EtcdWatcher } from "./etcd-client.ts";
 

@@ -1,6 +1,7 @@
 /** The keys of flannel in etcd: the configuration, and one lease for each subnet (control-planes.md §1.5). */
 import { messageOf } from "../../base/thrown.ts";
-import { type JsonObject, type JsonValue, formatJson, isJsonObject, parseJson } from "../../cni/json.ts";
+import { formatJson, parseJson } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import { formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";

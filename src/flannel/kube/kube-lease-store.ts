@@ -2,7 +2,8 @@
 import type { Compat } from "../../base/compat.ts";
 import { messageOf } from "../../base/thrown.ts";
 import type { Clock } from "../../base/clock.ts";
-import { isJsonObject, parseJson } from "../../cni/json.ts";
+import { parseJson } from "../../cni/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import type { Node } from "../../kube/objects.ts";
 import type { KubeSource } from "../../kube/source.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, JsonObject } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { getHnsEndpointByName, getHnsNetworkByName } from "../../hcn/v1-operations.ts";
 import {
   type FlanneldNode,

@@ -1,6 +1,7 @@
 /** The HNS network of the back end vxlan: as flanneld asks for it, and what it reads of it (control-planes.md §1.8). */
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { HcnClient, JsonObject } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS, subnetsOf } from "../../hcn/network.ts";
 import { addToIp, formatIp } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HcnClient, HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { createNetwork, getNetworkByName } from "../../hcn/operations.ts";
 import { parsePrefix } from "../../net/prefix.ts";

@@ -8,17 +8,16 @@
  */
 import { randomUUID } from "node:crypto";
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
-  JsonValue,
   NotificationScope,
   ServiceProperties,
 } from "../client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../guid.ts";
 import { DEFAULT_QUERY } from "../client.ts";
 import type { ComputeSystems } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";

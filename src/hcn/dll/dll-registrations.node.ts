@@ -3,7 +3,9 @@
  * call, so that a listener hears what the call does. When the service goes away listeners hear it once and are
  * forgotten: whoever wants to hear more subscribes again, as on Windows.
  */
-import type { Guid, HcnNotification, HcnObjectKind, JsonValue, NotificationScope } from "../client.ts";
+import type { HcnNotification, HcnObjectKind, NotificationScope } from "../client.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Guid } from "../guid.ts";
 import { HcnError } from "../error.ts";
 import { ZERO_GUID } from "../guid.ts";
 import { isJsonObject } from "../../base/json.ts";

@@ -1,5 +1,5 @@
 /** A GUID as Windows keeps it in memory: the first three groups with the low byte first. */
-import type { Guid } from "../client.ts";
+import type { Guid } from "../guid.ts";
 
 const GUID_BYTES = 16;
 /** Which byte of the text stands where. */

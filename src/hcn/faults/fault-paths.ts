@@ -14,7 +14,7 @@
  * POST   /hcn/faults/quirks  {"name", "setting"} → {"result": null}
  * ```
  */
-import type { JsonValue } from "../client.ts";
+import type { JsonValue } from "../../base/json.ts";
 import { checkJsonValue } from "../json-value.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { RESTART_STATES, type RestartState } from "./fault.ts";

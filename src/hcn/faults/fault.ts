@@ -3,7 +3,8 @@
  * over HTTP, from the command line and from a test. docs/reference/hns-faults.md is written for its readers.
  */
 import type { QuirkSettings } from "../../knowledge/quirks.ts";
-import type { Guid, HcnObjectKind } from "../client.ts";
+import type { HcnObjectKind } from "../client.ts";
+import type { Guid } from "../guid.ts";
 
 /** What calls do. `call` is any call of HNS v1, which counts as one of the others as well. */
 export const CALL_OPERATIONS = ["enumerate", "create", "query", "modify", "delete", "call"] as const;

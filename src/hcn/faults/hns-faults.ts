@@ -3,7 +3,7 @@
  * HNS alone, and the test beside it sees this.
  */
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import type { Guid } from "../client.ts";
+import type { Guid } from "../guid.ts";
 import type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./fault.ts";
 
 /** A defect as the service has it. */

@@ -1,6 +1,7 @@
 /** `HnsFaults` of a served HNS. */
 import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import type { Guid, JsonValue } from "../client.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Guid } from "../guid.ts";
 import type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./fault.ts";
 import { FAULTS_PATH } from "./fault-paths.ts";
 import type { HnsFaults, QuirkStatus } from "./hns-faults.ts";

@@ -2,7 +2,7 @@
 import { HCN_ERRORS } from "../error-codes.ts";
 import { HcnError } from "../error.ts";
 import { isJsonObject } from "../../base/json.ts";
-import type { JsonObject, JsonValue } from "../client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import {
   QUIRK_NAMES,
   type QuirkName,

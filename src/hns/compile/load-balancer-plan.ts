@@ -1,6 +1,6 @@
 /** What the rules of a load balancer depend on besides its document, worked out once for all of them. */
 import type { Provenance } from "../../base/recorder.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import {
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,

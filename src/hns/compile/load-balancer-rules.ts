@@ -1,6 +1,6 @@
 /** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
 import { assert } from "../../base/assert.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import { hostPrefix } from "../../net/prefix.ts";
 import type { Condition } from "../../vfp/condition.ts";

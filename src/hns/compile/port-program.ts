@@ -1,5 +1,5 @@
 /** Everything that one endpoint's port is programmed with, put together from what each policy compiles to. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { Group } from "../../vfp/group.ts";
 import type { Rule } from "../../vfp/rule.ts";
 import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";

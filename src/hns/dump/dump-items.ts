@@ -1,6 +1,7 @@
 /** Objects from the files of one node as one dump: in v2 form, each once, in the order in which a service takes them. */
 import { assert } from "../../base/assert.ts";
-import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { DUMP_KINDS, type DumpItem } from "../../hcn/dumps.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../base/json.ts";

@@ -1,5 +1,5 @@
 /** What readers of dumps find: objects of HNS with their places, and what is missing from them. */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Dialect } from "../../hcn/schema-version.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { StoredKind } from "../store/stored-object.ts";

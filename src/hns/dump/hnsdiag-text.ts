@@ -2,7 +2,8 @@
  * What `hnsdiag list …` prints without `-d` (dataplane.md §7.13): tables of names and ids, or blocks. It tells which
  * objects there are and little more.
  */
-import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { TextLine } from "./text-lines.ts";
 
 export interface DiagObject {

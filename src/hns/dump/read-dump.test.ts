@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../base/limits.ts";
 import { SourceText, decodeSource } from "../../base/source-text.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { DumpRead } from "./dumped-object.ts";
 import { formatDump, readDump } from "./read-dump.ts";
 

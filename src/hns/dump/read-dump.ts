@@ -5,7 +5,8 @@
  */
 import { LIMITS } from "../../base/limits.ts";
 import type { SourceText } from "../../base/source-text.ts";
-import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { checkJsonObject } from "../../hcn/json-value.ts";

@@ -2,7 +2,8 @@
  * Which kind of object a document is, and in which dialect. Dumps do not say: hnsdiag prints objects one after the
  * other, and files of collectlogs.ps1 are told apart by their names alone. The fields tell (hcn.md §2).
  */
-import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { NETWORK_TYPES } from "../../hcn/network.ts";
 import type { Dialect } from "../../hcn/schema-version.ts";
 

@@ -3,7 +3,8 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { SourceText } from "../../base/source-text.ts";
-import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { lostFields } from "../../testing/lost-fields.ts";
 import { createHns } from "../local-hns.ts";
 import type { RestoreNote } from "../store/stored-object.ts";

@@ -3,13 +3,15 @@
  * v1 document, which a dump keeps beside this one.
  */
 import { BASE } from "../../hcn/base-document.ts";
-import type { HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "../../hcn/load-balancer.ts";
 import { NETWORK_TYPES } from "../../hcn/network.ts";
-import { ENDPOINT_FORM, type HnsPolicy } from "../../hcn/v1-documents.ts";
+import { ENDPOINT_FORM } from "../../hcn/v1-documents.ts";
+import { type HnsPolicy } from "../../hcn/description.ts";
 import { type V1Place, v1FormOf } from "../../hcn/v1-form.ts";
 import { type PolicyOwner, fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 

@@ -3,7 +3,7 @@
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `RecordingDatapath` only keeps the books.
  */
 import type { DhcpLease } from "../../vswitch/switch-port.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { FilterProgram } from "../../host/windows-filtering/filter-program.ts";
 import type { NatProgram } from "../../host/winnat/nat-program.ts";
 import type { Ip } from "../../net/ip.ts";

@@ -2,7 +2,7 @@
 import { assert, defined } from "../../base/assert.ts";
 import type { Task } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { Compartment } from "../../host/compartment.ts";
 import { DhcpClient } from "../../host/dhcp/dhcp-client.ts";
 import { isLinkLocal } from "../../host/address-scope.ts";

@@ -7,7 +7,7 @@
  * default, because published outputs show scattered values.
  */
 import type { Prng } from "../../base/prng.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "../../hcn/network.ts";
 import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "../../net/ip.ts";

@@ -1,6 +1,7 @@
 /** Filters of queries: hcn.md §5.1, and what §11.10 leaves open. */
 import { describe, expect, it } from "vitest";
-import type { HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { addNamespaceEndpoint, createNamespace } from "../../hcn/operations.ts";
 import { type FaultyNode, faultyNode } from "../../testing/hns/faulty-node.ts";
 

@@ -7,15 +7,14 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Environment } from "../../base/environment.ts";
 import type {
-  Guid,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
-  JsonValue,
   ServiceProperties,
 } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { ComputeSystem } from "../../hcn/compute-systems.ts";
 import { readSchemaVersion, type Dialect, dialectOf } from "../../hcn/schema-version.ts";
 import { HcnError } from "../../hcn/error.ts";

@@ -1,15 +1,15 @@
 /** `HcnClient` for a service in the same process. One client per service: it takes its notifications and changes. */
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
   NotificationScope,
   ServiceProperties,
 } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { checkScope, isHeardBy } from "../../hcn/notification-scope.ts";
 import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
 import { ZERO_GUID } from "../../hcn/guid.ts";

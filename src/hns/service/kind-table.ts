@@ -3,7 +3,9 @@
  * changed, deleted, shown and found. What `HcnCreateNetwork`, `HcnModifyEndpoint` … have in common is in
  * `service/hns-service.ts`; what they differ in is here.
  */
-import type { Guid, HcnCreateOptions, HcnObjectKind, JsonObject } from "../../hcn/client.ts";
+import type { HcnCreateOptions, HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseEndpoint } from "../../hcn/endpoint.ts";
 import { parseGuestNetworkService } from "../../hcn/guest-network-service.ts";
 import { checkGuid } from "../../hcn/guid.ts";

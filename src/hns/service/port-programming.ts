@@ -2,7 +2,7 @@
  * Brings the ports of networks in line with the service's objects. A change costs what it concerns: ports are compiled
  * and programmed anew when something that all of them depend on is another, else those alone whose rules changed.
  */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { Ip } from "../../net/ip.ts";
 import type { Prefix } from "../../net/prefix.ts";

@@ -2,7 +2,8 @@
  * SDN route objects: create, change, delete (hcn.md §2.8, §4.7, §9.20). Each stands for an SDNRoute policy on every
  * endpoint that it names. HNS v1 has no such object.
  */
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "../../hcn/sdn-route.ts";
 import { checkSameNetwork, readBackEndList } from "./load-balancer/load-balancers.ts";

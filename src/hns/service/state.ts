@@ -3,7 +3,7 @@
  * it are frozen, so forks share them.
  */
 import { SharedMap } from "../../base/shared-map.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { AddressPool, MacPool } from "./address-pool.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
 import { FrontEndTable } from "./load-balancer/front-end-table.ts";

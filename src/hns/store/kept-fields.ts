@@ -5,7 +5,7 @@
  * Entries of lists are known again by their id, as the only ones, or by what HNS shows of them; what was kept of an entry
  * goes when the entry goes. An entry that HNS has nothing of, such as a policy of an unknown type, stays as it is.
  */
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { equalJson } from "../../hcn/json-value.ts";
 import { isJsonObject } from "../../base/json.ts";
 

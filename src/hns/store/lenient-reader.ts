@@ -4,7 +4,8 @@
  */
 import type { Dns, Route } from "../../hcn/base-document.ts";
 import { readDns, readRoutes } from "../../hcn/base-readers.ts";
-import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { JsonReader } from "../../hcn/json-reader.ts";
 import { isJsonObject } from "../../base/json.ts";

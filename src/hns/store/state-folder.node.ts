@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf } from "../../base/thrown.ts";
 import { restrictToOwner } from "../../base/owner-only.node.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import { checkJsonObject } from "../../hcn/json-value.ts";

@@ -1,7 +1,8 @@
 /** Endpoints in stored form. */
 import { ENDPOINT_FLAGS, ENDPOINT_READER, ENDPOINT_STATES, parseEndpoint } from "../../hcn/endpoint.ts";
 import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
-import type { Guid, JsonValue } from "../../hcn/client.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";

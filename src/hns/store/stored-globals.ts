@@ -1,5 +1,5 @@
 /** What belongs to no object, in stored form: one entry, there as long as it differs from what a new service has. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { ZERO_GUID } from "../../hcn/guid.ts";
 import { NO_GLOBALS } from "../service/globals.ts";
 import type { ServiceContext } from "../service/service-context.ts";

@@ -5,7 +5,8 @@
  * What of a record does not follow from its document is worked out by reading the document again and comparing: a field
  * that somebody adds to a record is stored from that moment on, whether its document shows it or not.
  */
-import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { checkJsonObject } from "../../hcn/json-value.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseGuid } from "../../hcn/guid.ts";

@@ -1,5 +1,6 @@
 /** Load balancers in stored form. */
-import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "../../hcn/load-balancer.ts";

@@ -1,6 +1,7 @@
 /** Namespaces in stored form. */
 import { NAMESPACE_TYPES } from "../../hcn/namespace.ts";
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import {
   HOST_COMPARTMENT,

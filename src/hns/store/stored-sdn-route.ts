@@ -1,5 +1,5 @@
 /** SDN routes in stored form. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import { parseSdnRoute, routesOfSdnRoute } from "../../hcn/sdn-route.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";

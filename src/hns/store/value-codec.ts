@@ -4,7 +4,7 @@
  */
 import { type Fields, isFields } from "../../base/json.ts";
 import { assert } from "../../base/assert.ts";
-import type { JsonValue } from "../../hcn/client.ts";
+import type { JsonValue } from "../../base/json.ts";
 
 /** A whole number of any size: IPv6 addresses. */
 const BIG = "$bigint";

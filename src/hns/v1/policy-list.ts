@@ -1,5 +1,5 @@
 /** v1 policy lists as load balancers of v2 (hcn.md §2.12, §3.6, field map): references, and one `ELB` policy per port. */
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { JsonReader, present } from "../../hcn/json-reader.ts";
 import { equalJson } from "../../hcn/json-value.ts";

@@ -4,7 +4,7 @@ import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
 import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.ts";
 import { getNetworkById } from "../../hcn/operations.ts";
-import type { HnsPolicy } from "../../hcn/v1-documents.ts";
+import type { HnsPolicy } from "../../hcn/description.ts";
 import { createHnsNetwork, requestHns } from "../../hcn/v1-operations.ts";
 import { hnsNode } from "../../testing/hns/hns-node.ts";
 import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";

@@ -1,6 +1,6 @@
 /** v1 requests as v2 documents, so that one path checks both (hcn.md §2.12, field map). */
 import type { Dns, PolicyDocument, Route } from "../../hcn/base-document.ts";
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { JsonReader, enumerationName, present } from "../../hcn/json-reader.ts";
@@ -10,11 +10,11 @@ import {
   ENDPOINT_FORM,
   type HnsEndpoint,
   type HnsNetwork,
-  type HnsPolicy,
   type HnsSubnet,
   parseHnsEndpoint,
   parseHnsNetwork,
 } from "../../hcn/v1-documents.ts";
+import { type HnsPolicy } from "../../hcn/description.ts";
 import type { ExtensionChange } from "../service/network/extensions.ts";
 import type { NetworkRequest } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";

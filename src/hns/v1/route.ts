@@ -1,5 +1,6 @@
 /** What the routes of HNS v1 are made of (hcn.md §1.7). */
-import type { Guid, JsonValue } from "../../hcn/client.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseJsonText } from "../../hcn/json-value.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 

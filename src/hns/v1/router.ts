@@ -2,7 +2,8 @@
  * HNS v1: method and path to what is done, and the envelope of the answer (hcn.md §1.7). A slash at the end is optional,
  * words and ids come in either letter case, and what stands behind a question mark is about the answer's form.
  */
-import type { Guid, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { checkGuid } from "../../hcn/guid.ts";
 import type { ServiceContext } from "../service/service-context.ts";

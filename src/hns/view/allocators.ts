@@ -3,7 +3,8 @@
  * Inferred: the times that operations took are zero, because a simulated operation takes none.
  */
 import { Prng } from "../../base/prng.ts";
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

@@ -1,6 +1,6 @@
 /** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
 import { BASE, type PolicyDocument, ROUTE } from "../../hcn/base-document.ts";
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { policyDocument } from "../../hcn/endpoint-policy.ts";
 import { type PrintableOf, isDefault, printerOf } from "../../hcn/print-object.ts";
 import { formatIp } from "../../net/ip.ts";

@@ -1,5 +1,5 @@
 /** What `HcnQueryEndpointStats` and `HcnQueryEndpointAddresses` answer, and their v1 twins (hcn.md §1.7, §9.23). */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import { formatIp } from "../../net/ip.ts";
 import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";

@@ -1,5 +1,6 @@
 /** An endpoint as results show it, in both dialects (hcn.md §2.3, §2.12, §9.11). */
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { ENDPOINT } from "../../hcn/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { formatIp } from "../../net/ip.ts";

@@ -1,5 +1,5 @@
 /** A guest network service as results show it; v1 never knew it, so both dialects show the same (hcn.md §2.11). */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { GUEST_NETWORK_SERVICE_STATES } from "../../hcn/guest-network-service.ts";
 import { ZERO_GUID } from "../../hcn/guid.ts";
 import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";

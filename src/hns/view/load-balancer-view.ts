@@ -1,5 +1,5 @@
 /** A load balancer as results show it: in v2 shape, and as the policy list that v1 calls it (hcn.md §2.7, §9.19). */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import {
   LOAD_BALANCER_DISTRIBUTIONS,

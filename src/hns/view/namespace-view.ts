@@ -1,5 +1,5 @@
 /** A namespace as results show it, in both dialects (hcn.md §2.4, §9.16). */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
 import { type NamespaceRecord, namespaceState } from "../service/namespace/namespace-record.ts";

@@ -2,7 +2,7 @@
  * The switch layer below a network and the resources that it holds (hcn.md §2.9, §5.1): what a detailed query adds.
  * Fields that name things which are not simulated, such as device instances, are left out.
  */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { formatUpperGuid } from "../../hcn/guid.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { NETWORK_FLAGS } from "../../hcn/network.ts";

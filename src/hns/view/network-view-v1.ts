@@ -1,5 +1,5 @@
 /** A network as v1 shows it (hcn.md §2.12, §9.4). */
-import type { JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { ZERO_GUID, formatUpperGuid } from "../../hcn/guid.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";

@@ -1,6 +1,6 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
 import { DNS } from "../../hcn/base-document.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { printerOf } from "../../hcn/print-object.ts";
 import { familyOf } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";

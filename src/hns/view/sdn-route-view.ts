@@ -1,5 +1,5 @@
 /** An SDN route as results show it (hcn.md §2.8). HNS v1 has no shape for it: both dialects show this one. */
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { SdnRoutePolicySetting } from "../../hcn/nat-policy.ts";
 import { notEnforcedOnSdnRoute } from "../service/enforcement.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";

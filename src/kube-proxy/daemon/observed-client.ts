@@ -1,14 +1,13 @@
 /** An `HcnClient` whose calls are measured, and whose failures are counted as upstream counts them (kube-proxy.md §6). */
 import type {
-  Guid,
   HcnClient,
   HcnCreateOptions,
   HcnObjectKind,
   HostComputeQuery,
-  JsonObject,
-  JsonValue,
   ServiceProperties,
 } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { Clock } from "../../base/clock.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";

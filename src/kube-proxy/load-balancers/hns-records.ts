@@ -5,13 +5,9 @@
  * what is read here changes in neither kind, unless kube-proxy itself changes it. Where HNS tells its revision, not even
  * identifiers are listed as long as nobody else has changed anything.
  */
-import {
-  DEFAULT_QUERY,
-  type Guid,
-  type HcnClient,
-  type HcnObjectKind,
-  type JsonObject,
-} from "../../hcn/client.ts";
+import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "../../hcn/client.ts";
+import { type JsonObject } from "../../base/json.ts";
+import { type Guid } from "../../hcn/guid.ts";
 import { ENDPOINT_FLAGS, parseEndpoint } from "../../hcn/endpoint.ts";
 import { parseLoadBalancer } from "../../hcn/load-balancer.ts";
 import { queryBy } from "../../hcn/operations.ts";

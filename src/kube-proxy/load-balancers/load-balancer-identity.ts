@@ -1,5 +1,5 @@
 /** When two load balancers are the same for kube-proxy (kube-proxy.md §3.6). */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import type { IdentityRule } from "../behaviour.ts";

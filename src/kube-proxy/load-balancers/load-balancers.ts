@@ -1,5 +1,6 @@
 /** Makes, changes and deletes load balancers of HNS with the least that has to be done (kube-proxy.md §3.6, §3.7). */
-import type { Guid, HcnClient } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import {
   createLoadBalancerOnly,
   deleteLoadBalancer,

@@ -1,5 +1,6 @@
 /** The HNS network that a kube-proxy works on (kube-proxy.md §2.3). */
-import type { Guid, HcnClient } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseNetworkPolicy } from "../../hcn/network-policy.ts";
 import { getNetworkByName } from "../../hcn/operations.ts";
 import { parseIp } from "../../net/ip.ts";

@@ -1,5 +1,5 @@
 /** The endpoints that kube-proxy itself makes in HNS: they stand for pods elsewhere and for ClusterIPs. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { createEndpointOnly, deleteEndpoint } from "../../hcn/operations.ts";
 import { type Attempt, attempt } from "./hns-failure.ts";
 import type { ProxierConfiguration, ProxierState } from "../sync/proxier-state.ts";

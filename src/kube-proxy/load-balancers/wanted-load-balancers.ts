@@ -1,5 +1,5 @@
 /** Which load balancers a service port should have, from what is known of its back ends (kube-proxy.md §3.5). */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import {
   type HostComputeLoadBalancer,
   LOAD_BALANCER_DISTRIBUTIONS,

@@ -3,7 +3,8 @@
  * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
  * follows; what nobody wants is deleted after it.
  */
-import { type Guid, DEFAULT_QUERY } from "../../hcn/client.ts";
+import { DEFAULT_QUERY } from "../../hcn/client.ts";
+import { type Guid } from "../../hcn/guid.ts";
 import { parseEndpoint } from "../../hcn/endpoint.ts";
 import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
 import { deriveMac } from "../load-balancers/derived-mac.ts";

@@ -1,5 +1,5 @@
 /** The proxier of one family on one node: one sync, step by step (kube-proxy.md §3.3). */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { getEndpointByName } from "../../hcn/operations.ts";
 import { NETWORK_LOST, type SyncPass } from "../load-balancers/back-ends.ts";
 import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";

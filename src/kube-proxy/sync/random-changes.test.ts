@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Prng } from "../../base/prng.ts";
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import type { EndpointSlice, Service } from "../../kube/objects.ts";

@@ -1,7 +1,8 @@
 /** What `hardened` puts right in HNS, and what `upstream` leaves as it is (kube-proxy.md §3.14; docs/reference/differences.md). */
 import { describe, expect, it } from "vitest";
 import { HcnError } from "../../hcn/error.ts";
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import {
   ADDRESS,
   HNS_WITH_MODIFY,

@@ -2,7 +2,7 @@
  * What kube-proxy in `hardened` mode puts right in HNS: objects that somebody else took away or changed, and objects
  * that nobody wants. Upstream never looks again (kube-proxy.md §3.14, §8 row H20).
  */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
 import type { IpFamily } from "../../net/ip.ts";
 

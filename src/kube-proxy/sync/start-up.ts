@@ -1,5 +1,7 @@
 /** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
-import type { Guid, HcnClient, JsonValue } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "../../hcn/features.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { getHnsVersion, requestHns } from "../../hcn/v1-operations.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { EndpointSlice, Service } from "../../kube/objects.ts";
 import {

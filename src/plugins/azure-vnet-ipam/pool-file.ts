@@ -1,5 +1,6 @@
 /** The text of `azure-vnet-ipam.json`, as upstream writes it (cni.md §5.9). */
-import { DecodeError, StructReader, readStruct, type JsonObject, parseJson } from "../../cni/json.ts";
+import { DecodeError, StructReader, readStruct, parseJson } from "../../cni/json.ts";
+import { type JsonObject } from "../../base/json.ts";
 import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
 import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
 import type { AddressPool, AddressRecord, Pools } from "./pools.ts";

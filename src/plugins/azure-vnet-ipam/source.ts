@@ -1,5 +1,6 @@
 /** Where the addresses of a node's interfaces come from, and the pools made of them (cni.md §5.9). */
-import { StructReader, isJsonObject, parseJson } from "../../cni/json.ts";
+import { StructReader, parseJson } from "../../cni/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { addToIp, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { formatPrefix, parseInterfaceAddress, prefixContains, prefixOf } from "../../net/prefix.ts";

@@ -1,7 +1,8 @@
 /** The configuration of azure-vnet (cni.md §5.1). */
 import type { Compat } from "../../base/compat.ts";
 import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { StructReader, type JsonObject, type JsonValue } from "../../cni/json.ts";
+import { StructReader } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { CniDns } from "../../cni/result.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";

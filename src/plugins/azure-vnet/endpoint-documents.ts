@@ -1,11 +1,12 @@
 /** The endpoint's document for HCN and for HNS v1 (cni.md §5.4 step 6). */
 import type { Compat } from "../../base/compat.ts";
-import type { JsonObject } from "../../cni/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { type CniRoute, formatInterfaceAddress } from "../../cni/result.ts";
 import type { PolicyDocument, Route } from "../../hcn/base-document.ts";
 import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import type { HnsEndpoint, HnsPolicy } from "../../hcn/v1-documents.ts";
+import type { HnsEndpoint } from "../../hcn/v1-documents.ts";
+import type { HnsPolicy } from "../../hcn/description.ts";
 import { familyOf, formatIp } from "../../net/ip.ts";
 import type { AzureDns } from "./name-resolution.ts";
 import type { AzurePlan } from "./plan.ts";

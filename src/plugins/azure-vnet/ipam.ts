@@ -1,13 +1,7 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are told (cni.md §5.4 step 2, §5.6). */
 import type { Compat } from "../../base/compat.ts";
-import {
-  StructReader,
-  equalFold,
-  type JsonObject,
-  type JsonValue,
-  formatJson,
-  isJsonObject,
-} from "../../cni/json.ts";
+import { StructReader, equalFold, formatJson } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";

@@ -1,7 +1,8 @@
 /** GET_ENDPOINT_STATE: what CNS asks for when it starts and has forgotten who holds which address (cni.md §5.2). */
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import { formatGoAddress } from "../../cni/go-address.ts";
-import { type JsonObject, formatJson } from "../../cni/json.ts";
+import { formatJson } from "../../cni/json.ts";
+import { type JsonObject } from "../../base/json.ts";
 import type { AzureContext } from "./context.ts";
 import { findNetwork } from "./state.ts";
 

@@ -1,7 +1,7 @@
 /** Policies that azure-vnet adds to those of the configuration, flat as they are (cni.md §5.5). */
 import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { JsonObject } from "../../cni/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration, type AzurePolicy } from "./conf.ts";

@@ -3,7 +3,8 @@
  * compared with case; the members beside them are read without, as Go does.
  */
 import type { Compat } from "../../base/compat.ts";
-import { DecodeError, StructReader, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import { DecodeError, StructReader } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import type { AzurePolicy } from "./conf.ts";

@@ -1,7 +1,8 @@
 /** The text of `azure-vnet.json`: that of upstream, so that either can go on where the other stopped (cni.md §5.8). */
 import type { NicType } from "../cns/documents.ts";
 import { decodeBase64, encodeBase64 } from "../../cni/base64.ts";
-import { StructReader, readStruct, type JsonObject, type JsonValue, parseJson } from "../../cni/json.ts";
+import { StructReader, readStruct, parseJson } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { formatGoAddress, readGoAddress, readGoIp } from "../../cni/go-address.ts";
 import type { CniRoute } from "../../cni/result.ts";
 import { familyOf, formatIp, parseIp } from "../../net/ip.ts";

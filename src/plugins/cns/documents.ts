@@ -1,11 +1,6 @@
 /** Documents of CNS, the node agent of Azure that knows addresses and network containers, as they are on the wire (cni.md §5.7). */
-import {
-  DecodeError,
-  type StructReader,
-  readStruct,
-  type JsonObject,
-  type JsonValue,
-} from "../../cni/json.ts";
+import { DecodeError, type StructReader, readStruct } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
 import type { InterfaceAddress } from "../../net/prefix.ts";
 

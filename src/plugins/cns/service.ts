@@ -3,15 +3,8 @@
  * Azure/azure-container-networking does (cns/restserver/ipam.go).
  */
 import { messageOf } from "../../base/thrown.ts";
-import {
-  DecodeError,
-  type StructReader,
-  readStruct,
-  type JsonObject,
-  JsonError,
-  type JsonValue,
-  parseJson,
-} from "../../cni/json.ts";
+import { DecodeError, type StructReader, readStruct, JsonError, parseJson } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import {
   AddressPool,

@@ -1,6 +1,7 @@
 /** The configuration that flannel makes for its delegate (cni.md §3.3). */
 import type { Compat } from "../../base/compat.ts";
-import { StructReader, type JsonObject, type JsonValue, formatJson, sortKeys } from "../../cni/json.ts";
+import { StructReader, formatJson, sortKeys } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
 import type { Platform } from "../../cni/plugin.ts";
 import { type Prefix, formatPrefix } from "../../net/prefix.ts";

@@ -7,7 +7,8 @@ import type { Compat } from "../../base/compat.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments } from "../../cni/configuration.ts";
-import { DecodeError, StructReader, type JsonObject, parseJson } from "../../cni/json.ts";
+import { DecodeError, StructReader, parseJson } from "../../cni/json.ts";
+import { type JsonObject } from "../../base/json.ts";
 import {
   CNI_CODES,
   CniError,

@@ -1,7 +1,8 @@
 /** Which scratch file belongs to which attachment. */
 import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
-import { StructReader, type JsonObject, isJsonObject, parseJson } from "../../cni/json.ts";
+import { StructReader, parseJson } from "../../cni/json.ts";
+import { type JsonObject, isJsonObject } from "../../base/json.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import { sandboxIdOf } from "../windows-endpoint/sandbox.ts";
 import type { FlannelConfiguration } from "./conf.ts";

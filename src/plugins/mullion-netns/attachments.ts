@@ -2,7 +2,7 @@
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { readStruct, formatJson, parseJson } from "../../cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { parseGuid } from "../../hcn/guid.ts";
 import type { ScratchStore } from "../flannel/scratch-store.ts";
 

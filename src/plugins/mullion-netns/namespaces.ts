@@ -1,5 +1,5 @@
 /** Namespaces of HNS that stand for network namespaces of Linux. */
-import type { Guid } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { getNamespaceById, requestDocument } from "../../hcn/operations.ts";
 import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
 import { type HnsCaller, isMissing } from "../windows-endpoint/failure.ts";

@@ -10,18 +10,13 @@ import type { Compat } from "../../base/compat.ts";
 import type { Delegate } from "../../cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "../../cni/version.ts";
 import { readValidAttachments } from "../../cni/configuration.ts";
-import {
-  DecodeError,
-  StructReader,
-  type JsonObject,
-  type JsonValue,
-  formatJson,
-  isJsonObject,
-} from "../../cni/json.ts";
+import { DecodeError, StructReader, formatJson } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
 import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
-import type { Guid, HcnClient } from "../../hcn/client.ts";
+import type { HcnClient } from "../../hcn/client.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { ScratchStore } from "../flannel/scratch-store.ts";
 import { HnsCaller } from "../windows-endpoint/failure.ts";
 import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";

@@ -1,13 +1,8 @@
 /** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
 import type { Compat } from "../../base/compat.ts";
 import { readStandardConfiguration } from "../../cni/configuration.ts";
-import {
-  DecodeError,
-  type StructReader,
-  StructReader as Reader,
-  type JsonObject,
-  type JsonValue,
-} from "../../cni/json.ts";
+import { DecodeError, type StructReader, StructReader as Reader } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
 import type { CniDns } from "../../cni/result.ts";
 import { type Ip, parseIp } from "../../net/ip.ts";

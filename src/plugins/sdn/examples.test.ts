@@ -1,6 +1,6 @@
 // nat, sdnbridge and sdnoverlay in the worked examples of cni.md §7.D: what HNS is asked for, what the runtime reads.
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, sdnNode } from "../../testing/cni/windows-plugin-node.ts";

@@ -1,5 +1,5 @@
 /** The configuration as upstream writes it anew for its IPAM plugin: fields it does not know are lost (row 102). */
-import type { JsonObject, JsonValue } from "../../cni/json.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { formatDns, formatInterfaceAddress } from "../../cni/result.ts";
 import { formatIp } from "../../net/ip.ts";
 import type { SdnConfiguration, SdnRoute } from "./conf.ts";

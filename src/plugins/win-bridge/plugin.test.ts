@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Compat } from "../../base/compat.ts";
 import { fork } from "../../base/fork.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { errorOf } from "../../testing/cni/cni-process.ts";
 import { resultWith } from "../../testing/cni/scripted-plugin.ts";

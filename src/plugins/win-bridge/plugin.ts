@@ -5,8 +5,10 @@
  * scripts).
  */
 import type { Compat } from "../../base/compat.ts";
-import { StructReader, type JsonObject } from "../../cni/json.ts";
-import { gatewayPlusTwo, selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
+import { StructReader } from "../../cni/json.ts";
+import { type JsonObject } from "../../base/json.ts";
+import { gatewayPlusTwo } from "../windows-endpoint/ipam-session.ts";
+import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
 import {
   type WindowsConfiguration,
   readWindowsConfiguration,

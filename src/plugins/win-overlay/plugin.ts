@@ -5,7 +5,8 @@
  * other nodes derive it in the same way.
  */
 import type { Compat } from "../../base/compat.ts";
-import { StructReader, type JsonObject } from "../../cni/json.ts";
+import { StructReader } from "../../cni/json.ts";
+import { type JsonObject } from "../../base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
 import type { CniIp } from "../../cni/result.ts";
 import type { HnsNetwork } from "../../hcn/v1-documents.ts";

@@ -1,7 +1,8 @@
 /** A main plugin for Windows over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
 import type { Compat } from "../../base/compat.ts";
 import { type GcAttachment, readPrevResult } from "../../cni/configuration.ts";
-import { equalFold, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import { equalFold } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import { CNI_CODES, CniError, annotate } from "../../cni/error.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniIp, CniResult } from "../../cni/result.ts";

@@ -7,7 +7,8 @@
  */
 import type { Compat } from "../../base/compat.ts";
 import { readPrevResult, type GcAttachment } from "../../cni/configuration.ts";
-import { equalFold, type JsonObject, type JsonValue } from "../../cni/json.ts";
+import { equalFold } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { CniError, CNI_CODES, PluginPanic, annotate } from "../../cni/error.ts";
 import type { CniDns, CniIp, CniResult } from "../../cni/result.ts";
 import { equalGuids } from "../../hcn/guid.ts";

@@ -2,12 +2,12 @@
 import type { Compat } from "../../base/compat.ts";
 import type { GcAttachment } from "../../cni/configuration.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { JsonObject } from "../../cni/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { Ip } from "../../net/ip.ts";
 import type { ConfiguredPolicy, HnsApi, WindowsConfiguration } from "./conf.ts";
-import type { IpamSession, PlannedAddress } from "./endpoint-plan.ts";
+import type { IpamSession, PlannedAddress } from "./ipam-session.ts";
 import { type HnsCaller, isMissing } from "./failure.ts";
 import { type NamedEndpoint, isStale } from "./sandbox.ts";
 

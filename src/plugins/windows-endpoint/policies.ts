@@ -6,7 +6,8 @@
  */
 import type { Compat } from "../../base/compat.ts";
 import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { StructReader, equalFold, type JsonObject, type JsonValue, isJsonObject } from "../../cni/json.ts";
+import { StructReader, equalFold } from "../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
 import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
 import { familyOf } from "../../net/ip.ts";

@@ -1,11 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DecodeError, isJsonObject, parseJson } from "../../cni/json.ts";
+import { DecodeError, parseJson } from "../../cni/json.ts";
+import { isJsonObject } from "../../base/json.ts";
 import { CniError } from "../../cni/error.ts";
 import type { Ipv4 } from "../../net/ip.ts";
 import { formatIp } from "../../net/ip.ts";
 import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { gatewayPlusTwo } from "./endpoint-plan.ts";
+import { gatewayPlusTwo } from "./ipam-session.ts";
 import { readWindowsConfiguration } from "./conf.ts";
 import { holdsJson } from "./hcn-api.ts";
 import { applyForeignMask } from "./hcn-endpoint.ts";

@@ -12,7 +12,7 @@ import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
 import type { CniResult } from "../../cni/result.ts";
 import type { HcnClient } from "../../hcn/client.ts";
 import type { HnsApi as HnsApiName, WindowsConfiguration } from "./conf.ts";
-import { IpamSession } from "./endpoint-plan.ts";
+import { IpamSession } from "./ipam-session.ts";
 import { HnsCaller } from "./failure.ts";
 import { HcnApi } from "./hcn-api.ts";
 import { HnsApi } from "./hns-api.ts";

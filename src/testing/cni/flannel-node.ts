@@ -2,7 +2,7 @@
 import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import type { CniPlugin, Platform } from "../../cni/plugin.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { Flannel } from "../../plugins/flannel/plugin.ts";
 import { MemoryScratchStore } from "../../plugins/flannel/scratch-store.ts";
 import { type PluginRun, runWithTexts } from "./cni-process.ts";

@@ -2,7 +2,7 @@
 import type { Compat } from "../../base/compat.ts";
 import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
 import type { CniPlugin } from "../../cni/plugin.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
 import type { AzureHost } from "../../plugins/azure-vnet/host.ts";
 import type { HttpRequest, HttpTransport } from "../../plugins/cns/transport.ts";

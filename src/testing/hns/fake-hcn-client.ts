@@ -2,15 +2,9 @@
  * An HNS in memory that notes every call and echoes what it is sent, for golden tests of programs above the HCN
  * line. It validates nothing; `src/hns` is the service that does.
  */
-import type {
-  Guid,
-  HcnClient,
-  HcnCreateOptions,
-  HcnObjectKind,
-  HostComputeQuery,
-  JsonObject,
-  JsonValue,
-} from "../../hcn/client.ts";
+import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
 import { HcnError } from "../../hcn/error.ts";
 import type { HnsVersion } from "../../hcn/features.ts";

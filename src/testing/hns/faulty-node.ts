@@ -1,5 +1,6 @@
 /** A node's HNS with a network, two endpoints and load balancers, on which tests inject faults. */
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { readFault } from "../../hcn/faults/read-fault.ts";
 import { createEndpoint, createLoadBalancerOnly, createNetwork } from "../../hcn/operations.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "./hns-node.ts";

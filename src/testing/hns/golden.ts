@@ -2,7 +2,8 @@
  * Golden conversations with HNS: requests in, what the service returns out. A file of `src/hns/golden/` is one section of
  * hcn.md §9; its values are those of the document, and what differs from run to run stands as a word in angle brackets.
  */
-import type { HcnClient, HcnNotification, HcnObjectKind, JsonObject, JsonValue } from "../../hcn/client.ts";
+import type { HcnClient, HcnNotification, HcnObjectKind } from "../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../base/json.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";

@@ -1,6 +1,6 @@
 /** Random and damaged bodies for every path of the HTTP API: never a fault of the service, always an answer in its form. */
 import { HTTP_OPERATIONS } from "../../hcn/http-operations.ts";
-import type { JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { isJsonObject } from "../../base/json.ts";
 import { parseAnswerText } from "../../hcn/json-value.ts";
 import { HnsApp } from "../../hns/http/http-app.node.ts";

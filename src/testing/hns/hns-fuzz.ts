@@ -4,7 +4,8 @@
  * and what objects say of each other is true.
  */
 import { Prng } from "../../base/prng.ts";
-import { type HcnObjectKind, type JsonObject, type JsonValue, HCN_KINDS } from "../../hcn/client.ts";
+import { type HcnObjectKind, HCN_KINDS } from "../../hcn/client.ts";
+import { type JsonObject, type JsonValue } from "../../base/json.ts";
 import { HCN_ERRORS } from "../../hcn/error-codes.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { isJsonObject } from "../../base/json.ts";

@@ -1,13 +1,8 @@
 /** An HNS that fails now and then, as a program sees it: calls are refused, or not answered in time. */
 import type { Prng } from "../../base/prng.ts";
-import type {
-  Guid,
-  HcnClient,
-  HcnCreateOptions,
-  HcnObjectKind,
-  HostComputeQuery,
-  JsonObject,
-} from "../../hcn/client.ts";
+import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import type { HcnErrorCode } from "../../hcn/error-codes.ts";
 import { HcnError } from "../../hcn/error.ts";
 import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";

@@ -1,6 +1,7 @@
 /** The fixture of kube-proxy's decision table (kube-proxy.md §8.1): one node, a fake HNS, Services and slices. */
 import type { Compat } from "../../base/compat.ts";
-import type { Guid, JsonObject } from "../../hcn/client.ts";
+import type { JsonObject } from "../../base/json.ts";
+import type { Guid } from "../../hcn/guid.ts";
 import { type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
 import type { HnsVersion } from "../../hcn/features.ts";
 import { parseLoadBalancer } from "../../hcn/load-balancer.ts";

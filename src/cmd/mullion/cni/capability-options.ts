@@ -1,6 +1,7 @@
 /** What a runtime hands to plugins by capability (cni.md §1.9), from options of the command line. */
 import { messageOf } from "../../../base/thrown.ts";
-import { type JsonObject, type JsonValue, isJsonObject, parseJson } from "../../../cni/json.ts";
+import { parseJson } from "../../../cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../../base/json.ts";
 import { parseIp } from "../../../net/ip.ts";
 import { formatMac, parseMac } from "../../../net/mac.ts";
 import { isPort } from "../../../net/port-range.ts";

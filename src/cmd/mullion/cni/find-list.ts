@@ -2,7 +2,8 @@
 import { basename, dirname, extname, join } from "node:path";
 import { type NetworkList, parseNetworkList, parseSinglePlugin } from "../../../cni/conflist.ts";
 import { CniError, describeError } from "../../../cni/error.ts";
-import { isJsonObject, parseJson } from "../../../cni/json.ts";
+import { parseJson } from "../../../cni/json.ts";
+import { isJsonObject } from "../../../base/json.ts";
 import { isCniName } from "../../../cni/parameters.ts";
 import { describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";

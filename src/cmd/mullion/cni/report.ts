@@ -1,7 +1,8 @@
 /** What `mullion cni` prints: results, and failures with the next step. */
 import type { CachedAttachment } from "../../../cni/runtime.ts";
 import { CNI_CODES, type CniError } from "../../../cni/error.ts";
-import { type JsonObject, formatJson } from "../../../cni/json.ts";
+import { formatJson } from "../../../cni/json.ts";
+import { type JsonObject } from "../../../base/json.ts";
 import { type JsonSchema, closedObject } from "../../../base/json-schema.ts";
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import type { Terminal } from "../terminal.ts";

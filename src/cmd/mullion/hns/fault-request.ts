@@ -1,6 +1,6 @@
 /** What `mullion hns fault` and `mullion hns quirk` are asked to do. */
 import type { FaultEffectName, HnsFault, RestartState } from "../../../hcn/faults/fault.ts";
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { EFFECT_FIELDS } from "../../../hcn/faults/fault-fields.ts";
 import { readFault } from "../../../hcn/faults/read-fault.ts";
 import { HcnError } from "../../../hcn/error.ts";

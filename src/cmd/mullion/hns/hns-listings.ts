@@ -1,6 +1,6 @@
 /** Objects of one service as tables. */
 import type { HnsItem } from "../../../api/documents.ts";
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { isJsonObject } from "../../../base/json.ts";
 import { hnsListing } from "../listings-hns.ts";
 import type { Column, Listing } from "../table.ts";

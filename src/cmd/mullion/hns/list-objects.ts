@@ -1,5 +1,7 @@
 /** Documents of a service, whole kinds at a time. */
-import type { Guid, HcnClient, HcnObjectKind, HostComputeQuery, JsonObject } from "../../../hcn/client.ts";
+import type { HcnClient, HcnObjectKind, HostComputeQuery } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { isNotFoundError } from "../../../hcn/error.ts";
 
 export const QUERY_V2: HostComputeQuery = { SchemaVersion: { Major: 2, Minor: 0 } };

@@ -1,5 +1,6 @@
 /** `mullion hns watch`: notifications as they come, until somebody ends it. */
-import type { HcnClient, HcnNotification, HcnObjectKind, JsonObject } from "../../../hcn/client.ts";
+import type { HcnClient, HcnNotification, HcnObjectKind } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";

@@ -1,5 +1,5 @@
 /** What `mullion wine --trace-calls` writes: one record per call of HCN, and one per notification. */
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { errorCodeOf } from "../../../hcn/error-codes.ts";
 import { HTTP_OPERATIONS, isHttpOperation } from "../../../hcn/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "../../../hcn/http-protocol.ts";

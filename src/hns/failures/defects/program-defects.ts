@@ -2,7 +2,7 @@
  * Spoils what ports are programmed with, behind the compiler: the defects that leave rules out, keep them or add some
  * (dataplane.md §9).
  */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type { Ip } from "../../../net/ip.ts";
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import type { QuirkName } from "../../../knowledge/quirks.ts";

@@ -1,5 +1,7 @@
 /** What of a call faults ask for: the same for HCN and for HNS v1, which are two ways to one service. */
-import type { Guid, HcnObjectKind, JsonObject, JsonValue, HostComputeQuery } from "../../../hcn/client.ts";
+import type { HcnObjectKind, HostComputeQuery } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type { CallMatch, CallOperation, DegradableKind, RestartState } from "../../../hcn/faults/fault.ts";
 import { equalGuids, parseGuid } from "../../../hcn/guid.ts";
 import { isJsonObject } from "../../../base/json.ts";

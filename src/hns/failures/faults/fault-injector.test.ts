@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "../../../base/fork.ts";
-import type { HcnNotification, JsonObject } from "../../../hcn/client.ts";
+import type { HcnNotification } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { readFault, readFaultPlan } from "../../../hcn/faults/read-fault.ts";
 import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 import {

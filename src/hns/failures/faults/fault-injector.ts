@@ -7,7 +7,8 @@
  */
 import type { Clock } from "../../../base/clock.ts";
 import { type Log, SILENT_LOG } from "../../../base/log.ts";
-import type { Guid, HcnNotification, HostComputeQuery } from "../../../hcn/client.ts";
+import type { HcnNotification, HostComputeQuery } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import type {
   CostFault,

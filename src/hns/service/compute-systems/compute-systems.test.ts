@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import {
   addNetworkAdapter,
   containerDocument,

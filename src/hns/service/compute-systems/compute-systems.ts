@@ -2,7 +2,8 @@
  * Compute systems: create, change, end (hcn.md §4.5). A container in a namespace has the namespace's endpoints; what it
  * was given besides, and what a virtual machine has, is attached to it alone.
  */
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import {
   type ComputeSystemRequest,
   parseAdapterRequest,

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { addNetworkAdapter, containerDocument, networkAdapterRequest } from "../../../hcn/compute-systems.ts";
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
 

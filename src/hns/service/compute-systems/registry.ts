@@ -3,7 +3,7 @@
  * Service, so they outlive a restart of HNS. Plain data.
  */
 import type { ComputeSystemType } from "../../../hcn/compute-systems.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { equalGuids } from "../../../hcn/guid.ts";
 

@@ -1,5 +1,5 @@
 /** Endpoints behind network adapters of virtual machines (hcn.md §4.5, §9.21). */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { equalGuids } from "../../../hcn/guid.ts";
 import type { JsonReader } from "../../../hcn/json-reader.ts";

@@ -1,6 +1,6 @@
 /** Attaching and detaching an endpoint: making its vNIC and taking it away (hcn.md §4.4, §4.5). */
 import { assert } from "../../../base/assert.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { ENDPOINT_FLAGS } from "../../../hcn/endpoint.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { NETWORK_FLAGS } from "../../../hcn/network.ts";

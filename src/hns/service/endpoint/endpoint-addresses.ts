@@ -1,6 +1,6 @@
 /** The addresses of a new endpoint (hcn.md §4.2): asked for, out of a block, given out, or left to DHCP. */
 import { defined } from "../../../base/assert.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../../hcn/endpoint.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { ZERO_GUID } from "../../../hcn/guid.ts";

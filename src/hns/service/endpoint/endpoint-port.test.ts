@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HcnNotification, JsonObject } from "../../../hcn/client.ts";
+import type { HcnNotification } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { ENDPOINT_STATES } from "../../../hcn/endpoint.ts";
 import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 import {

@@ -1,6 +1,6 @@
 /** An endpoint as the service keeps it: checked values, frozen, replaced as a whole on each change. */
 import type { Dns } from "../../../hcn/base-document.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { ENDPOINT_FLAGS, ENDPOINT_STATES } from "../../../hcn/endpoint.ts";
 import type { EndpointPolicy } from "../../../hcn/endpoint-policy.ts";
 import type { Ip } from "../../../net/ip.ts";

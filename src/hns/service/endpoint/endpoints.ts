@@ -2,7 +2,8 @@
 import { guidOf } from "../../../base/prng.ts";
 import { readPolicies } from "../../../hcn/policy-list.ts";
 import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../../hcn/endpoint.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";

@@ -1,7 +1,7 @@
 /** Properties over sequences of calls and over any JSON: nothing leaks, nothing is half made, nothing but HcnError. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../../../testing/hns/hns-node.ts";
 import type { HnsService } from "../hns-service.ts";

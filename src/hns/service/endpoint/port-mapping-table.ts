@@ -3,7 +3,7 @@
  * two listen on different addresses.
  */
 import type { Prng } from "../../../base/prng.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { NAT_FLAGS, type PortMappingPolicySetting } from "../../../hcn/nat-policy.ts";
 import { IpProtocol } from "../../../wire/ip-protocol.ts";

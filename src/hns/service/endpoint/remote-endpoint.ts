@@ -3,7 +3,7 @@
  * nodes is one value that they share; what is a record's own takes as little room as it can.
  */
 import { type GuidWords, guidOf } from "../../../base/prng.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type { EndpointAttachment, EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 
 /** What a creation says about an endpoint. Remote endpoints for one address agree in it, whatever the node. */

@@ -1,5 +1,5 @@
 /** What the service keeps of guest network services: their records, and the ports that they have reserved. */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type {
   GnsRpcServerInformation,
   GuestNetworkServiceState,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, HcnNotification, JsonObject } from "../../../hcn/client.ts";
+import type { HcnClient, HcnNotification } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
 import { listNetworks } from "../../../hcn/operations.ts";
 import { createHns } from "../../local-hns.ts";

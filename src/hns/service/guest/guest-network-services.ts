@@ -1,5 +1,6 @@
 /** Guest network services: create, change of state, delete, and the interfaces that they mirror (hcn.md §2.11, §5.2). */
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import {
   type GuestInterfaceState,

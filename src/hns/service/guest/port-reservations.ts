@@ -2,7 +2,7 @@
  * Ports that guest network services have reserved (hcn.md §1.3). They live with the service's process: handles do not
  * outlive it.
  */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { ZERO_GUID } from "../../../hcn/guid.ts";
 import {

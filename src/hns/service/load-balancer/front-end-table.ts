@@ -1,5 +1,5 @@
 /** Which front ends the node's load balancers have: the same address, protocol and port twice is refused (hcn.md §4.7). */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { LOAD_BALANCER_FLAGS } from "../../../hcn/load-balancer.ts";
 import { type Ip, formatIp } from "../../../net/ip.ts";

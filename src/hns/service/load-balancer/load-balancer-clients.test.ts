@@ -1,6 +1,6 @@
 /** What programs that keep load balancers in HNS rely on: kube-proxy and hcsshim (hcn.md §8.5, §10). */
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import {
   addLoadBalancerEndpoint,
   createEndpoint,

@@ -1,5 +1,5 @@
 /** Deleting a load balancer, and what defects leave of it (hcn.md §4.7). */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../endpoint/endpoint-record.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";

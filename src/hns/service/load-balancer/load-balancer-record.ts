@@ -1,5 +1,5 @@
 /** A load balancer as the service keeps it: checked values, frozen, replaced as a whole on each change (hcn.md §2.7). */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type { LoadBalancerDistribution } from "../../../hcn/load-balancer.ts";
 import type { Ip } from "../../../net/ip.ts";
 import type { RecordBase } from "../network/network-record.ts";

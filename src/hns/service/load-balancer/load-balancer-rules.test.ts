@@ -4,7 +4,7 @@ import { VirtualClock } from "../../../base/clock.ts";
 import { defined } from "../../../base/assert.ts";
 import { Prng } from "../../../base/prng.ts";
 import { memoryPair } from "../../../device/memory-pair.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { Host } from "../../../host/host.ts";
 import { parseProfile } from "../../../knowledge/profiles.ts";
 import { parseIp } from "../../../net/ip.ts";

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
 import type { HcnError } from "../../../hcn/error.ts";
 import type { HostComputeLoadBalancer } from "../../../hcn/load-balancer.ts";

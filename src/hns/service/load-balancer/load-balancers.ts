@@ -1,5 +1,6 @@
 /** Load balancers: create, change, delete (hcn.md §4.7, §8.5). HNS tells nobody of them (hcn.md §1.4). */
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import {
   type HostComputeLoadBalancer,

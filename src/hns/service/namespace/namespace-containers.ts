@@ -1,5 +1,5 @@
 /** Containers of a namespace: what one meets that starts there, and who shares the endpoints (hcn.md §4.5, §2.10). */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
 import { checkSharing, updateEndpoint } from "../endpoint/attachment.ts";

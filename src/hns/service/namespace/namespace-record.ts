@@ -1,5 +1,5 @@
 /** A namespace as the service keeps it. */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type { NamespaceType } from "../../../hcn/namespace.ts";
 import type { RecordBase } from "../network/network-record.ts";
 

@@ -1,5 +1,6 @@
 /** Namespaces: create, members, delete (hcn.md §4.5). */
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../../../hcn/modify.ts";

@@ -1,6 +1,6 @@
 /** Changing a network: name resolution, extensions, subnets and their blocks, the v1 update (hcn.md §5.2). */
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { createEndpoint, createNetwork, getNetworkById } from "../../../hcn/operations.ts";
 import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
 

@@ -1,5 +1,6 @@
 /** Extensions of the Hyper-V switch, and turning them on and off (hcn.md §2.12, §3.1, §5.2). */
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { formatUpperGuid } from "../../../hcn/guid.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";

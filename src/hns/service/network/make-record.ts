@@ -1,5 +1,5 @@
 /** The record of a new network, and the switch that a record asks for. */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "../../../hcn/network.ts";
 import type { NetworkPolicy } from "../../../hcn/network-policy.ts";
 import { type InterfaceAddress, prefixContains } from "../../../net/prefix.ts";

@@ -1,7 +1,7 @@
 /** What appears some time after a network was made (hcn.md §4.1, §9.5). */
 import { describe, expect, it } from "vitest";
 import { fork } from "../../../base/fork.ts";
-import type { JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import type { HostComputeNetwork, NetworkType } from "../../../hcn/network.ts";
 import { createNetwork, getNetworkById, modifyNetworkPolicies } from "../../../hcn/operations.ts";
 import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";

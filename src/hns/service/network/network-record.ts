@@ -1,6 +1,7 @@
 /** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
 import type { Dns } from "../../../hcn/base-document.ts";
-import type { Guid, JsonValue } from "../../../hcn/client.ts";
+import type { JsonValue } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import type { IpamType, NetworkType } from "../../../hcn/network.ts";
 import type { NetworkPolicy, SubnetPolicy } from "../../../hcn/network-policy.ts";
 import type { SchemaVersion } from "../../../hcn/schema-version.ts";

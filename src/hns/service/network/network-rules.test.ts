@@ -1,6 +1,6 @@
 /** The rows of hcn.md §10 about networks, each as its client does it. */
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { HcnNotFoundError } from "../../../hcn/error.ts";
 import { isJsonObject } from "../../../base/json.ts";
 import type { HostComputeNetwork } from "../../../hcn/network.ts";

@@ -1,6 +1,7 @@
 /** Networks: create, change, delete (hcn.md §4.1, §4.6, §5.2, §5.3). */
 import type { Dns } from "../../../hcn/base-document.ts";
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader, present as presentFields } from "../../../hcn/json-reader.ts";
 import { type ModifyRequest, parseModifyRequest } from "../../../hcn/modify.ts";

@@ -4,7 +4,7 @@
  */
 import type { Task } from "../../../base/clock.ts";
 import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { JsonValue } from "../../../hcn/client.ts";
+import type { JsonValue } from "../../../base/json.ts";
 import { NETWORK_FLAGS } from "../../../hcn/network.ts";
 import { createNetwork } from "./networks.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";

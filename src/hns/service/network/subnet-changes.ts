@@ -1,5 +1,6 @@
 /** Subnets and IP subnets that come to a network and go (hcn.md §4.2, §5.2). */
-import type { Guid, JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
 import type { ModifyRequestType } from "../../../hcn/modify.ts";

@@ -1,5 +1,5 @@
 /** Which switch a network gets, and which adapter an external one takes (hcn.md §3.1, §4.1). */
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import type { NetworkType } from "../../../hcn/network.ts";
 import type { NetworkPolicy } from "../../../hcn/network-policy.ts";

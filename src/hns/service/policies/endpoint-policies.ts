@@ -1,6 +1,6 @@
 /** The policies of one endpoint: what they have to be together, and what a request makes of them (hcn.md §3.3, §5.3). */
 import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { Guid } from "../../../hcn/client.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { hasHostBits, parseAddressOrPrefix } from "../../../hcn/address-list.ts";
 import { type EndpointPolicy, parseEndpointPolicies } from "../../../hcn/endpoint-policy.ts";
 import { HcnError } from "../../../hcn/error.ts";

@@ -1,6 +1,6 @@
 /** When a policy of a request is one that an object has: what `Remove` goes by (hcn.md §5.3). */
 import type { EndpointPolicy } from "../../../hcn/endpoint-policy.ts";
-import type { JsonObject } from "../../../hcn/client.ts";
+import type { JsonObject } from "../../../base/json.ts";
 import { equalJson } from "../../../hcn/json-value.ts";
 import type { NetworkPolicy } from "../../../hcn/network-policy.ts";
 import type { PortMappingPolicySetting } from "../../../hcn/nat-policy.ts";

@@ -1,5 +1,5 @@
 /** `/accelnet` of HNS v1: the MACs of a fabric's management adapters, from HNS 15.4 on (hcn.md §1.7, §9.10). */
-import type { JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
 import { HcnError } from "../../../hcn/error.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
 import { isGroupMac, parseMac } from "../../../net/mac.ts";

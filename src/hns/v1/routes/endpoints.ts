@@ -1,5 +1,6 @@
 /** `/endpoints` of HNS v1, and the counters and addresses of one. */
-import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { isJsonObject } from "../../../base/json.ts";
 import {
   createEndpoint,

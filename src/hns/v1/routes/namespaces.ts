@@ -1,5 +1,6 @@
 /** `/namespaces` of HNS v1. */
-import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { JsonReader } from "../../../hcn/json-reader.ts";
 import {
   addNamespaceContainer,

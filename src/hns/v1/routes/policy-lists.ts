@@ -1,5 +1,6 @@
 /** `/policylists` of HNS v1: the load balancers. */
-import type { Guid, JsonObject, JsonValue } from "../../../hcn/client.ts";
+import type { JsonObject, JsonValue } from "../../../base/json.ts";
+import type { Guid } from "../../../hcn/guid.ts";
 import { checkJsonObject } from "../../../hcn/json-value.ts";
 import { SCHEMA_V2_0 } from "../../../hcn/schema-version.ts";
 import { deleteLoadBalancer } from "../../service/load-balancer/load-balancer-deletion.ts";
