@@ -143,7 +143,7 @@ void daemon_call(const char *operation, const text_buffer *request, daemon_answe
   snprintf(path, sizeof path, "/hcn/%s", operation);
   int status = http_post(&address, path, request, call_deadline(), &answer->body);
   if (status == 0) {
-    daemon_refuse(answer, E_SERVER_UNAVAILABLE, "Nobody listens at the address in MULLION_HNS");
+    daemon_refuse(answer, E_SERVER_UNAVAILABLE, "Nothing listens at the address in MULLION_HNS");
   } else if (status == HTTP_OTHER_VERSION) {
     daemon_refuse(answer, E_UNKNOWN_INTERFACE,
                   "This DLL and the service at MULLION_HNS are not of one version of Mullion; take both from one");

@@ -321,6 +321,9 @@ describe.each([22, 24])("on Node %i", (major) => {
   it.each(EXAMPLES)("runs a copy of the example %s", (name) => {
     const copy = join(project, `${name}.ts`);
     if (!existsSync(copy)) cpSync(join(installed, "examples", name, "main.ts"), copy);
+    // What an example reads lies beside it.
+    const texts = readdirSync(join(installed, "examples", name)).filter((each) => each.endsWith(".txt"));
+    for (const text of texts) cpSync(join(installed, "examples", name, text), join(project, text));
     const isPlugin = name === "cni-plugin";
     const file = join(installed, "examples", "two-windows-nodes", "cluster.yaml");
     const { status, stdout, stderr } = end(node(), [copy, file], {
