@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HcnClient } from "../../../src/hcn/client.ts";
 import { findHns } from "../../../src/hcn/find-hns.node.ts";
 import { createEndpoint, createNetwork, listLoadBalancers } from "../../../src/hcn/operations.ts";
+import { BIN as LAUNCHERS } from "../../../src/testing/cni/plugin-process.ts";
 import { findProgram } from "../../../tools/live-programs.ts";
 import { CONTROL_PLANE_TIMEOUT_MS, ControlPlane } from "./control-plane.ts";
 import { Program, freePorts } from "./processes.ts";
@@ -112,8 +113,7 @@ metadata: {name: win-1}
   metricsPort = metrics;
   proxy = new Program(
     [
-      process.execPath,
-      join(BIN, "kube-proxy"),
+      join(LAUNCHERS, "kube-proxy"),
       `--kubeconfig=${plane.ofKubeProxy}`,
       "--network-name=cbr0",
       "--hostname-override=win-1",
@@ -191,8 +191,7 @@ describe("kube-proxy on a real API server", () => {
     const [healthz = 0, metrics = 0] = await freePorts(2);
     const stranger = new Program(
       [
-        process.execPath,
-        join(BIN, "kube-proxy"),
+        join(LAUNCHERS, "kube-proxy"),
         `--kubeconfig=${plane.unknown}`,
         "--network-name=cbr0",
         `--healthz-bind-address=127.0.0.1:${healthz}`,
