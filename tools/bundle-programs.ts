@@ -5,11 +5,11 @@
  * common, in `dist/programs/shared/`: each verb of `mullion` is a file of its own there, so that a light one does not
  * read the others.
  */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import { formatNotices } from "./bundled-licences.ts";
-import { PROGRAMS, findProgram } from "../src/cmd/programs/table.ts";
+import { PROGRAMS } from "../src/cmd/programs/table.ts";
 
 /** What is not bundled: it is native, and optional. */
 const EXTERNAL: readonly string[] = ["koffi"];
@@ -87,19 +87,20 @@ function outputOf(folder: string): OutputOptions {
 export const PROGRAM_NAMES: readonly string[] = ["mullion", ...PROGRAMS.map(({ name }) => name)];
 
 const ENTRY = "program:";
-/** What the table says of a program's start. */
-const START = /^async \(\) => \(await import\("([^"]+)"\)\)\.(\w+)\(\)$/;
+/** A row of the table in its source: the name, and at its end one import and one call. */
+const ROW =
+  /^ {4}name: "([\w-]+)",\n[^}]*?^ {4}start: async \(\) => \(await import\("([^"]+)"\)\)\.(\w+)\(\),\n/gm;
 
 /**
  * The begin of a bundle: imports what the table imports when the program is started, and starts it.
+ * @param table its source: what a function says of itself depends on who has loaded it.
  * @throws Error when the table says it in other words.
  */
-export function entryOf(name: string): string {
-  const said = String(findProgram(name)?.start);
-  const [, from, start] = START.exec(said) ?? [];
-  if (from === undefined || start === undefined)
-    throw new Error(`${name} starts with ${said}, which is not one import and one call`);
-  return `import { ${start} } from ${JSON.stringify(from)};\nexport const ended = ${start}();\n`;
+export function entryOf(name: string, table: string): string {
+  for (const [, program, from, start] of table.matchAll(ROW)) {
+    if (program === name) return `import { ${start} } from "${from}";\nexport const ended = ${start}();\n`;
+  }
+  throw new Error(`the table of programs has no row for ${name} that starts it by one import and one call`);
 }
 
 /** A start in the source of the table. */
@@ -117,7 +118,8 @@ function entries(root: string): Plugin {
       if (id.startsWith(ENTRY)) return id;
       return importer?.startsWith(ENTRY) === true ? join(dirname(table), id) : undefined;
     },
-    load: (id) => (id.startsWith(ENTRY) ? entryOf(id.slice(ENTRY.length)) : undefined),
+    load: (id) =>
+      id.startsWith(ENTRY) ? entryOf(id.slice(ENTRY.length), readFileSync(table, "utf8")) : undefined,
     transform: (code, id) => (id === table ? code.replaceAll(START_IN_TABLE, "") : undefined),
   };
 }
