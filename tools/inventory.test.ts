@@ -191,6 +191,19 @@ describe("files", () => {
     ]);
   });
 
+  it.each([
+    ["long", "kills (seed …) > replay: SEED=… npm run"],
+    ["unit", "kills (seed 7) > replay: SEED=20348 npm run"],
+  ])("of %s call a test with a seed %s", (project, title) => {
+    const meta = { asserted: { project, assertions: 1, runs: 0 } };
+    const tests = [
+      { ancestorTitles: ["kills (seed 7)"], title: "replay: SEED=20348 npm run", status: "passed", meta },
+    ];
+    const report = { testResults: [{ name: "x", status: "passed", assertionResults: tests }] };
+    const [run] = readRuns(JSON.stringify(report), "r.json");
+    expect([...(run?.inventory.keys() ?? [])]).toEqual([title]);
+  });
+
   it("of a run that failed are refused", () => {
     const report = { testResults: [{ name: "x.test.ts", status: "failed", assertionResults: [] }] };
     expect(() => readRuns(JSON.stringify(report), "r.json")).toThrow(
