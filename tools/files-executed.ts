@@ -8,11 +8,9 @@ import { Session } from "node:inspector/promises";
 import { pathToFileURL } from "node:url";
 import { defined } from "../src/base/assert.ts";
 import { parseNetworkList } from "../src/cni/conflist.ts";
-import { RunnerDelegate } from "../src/cni/plugin-runner.ts";
-import { InProcessRunner } from "../src/cni/plugin-runner.ts";
+import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
 import type { CniPlugin } from "../src/cni/plugin.ts";
-import { MemoryResultCache } from "../src/cni/runtime.ts";
-import { CniRuntime } from "../src/cni/runtime.ts";
+import { MemoryResultCache, CniRuntime } from "../src/cni/runtime.ts";
 import type { HcnClient } from "../src/hcn/client.ts";
 import {
   addNamespaceEndpoint,

@@ -1,9 +1,13 @@
 /** Circles of files of `src/` that import each other, by value or by type: none of them can be read on its own. */
-import { type SourceFile, importedFiles } from "./source-files.ts";
+import { type SourceFile, importedFiles, readImportMap } from "./source-files.ts";
 
 /** The files of `known` that a file imports or exports from, whatever it takes from there. */
-function importsOf(file: SourceFile, known: ReadonlySet<string>): readonly string[] {
-  return [...new Set(importedFiles(file))].filter((target) => known.has(target));
+function importsOf(
+  file: SourceFile,
+  known: ReadonlySet<string>,
+  map: Readonly<Record<string, string>>,
+): readonly string[] {
+  return [...new Set(importedFiles(file, map))].filter((target) => known.has(target));
 }
 
 /** One file on its way through the search. */
@@ -59,5 +63,6 @@ class CircleSearch {
 /** Every circle, with the files in it, sorted. */
 export function findImportCircles(files: readonly SourceFile[]): readonly (readonly string[])[] {
   const known = new Set(files.map(({ path }) => path));
-  return new CircleSearch(new Map(files.map((file) => [file.path, importsOf(file, known)]))).find();
+  const map = readImportMap();
+  return new CircleSearch(new Map(files.map((file) => [file.path, importsOf(file, known, map)]))).find();
 }

@@ -4,7 +4,7 @@
  * it, which lies in the same folder and is not the folder's door: what a door hands on is there for everybody.
  */
 import { posix } from "node:path";
-import { type SourceFile, importedFiles, isTest } from "./source-files.ts";
+import { type SourceFile, importedFiles, isTest, readImportMap } from "./source-files.ts";
 
 /** Below so many lines a file is small. */
 export const SMALL_LINES = 80;
@@ -34,9 +34,10 @@ function countLines(text: string): number {
 /** The production files that import each path. */
 function importersOf(files: readonly SourceFile[]): ReadonlyMap<string, ReadonlySet<string>> {
   const importers = new Map<string, Set<string>>();
+  const map = readImportMap();
   for (const file of files) {
     const { path } = file;
-    for (const target of importedFiles(file)) {
+    for (const target of importedFiles(file, map)) {
       const known = importers.get(target) ?? new Set<string>();
       known.add(path);
       importers.set(target, known);

@@ -70,7 +70,7 @@ export function resolveImport(
 /** Files of the repository that a file imports: relative ones, and those of other rooms. */
 export function importedFiles(
   { path, text }: SourceFile,
-  map: Readonly<Record<string, string>> = readImportMap(),
+  map: Readonly<Record<string, string>>,
 ): readonly string[] {
   return specifiersOf(text).flatMap((name) => resolveImport(path, name, map) ?? []);
 }

@@ -8,10 +8,9 @@ import { HCN_KINDS } from "./client.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
 import { type Schema, component } from "./description-schema.ts";
 import { HcnError } from "./error.ts";
-import { checkJsonObject } from "./json-value.ts";
+import { checkJsonObject, parseJsonText } from "./json-value.ts";
 import type { JsonReader } from "./json-reader.ts";
 import { isJsonObject } from "../base/json.ts";
-import { parseJsonText } from "./json-value.ts";
 import type { PortRequest } from "./port-reservation.ts";
 
 /** A field of a request. */

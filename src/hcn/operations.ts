@@ -5,10 +5,9 @@
 import type { PolicyDocument } from "./base-document.ts";
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind, type HostComputeQuery } from "./client.ts";
 import { type JsonObject } from "../base/json.ts";
-import { type Guid } from "./guid.ts";
+import { type Guid, ZERO_GUID, parseGuid } from "./guid.ts";
 import { type HostComputeEndpoint, type StoredEndpoint, parseStoredEndpoint } from "./endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
-import { ZERO_GUID, parseGuid } from "./guid.ts";
 import { checkJsonObject } from "./json-value.ts";
 import { type HostComputeLoadBalancer, parseLoadBalancer } from "./load-balancer.ts";
 import type { ModifyRequestType } from "./modify.ts";

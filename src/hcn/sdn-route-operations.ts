@@ -1,8 +1,7 @@
 /** The calls about SDN routes, in the order in which hcsshim's helpers make them (hcn.md §1.5, §2.8). */
 import { DEFAULT_QUERY, type HcnClient, type HostComputeQuery } from "./client.ts";
-import { type Guid } from "./guid.ts";
+import { type Guid, parseGuid } from "./guid.ts";
 import { HcnError } from "./error.ts";
-import { parseGuid } from "./guid.ts";
 import type { SdnRoutePolicySetting } from "./nat-policy.ts";
 import { firstFound, listDocuments, queryBy, requestDocument } from "./operations.ts";
 import { SCHEMA_V2_0 } from "./schema-version.ts";

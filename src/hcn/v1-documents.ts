@@ -1,8 +1,7 @@
 /** HNS v1: documents as requests send them and results hold them (hcn.md §2.12, §3.6). */
-import type { HnsPolicy } from "./description.ts";
+import type { HnsPolicy, V1Of } from "./description.ts";
 import type { JsonValue } from "../base/json.ts";
 import type { Guid } from "./guid.ts";
-import type { V1Of } from "./description.ts";
 import { ENDPOINT } from "./endpoint.ts";
 import { JsonReader, present } from "./json-reader.ts";
 import { type V1FormOf, readCommaList, readHnsPolicies, v1FormOf } from "./v1-form.ts";

@@ -2,8 +2,7 @@
  * What rules know besides the document in hand: the builds of Windows and the Kubernetes that it is for, address ranges,
  * how kube-proxy runs, which CNI plugins there are, and all other documents of the input.
  */
-import type { KnownRanges } from "./views/address-ranges.ts";
-import type { KnownRange } from "./views/address-ranges.ts";
+import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
 import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profiles.ts";
 import { hostPrefix, parsePrefix } from "../net/prefix.ts";
 import { parseIp } from "../net/ip.ts";

@@ -4,13 +4,12 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { ServiceFinding } from "../../kube-proxy/report.ts";
+import type { ServiceFinding, ServicePortStatus, SyncReport, SyncRequest } from "../../kube-proxy/report.ts";
 import type { KubeProxy } from "../../kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "../../kube-proxy/options.ts";
 import type { KubernetesVersion } from "../file/cluster-file.ts";
 import { ProxyObjects } from "../../kube-proxy/tracking/proxy-objects.ts";
 import type { Repair } from "../../kube-proxy/sync/repair.ts";
-import type { ServicePortStatus, SyncReport, SyncRequest } from "../../kube-proxy/report.ts";
 import { createKubeProxy } from "../../kube-proxy/mod.ts";
 import { followSource } from "../../kube-proxy/tracking/follow-source.ts";
 import type { MemoryKube } from "../../kube/memory/memory-kube.ts";

@@ -5,11 +5,10 @@ import type { Ipv6 } from "../../net/ip.ts";
 import { type Mac, parseMac } from "../../net/mac.ts";
 import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
 import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame } from "../../wire/build-frame.ts";
-import { type NdRepr, ND_HOP_LIMIT, solicitedNodeMulticast } from "../../wire/icmpv6/nd.ts";
+import { type NdRepr, ND_HOP_LIMIT, solicitedNodeMulticast, NdView } from "../../wire/icmpv6/nd.ts";
 import type { Packet } from "../../wire/packet.ts";
 import { verifyChecksums } from "../../wire/transport-checksum.ts";
 import { Headers } from "../../wire/headers.ts";
-import { NdView } from "../../wire/icmpv6/nd.ts";
 
 const six = (text: string): Ipv6 => ip(text) as Ipv6;
 const mac = (text: string): Mac => parseMac(text)!;

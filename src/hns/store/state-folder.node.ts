@@ -3,8 +3,17 @@
  * before the call that made it returns; calls that wait at the same time share one transaction
  * (docs/decisions/0005-hns-store.md).
  */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync } from "node:fs";
-import { readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf } from "../../base/thrown.ts";

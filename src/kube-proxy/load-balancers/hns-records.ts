@@ -6,7 +6,7 @@
  * identifiers are listed as long as nobody else has changed anything.
  */
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "../../hcn/client.ts";
-import { type JsonObject } from "../../base/json.ts";
+import { type JsonObject, isJsonObject } from "../../base/json.ts";
 import { type Guid } from "../../hcn/guid.ts";
 import { ENDPOINT_FLAGS, parseEndpoint } from "../../hcn/endpoint.ts";
 import { parseLoadBalancer } from "../../hcn/load-balancer.ts";
@@ -14,7 +14,6 @@ import { queryBy } from "../../hcn/operations.ts";
 import type { IpFamily } from "../../net/ip.ts";
 import type { Behaviour, IdentityRule } from "../behaviour.ts";
 import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { isJsonObject } from "../../base/json.ts";
 import { type HnsFailure, attempt, isNotFound, isUnanswered } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { ReadMode } from "../options.ts";

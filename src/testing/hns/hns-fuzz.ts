@@ -5,10 +5,9 @@
  */
 import { Prng } from "../../base/prng.ts";
 import { type HcnObjectKind, HCN_KINDS } from "../../hcn/client.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
 import { HCN_ERRORS } from "../../hcn/error-codes.ts";
 import { HcnError } from "../../hcn/error.ts";
-import { isJsonObject } from "../../base/json.ts";
 import type { HnsService } from "../../hns/service/hns-service.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS, FUZZ_V1_BODIES } from "./hns-fuzz-corpus.ts";
 

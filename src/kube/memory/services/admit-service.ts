@@ -4,12 +4,11 @@
  */
 import type { Prng } from "../../../base/prng.ts";
 import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import { formatIp, parseIp } from "../../../net/ip.ts";
+import { formatIp, parseIp, familyOf } from "../../../net/ip.ts";
 import type { Service, ServicePort } from "../../objects.ts";
 import { keyOf } from "../object-store.ts";
 import { type ServiceAllocators, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";
-import { familyOf } from "../../../net/ip.ts";
 
 /** Why a Service cannot be stored. */
 export interface Refusal {
