@@ -12,6 +12,7 @@ import { IPV6_HEADER_BYTES } from "../wire/ipv6.ts";
 import { Packet } from "../wire/packet.ts";
 
 const DATAGRAM_BYTES_MAX = 65_535;
+const TOO_LONG = "the fragments make up more than 65535 bytes";
 
 interface Piece {
   readonly offset: number;
@@ -46,7 +47,7 @@ export class Reassembly {
   private readonly isSilent: boolean;
   private readonly trains = new Map<string, Train>();
 
-  /** `silent`: nobody is told by ICMP what did not come; Linux defragments for connection tracking so. */
+  /** `silent`: no ICMP error says what did not come; Linux defragments for connection tracking so. */
   constructor(compartment: Stack, manner: "reporting" | "silent" = "reporting") {
     this.compartment = compartment;
     this.isSilent = manner === "silent";
@@ -76,7 +77,10 @@ export class Reassembly {
     }
     if (!isComplete(train)) return undefined;
     this.forget(train);
-    return assemble(train);
+    const whole = assemble(train);
+    if (typeof whole !== "string") return whole;
+    this.compartment.drop(packet, "reassembly-failed", whole);
+    return undefined;
   }
 
   /** Called by the timer of a train: the rest did not come in time. */
@@ -108,7 +112,7 @@ export class Reassembly {
     const bytes = packet.bytes.slice(view.payloadStart, view.payloadEnd);
     const offset = view.fragmentOffset;
     const end = offset + bytes.length;
-    if (end > DATAGRAM_BYTES_MAX) return "the fragments make up more than 65535 bytes";
+    if (end > DATAGRAM_BYTES_MAX) return TOO_LONG;
     if (view.hasMoreFragments && bytes.length % 8 !== 0)
       return "a fragment in the middle is not a multiple of 8 bytes";
     const isRepeated = train.pieces.some(
@@ -144,13 +148,14 @@ function isComplete(train: Train): boolean {
   return count === train.totalLength;
 }
 
-function assemble(train: Train): Packet | undefined {
+/** @returns the datagram, or why there is none. */
+function assemble(train: Train): Packet | string {
   const { first, totalLength } = train;
   const headers = new Headers();
   if (first === undefined || totalLength === undefined || headers.parse(first) !== undefined)
-    return undefined;
+    return "the first fragment has no readable headers";
   const whole = headers.family === 6 ? wholeIpv6(first, headers, train) : wholeIpv4(first, train);
-  if (whole === undefined) return undefined;
+  if (typeof whole === "string") return whole;
   const { packet, before } = whole;
   for (const piece of train.pieces) packet.bytes.set(piece.bytes, packet.start + before + piece.offset);
   return packet;
@@ -162,9 +167,11 @@ interface WholeFrame {
   readonly before: number;
 }
 
-function wholeIpv4(first: Packet, { totalLength = 0, tag }: Train): WholeFrame | undefined {
+function wholeIpv4(first: Packet, { totalLength = 0, tag }: Train): WholeFrame | string {
   const view = Ipv4View.parse(first.bytes, first.start + ETHERNET_HEADER_BYTES, first.end);
-  if (typeof view === "string") return undefined;
+  if (typeof view === "string") return view;
+  // The header counts, too: Linux gives up a datagram that is longer with it (`ip_frag_reasm`).
+  if (view.payloadStart - view.start + totalLength > DATAGRAM_BYTES_MAX) return TOO_LONG;
   const before = view.payloadStart - first.start;
   const packet = Packet.ofLength(before + totalLength, tag);
   packet.bytes.set(first.bytes.subarray(first.start, view.payloadStart), packet.start);
@@ -174,11 +181,11 @@ function wholeIpv4(first: Packet, { totalLength = 0, tag }: Train): WholeFrame |
 }
 
 /** The headers in front of the fragment header stay; the one that named it names what it named. */
-function wholeIpv6(first: Packet, headers: Headers, { totalLength = 0, tag }: Train): WholeFrame | undefined {
+function wholeIpv6(first: Packet, headers: Headers, { totalLength = 0, tag }: Train): WholeFrame | string {
   const { protocol, fragmentHeader, start } = new Ipv6PacketView(first.bytes, headers);
   const before = fragmentHeader - first.start;
   const payloadLength = fragmentHeader - start - IPV6_HEADER_BYTES + totalLength;
-  if (payloadLength > DATAGRAM_BYTES_MAX) return undefined;
+  if (payloadLength > DATAGRAM_BYTES_MAX) return TOO_LONG;
   const packet = Packet.ofLength(before + totalLength, tag);
   packet.bytes.set(first.bytes.subarray(first.start, fragmentHeader), packet.start);
   const network = packet.start + (start - first.start);

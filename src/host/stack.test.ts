@@ -504,6 +504,13 @@ describe("fragments", () => {
       ],
     ],
     ["reach beyond 65535 bytes", [[65_528, 16, false]]],
+    [
+      "are longer than 65535 bytes with the header",
+      [
+        [0, 65_512, true],
+        [65_512, 8, false],
+      ],
+    ],
   ] satisfies [string, [number, number, boolean][]][])("that %s are dropped", (_name, pieces) => {
     const { server, routerToServer } = makeRoutedPair();
     const link = { sourceMac: routerToServer.netInterface.mac, destinationMac: server.netInterface.mac };
