@@ -1,6 +1,5 @@
 // Dumps of clusters, in the style of `kubectl get nodes,pods,services,endpointslices -A -o yaml`: what they say is taken
 // as it is, and what they leave open is filled in and told.
-import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import { inventoryLoadBalancers } from "../views/inventory.ts";
 import {
@@ -8,15 +7,12 @@ import {
   ask,
   askMany,
   askName,
+  dumpText,
   openSessionWorld,
   podsOf,
 } from "../../testing/cluster/session-world.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
-
-function dumpText(name: string): string {
-  return readFileSync(`src/testing/cluster/dumps/${name}.yaml`, "utf8");
-}
 
 /** What was made of the nodes. */
 function machinesOf({ session }: SessionWorld): readonly string[] {

@@ -1,4 +1,6 @@
 /** Running clusters for tests: texts in, objects applied and deleted, flows asked in copies, state as plain values. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { defined } from "../../base/assert.ts";
 import { type Cluster, forkCluster } from "../../cluster/cluster.ts";
 import { findTraceEnd } from "../../cluster/trace/find-trace-end.ts";
@@ -28,6 +30,11 @@ import type { Pod } from "../../kube/objects.ts";
 import { formatIp, parseIp } from "../../net/ip.ts";
 import { formatPrefix } from "../../net/prefix.ts";
 import { DEFAULT_DATA_DIR } from "../../plugins/host-local/conf.ts";
+
+/** A dump of a cluster among `dumps/`. */
+export function dumpText(name: string): string {
+  return readFileSync(join(import.meta.dirname, "dumps", `${name}.yaml`), "utf8");
+}
 
 export interface SessionWorld {
   readonly session: RunningCluster;
