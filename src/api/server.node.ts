@@ -1,11 +1,12 @@
 /** The control API on a Unix socket that only its owner can open. */
 import { createAdaptorServer } from "@hono/node-server";
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import type { Server } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Hono } from "hono";
 import { LIMITS } from "../base/limits.ts";
+import { errorCode } from "../base/thrown.ts";
 import { ApiError } from "./error-details.ts";
-import { lock } from "./lock-file.node.ts";
 import { type ClusterPlace, placeError, removePlace } from "./state-folder.node.ts";
 import { isListening } from "../hcn/unix-socket.node.ts";
 
@@ -37,6 +38,69 @@ async function bind(server: Server, socket: string): Promise<void> {
       process.umask(mask);
     }
   });
+}
+
+const LOCK_POLL_MS = 10;
+const LOCK_WAIT_MS = 10_000;
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === "EPERM";
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // Its owner removed it in this moment.
+    return undefined;
+  }
+}
+
+/** Removes the lock of a process that died with it; one that another process made in this moment is put back. */
+function removeDeadLock(path: string): void {
+  const text = readText(path);
+  const pid = Number(text);
+  // Empty: its owner is about to write.
+  if (text === undefined || text === "" || isAlive(pid)) return;
+  const aside = `${path}.${process.pid}`;
+  try {
+    renameSync(path, aside);
+    if (readText(aside) !== text) linkSync(aside, path);
+  } catch {
+    // Another process did the same; the next round sees the outcome.
+  }
+  rmSync(aside, { force: true });
+}
+
+/**
+ * Waits for a lock between processes: a file that one of them can make, with its process id inside. Returns a function
+ * that removes it.
+ * @throws ApiError when another process keeps it for longer than a start takes.
+ */
+async function lock(path: string): Promise<() => void> {
+  const end = Date.now() + LOCK_WAIT_MS;
+  for (;;) {
+    try {
+      writeFileSync(path, String(process.pid), { flag: "wx", mode: OWNER_ONLY });
+      return () => rmSync(path, { force: true });
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+    removeDeadLock(path);
+    if (Date.now() > end) {
+      throw new ApiError(
+        CONFLICT,
+        "cluster-already-running",
+        `another process keeps ${path}`,
+        "Wait until it has started its cluster. If nothing starts, remove the file.",
+      );
+    }
+    await sleep(LOCK_POLL_MS);
+  }
 }
 
 /** @throws ApiError when somebody listens; an error of the system when the socket cannot be made. */

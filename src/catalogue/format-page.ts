@@ -49,7 +49,7 @@ export function formatCodesPage(): string {
       "Every limitation, every reason for a drop and every refusal has a code. `mullion explain CODE` prints the same",
       "texts. Codes are stable: texts may change, codes may not.",
       "",
-      "This page is generated from `src/catalogue/`; `npm run schemas` writes it again.",
+      "This page is generated from the catalogue; `npm run schemas` writes it again.",
     ].join("\n"),
   ];
   for (const { title, entries } of SECTIONS) {

@@ -41,7 +41,7 @@ export function formatErrorsPage(): string {
       "cause, the next command and the remedy. `mullion explain` takes a number in any spelling, a name, a text or a",
       "whole line; `mullion explain --log FILE` finds them in a log. In texts, `…` stands for words that differ.",
       "",
-      "This page is generated from `src/catalogue/errors/`; `npm run schemas` writes it again.",
+      "This page is generated from the catalogue; `npm run schemas` writes it again.",
     ].join("\n"),
   ];
   for (const origin of ERROR_ORIGINS) {
