@@ -42,6 +42,8 @@ describe("a planted fault", () => {
     ["src/vfp/rule.test.ts", "it.skip('x', () => {})", "no test is left out"],
     ["docs/start/first.md", "cd /home/me/mullion", "no path of somebody's machine"],
     ["docs/start/first.md", "text \nmore", "no blanks at the end"],
+    ["docs/start/first.md", "one\n<<<<<<< HEAD\ntwo\n", "two versions were joined"],
+    ["docs/start/first.md", "one\n> > > > > > > 1234567 (area: two)\n", "two versions were joined"],
     ["src/vfp/utils.ts", "", "utils is no name"],
     ["src/helpers/rule.ts", "", "helpers is no name"],
     ["src/vfp/natPool.ts", "", "not in kebab-case"],
@@ -57,6 +59,7 @@ describe("a planted fault", () => {
     ["src/base/bytes.ts", "new DataView(b)"],
     ["docs/start/first.md", "dataDir is /var/lib/cni/networks"],
     ["docs/start/first.md", "https://example.com/home/page"],
+    ["docs/start/first.md", "> quoted\n> > twice\n=======\n"],
   ])("is not seen where there is none: %s: %s", (path, text) => {
     expect(findUntidiness([{ path, text }])).toEqual([]);
   });

@@ -79,6 +79,11 @@ const RULES: readonly Rule[] = [
     instead: "no blanks at the end of a line",
     appliesTo: (path) => path.endsWith(".md"),
   },
+  {
+    pattern: /^(?:> ?)*(?:<{7}|>{7}|(?:> ){6}>) /m,
+    instead: "two versions were joined here: keep one",
+    appliesTo: () => true,
+  },
 ];
 
 const BANNED_NAMES = /^(?:utils?|helpers?|common|misc|manager|types|constants|index|service\d+)$/;
