@@ -2,13 +2,13 @@
  * Frames as a device hands them over: in a ring of buffers that it has just written, each of another connection. What a row
  * measures is then the engine's own memory, and not that of frames which the benchmark keeps.
  */
-import { defined } from "../src/base/assert.ts";
-import { wordAt, writeU16, writeU32 } from "../src/base/bytes.ts";
-import type { VfpDirection } from "../src/vfp/rule.ts";
-import { BURST_FRAMES_MAX, Burst } from "../src/vfp/burst.ts";
-import type { VfpPort } from "../src/vfp/vfp-port.ts";
-import { Headers } from "../src/wire/headers.ts";
-import { Packet } from "../src/wire/packet.ts";
+import { defined } from "#core/base/assert.ts";
+import { wordAt, writeU16, writeU32 } from "#core/base/bytes.ts";
+import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import { BURST_FRAMES_MAX, Burst } from "#dataplane/vfp/burst.ts";
+import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
 import { connectionOf, segmentOf, tunnelledSegmentOf } from "./engine-fixture.ts";
 
 /** Bytes of the outer headers of VXLAN over IPv4. */

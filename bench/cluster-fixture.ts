@@ -2,8 +2,8 @@
  * A cluster of any size as its users would write it: a cluster file, and manifests of workloads of 10 to 50 replicas
  * with a Service each. Same size, same text.
  */
-import { Prng } from "../src/base/prng.ts";
-import type { InputText } from "../src/cluster/session/session.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { InputText } from "#cluster/session/session.ts";
 
 export interface ClusterSize {
   readonly nodes: number;

@@ -3,14 +3,14 @@
  * same phase of the size before, per unit of what the phase works on: a ratio near 1 is linear, one that grows with the
  * cluster is not. Sizes are those of `cluster-fixture.ts`; the largest one, of minutes and gigabytes, with BENCH_LARGE=1.
  */
-import { type Cluster, forkCluster } from "../src/cluster/cluster.ts";
-import { type ClusterInput, readInput } from "../src/cluster/input/read-input.ts";
-import { openSession } from "../src/cluster/session/open-session.ts";
-import type { RunningCluster } from "../src/cluster/session/running-cluster.ts";
-import type { SessionEvent } from "../src/cluster/session/session.ts";
-import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
-import { verifyCluster } from "../src/cluster/verify/verify.ts";
-import { loadManifests } from "../src/kube/load/load-manifests.ts";
+import { type Cluster, forkCluster } from "#cluster/cluster.ts";
+import { type ClusterInput, readInput } from "#cluster/input/read-input.ts";
+import { openSession } from "#cluster/session/open-session.ts";
+import type { RunningCluster } from "#cluster/session/running-cluster.ts";
+import type { SessionEvent } from "#cluster/session/session.ts";
+import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import {
   CLUSTER_SIZES,
   type ClusterSize,

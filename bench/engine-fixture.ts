@@ -1,15 +1,15 @@
 /** A pod port as an L2Bridge node has it, and frames of many connections to send through it. */
-import { annotatedHex } from "../src/base/hex.ts";
-import { writeU16, writeU32 } from "../src/base/bytes.ts";
-import type { Ipv4 } from "../src/net/ip.ts";
-import type { Mac } from "../src/net/mac.ts";
-import { ANY_IPV4, prefixOf } from "../src/net/prefix.ts";
-import { createGroup } from "../src/vfp/group.ts";
-import type { LayerDefinition, Rule } from "../src/vfp/rule.ts";
-import { VfpPort } from "../src/vfp/vfp-port.ts";
-import { encapsulateVxlan } from "../src/wire/tunnels/encapsulation.ts";
-import { Headers } from "../src/wire/headers.ts";
-import { Packet } from "../src/wire/packet.ts";
+import { annotatedHex } from "#core/base/hex.ts";
+import { writeU16, writeU32 } from "#core/base/bytes.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { ANY_IPV4, prefixOf } from "#core/net/prefix.ts";
+import { createGroup } from "#dataplane/vfp/group.ts";
+import type { LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
+import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
 
 /** A TCP segment 10.244.1.10:49201 → 203.0.113.10:443 with ACK set (dataplane.md §6.10 V6, not a SYN). */
 const SEGMENT = annotatedHex(`

@@ -1,5 +1,5 @@
 /** What does a port cost before its first packet, and a known connection? Bytes on the heap, and what they replace. */
-import type { VfpPort } from "../src/vfp/vfp-port.ts";
+import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { makeOverlayPort, makePort, segmentOf, sendOnce } from "./engine-fixture.ts";
 
 const PORTS = 10_000;

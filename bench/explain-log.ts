@@ -1,6 +1,6 @@
 /** What does it cost to find all known errors in a log? Against a loop that counts its lines. */
-import { type LogScan, LogScanner } from "../src/catalogue/log/log-scanner.ts";
-import { signaturesOf } from "../src/catalogue/log/signatures.ts";
+import { type LogScan, LogScanner } from "#diagnose/catalogue/log/log-scanner.ts";
+import { signaturesOf } from "#diagnose/catalogue/log/signatures.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const LOG_BYTES = 16_777_216;

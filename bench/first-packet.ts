@@ -1,5 +1,5 @@
 /** What does the first packet of a connection cost: the walk through all layers and the flows it makes? */
-import { Packet } from "../src/wire/packet.ts";
+import { Packet } from "#core/wire/packet.ts";
 import { makePort, segmentOf, sendOnce } from "./engine-fixture.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 

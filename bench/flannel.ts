@@ -3,16 +3,16 @@
  * cost the others? Per pair of nodes and per other node, against the size before: a ratio near 1 says that a lease costs
  * what a lease costs. Sizes of minutes with BENCH_LARGE=1.
  */
-import { defined } from "../src/base/assert.ts";
-import { builtInObjects } from "../src/cluster/session/built-in-objects.ts";
-import type { Cluster } from "../src/cluster/cluster.ts";
-import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
-import { FlannelDaemons } from "../src/cluster/flannel/flannel-daemons.ts";
-import { raiseMachines } from "../src/cluster/machines/raise-machines.ts";
-import { hcnClientOf } from "../src/cluster/machines/windows-node.ts";
-import { getNetworkByName } from "../src/hcn/operations.ts";
-import { MemoryKubeSource } from "../src/kube/memory/memory-kube-source.ts";
-import { MemoryKube } from "../src/kube/memory/memory-kube.ts";
+import { defined } from "#core/base/assert.ts";
+import { builtInObjects } from "#cluster/session/built-in-objects.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { FlannelDaemons } from "#cluster/flannel/flannel-daemons.ts";
+import { raiseMachines } from "#cluster/machines/raise-machines.ts";
+import { hcnClientOf } from "#cluster/machines/windows-node.ts";
+import { getNetworkByName } from "#contracts/hcn/operations.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 
 const SIZES = process.env["BENCH_LARGE"] === "1" ? [2, 100, 200, 500] : [2, 50, 100];
 

@@ -3,9 +3,9 @@
  * measured frame by frame and in bursts of 32; connections come in random order, which no cache foresees, and once in the order
  * in which they were made.
  */
-import { BURST_FRAMES_MAX } from "../src/vfp/burst.ts";
-import type { VfpDirection } from "../src/vfp/rule.ts";
-import type { VfpPort } from "../src/vfp/vfp-port.ts";
+import { BURST_FRAMES_MAX } from "#dataplane/vfp/burst.ts";
+import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { Arrivals, type Order } from "./arrivals.ts";
 import { makeOverlayPort, makePort } from "./engine-fixture.ts";
 import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";

@@ -5,13 +5,13 @@
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type LocalHns, createHns } from "../src/hns/local-hns.ts";
-import { type DurableHns, openHns } from "../src/hns/durable-hns.node.ts";
-import type { JsonObject } from "../src/base/json.ts";
-import { openStateFolder } from "../src/hns/store/state-folder.node.ts";
-import type { StoredObject } from "../src/hns/store/stored-object.ts";
-import { formatIp, type Ipv4 } from "../src/net/ip.ts";
-import { type Mac, formatMac } from "../src/net/mac.ts";
+import { type LocalHns, createHns } from "#hns/local-hns.ts";
+import { type DurableHns, openHns } from "#hns/durable-hns.node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { openStateFolder } from "#hns/store/state-folder.node.ts";
+import type { StoredObject } from "#hns/store/stored-object.ts";
+import { formatIp, type Ipv4 } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import { type Measured, printTable } from "./measure.ts";
 
 const FEW = 1_000;

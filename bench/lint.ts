@@ -1,6 +1,6 @@
 /** What does it cost to check 10 000 objects? Against parsing the same YAML with the library alone. */
 import { parseAllDocuments } from "yaml";
-import { SourceText, lint } from "../src/lint/mod.ts";
+import { SourceText, lint } from "#diagnose/lint/mod.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const OBJECTS = 10_000;

@@ -1,17 +1,17 @@
 /** Services for benchmarks: groups of their rules, and a node that programs them through HNS. */
-import { SwitchDatapath } from "../src/hns/ports/switch-datapath.ts";
-import { HnsService } from "../src/hns/service/hns-service.ts";
-import { VirtualClock } from "../src/base/clock.ts";
-import { Prng } from "../src/base/prng.ts";
-import { defined } from "../src/base/assert.ts";
-import { memoryPair } from "../src/device/memory-pair.ts";
-import { Host } from "../src/host/host.ts";
-import { parseProfile } from "../src/knowledge/profiles.ts";
-import { formatIp, type Ipv4 } from "../src/net/ip.ts";
-import type { Mac } from "../src/net/mac.ts";
-import { hostPrefix } from "../src/net/prefix.ts";
-import { type Group, createGroup } from "../src/vfp/group.ts";
-import type { LbnatBackEnd, Rule } from "../src/vfp/rule.ts";
+import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
+import { HnsService } from "#hns/service/hns-service.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { Prng } from "#core/base/prng.ts";
+import { defined } from "#core/base/assert.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { Host } from "#dataplane/host/host.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { formatIp, type Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { LbnatBackEnd, Rule } from "#dataplane/vfp/rule.ts";
 
 export const BACK_ENDS = 10;
 /** 203.0.113.10:443, where the fixture's segments go. */

@@ -2,8 +2,8 @@
  * What does a service cost: a packet of a known connection, the first one among ten thousand services, and the
  * programming of one more service?
  */
-import type { Group } from "../src/vfp/group.ts";
-import type { VfpPort } from "../src/vfp/vfp-port.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { makePort, segmentOf, sendOnce, sender } from "./engine-fixture.ts";
 import { BACK_ENDS, BenchNode, backEndsOf, dsrGroup } from "./load-balancer-fixture.ts";
 import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";

@@ -1,11 +1,11 @@
 /** What does it cost to read a dump, and to let the controllers run? Against parsing the same objects as JSON. */
 import { stringify } from "yaml";
-import { Prng } from "../src/base/prng.ts";
-import { loadManifests } from "../src/kube/load/load-manifests.ts";
-import type { LoadedObject } from "../src/kube/load/manifests.ts";
-import { MemoryKube } from "../src/kube/memory/memory-kube.ts";
-import { prefixOf } from "../src/net/prefix.ts";
-import { parseIpv4 } from "../src/net/ip.ts";
+import { Prng } from "#core/base/prng.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { prefixOf } from "#core/net/prefix.ts";
+import { parseIpv4 } from "#core/net/ip.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const PODS = 300;

@@ -2,11 +2,11 @@
  * Does the first packet of a connection, or one change, cost more when there are many policies? ACLs of one endpoint,
  * services of a node, and one load balancer or one endpoint's ACL that changes on a node with a hundred pods.
  */
-import type { JsonObject } from "../src/base/json.ts";
-import type { Ipv4 } from "../src/net/ip.ts";
-import { type Prefix, prefixOf } from "../src/net/prefix.ts";
-import { type Group, createGroup } from "../src/vfp/group.ts";
-import type { Rule } from "../src/vfp/rule.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { type Prefix, prefixOf } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
 import { makePort, segmentOf, sendOnce } from "./engine-fixture.ts";
 import { BACK_ENDS, BenchNode, V2, FIRST_VIP, dsrGroup, backEndsOf } from "./load-balancer-fixture.ts";
 import { type Candidate, type Measured, measure, printTable } from "./measure.ts";

@@ -3,13 +3,13 @@
  * between two pods of the same cluster: the matrix may cost as many of them as it makes attempts, and not pods².
  * Set BENCH_LARGE=1 for 500 nodes and 15 000 pods as well, which takes minutes and about 4 GiB.
  */
-import type { Cluster } from "../src/cluster/cluster.ts";
-import { forkCluster } from "../src/cluster/cluster.ts";
-import { readInput } from "../src/cluster/input/read-input.ts";
-import { openSession } from "../src/cluster/session/open-session.ts";
-import { runAttempt } from "../src/cluster/trace/probe-trace-end.ts";
-import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
-import { verifyCluster } from "../src/cluster/verify/verify.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import { forkCluster } from "#cluster/cluster.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { openSession } from "#cluster/session/open-session.ts";
+import { runAttempt } from "#cluster/trace/probe-trace-end.ts";
+import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
 
 interface Size {
   readonly nodes: number;

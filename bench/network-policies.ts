@@ -2,7 +2,7 @@
  * What does it cost a node that one more node joins its overlay network, or leaves it? One RemoteSubnetRoute comes or goes among
  * 50 to 5 000, on a node with a source VIP and pods. Processor time: a ratio near 1 says that a change costs that change.
  */
-import { Prng } from "../src/base/prng.ts";
+import { Prng } from "#core/base/prng.ts";
 import { BenchOverlay } from "./overlay-fixture.ts";
 
 const PEERS = [50, 100, 500, 1_000, 5_000];

@@ -1,7 +1,7 @@
 /** A node with an overlay network, as flannel makes it: its policies, a source VIP and pods. */
-import type { JsonObject } from "../src/base/json.ts";
-import type { HnsService } from "../src/hns/service/hns-service.ts";
-import { formatIp, type Ipv4 } from "../src/net/ip.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { HnsService } from "#hns/service/hns-service.ts";
+import { formatIp, type Ipv4 } from "#core/net/ip.ts";
 import { V2, addBenchPod, makeBenchHns } from "./load-balancer-fixture.ts";
 
 const VNI = 4_096;

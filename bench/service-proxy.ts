@@ -3,15 +3,15 @@
  * of HNS is that, beside what kube-proxy.md §9.2 derives for upstream; and what does a Service hold in memory? At the end the
  * times that users published, beside those that the cost model predicts.
  */
-import type { Compat } from "../src/base/compat.ts";
-import type { HcnClient, HcnObjectKind } from "../src/hcn/client.ts";
-import type { Guid } from "../src/hcn/guid.ts";
-import type { CallOperation } from "../src/hcn/faults/fault.ts";
-import { createEndpoint, createNetwork } from "../src/hcn/operations.ts";
-import { COST_MODEL_TABLE, type CostModel, costOf } from "../src/hns/failures/faults/cost-model.ts";
-import { ProxyObjects, createKubeProxy } from "../src/kube-proxy/mod.ts";
-import { CBR0, type HnsNode, hnsNode } from "../src/testing/hns/hns-node.ts";
-import { NODE_NAME, service, slice } from "../src/testing/kube-proxy/kube-proxy-node.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { CallOperation } from "#contracts/hcn/faults/fault.ts";
+import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";
+import { COST_MODEL_TABLE, type CostModel, costOf } from "#hns/failures/faults/cost-model.ts";
+import { ProxyObjects, createKubeProxy } from "#programs/kube-proxy/mod.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
+import { NODE_NAME, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 const BACK_ENDS = 10;
 const REMOTE_MAX = 10_000;

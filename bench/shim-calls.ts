@@ -5,8 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { findGo, GoMissingError } from "../tools/go-toolchain.ts";
-import { prepareWinePrefix } from "../src/cmd/mullion/wine/wine-prefix.ts";
-import { HttpHcnClient, parseHnsAddress } from "../src/hcn/mod.node.ts";
+import { prepareWinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
+import { HttpHcnClient, parseHnsAddress } from "#contracts/hcn/mod.node.ts";
 import { PROGRAM, buildGoPrograms } from "../test/wine/go-programs.ts";
 import { ROOT, startDaemon } from "../test/wine/test-daemon.ts";
 import { type Measured, printTable } from "./measure.ts";

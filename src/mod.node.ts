@@ -12,33 +12,33 @@
  */
 
 // A cluster: from a cluster file, or from manifests and dumps as well.
-export type { Cluster } from "./cluster/cluster.ts";
-export type { ClusterFile } from "./cluster/file/cluster-file.ts";
-export { parseClusterFile } from "./cluster/file/parse-cluster-file.ts";
-export { type ClusterInput, type ClusterInputResult, readInput } from "./cluster/input/read-input.ts";
-export { openCluster } from "./cluster/session/open-cluster.ts";
-export { type OpenedSession, type SessionInput, openSession } from "./cluster/session/open-session.ts";
-export { type FileProblem, formatProblem } from "./knowledge/file-problem.ts";
+export type { Cluster } from "#cluster/cluster.ts";
+export type { ClusterFile } from "#cluster/file/cluster-file.ts";
+export { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+export { type ClusterInput, type ClusterInputResult, readInput } from "#cluster/input/read-input.ts";
+export { openCluster } from "#cluster/session/open-cluster.ts";
+export { type OpenedSession, type SessionInput, openSession } from "#cluster/session/open-session.ts";
+export { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
 // One packet, step by step.
-export { captureTrace } from "./cluster/trace/capture.ts";
-export { formatTrace } from "./cluster/trace/format-trace.ts";
-export { type Trace, type TraceRequest, tracePacket } from "./cluster/trace/trace.ts";
-export type { TraceReport } from "./cluster/trace/trace-report.ts";
+export { captureTrace } from "#cluster/trace/capture.ts";
+export { formatTrace } from "#cluster/trace/format-trace.ts";
+export { type Trace, type TraceRequest, tracePacket } from "#cluster/trace/trace.ts";
+export type { TraceReport } from "#cluster/trace/trace-report.ts";
 // All flows, against what is documented.
-export { formatVerification } from "./verify-text/format-verify.ts";
-export type { VerifyReport } from "./cluster/verify/report.ts";
-export { type VerifyOptions, verifyCluster } from "./cluster/verify/verify.ts";
+export { formatVerification } from "#diagnose/verify-text/format-verify.ts";
+export type { VerifyReport } from "#cluster/verify/report.ts";
+export { type VerifyOptions, verifyCluster } from "#cluster/verify/verify.ts";
 // Files, against what Windows can do.
-export { decodeSource, type SourceText } from "./base/source-text.ts";
-export { type LintInput, lint } from "./lint/lint.ts";
-export type { LintFinding, LintReport } from "./lint/report/report.ts";
+export { decodeSource, type SourceText } from "#core/base/source-text.ts";
+export { type LintInput, lint } from "#diagnose/lint/lint.ts";
+export type { LintFinding, LintReport } from "#diagnose/lint/report/report.ts";
 // HNS: that of this node, one in this process, and one that is served to others.
-export type { HcnClient } from "./hcn/client.ts";
-export { type FindHnsOptions, findHns } from "./hcn/find-hns.node.ts";
-export { type DurableHns, openHns } from "./hns/durable-hns.node.ts";
-export { HnsHttpServer, type HnsHttpServerOptions } from "./hns/http/http-server.node.ts";
-export { type LocalHns, type LocalHnsOptions, createHns } from "./hns/local-hns.ts";
+export type { HcnClient } from "#contracts/hcn/client.ts";
+export { type FindHnsOptions, findHns } from "#contracts/hcn/find-hns.node.ts";
+export { type DurableHns, openHns } from "#hns/durable-hns.node.ts";
+export { HnsHttpServer, type HnsHttpServerOptions } from "#hns/http/http-server.node.ts";
+export { type LocalHns, type LocalHnsOptions, createHns } from "#hns/local-hns.ts";
 // The engine of switch ports.
-export { type Group, createGroup } from "./vfp/group.ts";
-export type { Rule } from "./vfp/rule.ts";
-export { VfpPort, type VfpPortOptions } from "./vfp/vfp-port.ts";
+export { type Group, createGroup } from "#dataplane/vfp/group.ts";
+export type { Rule } from "#dataplane/vfp/rule.ts";
+export { VfpPort, type VfpPortOptions } from "#dataplane/vfp/vfp-port.ts";

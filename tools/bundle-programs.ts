@@ -9,7 +9,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
 import { formatNotices } from "./bundled-licences.ts";
-import { PROGRAMS } from "../src/cmd/programs/table.ts";
+import { PROGRAMS } from "#cli/programs/table.ts";
 
 /** What is not bundled: it is native, and optional. */
 const EXTERNAL: readonly string[] = ["koffi"];

@@ -1,6 +1,6 @@
 /** The check of real configurations of CNI. */
 import { describe, expect, it } from "vitest";
-import { SourceText } from "../src/base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import { type CniVerdict, checkCniFile, cniTableRows } from "./check-cni.ts";
 
 async function check(document: object | string, isKnown = false): Promise<readonly CniVerdict[]> {

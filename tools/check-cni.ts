@@ -3,43 +3,43 @@
  * the network that it wants: ADD, CHECK and DEL, in both modes. What cannot run has to be refused by name.
  */
 import { basename } from "node:path";
-import type { Compat } from "../src/base/compat.ts";
-import { SourceText } from "../src/base/source-text.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import {
   type NetworkList,
   type NetworkPlugin,
   parseNetworkList,
   parseSinglePlugin,
-} from "../src/cni/conflist.ts";
-import { StructReader } from "../src/cni/json.ts";
-import { type JsonObject, isJsonObject } from "../src/base/json.ts";
-import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
-import { CniError } from "../src/cni/error.ts";
-import type { CniPlugin } from "../src/cni/plugin.ts";
-import { MemoryResultCache, type CniAttachment, CniRuntime } from "../src/cni/runtime.ts";
-import { isAtLeast } from "../src/cni/version.ts";
-import type { InProcessHcnClient } from "../src/hns/service/in-process-client.ts";
-import type { HostComputeNetwork, Subnet } from "../src/hcn/network.ts";
-import { createNamespace, createNetwork, listEndpoints } from "../src/hcn/operations.ts";
-import { lint } from "../src/lint/mod.ts";
-import { AzureVnet } from "../src/plugins/azure-vnet/plugin.ts";
-import { MemoryStateStore } from "../src/plugins/azure-vnet/state-store.ts";
-import { AzureVnetIpam } from "../src/plugins/azure-vnet-ipam/plugin.ts";
+} from "#contracts/cni/conflist.ts";
+import { StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import { MemoryResultCache, type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
+import { isAtLeast } from "#contracts/cni/version.ts";
+import type { InProcessHcnClient } from "#hns/service/in-process-client.ts";
+import type { HostComputeNetwork, Subnet } from "#contracts/hcn/network.ts";
+import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { lint } from "#diagnose/lint/mod.ts";
+import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
+import { MemoryStateStore } from "#programs/plugins/azure-vnet/state-store.ts";
+import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
 
-import { transportTo } from "../src/plugins/cns/in-process-transport.ts";
-import { CnsService } from "../src/plugins/cns/service.ts";
-import type { HttpTransport } from "../src/plugins/cns/transport.ts";
-import { Flannel } from "../src/plugins/flannel/plugin.ts";
-import { MemoryScratchStore } from "../src/plugins/flannel/scratch-store.ts";
-import { MemoryLeaseStore } from "../src/plugins/host-local/lease-store.ts";
-import { HostLocal } from "../src/plugins/host-local/plugin.ts";
-import { SDN_TYPES, type SdnName } from "../src/plugins/sdn/conf.ts";
-import { SdnPlugin } from "../src/plugins/sdn/plugin.ts";
-import { WinBridge } from "../src/plugins/win-bridge/plugin.ts";
-import { WinOverlay } from "../src/plugins/win-overlay/plugin.ts";
-import { CNS_HOST, pool } from "../src/testing/cni/cns-node.ts";
-import { hnsNode } from "../src/testing/hns/hns-node.ts";
-import { azureHost } from "../src/testing/cni/windows-plugin-node.ts";
+import { transportTo } from "#programs/plugins/cns/in-process-transport.ts";
+import { CnsService } from "#programs/plugins/cns/service.ts";
+import type { HttpTransport } from "#programs/plugins/cns/transport.ts";
+import { Flannel } from "#programs/plugins/flannel/plugin.ts";
+import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-store.ts";
+import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";
+import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
+import { SDN_TYPES, type SdnName } from "#programs/plugins/sdn/conf.ts";
+import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";
+import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
+import { CNS_HOST, pool } from "#test/support/cni/cns-node.ts";
+import { hnsNode } from "#test/support/hns/hns-node.ts";
+import { azureHost } from "#test/support/cni/windows-plugin-node.ts";
 
 const MODES = ["upstream", "hardened"] as const;
 /** Where kubelet of the SDN scripts looks. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SourceText } from "../src/base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import { checkDump } from "./check-dumps.ts";
 
 const NETWORK = {

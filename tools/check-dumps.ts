@@ -2,16 +2,16 @@
  * Real files of HNS for `npm run check:real`: each is restored into a service of its own, and every field has to come back
  * out, once from the service and once more after a dump of ours. What `hnsdiag list` printed is printed again.
  */
-import { SourceText } from "../src/base/source-text.ts";
-import type { HnsDump } from "../src/hcn/dumps.ts";
-import { dumpItems } from "../src/hns/dump/dump-items.ts";
-import type { DumpedObject } from "../src/hns/dump/dumped-object.ts";
-import { formatDump, readDump } from "../src/hns/dump/read-dump.ts";
-import type { HnsService } from "../src/hns/service/hns-service.ts";
-import { type LocalHnsOptions, createHns } from "../src/hns/local-hns.ts";
-import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
-import { type FieldDifference, lostFields } from "../src/testing/lost-fields.ts";
-import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
+import { SourceText } from "#core/base/source-text.ts";
+import type { HnsDump } from "#contracts/hcn/dumps.ts";
+import { dumpItems } from "#hns/dump/dump-items.ts";
+import type { DumpedObject } from "#hns/dump/dumped-object.ts";
+import { formatDump, readDump } from "#hns/dump/read-dump.ts";
+import type { HnsService } from "#hns/service/hns-service.ts";
+import { type LocalHnsOptions, createHns } from "#hns/local-hns.ts";
+import { runHnsdiag } from "#cli/hnsdiag/program.ts";
+import { type FieldDifference, lostFields } from "#test/support/lost-fields.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 
 /** What the service works out itself, so that its own value stands. */
 const WORKED_OUT =

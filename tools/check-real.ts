@@ -9,19 +9,19 @@
  */
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
-import { type ClusterInput, readInput } from "../src/cluster/input/read-input.ts";
-import { openSession } from "../src/cluster/session/open-session.ts";
-import { readModel } from "../src/cluster/verify/model-of-cluster.ts";
-import type { VerifyReport } from "../src/cluster/verify/report.ts";
-import { verifyCluster } from "../src/cluster/verify/verify.ts";
-import type { Pod } from "../src/kube/objects.ts";
-import { decodeSource, lint } from "../src/lint/mod.ts";
-import { formatMarkdownTable } from "../src/base/markdown-table.ts";
+import { type ClusterInput, readInput } from "#cluster/input/read-input.ts";
+import { openSession } from "#cluster/session/open-session.ts";
+import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { decodeSource, lint } from "#diagnose/lint/mod.ts";
+import { formatMarkdownTable } from "#core/base/markdown-table.ts";
 import { CNI_TABLE_TITLES, checkCniFile, cniTableRows } from "./check-cni.ts";
 import { checkDump } from "./check-dumps.ts";
-import { loadListing } from "../src/vfp-text/load-listing.ts";
-import { parseRules } from "../src/vfp-text/parse-rules.ts";
-import { ruleListLines } from "../src/vfp-text/print-rules.ts";
+import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
+import { parseRules } from "#diagnose/vfp-text/parse-rules.ts";
+import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
 
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
 

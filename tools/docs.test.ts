@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { createProgram } from "../src/cmd/mullion/program.ts";
-import type { Verbs } from "../src/cmd/mullion/verbs.ts";
-import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
-import { PROGRAMS } from "../src/cmd/programs/table.ts";
-import { parseClusterFile } from "../src/cluster/file/parse-cluster-file.ts";
+import { createProgram } from "#cli/mullion/program.ts";
+import type { Verbs } from "#cli/mullion/verbs.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { PROGRAMS } from "#cli/programs/table.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
 import {
   type Known,
   codeBlocks,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { filesExecutedBy } from "./files-executed.ts";
-import { parseIp } from "../src/net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 
 describe("the files of one call", () => {
   it("are those of which a function ran", async () => {

@@ -6,23 +6,23 @@
  */
 import { Session } from "node:inspector/promises";
 import { pathToFileURL } from "node:url";
-import { defined } from "../src/base/assert.ts";
-import { parseNetworkList } from "../src/cni/conflist.ts";
-import { RunnerDelegate, InProcessRunner } from "../src/cni/plugin-runner.ts";
-import type { CniPlugin } from "../src/cni/plugin.ts";
-import { MemoryResultCache, CniRuntime } from "../src/cni/runtime.ts";
-import type { HcnClient } from "../src/hcn/client.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseNetworkList } from "#contracts/cni/conflist.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import { MemoryResultCache, CniRuntime } from "#contracts/cni/runtime.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
   createNetwork,
-} from "../src/hcn/operations.ts";
-import type { HostComputeNetwork } from "../src/hcn/network.ts";
-import { createHns } from "../src/hns/mod.ts";
-import { HostLocal } from "../src/plugins/host-local/plugin.ts";
-import { MemoryLeaseStore } from "../src/plugins/host-local/lease-store.ts";
-import { WinBridge } from "../src/plugins/win-bridge/plugin.ts";
+} from "#contracts/hcn/operations.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { createHns } from "#hns/mod.ts";
+import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
+import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";
+import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 
 const SOURCES = pathToFileURL("src/").href;
 

@@ -1,30 +1,30 @@
 /** Files of the repository that come from the source: schemas, and pages or parts of pages. */
 import { readFileSync } from "node:fs";
-import { apiSchema } from "../src/api/schema.ts";
-import { clusterSchema, formatFieldTables } from "../src/cluster/file/schema.ts";
-import { cniReportSchema } from "../src/cmd/mullion/cni/report.ts";
-import { callSchema } from "../src/cmd/mullion/wine/call-schema.ts";
-import { BRING_UP_SCHEMA } from "../src/cluster/bring-up/report-schema.ts";
-import { TRACE_SCHEMA } from "../src/cluster/trace/trace-schema.ts";
-import { formatDocumentsPage } from "../src/hcn/format-documents-page.ts";
-import { formatEffects } from "../src/hcn/faults/format-page.ts";
-import { formatCosts } from "../src/hns/failures/faults/cost-model.ts";
-import { formatKnownFaults, formatQuirks } from "../src/catalogue/format-quirks.ts";
-import { faultPlanSchema } from "../src/hcn/faults/fault-schema.ts";
-import { VERIFY_SCHEMA } from "../src/cluster/verify/verify-schema.ts";
-import { hnsOpenApi } from "../src/hcn/openapi.ts";
-import { dumpSchema } from "../src/hns/dump/dump-schema.ts";
+import { apiSchema } from "#cluster/api/schema.ts";
+import { clusterSchema, formatFieldTables } from "#cluster/file/schema.ts";
+import { cniReportSchema } from "#cli/mullion/cni/report.ts";
+import { callSchema } from "#cli/mullion/wine/call-schema.ts";
+import { BRING_UP_SCHEMA } from "#cluster/bring-up/report-schema.ts";
+import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
+import { formatDocumentsPage } from "#contracts/hcn/format-documents-page.ts";
+import { formatEffects } from "#contracts/hcn/faults/format-page.ts";
+import { formatCosts } from "#hns/failures/faults/cost-model.ts";
+import { formatKnownFaults, formatQuirks } from "#diagnose/catalogue/format-quirks.ts";
+import { faultPlanSchema } from "#contracts/hcn/faults/fault-schema.ts";
+import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
+import { hnsOpenApi } from "#contracts/hcn/openapi.ts";
+import { dumpSchema } from "#hns/dump/dump-schema.ts";
 import {
   errorsSchema,
   explanationListSchema,
   logFindingsSchema,
-} from "../src/catalogue/errors/errors-schema.ts";
-import { formatErrorsPage } from "../src/catalogue/errors/format-errors-page.ts";
-import { formatCodesPage } from "../src/catalogue/format-page.ts";
-import { formatRules } from "../src/lint/report/format-page.ts";
-import { lintSchema } from "../src/lint/report/format-json.ts";
+} from "#diagnose/catalogue/errors/errors-schema.ts";
+import { formatErrorsPage } from "#diagnose/catalogue/errors/format-errors-page.ts";
+import { formatCodesPage } from "#diagnose/catalogue/format-page.ts";
+import { formatRules } from "#diagnose/lint/report/format-page.ts";
+import { lintSchema } from "#diagnose/lint/report/format-json.ts";
 import { withOutputs } from "./example-output.ts";
-import { entrySchema } from "../src/catalogue/schema.ts";
+import { entrySchema } from "#diagnose/catalogue/schema.ts";
 
 /** A generated file: its path from the root, and what it should hold. */
 export interface GeneratedFile {

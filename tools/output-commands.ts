@@ -3,10 +3,10 @@
  * what the pages and examples tell to try; every help; and mistakes that people make.
  */
 import { runCommand, VERBS } from "./run-command.ts";
-import { createProgram } from "../src/cmd/mullion/program.ts";
-import { BRING_UP_FAULTS, RUNTIMES, SCRIPT_EDITS, SCRIPT_SETS } from "../src/cluster/bring-up/options.ts";
-import { HNS_KIND_NAMES, KUBE_KIND_NAMES } from "../src/cmd/mullion/kinds.ts";
-import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
+import { createProgram } from "#cli/mullion/program.ts";
+import { BRING_UP_FAULTS, RUNTIMES, SCRIPT_EDITS, SCRIPT_SETS } from "#cluster/bring-up/options.ts";
+import { HNS_KIND_NAMES, KUBE_KIND_NAMES } from "#cli/mullion/kinds.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 
 /** A program and its words. */
 export type Command = readonly string[];

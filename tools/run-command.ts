@@ -1,20 +1,20 @@
 /** Runs command lines of mullion and of the tools of Windows in this process, on a terminal and files in memory. */
-import { runHnsdiag } from "../src/cmd/hnsdiag/program.ts";
-import { runPktmon } from "../src/cmd/pktmon/program.ts";
-import { runVfpctrl } from "../src/cmd/vfpctrl/program.ts";
-import { bringUp } from "../src/cmd/mullion/bring-up.ts";
-import { demo } from "../src/cmd/mullion/demo.ts";
-import { get } from "../src/cmd/mullion/get.ts";
-import { dump } from "../src/cmd/mullion/hns/dump.ts";
-import { get as getHns } from "../src/cmd/mullion/hns/get.ts";
-import { lint } from "../src/cmd/mullion/lint.ts";
-import { runMullion } from "../src/cmd/mullion/program.ts";
-import { realPrograms } from "../src/cmd/mullion/programs/programs.ts";
-import { trace } from "../src/cmd/mullion/trace.ts";
-import type { Verbs } from "../src/cmd/mullion/verbs.ts";
-import { verify } from "../src/cmd/mullion/verify.ts";
-import { diff, ports, show } from "../src/cmd/mullion/vfp/vfp.ts";
-import { MemoryTerminal } from "../src/testing/cli/memory-terminal.ts";
+import { runHnsdiag } from "#cli/hnsdiag/program.ts";
+import { runPktmon } from "#cli/pktmon/program.ts";
+import { runVfpctrl } from "#cli/vfpctrl/program.ts";
+import { bringUp } from "#cli/mullion/bring-up.ts";
+import { demo } from "#cli/mullion/demo.ts";
+import { get } from "#cli/mullion/get.ts";
+import { dump } from "#cli/mullion/hns/dump.ts";
+import { get as getHns } from "#cli/mullion/hns/get.ts";
+import { lint } from "#cli/mullion/lint.ts";
+import { runMullion } from "#cli/mullion/program.ts";
+import { realPrograms } from "#cli/mullion/programs/programs.ts";
+import { trace } from "#cli/mullion/trace.ts";
+import type { Verbs } from "#cli/mullion/verbs.ts";
+import { verify } from "#cli/mullion/verify.ts";
+import { diff, ports, show } from "#cli/mullion/vfp/vfp.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 
 /** For what works on the machine: it has its help, and cannot be run here. */
 async function notHere(): Promise<never> {

@@ -1,7 +1,7 @@
 /** Events as server-sent events: an id each, and `Last-Event-ID` goes on where a listener left off. */
 import type { Context } from "hono";
 import { type SSEStreamingApi, streamSSE } from "hono/streaming";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { GapEvent } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
 import type { HeldCluster } from "./held-cluster.ts";

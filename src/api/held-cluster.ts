@@ -1,10 +1,10 @@
 /** A running cluster as the control API holds it: the session, its newest events, whose turn it is. */
-import { assert } from "../base/assert.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { Log } from "../base/log.ts";
-import type { ClusterSession, InputText, SessionEvent, SessionProblem } from "../cluster/session/session.ts";
-import type { VerifyReport } from "../cluster/verify/report.ts";
-import type { LoadedObject } from "../kube/load/manifests.ts";
+import { assert } from "#core/base/assert.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Log } from "#core/base/log.ts";
+import type { ClusterSession, InputText, SessionEvent, SessionProblem } from "#cluster/session/session.ts";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Identity } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
 import { Turns } from "./turns.ts";

@@ -1,6 +1,6 @@
 /** Kinds of Kubernetes objects by the names that people and paths use, as kubectl has them. */
-import { KINDS } from "../kube/kinds.ts";
-import type { KubeKind } from "../kube/objects.ts";
+import { KINDS } from "#contracts/kubernetes/kinds.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 
 export interface KubeKindNames {
   readonly kind: KubeKind;

@@ -1,7 +1,7 @@
 /**
  * Reads the fields of a request's body. Unknown fields are refused: a setting that silently does nothing costs hours.
  */
-import { nearestNames } from "../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { ApiError } from "./error-details.ts";
 
 const BAD_REQUEST = 400;

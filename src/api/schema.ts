@@ -1,11 +1,11 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
-import { NODE_ACTIONS } from "../cluster/life/node-change.ts";
-import { RESTART_STATES } from "../hcn/faults/fault.ts";
+import { NODE_ACTIONS } from "#cluster/life/node-change.ts";
+import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
-import { REPAIR_KINDS } from "../kube-proxy/mod.ts";
+import { REPAIR_KINDS } from "#programs/kube-proxy/mod.ts";
 import { TIME_MAX_MS } from "./requests.ts";
 import { KUBE_KINDS } from "./kube-kinds.ts";
-import { type JsonSchema, closedObject, described } from "../base/json-schema.ts";
+import { type JsonSchema, closedObject, described } from "#core/base/json-schema.ts";
 import { VFP_DOCUMENTS, VFP_PARTS } from "./vfp-schema.ts";
 
 const TEXT: JsonSchema = { type: "string" };

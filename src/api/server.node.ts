@@ -4,11 +4,11 @@ import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync }
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hono } from "hono";
-import { LIMITS } from "../base/limits.ts";
-import { errorCode } from "../base/thrown.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { errorCode } from "#core/base/thrown.ts";
 import { ApiError } from "./error-details.ts";
 import { type ClusterPlace, placeError, removePlace } from "./state-folder.node.ts";
-import { isListening } from "../hcn/unix-socket.node.ts";
+import { isListening } from "#contracts/hcn/unix-socket.node.ts";
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;

@@ -1,6 +1,6 @@
 /** Carries requests to the control API of a running cluster. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./client.ts";
 import { ApiError } from "./error-details.ts";
 import type { ClusterPlace } from "./state-folder.node.ts";

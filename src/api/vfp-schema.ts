@@ -1,5 +1,5 @@
 /** The JSON Schema of what the API says about switch ports: parts of api.v1alpha1.json. */
-import { type JsonSchema, closedObject, described } from "../base/json-schema.ts";
+import { type JsonSchema, closedObject, described } from "#core/base/json-schema.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 
 const TEXT: JsonSchema = { type: "string" };

@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { CATALOGUE, SECTIONS, getEntry } from "./catalogue.ts";
-import { KNOWLEDGE_CODES } from "../knowledge/codes.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { blocksOf } from "./prose.ts";
 import { entrySchema } from "./schema.ts";
 

@@ -2,7 +2,7 @@
  * The catalogue: one entry per code, joined from the files of `entries/`. A code without an entry does not
  * compile.
  */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { BRING_UP_ENTRIES } from "./entries/bring-up.ts";
 import { CNI_CONFIGURATION_ENTRIES } from "./entries/cni-configuration.ts";
 import { CNI_POLICY_ENTRIES } from "./entries/cni-policies.ts";

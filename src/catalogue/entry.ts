@@ -1,5 +1,5 @@
 /** The shape of one entry of the catalogue. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** Where a fact comes from: a public page, a thread, or a section of the project's reference. */
 export interface Source {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EXPECTATION_ROWS } from "../knowledge/expectation-table.ts";
+import { EXPECTATION_ROWS } from "#core/catalogue/expectation-table.ts";
 import { whyNotApplicable } from "./expectation-texts.ts";
 
 it("every row that does not apply says why, and no other row does", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { KNOWLEDGE_CODES } from "../knowledge/codes.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { findCode } from "./find-code.ts";
 
 describe("findCode", () => {

@@ -1,6 +1,6 @@
 /** From what a person typed to a code of the catalogue. */
-import { nearestNames } from "../base/nearest-name.ts";
-import { KNOWLEDGE_CODES, type KnowledgeCode } from "../knowledge/codes.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** `code` when the text is one; else the codes that may be meant, best first, perhaps none. */
 export type CodeSearch =

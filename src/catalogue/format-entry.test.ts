@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { getEntry } from "./catalogue.ts";
-import { KNOWLEDGE_CODES } from "../knowledge/codes.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 import { formatEntry } from "./format-entry.ts";
-import { wrap } from "../base/wrap.ts";
+import { wrap } from "#core/base/wrap.ts";
 import { blocksOf, prose } from "./prose.ts";
 
 const ENTRY: KnowledgeEntry = {

@@ -1,9 +1,9 @@
 /** The table of defects in docs/reference/hns-faults.md. */
-import { formatMarkdownTable } from "../base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/markdown-table.ts";
 import { KNOWN_FAULTS, type KnownFault } from "./known-faults.ts";
-import { ALL_PROFILES, type BuildSpan, type QuirkRow } from "../knowledge/quirk.ts";
+import { ALL_PROFILES, type BuildSpan, type QuirkRow } from "#core/catalogue/quirk.ts";
 import { QUIRK_TEXTS } from "./quirk-texts.ts";
-import { QUIRKS, QUIRK_NAMES } from "../knowledge/quirks.ts";
+import { QUIRKS, QUIRK_NAMES } from "#core/catalogue/quirks.ts";
 
 function spanText({ profile, since, until, hns }: BuildSpan): string {
   const version = hns === undefined ? "" : ` with HNS ${hns.Major}.${hns.Minor}`;

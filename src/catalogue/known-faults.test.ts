@@ -2,9 +2,9 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { KNOWN_FAULTS, type KnownFaultId, faultsOf } from "./known-faults.ts";
-import { WINDOWS_PROFILES } from "../knowledge/profiles.ts";
+import { WINDOWS_PROFILES } from "#core/catalogue/profiles.ts";
 import { QUIRK_TEXTS } from "./quirk-texts.ts";
-import { QUIRKS, isDefaultQuirk } from "../knowledge/quirks.ts";
+import { QUIRKS, isDefaultQuirk } from "#core/catalogue/quirks.ts";
 
 const IDS = Array.from({ length: 56 }, (_, index): KnownFaultId => {
   const text = String(index + 1).padStart(2, "0");

@@ -3,8 +3,8 @@
  * can be switched (`quirks.ts`). Some are how Windows is by design, some come of a configuration, and some belonged to
  * versions of kube-proxy; those follow from the cluster and need no switch.
  */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { QuirkName } from "../knowledge/quirks.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { QuirkName } from "#core/catalogue/quirks.ts";
 
 /** `F-07`. */
 export type KnownFaultId = `F-${number}${number}`;
@@ -16,7 +16,7 @@ export type KnownFault =
   | { readonly kind: "behaviour"; readonly what: string; readonly code?: KnowledgeCode }
   /** Comes of what somebody configured. */
   | { readonly kind: "configuration"; readonly what: string; readonly code: KnowledgeCode }
-  /** Comes of the version of kube-proxy that the cluster file names (`src/kube-proxy/behaviour.ts`). */
+  /** Comes of the version of kube-proxy that the cluster file names (`#programs/kube-proxy/behaviour.ts`). */
   | { readonly kind: "kube-proxy"; readonly what: string; readonly code: KnowledgeCode };
 
 function quirk(...quirks: [QuirkName, ...QuirkName[]]): KnownFault {

@@ -1,5 +1,5 @@
 /** What each defect of HNS is, in words. The facts that a service asks for are in `../knowledge/quirks.ts`. */
-import type { QuirkName } from "../knowledge/quirks.ts";
+import type { QuirkName } from "#core/catalogue/quirks.ts";
 
 export interface QuirkText {
   /** One line: what happens. */

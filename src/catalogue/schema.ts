@@ -1,5 +1,5 @@
 /** JSON schema of `mullion explain CODE -o json`: schemas/knowledge-entry.v1alpha1.json. */
-import { KNOWLEDGE_CODES } from "../knowledge/codes.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 
 const TEXT = Object.freeze({ type: "string", minLength: 1 });
 

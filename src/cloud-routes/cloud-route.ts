@@ -2,8 +2,8 @@
  * What the Routes controller asks of a cloud: `Routes` of k8s.io/cloud-provider (`cloud.go`; control-planes.md §6.6) as
  * values. An order takes its time, so that whoever gave it looks at its outcome later: nothing here waits.
  */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Node } from "../kube/objects.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
 
 /** An address of a Node's status. */
 export type NodeAddress = NonNullable<NonNullable<Node["status"]>["addresses"]>[number];

@@ -1,11 +1,11 @@
 /** Rows R1 to R9 of control-planes.md §10.4, on a control plane in memory and under virtual time. */
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { Prng } from "../base/prng.ts";
-import { MemoryKube } from "../kube/memory/memory-kube.ts";
-import { MemoryKubeSource } from "../kube/memory/memory-kube-source.ts";
-import { loadManifests } from "../kube/load/load-manifests.ts";
-import { type Prefix, parsePrefix } from "../net/prefix.ts";
+import { fork } from "#core/base/fork.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 import { AzureRoutes } from "./azure/azure-routes.ts";
 import { type AzureRoute, MemoryRouteTables } from "./azure/route-tables.ts";
 import {

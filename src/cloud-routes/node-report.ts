@@ -1,6 +1,6 @@
 /** What the Routes controller says about nodes: their condition NetworkUnavailable, and Events (control-planes.md §6.6, 6 and 7). */
-import type { Node } from "../kube/objects.ts";
-import type { KubeSource } from "../kube/source.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import type { FailedAttempt } from "./route-jobs.ts";
 
 const COMPONENT = "route_controller";

@@ -1,6 +1,6 @@
 /** The orders of one reconciliation: 200 at a time, conflicts again (control-planes.md §6.6, 5 and 6). */
-import type { Prng } from "../base/prng.ts";
-import type { Node } from "../kube/objects.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { CloudRoute, RouteFault, RouteOperation, RoutesProvider } from "./cloud-route.ts";
 import type { RoutePlan } from "./route-plan.ts";
 

@@ -2,7 +2,7 @@
  * What is to be done about the routes of a cloud: `reconcile` of cloud-provider's `route_controller.go`, as far as it
  * decides (control-planes.md §6.6, reconcile loop 1 to 4).
  */
-import type { Node } from "../kube/objects.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
 import {
   type Prefix,
   lastIp,
@@ -10,7 +10,7 @@ import {
   prefixContains,
   prefixFamily,
   prefixOf,
-} from "../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import type { CloudRoute, NodeAddress } from "./cloud-route.ts";
 
 /** `update` is a deletion and a creation. */

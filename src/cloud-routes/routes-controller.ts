@@ -2,12 +2,12 @@
  * The Routes controller of a cloud-controller-manager: a route in the cloud for each range of each node, none for nodes
  * that are gone (control-planes.md §6.6; k8s.io/cloud-provider `controllers/route/route_controller.go`).
  */
-import type { Prng } from "../base/prng.ts";
-import { KubeError } from "../kube/error.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Node } from "../kube/objects.ts";
-import type { KubeSource } from "../kube/source.ts";
-import type { Prefix } from "../net/prefix.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 import type { RouteFault, RoutesProvider } from "./cloud-route.ts";
 import { reportCondition, reportFailure } from "./node-report.ts";
 import { RouteJobs } from "./route-jobs.ts";

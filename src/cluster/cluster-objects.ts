@@ -1,6 +1,6 @@
 /** The Kubernetes objects of a cluster as plain data, so that a fork of the cluster carries them along. */
-import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
-import type { EndpointSlice, KubeKind, KubeObjects, Service } from "../kube/objects.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import type { EndpointSlice, KubeKind, KubeObjects, Service } from "#contracts/kubernetes/objects.ts";
 
 /** All objects by kind, each list by namespace and name; frozen. */
 export type ClusterObjects = { readonly [Kind in KubeKind]: readonly KubeObjects[Kind][] };

@@ -2,18 +2,18 @@
  * A whole cluster as one value: machines, cables, pods, and the clock that moves them.
  * It is data, so `forkCluster` copies it, and whatever runs on the copy leaves the original as it was.
  */
-import type { VirtualClock } from "../base/clock.ts";
-import type { Environment } from "../base/environment.ts";
-import { fork } from "../base/fork.ts";
-import type { Recorder } from "../base/recorder.ts";
-import type { MemoryDevice } from "../device/memory-pair.ts";
-import type { OutsideHost } from "../fabric/outside-host.ts";
-import type { Underlay } from "../fabric/underlay.ts";
-import type { HnsService } from "../hns/service/hns-service.ts";
-import type { Compartment } from "../host/compartment.ts";
-import type { Host } from "../host/host.ts";
-import type { IdentificationServer } from "../host/services/identification-server.ts";
-import type { Ipv4, Ipv6 } from "../net/ip.ts";
+import type { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { fork } from "#core/base/fork.ts";
+import type { Recorder } from "#core/base/recorder.ts";
+import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
+import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
+import type { Underlay } from "#dataplane/fabric/underlay.ts";
+import type { HnsService } from "#hns/service/hns-service.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Host } from "#dataplane/host/host.ts";
+import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
 

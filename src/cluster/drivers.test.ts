@@ -1,12 +1,12 @@
 // Networks of every driver on assembled clusters, as the cluster file asks for them (dataplane.md §2.3 to §2.7).
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { DropCounters } from "../host/drop-counters.ts";
-import type { UdpOwner } from "../host/udp.ts";
-import { formatIp, parseIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { buildUdpFrame } from "../wire/build-frame.ts";
-import { openTestCluster } from "../testing/cluster/walk.ts";
+import type { DropCounters } from "#dataplane/host/drop-counters.ts";
+import type { UdpOwner } from "#dataplane/host/udp.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 import { findTraceEnd } from "./trace/find-trace-end.ts";
 import { readInput } from "./input/read-input.ts";

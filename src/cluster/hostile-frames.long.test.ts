@@ -3,7 +3,7 @@ import { surviveHostileFrames, surviveHostileIpv6 } from "./hostile-frames.suite
 
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 
-describe(`a cluster under hostile frames, replay: SEED=${seed} npm run test:long -- src/cluster`, () => {
+describe(`a cluster under hostile frames, replay: SEED=${seed} npm run test:long -- cluster/`, () => {
   it("survives them, and works as before", async () => {
     await surviveHostileFrames(seed, 300_000);
   });

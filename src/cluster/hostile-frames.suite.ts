@@ -1,13 +1,13 @@
 /** Frames that nobody well-meaning sends, from pods and from the wire, into a whole cluster. */
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
-import { Prng } from "../base/prng.ts";
-import { framesBesideIpv6, makeHostile } from "../testing/wire/hostile-frames.ts";
-import { openTestCluster } from "../testing/cluster/walk.ts";
-import { Packet } from "../wire/packet.ts";
-import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
-import type { Device } from "../device/device.ts";
-import { LIMITS } from "../base/limits.ts";
+import { Prng } from "#core/base/prng.ts";
+import { framesBesideIpv6, makeHostile } from "#test/support/wire/hostile-frames.ts";
+import { openTestCluster } from "#test/support/cluster/walk.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
+import type { Device } from "#dataplane/device/device.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { Cluster } from "./cluster.ts";
 import { readInput } from "./input/read-input.ts";
 import { openSession } from "./session/open-session.ts";

@@ -9,10 +9,10 @@
  * const { report } = tracePacket(cluster, { from: "pod/client", to: "pod/api", protocol: "tcp", port: 8080 });
  * const text = formatTrace(report);
  */
-export { AzureRoutes } from "../cloud-routes/azure/azure-routes.ts";
-export type { AzureRoutesOptions } from "../cloud-routes/azure/azure-routes.ts";
-export { MemoryRouteTables } from "../cloud-routes/azure/route-tables.ts";
-export type { AzureRoute, RouteTable, RouteTablesApi } from "../cloud-routes/azure/route-tables.ts";
+export { AzureRoutes } from "#control-plane/cloud/azure/azure-routes.ts";
+export type { AzureRoutesOptions } from "#control-plane/cloud/azure/azure-routes.ts";
+export { MemoryRouteTables } from "#control-plane/cloud/azure/route-tables.ts";
+export type { AzureRoute, RouteTable, RouteTablesApi } from "#control-plane/cloud/azure/route-tables.ts";
 export type {
   CloudRoute,
   NodeAddress,
@@ -21,21 +21,21 @@ export type {
   RouteListing,
   RouteOperation,
   RoutesProvider,
-} from "../cloud-routes/cloud-route.ts";
-export { RoutesController } from "../cloud-routes/routes-controller.ts";
-export type { RoutesControllerParts, RoutesProgress } from "../cloud-routes/routes-controller.ts";
-export { Prng } from "../base/prng.ts";
-export { loadManifests } from "../kube/load/load-manifests.ts";
-export { MemoryKube } from "../kube/memory/memory-kube.ts";
-export { MemoryKubeSource } from "../kube/memory/memory-kube-source.ts";
-export type { KubeSource } from "../kube/source.ts";
+} from "#control-plane/cloud/cloud-route.ts";
+export { RoutesController } from "#control-plane/cloud/routes-controller.ts";
+export type { RoutesControllerParts, RoutesProgress } from "#control-plane/cloud/routes-controller.ts";
+export { Prng } from "#core/base/prng.ts";
+export { loadManifests } from "#control-plane/load/load-manifests.ts";
+export { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+export { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+export type { KubeSource } from "#contracts/kubernetes/source.ts";
 export { captureTrace } from "./trace/capture.ts";
 export { forkCluster } from "./cluster.ts";
 export type { Cluster, ClusterNode, ClusterPod } from "./cluster.ts";
 export type { ClusterFile } from "./file/cluster-file.ts";
 export { parseClusterFile } from "./file/parse-cluster-file.ts";
-export { formatProblem } from "../knowledge/file-problem.ts";
-export type { FileProblem } from "../knowledge/file-problem.ts";
+export { formatProblem } from "#core/catalogue/file-problem.ts";
+export type { FileProblem } from "#core/catalogue/file-problem.ts";
 export { formatTrace } from "./trace/format-trace.ts";
 export { readInput } from "./input/read-input.ts";
 export type { ClusterInput, ClusterInputResult } from "./input/read-input.ts";

@@ -1,5 +1,5 @@
 /** A question that the cluster cannot take: said with its code and what to do. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 export class RequestError extends Error {
   override readonly name = "RequestError";

@@ -1,8 +1,8 @@
 // The L2Bridge walks of dataplane.md §2.4, stage by stage and field by field, on assembled clusters.
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Stage, type Walk, openTestCluster, walk } from "../testing/cluster/walk.ts";
-import { TcpProbe } from "../host/probe.ts";
-import { hostPrefix } from "../net/prefix.ts";
+import { type Stage, type Walk, openTestCluster, walk } from "#test/support/cluster/walk.ts";
+import { TcpProbe } from "#dataplane/host/probe.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 
 const HEAD = `

@@ -1,7 +1,7 @@
 /** The parts of a plugin's configuration that every plugin shares (cni.md §1.2). */
 import { CNI_CODES, CniError } from "./error.ts";
 import { DecodeError, StructReader } from "./json.ts";
-import { type JsonObject } from "../base/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 import { type CniDns, type CniResult, parseResult, readDns } from "./result.ts";
 import { OLDEST_VERSION } from "./version.ts";
 

@@ -3,7 +3,7 @@ import { NEWEST_VERSION, compareVersions } from "./version.ts";
 import { readStandardConfiguration } from "./configuration.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { parseJson } from "./json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 
 /** One plugin of a list. */
 export interface NetworkPlugin {

@@ -1,7 +1,7 @@
 /** Errors of the CNI contract (cni.md §1.6). */
-import { messageOf } from "../base/thrown.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { JsonObject } from "../base/json.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { JsonObject } from "#core/base/json.ts";
 
 /** The codes of the specification, and those that only the Go library has (8, 999). */
 export const CNI_CODES = {

@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LIMITS } from "../base/limits.ts";
-import { pathRulesOf } from "../base/path-rules.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { pathRulesOf } from "#core/base/path-rules.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 import type { Environment } from "./parameters.ts";
 import {

@@ -6,11 +6,11 @@
  */
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../base/thrown.ts";
-import { LIMITS } from "../base/limits.ts";
-import { type PathRules, pathRulesOf } from "../base/path-rules.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { type PathRules, pathRulesOf } from "#core/base/path-rules.ts";
 import { type StructReader, readStruct, formatJson, parseJson } from "./json.ts";
-import { type JsonObject, isJsonObject } from "../base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./runtime.ts";
 

@@ -1,9 +1,9 @@
 /** Networks as Go's JSON has them (`net.IPNet`): an address as a text and a mask as bytes. Azure's files and CNS use them. */
-import { type Ip, familyOf, formatIp, parseIp } from "../net/ip.ts";
-import type { InterfaceAddress } from "../net/prefix.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { DecodeError, type StructReader } from "./json.ts";
-import { type JsonObject } from "../base/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 
 const BYTE_BITS = 8;
 

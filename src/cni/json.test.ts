@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { JsonError, formatJson, parseJson, sortKeys } from "./json.ts";
 
 function messageOf(text: string): string {

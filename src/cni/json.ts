@@ -9,8 +9,8 @@
  * case, `null` means absent, of two spellings of one field the later wins, a wrong type is an error. Objects whose keys
  * are data (policy bodies, capability maps) are not read so: their keys keep their case.
  */
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
-import { LIMITS } from "../base/limits.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { LIMITS } from "#core/base/limits.ts";
 
 /** A text that is no JSON. `line` and `column` count from 1; columns are UTF-16 units. */
 export class JsonError extends Error {

@@ -6,7 +6,7 @@
  * const runtime = new CniRuntime({ runner, cache: new MemoryResultCache() });
  * const result = await runtime.add(parseNetworkList(text), { containerId: "web", netns: "none", ifName: "eth0" });
  */
-export type { Compat } from "../base/compat.ts";
+export type { Compat } from "#core/base/compat.ts";
 export { formatCniArguments, parseCniArguments } from "./parameters.ts";
 export {
   type GcAttachment,
@@ -20,7 +20,7 @@ export { DecodeError, StructReader } from "./json.ts";
 export { type Delegate, RunnerDelegate } from "./plugin-runner.ts";
 export { CNI_CODES, CniError, type CniErrorOptions } from "./error.ts";
 export { InProcessRunner } from "./plugin-runner.ts";
-export { type JsonObject, type JsonValue } from "../base/json.ts";
+export { type JsonObject, type JsonValue } from "#core/base/json.ts";
 export { JsonError, parseJson } from "./json.ts";
 export {
   type CniCommand,

@@ -1,5 +1,5 @@
 /** The environment of a plugin as a table: who requires what, and what is well formed (cni.md §1.3). */
-import type { Compat } from "../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 
 /** Names that every reader of `CNI_ARGS` knows. */

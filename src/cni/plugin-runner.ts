@@ -2,11 +2,11 @@
  * Running a plugin by its name: the seam between a caller (a runtime, or a plugin that delegates) and plugins
  * in this process or in processes of their own. Both speak texts, so both are the same code.
  */
-import { pathRulesOf } from "../base/path-rules.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { pathRulesOf } from "#core/base/path-rules.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { effectiveVersion } from "./configuration.ts";
 import { StructReader, readStruct, parseJson } from "./json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import type { CniCommand, Environment } from "./parameters.ts";
 import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";

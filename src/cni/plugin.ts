@@ -1,6 +1,6 @@
 /** What a plugin is: verbs over a request (cni.md §1.7). */
-import type { Compat } from "../base/compat.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { CniCommand, Environment, PluginParameters } from "./parameters.ts";
 import type { CniResult } from "./result.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { errorOf, runWithTexts } from "../testing/cni/cni-process.ts";
-import { ScriptedPlugin, resultWith } from "../testing/cni/scripted-plugin.ts";
+import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
+import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { CniError, PluginPanic } from "./error.ts";
 import { PARAMETERS } from "./parameters.ts";
 import type { CniPlugin } from "./plugin.ts";

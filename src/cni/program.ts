@@ -2,12 +2,12 @@
  * A plugin is a function of its process: environment and stdin in, stdout and an exit status out.
  * Whole plugins run with texts, in the emulator and in tests; the real process appears in `cmd/` alone.
  */
-import { LIMITS } from "../base/limits.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { NEWEST_VERSION, checkCommandAllowed, checkSupported } from "./version.ts";
 import { effectiveVersion } from "./configuration.ts";
 import { StructReader, readStruct, formatJson, parseJson } from "./json.ts";
-import { type JsonObject, isJsonObject } from "../base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import {
   CNI_CODES,
   CniError,

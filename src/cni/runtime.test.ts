@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { ScriptedPlugin, resultWith } from "../testing/cni/scripted-plugin.ts";
+import { fork } from "#core/base/fork.ts";
+import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { parseNetworkList } from "./conflist.ts";
 import { CniError } from "./error.ts";
 import { InProcessRunner } from "./plugin-runner.ts";

@@ -11,7 +11,7 @@ import { type GcAttachment, effectiveVersion } from "./configuration.ts";
 import type { NetworkList, NetworkPlugin } from "./conflist.ts";
 import { CNI_CODES, CniError, describeError, toCniError } from "./error.ts";
 import { formatJson } from "./json.ts";
-import { type JsonObject, type JsonValue } from "../base/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import {
   formatCniArguments,
   type CniCommand,

@@ -2,15 +2,15 @@
  * The file in which flanneld says what it has leased for the node: the contract between flanneld, which writes it, and
  * the CNI plugin flannel (cni.md §3.2, control-planes.md §1.7).
  */
-import type { Compat } from "../base/compat.ts";
-import { addToIp, formatIp } from "../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { addToIp, formatIp } from "#core/net/ip.ts";
 import {
   type InterfaceAddress,
   type Prefix,
   formatPrefix,
   maskIp,
   parseInterfaceAddress,
-} from "../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import { CNI_CODES, CniError, PluginPanic } from "./error.ts";
 
 /** What it says. At least one of each family's pairs is there. */

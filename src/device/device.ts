@@ -2,7 +2,7 @@
  * A device takes and gives Ethernet frames. A virtual cable, a TAP, a capture file and a fault injector all
  * have this shape, so what works on one works on all.
  */
-import type { Packet } from "../wire/packet.ts";
+import type { Packet } from "#core/wire/packet.ts";
 
 /** Gets the frames that arrive at a device. The receiver owns the packet and may rewrite it. */
 export interface Receiver {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
-import { fork } from "../base/fork.ts";
-import { Packet } from "../wire/packet.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { fork } from "#core/base/fork.ts";
+import { Packet } from "#core/wire/packet.ts";
 import type { Receiver } from "./device.ts";
 import { type MemoryDevice, memoryPair } from "./memory-pair.ts";
 

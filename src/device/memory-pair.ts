@@ -1,6 +1,6 @@
 /** A cable in memory: two devices joined back to back, with a delay. */
-import type { Clock } from "../base/clock.ts";
-import type { Packet } from "../wire/packet.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { Device, Receiver } from "./device.ts";
 
 /** A frame under way on a cable. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { LIMITS } from "../base/limits.ts";
-import { readPcapng } from "../testing/wire/pcapng-reader.ts";
+import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { readPcapng } from "#test/support/wire/pcapng-reader.ts";
 import { PcapngWriter } from "./pcapng.ts";
 
 describe("PcapngWriter", () => {

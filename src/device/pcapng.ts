@@ -4,10 +4,10 @@
  *
  * A block: type 0, total length 4, body 8, total length again. Numbers are big-endian, which the byte-order magic tells.
  */
-import { assert } from "../base/assert.ts";
-import { writeU16, writeU32 } from "../base/bytes.ts";
-import { LIMITS } from "../base/limits.ts";
-import { encodeUtf8 } from "../base/utf8.ts";
+import { assert } from "#core/base/assert.ts";
+import { writeU16, writeU32 } from "#core/base/bytes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { encodeUtf8 } from "#core/base/utf8.ts";
 
 const BLOCK = { section: 0x0a0d_0d0a, interface: 1, enhancedPacket: 6 } as const;
 const OPTION = {

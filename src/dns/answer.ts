@@ -1,5 +1,5 @@
 /** What a source of names says about one question, before it becomes a message. */
-import { DnsRcode, type DnsQuestion, type DnsRecord } from "../wire/dns/dns.ts";
+import { DnsRcode, type DnsQuestion, type DnsRecord } from "#core/wire/dns/dns.ts";
 
 /** The answer to one question. */
 export interface NameAnswer {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { formatIp } from "../net/ip.ts";
-import { namespaceObject, serviceObject, sliceObject } from "../testing/cluster/kube-objects.ts";
-import { type DnsRecord, dnsRcodeName } from "../wire/dns/dns.ts";
+import { fork } from "#core/base/fork.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { namespaceObject, serviceObject, sliceObject } from "#test/support/cluster/kube-objects.ts";
+import { type DnsRecord, dnsRcodeName } from "#core/wire/dns/dns.ts";
 import type { NameAnswer } from "./answer.ts";
 import { ClusterZone } from "./cluster-zone.ts";
 

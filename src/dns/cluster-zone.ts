@@ -2,11 +2,11 @@
  * The names of a cluster: an index of its Services and of the endpoints that are ready. It is kept up object by object;
  * a change costs that object. What it says about a name stands in cluster-answer.ts.
  */
-import { assert } from "../base/assert.ts";
-import type { EndpointSlice, Namespace, Service } from "../kube/objects.ts";
-import type { Ip } from "../net/ip.ts";
-import type { DnsQuestion } from "../wire/dns/dns.ts";
-import { isDnsName } from "../wire/dns/dns-structure.ts";
+import { assert } from "#core/base/assert.ts";
+import type { EndpointSlice, Namespace, Service } from "#contracts/kubernetes/objects.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { DnsQuestion } from "#core/wire/dns/dns.ts";
+import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import { type NameAnswer, type NameSource, comparableName } from "./answer.ts";
 import { type ZoneIndex, answerInCluster } from "./cluster-answer.ts";
 import { type ServiceRecord, type SliceRecord, serviceRecordOf, sliceRecordOf } from "./service-record.ts";

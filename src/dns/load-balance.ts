@@ -1,6 +1,6 @@
 /** CoreDNS' plugin `loadbalance`, which kubeadm's Corefile names: addresses come in a new order each time. */
-import type { Prng } from "../base/prng.ts";
-import type { DnsRecord } from "../wire/dns/dns.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { DnsRecord } from "#core/wire/dns/dns.ts";
 
 function isAddress(record: DnsRecord): boolean {
   return record.type === "A" || record.type === "AAAA";

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readU16 } from "../base/bytes.ts";
-import { annotatedHex } from "../base/hex.ts";
-import { Prng } from "../base/prng.ts";
-import { serviceObject, sliceObject } from "../testing/cluster/kube-objects.ts";
-import { ip } from "../testing/dataplane/stack-world.ts";
-import { type DnsMessage, type DnsRecord, DnsRcode, emitDns, parseDns } from "../wire/dns/dns.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import { annotatedHex } from "#core/base/hex.ts";
+import { Prng } from "#core/base/prng.ts";
+import { serviceObject, sliceObject } from "#test/support/cluster/kube-objects.ts";
+import { ip } from "#test/support/dataplane/stack-world.ts";
+import { type DnsMessage, type DnsRecord, DnsRcode, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 import { ClusterZone } from "./cluster-zone.ts";
 import { shuffleAddresses } from "./load-balance.ts";
 import { type DnsStep, emitResponse, serveDns } from "./serve.ts";

@@ -2,7 +2,7 @@
  * What a server does with a datagram: a pure function of its bytes and of the names the server knows. What to refuse and
  * how follows CoreDNS and the DNS library below it (github.com/miekg/dns, acceptfunc.go and server.go).
  */
-import { readU16 } from "../base/bytes.ts";
+import { readU16 } from "#core/base/bytes.ts";
 import {
   type DnsMessage,
   type DnsQuestion,
@@ -10,9 +10,9 @@ import {
   type DnsRecord,
   emitDns,
   parseDns,
-} from "../wire/dns/dns.ts";
-import { compressDns } from "../wire/dns/dns-compression.ts";
-import { DNS_HEADER_BYTES } from "../wire/dns/dns-structure.ts";
+} from "#core/wire/dns/dns.ts";
+import { compressDns } from "#core/wire/dns/dns-compression.ts";
+import { DNS_HEADER_BYTES } from "#core/wire/dns/dns-structure.ts";
 import type { NameAnswer, NameSource } from "./answer.ts";
 
 /** A query that was understood. */

@@ -1,8 +1,8 @@
 /** What the DNS server keeps of Services and EndpointSlices: frozen values, shared by all copies of a world. */
-import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
-import type { EndpointSlice, Service } from "../kube/objects.ts";
-import { type Ip, formatIp, parseIp } from "../net/ip.ts";
-import { isDnsName } from "../wire/dns/dns-structure.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 
 /** A port; names and protocols in lower case. */
 export interface PortRecord {

@@ -1,6 +1,6 @@
 /** Names that somebody wrote down: what a resolver outside the cluster answers from. */
-import type { Ip } from "../net/ip.ts";
-import { type DnsQuestion, DnsRcode, type DnsRecord } from "../wire/dns/dns.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { type DnsQuestion, DnsRcode, type DnsRecord } from "#core/wire/dns/dns.ts";
 import { type NameAnswer, type NameSource, comparableName, makeAnswer } from "./answer.ts";
 
 /** A record that has an owner: all but EDNS. */

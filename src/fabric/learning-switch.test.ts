@@ -1,10 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { memoryPair } from "../device/memory-pair.ts";
-import { BROADCAST_MAC, type Mac, formatMac } from "../net/mac.ts";
-import { EventList, type TestEnvironment, mac, makeEnvironment } from "../testing/dataplane/stack-world.ts";
-import { buildEthernetFrame } from "../wire/build-frame.ts";
-import type { Packet } from "../wire/packet.ts";
+import { fork } from "#core/base/fork.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { BROADCAST_MAC, type Mac, formatMac } from "#core/net/mac.ts";
+import {
+  EventList,
+  type TestEnvironment,
+  mac,
+  makeEnvironment,
+} from "#test/support/dataplane/stack-world.ts";
+import { buildEthernetFrame } from "#core/wire/build-frame.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { LearningSwitch } from "./learning-switch.ts";
 
 const [A, B, C] = ["02-00-00-00-00-0A", "02-00-00-00-00-0B", "02-00-00-00-00-0C"].map(mac) as [Mac, Mac, Mac];

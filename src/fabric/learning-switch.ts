@@ -2,17 +2,17 @@
  * A layer-2 switch that learns: the physical segment between nodes, and the bridge inside a Linux node (IEEE 802.1D
  * §7, without spanning tree). It looks at MAC addresses only; VLAN tags pass as they are.
  */
-import { assert } from "../base/assert.ts";
-import type { Environment } from "../base/environment.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { Device, Receiver } from "../device/device.ts";
-import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
-import { DropCounters } from "../host/drop-counters.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { describeMalformed } from "../wire/malformed.ts";
-import type { Packet } from "../wire/packet.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import { type MemoryDevice, memoryPair } from "#dataplane/device/memory-pair.ts";
+import { DropCounters } from "#dataplane/host/drop-counters.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { describeMalformed } from "#core/wire/malformed.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";
 
 /** IEEE 802.1D table 7-5: how long a MAC is remembered after its last frame. */

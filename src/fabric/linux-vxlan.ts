@@ -3,19 +3,19 @@
  * that node inside UDP, from the node's own stack; datagrams to its port come out as frames of the interface. Nothing is
  * learned or flooded: whoever runs it writes neighbours and forwarding entries, as flanneld does (control-planes.md §1.8).
  */
-import { readU16, readU48 } from "../base/bytes.ts";
-import type { Device, Receiver } from "../device/device.ts";
-import type { Compartment } from "../host/compartment.ts";
-import type { Interface } from "../host/interface.ts";
-import { NO_LINK } from "../host/ip-output.ts";
-import type { UdpTunnel } from "../host/udp.ts";
-import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { formatMac } from "../net/mac.ts";
-import { type Prefix, hostPrefix } from "../net/prefix.ts";
-import { decapsulateVxlan, encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
-import { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import { NO_LINK } from "#dataplane/host/ip-output.ts";
+import type { UdpTunnel } from "#dataplane/host/udp.ts";
+import { type Ip, type Ipv4, formatIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { type Prefix, hostPrefix } from "#core/net/prefix.ts";
+import { decapsulateVxlan, encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 
 /** Outer Ethernet is the adapter's; what is around the inner packet is 50 bytes with the inner Ethernet header. */
 const OVERHEAD_BYTES = 50;

@@ -3,22 +3,22 @@
  * whatever the MAC, and its rules hold between any two addresses, also of one node (dataplane.md §2.5).
  * Inferred: the TTL stays, and the sender's MAC becomes that of the gateway (§2.5, row 3).
  */
-import { assert } from "../base/assert.ts";
-import { readU16, readU32, readU48, writeU48 } from "../base/bytes.ts";
-import type { Environment } from "../base/environment.ts";
-import type { TraceEvent } from "../base/recorder.ts";
-import type { Device, Receiver } from "../device/device.ts";
-import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
-import { DropCounters } from "../host/drop-counters.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Ip, type Ipv4, formatIp } from "../net/ip.ts";
-import { type Mac, formatMac } from "../net/mac.ts";
-import { type Prefix, prefixContains } from "../net/prefix.ts";
-import { FABRIC_GATEWAY_MAC } from "../vswitch/tunnel-forwarding.ts";
-import { buildArpFrame } from "../wire/build-frame.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
+import { assert } from "#core/base/assert.ts";
+import { readU16, readU32, readU48, writeU48 } from "#core/base/bytes.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { TraceEvent } from "#core/base/recorder.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import { type MemoryDevice, memoryPair } from "#dataplane/device/memory-pair.ts";
+import { DropCounters } from "#dataplane/host/drop-counters.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Ip, type Ipv4, formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import { type Prefix, prefixContains } from "#core/net/prefix.ts";
+import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
+import { buildArpFrame } from "#core/wire/build-frame.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";
 
 /** A machine of the virtual network. */

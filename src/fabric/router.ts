@@ -2,12 +2,12 @@
  * The underlay's router: a Linux host that forwards between its interfaces by static routes. It knows the networks it
  * is connected to and nothing else, unless it is told; least of all pods and services.
  */
-import type { Environment } from "../base/environment.ts";
-import type { Compartment } from "../host/compartment.ts";
-import { Host } from "../host/host.ts";
-import type { Interface, InterfaceOptions } from "../host/interface.ts";
-import type { Ip } from "../net/ip.ts";
-import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { Host } from "#dataplane/host/host.ts";
+import type { Interface, InterfaceOptions } from "#dataplane/host/interface.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
 
 /** A route that somebody gave the router. */
 export interface StaticRoute {

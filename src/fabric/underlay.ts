@@ -2,12 +2,12 @@
  * The network that the nodes hang on: one layer-2 segment, a router on it, and hosts outside behind the router.
  * Addresses follow the notation of docs: dataplane.md §0.4 unless the cluster says otherwise.
  */
-import { assert, defined } from "../base/assert.ts";
-import type { Environment } from "../base/environment.ts";
-import type { MemoryDevice } from "../device/memory-pair.ts";
-import { type Ip, type Ipv6, addToIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixOf } from "../net/prefix.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
+import { type Ip, type Ipv6, addToIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";
 import { type ConnectOptions, LearningSwitch } from "./learning-switch.ts";
 import { OutsideHost } from "./outside-host.ts";

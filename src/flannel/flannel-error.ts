@@ -1,6 +1,6 @@
 /** What flanneld cannot do, with the entry of the catalogue that explains it. */
-import { messageOf } from "../base/thrown.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 export class FlannelError extends Error {
   override readonly name = "FlannelError";

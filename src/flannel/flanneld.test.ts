@@ -1,8 +1,8 @@
-import { MemorySubnetFiles } from "../cluster/flannel/node-files.ts";
+import { MemorySubnetFiles } from "#cluster/flannel/node-files.ts";
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { kubeErrorOf } from "../kube/error.ts";
-import { formatIp } from "../net/ip.ts";
+import { fork } from "#core/base/fork.ts";
+import { kubeErrorOf } from "#contracts/kubernetes/error.ts";
+import { formatIp } from "#core/net/ip.ts";
 import {
   type FlanneldNode,
   FlanneldWorld,
@@ -12,7 +12,7 @@ import {
   remoteSubnetsOf,
   routesOf,
   vxlanPeer,
-} from "../testing/flannel/flanneld-world.ts";
+} from "#test/support/flannel/flanneld-world.ts";
 import { annotationsOf } from "./kube/annotations.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";

@@ -3,11 +3,11 @@
  * `subnet.env`, and then the leases of the others. Whoever runs it calls `advance` when it is due and when something
  * was told; a program does so by the machine's clock, an emulated node by the virtual one.
  */
-import { messageOf } from "../base/thrown.ts";
-import { defined } from "../base/assert.ts";
-import type { HcnClient } from "../hcn/client.ts";
-import { formatIp } from "../net/ip.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "../net/prefix.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { defined } from "#core/base/assert.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";
 import type { Backend, Registration } from "./backends/backend.ts";
 import { findExternalInterface } from "./node/external-interface.ts";
 import { type FlannelFinding, FlannelError, findingOf } from "./flannel-error.ts";

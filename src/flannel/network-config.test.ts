@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formatIp } from "../net/ip.ts";
-import { formatPrefix } from "../net/prefix.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import { FlannelError } from "./flannel-error.ts";
 import { parseNetworkConfig, subnetRangesOf } from "./network-config.ts";
 

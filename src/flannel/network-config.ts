@@ -1,9 +1,9 @@
 /** flannel's `net-conf.json`: what the cluster's pod network is (control-planes.md §1.3). */
-import { messageOf } from "../base/thrown.ts";
-import { parseJson } from "../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
-import { type Ip, addToIp, bitsOf, formatIp } from "../net/ip.ts";
-import { type Prefix, lastIp, maskIp, prefixContains, prefixFamily } from "../net/prefix.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Ip, addToIp, bitsOf, formatIp } from "#core/net/ip.ts";
+import { type Prefix, lastIp, maskIp, prefixContains, prefixFamily } from "#core/net/prefix.ts";
 import { ConfigFields } from "./config-fields.ts";
 import { FlannelError } from "./flannel-error.ts";
 

@@ -1,9 +1,9 @@
 // What the releases of flanneld that people run do differently (their history; control-planes.md §1.4, §2.1).
 import { describe, expect, it } from "vitest";
-import { defined } from "../base/assert.ts";
-import { createHnsNetwork, listHnsNetworks } from "../hcn/v1-operations.ts";
-import { getNetworkByName } from "../hcn/operations.ts";
-import { type FlanneldNode, FlanneldWorld } from "../testing/flannel/flanneld-world.ts";
+import { defined } from "#core/base/assert.ts";
+import { createHnsNetwork, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
+import { getNetworkByName } from "#contracts/hcn/operations.ts";
+import { type FlanneldNode, FlanneldWorld } from "#test/support/flannel/flanneld-world.ts";
 import { behaviourOf, formatFlanneldRelease, parseFlanneldRelease } from "./release.ts";
 
 const EXTERNAL = {

@@ -1,5 +1,5 @@
 /** ACLs: the settings of the policies `ACL` and `NetworkACL` (hcn.md §3.3, §3.5). */
-import { parsePortRanges } from "../net/port-range.ts";
+import { parsePortRanges } from "#core/net/port-range.ts";
 import { parseAddressOrPrefix, splitList } from "./address-list.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 

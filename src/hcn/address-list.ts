@@ -1,12 +1,12 @@
 /** Addresses in policies: an address or a CIDR, alone or in a comma list (hcn.md §3.5). */
-import { bitsOf, familyOf, parseIp } from "../net/ip.ts";
+import { bitsOf, familyOf, parseIp } from "#core/net/ip.ts";
 import {
   type InterfaceAddress,
   type Prefix,
   maskIp,
   parseInterfaceAddress,
   prefixOf,
-} from "../net/prefix.ts";
+} from "#core/net/prefix.ts";
 
 /** Parses `10.0.0.1`, `10.0.0.0/8` or the same in IPv6, host bits kept; a bare address has the full length. */
 export function parseAddressOrPrefix(text: string): InterfaceAddress | undefined {

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { describeGuestCalls } from "./client-guest.suite.ts";
 import { describeComputeSystems } from "./client-systems.suite.ts";
 import type { HcnClient, HcnNotification } from "./client.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
 import { NOTIFICATION_TYPES } from "./notification.ts";
 import {

@@ -3,7 +3,7 @@
  * everything below it serves it. Implementations: in process (`hns/`), over HTTP (`http-client.node.ts`).
  * The calls are those of `computenetwork.dll` (hcn.md §1.2, §1.5) with GUIDs in place of handles.
  */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
 
 import type { ComputeSystems } from "./compute-systems.ts";

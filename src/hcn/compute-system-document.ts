@@ -1,11 +1,11 @@
 /** The documents of the Host Compute Service, reduced to what concerns the network (schema 1 and 2 of HCS). */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import type { ComputeSystem, ComputeSystemType } from "./compute-systems.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
 import { JsonReader, present } from "./json-reader.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 /** What a new compute system asks of the network. */
 export interface ComputeSystemRequest {

@@ -6,7 +6,7 @@
  * `HcsModifyComputeSystem`, `HcsTerminateComputeSystem`.
  */
 import type { Guid } from "./guid.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 
 export type ComputeSystemType = "Container" | "VirtualMachine";
 

@@ -1,5 +1,5 @@
 /** Described documents as JSON schemas. */
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import {
   type Field,
   type ObjectDescription,

@@ -4,7 +4,7 @@ import { schemaOf } from "./description-schema.ts";
 import { ENDPOINT } from "./endpoint.ts";
 import { formatDocument } from "./format-documents-page.ts";
 import { JsonReader } from "./json-reader.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { printerOf } from "./print-object.ts";
 import { readerOf } from "./read-object.ts";
 import { v1FormOf } from "./v1-form.ts";

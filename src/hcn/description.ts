@@ -6,7 +6,7 @@
  * such an object consists of literals; another description stands in it as a function of that type,
  * `of: (): typeof ROUTE => ROUTE`.
  */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import type { HcnErrorCode } from "./error-codes.ts";
 import type { SchemaVersion } from "./schema-version.ts";

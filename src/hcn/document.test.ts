@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { parseEndpoint } from "./endpoint.ts";
 import { parseGuid } from "./guid.ts";
 import { checkJsonValue, parseJsonText } from "./json-value.ts";

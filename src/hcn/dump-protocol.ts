@@ -6,12 +6,12 @@
  * POST /hcn/restore  {"objects": […], "replace"?: true}  → {"result": {"notes": [{"kind", "id", "text"}…]}}
  * ```
  */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump, type RestoreNote } from "./dumps.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
 import { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 export const DUMP_PATH = "/hcn/dump";
 export const RESTORE_PATH = "/hcn/restore";

@@ -3,7 +3,7 @@
  * offers it beside the HCN line, for people and their tools (`mullion hns dump`, `mullion hns restore`).
  */
 import type { HcnObjectKind } from "./client.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import type { HnsVersion } from "./features.ts";
 

@@ -1,7 +1,7 @@
 /** Endpoint policies as checked values: one reader per type (hcn.md §3.3). */
 import { type AclPolicySetting, type TierAclPolicySetting, readAcl, readTierAcl } from "./acl-policy.ts";
 import type { PolicyDocument } from "./base-document.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
 import {
   type EncapOverheadPolicySetting,

@@ -1,6 +1,6 @@
 /** `HostComputeEndpoint` (hcn.md §2.3). */
 import { BASE, DNS, POLICY, ROUTE } from "./base-document.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import { type ObjectOf, type Stored, isStored } from "./description.ts";
 import { JsonReader } from "./json-reader.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";

@@ -1,5 +1,5 @@
 /** The error of the HCN contract, and the texts and records in which it travels (hcn.md §6.3). */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { HCN_ERRORS, type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
 
 /** The JSON that Windows hands back with a failing HRESULT; `ErrorCode` is the HRESULT as an unsigned decimal. */

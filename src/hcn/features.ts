@@ -2,7 +2,7 @@
  * Which features an HNS version has, as hcsshim and hnslib decide: from the number that `/globals/version` answers,
  * never by trying (hcn.md §7.1).
  */
-import type { ServiceVersion } from "../knowledge/profiles.ts";
+import type { ServiceVersion } from "#core/catalogue/profiles.ts";
 
 export type HnsVersion = ServiceVersion;
 

@@ -8,7 +8,7 @@
 import { existsSync, lstatSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { messageOf } from "../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "./client.ts";
 import { DllHcnClient } from "./dll/dll-client.node.ts";
 import { type NativeLibraries, windowsLibraries } from "./dll/native-libraries.ts";

@@ -8,7 +8,7 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "./client.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";

@@ -1,7 +1,7 @@
 /** `GuestNetworkService`: mirrors the host's networking into a virtual machine (hcn.md §2.11). */
 import type { BaseDocument } from "./base-document.ts";
 import { readBase } from "./base-readers.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { JsonReader, present } from "./json-reader.ts";
 

@@ -2,7 +2,7 @@
  * Reads one answer of HTTP/1.1 from the bytes of a connection, in whatever pieces they come (RFC 9112 §6, §7): a body of
  * a known length, in chunks, or up to the end of the connection. For `SerialExchange`; everybody else has Node's client.
  */
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { answerTooLong } from "./http-exchange.node.ts";
 
 const HEAD_END = "\r\n\r\n";

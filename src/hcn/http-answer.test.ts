@@ -1,6 +1,6 @@
 /** Answers of HTTP/1.1 in whatever pieces they come. */
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { HttpAnswer } from "./http-answer.node.ts";
 
 function answerOf(...pieces: readonly string[]): HttpAnswer {

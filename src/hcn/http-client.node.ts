@@ -8,7 +8,7 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "./client.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { parseComputeSystemSummary } from "./compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "./compute-systems.ts";
@@ -16,7 +16,7 @@ import { HcnError } from "./error.ts";
 import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
 import { type HttpAddress, type HttpExchange, formatHttpAddress } from "./http-exchange.node.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import { parseAnswerText } from "./json-value.ts";
 import { NotificationStreams } from "./notification-streams.node.ts";
 import { PooledExchange, requestOptionsOf } from "./pooled-exchange.node.ts";

@@ -1,5 +1,5 @@
 /** How a call of HNS reaches the service: one request, one answer. */
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { HcnError } from "./error.ts";
 import { formatPipeUrl, isPipeName } from "./pipe-name.ts";
 

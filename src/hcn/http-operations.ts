@@ -3,14 +3,14 @@
  * published description is made (`openapi.ts`).
  */
 import type { HcnClient, HcnObjectKind, HostComputeQuery, ServiceProperties } from "./client.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HCN_KINDS } from "./client.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
 import { type Schema, component } from "./description-schema.ts";
 import { HcnError } from "./error.ts";
 import { checkJsonObject, parseJsonText } from "./json-value.ts";
 import type { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import type { PortRequest } from "./port-reservation.ts";
 
 /** A field of a request. */

@@ -10,14 +10,14 @@
  * "Explanation"?}}`: Windows' record, and what Mullion says beyond it. Over TCP each request carries
  * `Authorization: Bearer <token>`. `docs/reference/hns-api.md` is the description for people.
  */
-import { KNOWLEDGE_CODES, type KnowledgeCode } from "../knowledge/codes.ts";
+import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { HcnNotification } from "./client.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import { type HcnErrorCode, errorCodeOf } from "./error-codes.ts";
 import { HcnError } from "./error.ts";
 import type { HttpOperation } from "./http-operations.ts";
 import { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 /**
  * The version of what is spoken here, in each answer of the service. A client that was built for one version, as the

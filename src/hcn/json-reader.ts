@@ -6,7 +6,7 @@
 import type { HcnErrorCode } from "./error-codes.ts";
 import { HcnError } from "./error.ts";
 import { parseGuid } from "./guid.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 
 /** An enumeration of the schema: names at the index of their number; undefined where a number is not used. */
 export type Enumeration<Name extends string> = readonly (Name | undefined)[];

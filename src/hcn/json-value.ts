@@ -1,6 +1,6 @@
 /** JSON from outside: bounded, copied, frozen. */
-import { LIMITS } from "../base/limits.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../base/json.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
 
 function invalidJson(detail: string): HcnError {

@@ -1,7 +1,7 @@
 /** `HostComputeLoadBalancer` (hcn.md §2.7, §8). */
 import type { BaseDocument } from "./base-document.ts";
 import { readBase } from "./base-readers.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { type Enumeration, JsonReader, present } from "./json-reader.ts";
 import { readProtocol } from "./nat-policy.ts";

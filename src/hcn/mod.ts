@@ -26,7 +26,7 @@ export {
   type HcnObjectKind,
   type HostComputeQuery,
 } from "./client.ts";
-export { type JsonObject, type JsonValue } from "../base/json.ts";
+export { type JsonObject, type JsonValue } from "#core/base/json.ts";
 export {
   ENDPOINT_FLAGS,
   ENDPOINT_STATES,

@@ -1,5 +1,5 @@
 /** The envelope of modify requests (hcn.md §5.2). */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
 import { GUEST_NETWORK_SERVICE_RESOURCE_TYPES } from "./guest-network-service.ts";
 import { type Enumeration, JsonReader } from "./json-reader.ts";

@@ -1,5 +1,5 @@
 /** The policies that translate and steer: OutBoundNAT, PortMapping, SDNRoute (hcn.md §3.3). */
-import { parseIp } from "../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { parseAddressOrPrefix } from "./address-list.ts";
 import { HcnError } from "./error.ts";
 import { type JsonReader, present } from "./json-reader.ts";

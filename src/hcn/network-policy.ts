@@ -1,5 +1,5 @@
 /** Network and subnet policies as checked values: one reader per type (hcn.md §3.1, §3.2). */
-import { parseMac } from "../net/mac.ts";
+import { parseMac } from "#core/net/mac.ts";
 import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } from "./acl-policy.ts";
 import { parseAddressOrPrefix } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";

@@ -1,7 +1,7 @@
 /** `HostComputeNetwork` (hcn.md §2.2, §2.5). */
 import type { BaseDocument, Dns, PolicyDocument, Route } from "./base-document.ts";
 import { readBase, readDns, readRoutes } from "./base-readers.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { ObjectOf } from "./description.ts";
 import { JsonReader, present } from "./json-reader.ts";
 import { readPolicies } from "./policy-list.ts";

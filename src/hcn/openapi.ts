@@ -2,7 +2,7 @@
  * The HTTP API of a served HNS as an OpenAPI 3.1 description, made from the table of operations. Published as
  * schemas/hns.openapi.json and at `GET /openapi.json`.
  */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { DUMP_PATH, RESTORE_PATH } from "./dump-protocol.ts";
 import { type Schema, component } from "./description-schema.ts";
 import { DOCUMENT_SCHEMAS } from "./document-schemas.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { HcnClient, HcnObjectKind } from "./client.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
 import { createNetwork, getNetworkByName, listEndpoints, listNetworks, namespaceOf } from "./operations.ts";
 

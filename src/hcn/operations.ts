@@ -4,7 +4,7 @@
  */
 import type { PolicyDocument } from "./base-document.ts";
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind, type HostComputeQuery } from "./client.ts";
-import { type JsonObject } from "../base/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 import { type Guid, ZERO_GUID, parseGuid } from "./guid.ts";
 import { type HostComputeEndpoint, type StoredEndpoint, parseStoredEndpoint } from "./endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";

@@ -1,6 +1,6 @@
 /** The list of policies that a document holds. */
 import type { PolicyDocument } from "./base-document.ts";
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 
 /**

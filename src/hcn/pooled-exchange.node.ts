@@ -1,6 +1,6 @@
 /** Requests of a program that runs for long: several at a time, over connections of Node's own client. */
 import { Agent, type IncomingMessage, type RequestOptions, request } from "node:http";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import {
   type HttpAddress,
   type HttpExchange,

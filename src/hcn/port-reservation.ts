@@ -1,7 +1,7 @@
 /** Ports that a guest asks of the host, so that both can listen without meeting (hcn.md §1.2, §1.3). */
 import { type Guid, ZERO_GUID } from "./guid.ts";
 import { JsonReader } from "./json-reader.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 
 /** `HCN_PORT_PROTOCOL`. */
 export const PORT_PROTOCOLS = { TCP: 1, UDP: 2, BOTH: 3 } as const;

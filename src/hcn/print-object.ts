@@ -1,5 +1,5 @@
 /** Prints described objects as results show them: fields in order, defaults left out (hcn.md §1.6). */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Field, type ObjectDescription, type ValueOf, fieldsOf, referredObject } from "./description.ts";
 
 /** True for what results leave out: undefined, empty text, zero, and an empty list. */

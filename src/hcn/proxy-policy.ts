@@ -1,7 +1,7 @@
 /** The policies that give connections to a proxy: L4Proxy by VFP, L4WFPPROXY by WFP (hcn.md §3.1, §3.3). */
-import { parsePortRanges } from "../net/port-range.ts";
+import { parsePortRanges } from "#core/net/port-range.ts";
 import { type AclTuple, readAclTuple } from "./acl-policy.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 import { readProtocol } from "./nat-policy.ts";
 

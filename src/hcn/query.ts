@@ -1,8 +1,8 @@
 /** `HostComputeQuery` as checked values (hcn.md §5.1). */
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
 import { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import { parseJsonText } from "./json-value.ts";
 import { type Dialect, dialectOf, readSchemaVersion } from "./schema-version.ts";
 

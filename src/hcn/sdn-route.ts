@@ -1,7 +1,7 @@
 /** `HostComputeRoute`, the SDN route object (hcn.md §2.8, §9.20). */
 import type { BaseDocument } from "./base-document.ts";
 import { readBase } from "./base-readers.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { JsonReader, present } from "./json-reader.ts";
 import { type SdnRoutePolicySetting, readSdnRoute } from "./nat-policy.ts";

@@ -1,5 +1,5 @@
 /** The policies `Encryption` and `Firewall` of endpoints (hcn.md §3.3). */
-import type { JsonObject } from "../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { type JsonReader, present } from "./json-reader.ts";
 

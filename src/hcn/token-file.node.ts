@@ -1,8 +1,8 @@
 /** The token of a service on loopback TCP: a file that only its owner can read. */
 import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { errorCode } from "../base/thrown.ts";
-import { writeOwnerFile } from "../base/owner-only.node.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { writeOwnerFile } from "#core/base/owner-only.node.ts";
 
 const OTHERS = 0o077;
 const TOKEN_BYTES = 32;

@@ -1,6 +1,6 @@
 /** HNS v1: documents as requests send them and results hold them (hcn.md §2.12, §3.6). */
 import type { HnsPolicy, V1Of } from "./description.ts";
-import type { JsonValue } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { ENDPOINT } from "./endpoint.ts";
 import { JsonReader, present } from "./json-reader.ts";

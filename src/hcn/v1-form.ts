@@ -2,8 +2,8 @@
  * The v1 form of described documents (hcn.md §2.12, field map): v1 is flat, with names of its own, a field per address
  * family, texts with commas for lists, and true for bits.
  */
-import { defined } from "../base/assert.ts";
-import type { JsonValue } from "../base/json.ts";
+import { defined } from "#core/base/assert.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import {
   type Field,
   type ObjectDescription,
@@ -16,7 +16,7 @@ import {
   referredObject,
 } from "./description.ts";
 import type { JsonReader } from "./json-reader.ts";
-import { isJsonObject } from "../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import type { HnsPolicy } from "./description.ts";
 import { type PrintableOf, isDefault } from "./print-object.ts";
 import { SCALAR_READERS } from "./read-object.ts";

@@ -1,6 +1,6 @@
 /** HNS v1 calls over any `HcnClient`: path, envelope, error (hcn.md §1.7). */
 import type { HcnClient } from "./client.ts";
-import type { JsonObject, JsonValue } from "../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";

@@ -1,8 +1,8 @@
 /** What programs do with endpoints, call by call, and what the service owes them (hcn.md §10). */
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../base/json.ts";
-import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
-import { HcnError, HcnNotFoundError, isNotFoundError } from "../hcn/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { HcnError, HcnNotFoundError, isNotFoundError } from "#contracts/hcn/error.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -11,7 +11,7 @@ import {
   deleteEndpoint,
   getEndpointById,
   getEndpointByName,
-} from "../hcn/operations.ts";
+} from "#contracts/hcn/operations.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,
@@ -20,9 +20,9 @@ import {
   detachHnsEndpoint,
   getHnsEndpoint,
   getHnsEndpointByName,
-} from "../hcn/v1-operations.ts";
-import { formatIp } from "../net/ip.ts";
-import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
+} from "#contracts/hcn/v1-operations.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const NAT = {
   Name: "nat",

@@ -1,5 +1,5 @@
 /** An HNS whose objects outlive the process, in one call: a service on a state folder. */
-import { hnsVersionOf } from "../knowledge/profiles.ts";
+import { hnsVersionOf } from "#core/catalogue/profiles.ts";
 import { LOCAL_NODE, type LocalHns, type LocalHnsOptions, createHns, requireProfile } from "./local-hns.ts";
 import { type StateFolder, openStateFolder } from "./store/state-folder.node.ts";
 import { loadService } from "./store/open-service.ts";

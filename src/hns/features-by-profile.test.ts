@@ -1,9 +1,9 @@
 /** What each version of HNS can do, by what a client sees of it: hcn.md §7.1 by §7.2. */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../hcn/base-document.ts";
-import type { JsonObject } from "../base/json.ts";
-import { HcnError } from "../hcn/error.ts";
-import { type HnsFeature, featuresOf, hasFeature } from "../hcn/features.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { type HnsFeature, featuresOf, hasFeature } from "#contracts/hcn/features.ts";
 import {
   createEndpoint,
   createLoadBalancer,
@@ -14,10 +14,10 @@ import {
   modifyEndpointPolicies,
   modifyLoadBalancer,
   modifyNetworkPolicies,
-} from "../hcn/operations.ts";
-import { getHnsVersion, requestHns } from "../hcn/v1-operations.ts";
-import { CBR0, type HnsNodeOptions } from "../testing/hns/hns-node.ts";
-import { type FaultyNode, faultyNode } from "../testing/hns/faulty-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { getHnsVersion, requestHns } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNodeOptions } from "#test/support/hns/hns-node.ts";
+import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
 
 /** Versions as they run, from the oldest to the newest; the last two have no profile yet. */
 const RUNNING: readonly (readonly [version: string, options: HnsNodeOptions])[] = [

@@ -1,8 +1,8 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
-import { PROFILE_NAMES } from "../knowledge/profiles.ts";
-import { runHttpFuzz } from "../testing/hns/hns-fuzz-http.ts";
-import { runHnsFuzz } from "../testing/hns/hns-fuzz-run.ts";
+import { PROFILE_NAMES } from "#core/catalogue/profiles.ts";
+import { runHttpFuzz } from "#test/support/hns/hns-fuzz-http.ts";
+import { runHnsFuzz } from "#test/support/hns/hns-fuzz-run.ts";
 
 const RUNS = 30;
 const STEPS = 1_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { runHttpFuzz } from "../testing/hns/hns-fuzz-http.ts";
-import { runHnsFuzz } from "../testing/hns/hns-fuzz-run.ts";
+import { runHttpFuzz } from "#test/support/hns/hns-fuzz-http.ts";
+import { runHnsFuzz } from "#test/support/hns/hns-fuzz-run.ts";
 
 describe("random and damaged requests", () => {
   it.each([

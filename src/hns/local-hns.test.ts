@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
-import { createNetwork, getNetworkByName } from "../hcn/operations.ts";
-import { getHnsVersion } from "../hcn/v1-operations.ts";
-import { CBR0 } from "../testing/hns/hns-node.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { createNetwork, getNetworkByName } from "#contracts/hcn/operations.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
+import { CBR0 } from "#test/support/hns/hns-node.ts";
 import { createHns } from "./local-hns.ts";
 
 describe("createHns", () => {

@@ -2,14 +2,14 @@
  * An HNS in one call, for programs and their tests: a node with its adapters, its clock and a client, nothing else of
  * the world. No packets move.
  */
-import { assert } from "../base/assert.ts";
-import { type Clock, VirtualClock } from "../base/clock.ts";
-import { Prng } from "../base/prng.ts";
-import { memoryPair } from "../device/memory-pair.ts";
-import type { QuirkSettings } from "../knowledge/quirks.ts";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../knowledge/profiles.ts";
-import { type Mac, parseMac } from "../net/mac.ts";
-import { parseInterfaceAddress } from "../net/prefix.ts";
+import { assert } from "#core/base/assert.ts";
+import { type Clock, VirtualClock } from "#core/base/clock.ts";
+import { Prng } from "#core/base/prng.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import {
   type AdapterDescription,
   DEFAULT_ADAPTERS,

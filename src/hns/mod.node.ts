@@ -1,5 +1,5 @@
 /** What of the Host Networking Service touches the machine: a server, and the machine's clock. */
-export { RealClock, type RealClockOptions } from "../base/real-clock.node.ts";
+export { RealClock, type RealClockOptions } from "#core/base/real-clock.node.ts";
 export { type DurableHns, openHns } from "./durable-hns.node.ts";
 export type { ServedFacts } from "./http/http-app.node.ts";
 export {

@@ -12,7 +12,7 @@ export { type DumpFile, type NodeDump, readDumps } from "./dump/read-dumps.ts";
 export { HnsService } from "./service/hns-service.ts";
 export { InProcessHcnClient } from "./service/in-process-client.ts";
 export { type LocalHns, type LocalHnsOptions, createHns } from "./local-hns.ts";
-export type { RestartState } from "../hcn/faults/fault.ts";
+export type { RestartState } from "#contracts/hcn/faults/fault.ts";
 export type { InstalledExtension, NetworkingOptions } from "./service/network/networking-options.ts";
 export type { HnsServiceOptions } from "./service/service-context.ts";
 export { MemoryObjectStore, type ObjectStore } from "./store/store.ts";

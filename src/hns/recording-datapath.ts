@@ -1,12 +1,12 @@
 /** A datapath that moves no packets: it keeps what it was told. For a service without a network, and for tests. */
-import { assert } from "../base/assert.ts";
-import type { Guid } from "../hcn/guid.ts";
-import type { FilterProgram } from "../host/windows-filtering/filter-program.ts";
-import type { Ip } from "../net/ip.ts";
-import type { InterfaceAddress } from "../net/prefix.ts";
-import type { PortRange } from "../net/port-range.ts";
-import type { Group } from "../vfp/group.ts";
-import { PortBlockTable } from "../vswitch/port-blocks.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import { PortBlockTable } from "#dataplane/switch/port-blocks.ts";
 import {
   type Datapath,
   type HostPoolDefinition,

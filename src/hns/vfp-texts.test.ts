@@ -1,16 +1,16 @@
 // What vfpctrl prints of ports that HNS programmed: an overlay node as it was seen (dataplane.md §2.2.1), and for every
 // port: print → parse → print is the same, and a port that the text is loaded into prints it again.
 import { beforeEach, describe, expect, it } from "vitest";
-import { defined } from "../base/assert.ts";
-import { OVERLAY_MACS } from "../testing/dataplane/overlay-stages.ts";
-import { OverlayWorld, remoteSubnet } from "../testing/dataplane/overlay-world.ts";
-import { openServiceCluster } from "../testing/cluster/service-cluster.ts";
-import { listLayers } from "../vfp/listing/list-port.ts";
-import { loadListing } from "../vfp-text/load-listing.ts";
-import { parseRules } from "../vfp-text/parse-rules.ts";
-import { layerListLines, ruleListLines } from "../vfp-text/print-rules.ts";
-import { VfpPort } from "../vfp/vfp-port.ts";
-import type { SwitchPort } from "../vswitch/switch-port.ts";
+import { defined } from "#core/base/assert.ts";
+import { OVERLAY_MACS } from "#test/support/dataplane/overlay-stages.ts";
+import { OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
+import { openServiceCluster } from "#test/support/cluster/service-cluster.ts";
+import { listLayers } from "#dataplane/vfp/listing/list-port.ts";
+import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
+import { parseRules } from "#diagnose/vfp-text/parse-rules.ts";
+import { layerListLines, ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
+import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 
 function textOf(port: VfpPort): string {
   return ruleListLines(listLayers(port), { withLayers: true }).join("\r\n");

@@ -2,22 +2,22 @@
  * One IP stack of a host: a Windows network compartment, or a Linux network namespace, which is the same thing
  * (docs: dataplane.md §5.1). It owns interfaces, routes, neighbours and sockets; nothing is shared with others.
  */
-import { assert } from "../base/assert.ts";
-import type { Environment } from "../base/environment.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { Prng } from "../base/prng.ts";
-import type { PacketTag, Provenance } from "../base/recorder.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Ip, bitsOf, familyOf } from "../net/ip.ts";
-import { isGroupMac } from "../net/mac.ts";
-import { type InterfaceAddress, type Prefix, prefixOf } from "../net/prefix.ts";
-import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import { Headers } from "../wire/headers.ts";
-import { type MalformedReason, describeMalformed } from "../wire/malformed.ts";
-import type { Packet } from "../wire/packet.ts";
-import { VLAN_TAG_BYTES } from "../wire/vlan.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { PacketTag, Provenance } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
+import { isGroupMac } from "#core/net/mac.ts";
+import { type InterfaceAddress, type Prefix, prefixOf } from "#core/net/prefix.ts";
+import type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { type MalformedReason, describeMalformed } from "#core/wire/malformed.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { VLAN_TAG_BYTES } from "#core/wire/vlan.ts";
 import { LINK_LOCAL_PREFIX, isLinkLocal } from "./address-scope.ts";
 import { type AdvertiserOptions, RouterAdvertiser } from "./autoconfiguration/router-advertiser.ts";
 import { RouterDiscovery } from "./autoconfiguration/router-discovery.ts";

@@ -1,5 +1,5 @@
 /** Why a packet that was sent did not arrive, as the network or the own stack reported it. */
-import type { Ip } from "../net/ip.ts";
+import type { Ip } from "#core/net/ip.ts";
 
 /** The kinds of ICMP errors that sockets hear of. */
 export type FailureReason =

@@ -1,5 +1,5 @@
 /** How many packets a stack dropped, by the code that explains it. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 export class DropCounters {
   private readonly counts = new Map<KnowledgeCode, number>();

@@ -1,6 +1,6 @@
 /** One ICMP echo request that waits for its answer. */
-import type { PacketTag } from "../base/recorder.ts";
-import type { Ip } from "../net/ip.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 
 /** The answer to an echo request. */

@@ -1,10 +1,10 @@
 /** A router's part: a packet that arrived for somebody else goes on by the routes (RFC 1812 §5.2, §5.3; RFC 8200 §3). */
 import type { StackInterface } from "./stack.ts";
 import type { HookedStack } from "./hooked-stack.ts";
-import { formatIp } from "../net/ip.ts";
-import type { IpView } from "../wire/ip-view.ts";
-import type { Packet } from "../wire/packet.ts";
-import { decrementIpTtl } from "../wire/ttl.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { IpView } from "#core/wire/ip-view.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { decrementIpTtl } from "#core/wire/ttl.ts";
 import { isLinkLocal } from "./address-scope.ts";
 import { formatRoute } from "./route-table.ts";
 

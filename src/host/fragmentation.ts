@@ -5,11 +5,11 @@ import {
   emitIpv4,
   parseIpv4Options,
   toIpv4Fields,
-} from "../wire/ipv4.ts";
-import { IPV6_HEADER_BYTES, emitIpv6Fragment, Ipv6ExtensionType } from "../wire/ipv6.ts";
-import type { Ipv6PacketView } from "../wire/ip-view.ts";
-import { readU8, writeU16, writeU8 } from "../base/bytes.ts";
-import { Packet } from "../wire/packet.ts";
+} from "#core/wire/ipv4.ts";
+import { IPV6_HEADER_BYTES, emitIpv6Fragment, Ipv6ExtensionType } from "#core/wire/ipv6.ts";
+import type { Ipv6PacketView } from "#core/wire/ip-view.ts";
+import { readU8, writeU16, writeU8 } from "#core/base/bytes.ts";
+import { Packet } from "#core/wire/packet.ts";
 
 /** Options with this bit are repeated in every fragment (RFC 791 §3.1). */
 const COPIED_OPTION = 0x80;

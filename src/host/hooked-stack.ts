@@ -1,6 +1,6 @@
 /** An IP stack with the rules of its system: what sends, takes and forwards packets asks them on the way. */
-import type { Ip } from "../net/ip.ts";
-import type { Packet } from "../wire/packet.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { Netfilter } from "./netfilter/netfilter.ts";
 import type { Stack, StackInterface } from "./stack.ts";
 import type { WindowsFiltering } from "./windows-filtering/windows-filtering.ts";

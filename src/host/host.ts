@@ -1,6 +1,6 @@
 /** A machine's network stack: compartment 1 for the host itself, further ones for pods. */
-import { assert } from "../base/assert.ts";
-import type { Environment } from "../base/environment.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Environment } from "#core/base/environment.ts";
 import { Compartment } from "./compartment.ts";
 import { type OperatingSystem, type StackProfile, stackProfileOf } from "./stack-profile.ts";
 

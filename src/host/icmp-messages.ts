@@ -1,14 +1,14 @@
 /** ICMP and ICMPv6 as one set of messages: what both families say to stacks, and how each writes it (RFC 792, RFC 4443). */
-import { readU8 } from "../base/bytes.ts";
-import { buildIcmpFrame, buildIcmpv6Frame } from "../wire/build-frame.ts";
-import type { IpFields, LinkFields } from "../wire/build-frame.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IcmpType, IcmpView, isIcmpError } from "../wire/icmp.ts";
-import { Icmpv6Type, Icmpv6Unreachable, Icmpv6View } from "../wire/icmpv6/icmpv6.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { isMldType } from "../wire/icmpv6/mld.ts";
-import type { MalformedReason } from "../wire/malformed.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import { buildIcmpFrame, buildIcmpv6Frame } from "#core/wire/build-frame.ts";
+import type { IpFields, LinkFields } from "#core/wire/build-frame.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IcmpType, IcmpView, isIcmpError } from "#core/wire/icmp.ts";
+import { Icmpv6Type, Icmpv6Unreachable, Icmpv6View } from "#core/wire/icmpv6/icmpv6.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { isMldType } from "#core/wire/icmpv6/mld.ts";
+import type { MalformedReason } from "#core/wire/malformed.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { FAILURE_ICMP, type FailureReason, failureOfIcmp } from "./delivery-failure.ts";
 
 /** What stacks send. `invoking` is the start of the packet that an error is about, from its IP header. */

@@ -2,15 +2,15 @@
  * ICMP of one compartment, for both families (RFC 792, RFC 1122 §3.2.2, RFC 1812 §4.3; RFC 4443): echo, errors sent,
  * errors heard.
  */
-import { LIMITS } from "../base/limits.ts";
-import type { PacketTag } from "../base/recorder.ts";
-import { familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
-import { isGroupMac } from "../net/mac.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
-import { readTtl } from "../wire/ttl.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import { familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
+import { isGroupMac } from "#core/net/mac.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { readTtl } from "#core/wire/ttl.ts";
 import { type DeliveryFailure, FAILURE_TEXTS, type FailureReason } from "./delivery-failure.ts";
 import { echoPayload } from "./echo-payload.ts";
 import { type EchoOptions, EchoRequest } from "./echo-request.ts";

@@ -1,12 +1,12 @@
 /** A network interface of a compartment: a device with a MAC, addresses and neighbours. */
-import { readU8, writeU16, writeU48 } from "../base/bytes.ts";
-import type { Device, Receiver } from "../device/device.ts";
-import type { Ip, Ipv6 } from "../net/ip.ts";
-import { type Mac, formatMac } from "../net/mac.ts";
-import { type InterfaceAddress, lastIp, prefixOf } from "../net/prefix.ts";
-import { ETHERNET_HEADER_BYTES } from "../wire/ethernet.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU8, writeU16, writeU48 } from "#core/base/bytes.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { Ip, Ipv6 } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import { type InterfaceAddress, lastIp, prefixOf } from "#core/net/prefix.ts";
+import { ETHERNET_HEADER_BYTES } from "#core/wire/ethernet.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import { Ipv6Link } from "./ipv6-link.ts";
 import { NeighborTable } from "./neighbor-table.ts";

@@ -1,14 +1,14 @@
 /** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports. */
 import type { HookedStack } from "./hooked-stack.ts";
-import { type Ip, familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
-import { isGroupMac } from "../net/mac.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { Headers, sourceIp } from "../wire/headers.ts";
-import { type IpView, ipViewOf } from "../wire/ip-view.ts";
-import { IpProtocol, ipProtocolName } from "../wire/ip-protocol.ts";
-import { Ipv4View } from "../wire/ipv4.ts";
-import type { Packet } from "../wire/packet.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
+import { type Ip, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
+import { isGroupMac } from "#core/net/mac.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { Headers, sourceIp } from "#core/wire/headers.ts";
+import { type IpView, ipViewOf } from "#core/wire/ip-view.ts";
+import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import { forwardPacket } from "./forwarding.ts";
 import { isDiscoveryAt } from "./icmp-messages.ts";

@@ -1,16 +1,16 @@
 /** The sending side of IP: route, source address, next hop, fragmentation, and the way back to oneself. */
 import type { HookedStack } from "./hooked-stack.ts";
-import { assert } from "../base/assert.ts";
-import type { Task } from "../base/clock.ts";
-import { LIMITS } from "../base/limits.ts";
-import { type Ip, type Ipv4, type Ipv6, familyOf, formatIp, isMulticastIp } from "../net/ip.ts";
-import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
-import type { IpFields, LinkFields } from "../wire/build-frame.ts";
-import { multicastMac } from "../wire/ethernet.ts";
-import { Headers } from "../wire/headers.ts";
-import { type IpView, ipViewOf } from "../wire/ip-view.ts";
-import { Ipv4View } from "../wire/ipv4.ts";
-import type { Packet } from "../wire/packet.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Task } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { type Ip, type Ipv4, type Ipv6, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
+import { BROADCAST_MAC, type Mac } from "#core/net/mac.ts";
+import type { IpFields, LinkFields } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { type IpView, ipViewOf } from "#core/wire/ip-view.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { fragmentIpv4, fragmentIpv6 } from "./fragmentation.ts";
 import type { OutgoingPacket, Route, Path, HeaderOptions, StackInterface } from "./stack.ts";
 import { isLinkLocal } from "./address-scope.ts";

@@ -6,11 +6,11 @@
  * interface of a cluster without IPv6 would only send what nobody answers.
  */
 import type { Stack, StackInterface } from "./stack.ts";
-import type { Task, Timer } from "../base/clock.ts";
-import { type Ip, type Ipv6, isMulticastIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { Prng } from "../base/prng.ts";
-import { solicitedNodeMulticast } from "../wire/icmpv6/nd.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { type Ip, type Ipv6, isMulticastIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
 import { ALL_NODES, ALL_ROUTERS, LINK_LOCAL_PREFIX, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import {
   ListenerAnswers,

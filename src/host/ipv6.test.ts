@@ -1,9 +1,9 @@
 /** IPv6 of whole stacks that talk over cables: addresses, neighbour discovery, routing, ICMPv6, fragments, UDP, TCP. */
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { formatIp } from "../net/ip.ts";
-import { formatMac } from "../net/mac.ts";
-import { EchoLog } from "../testing/dataplane/echo-log.ts";
+import { fork } from "#core/base/fork.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { EchoLog } from "#test/support/dataplane/echo-log.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,
@@ -11,14 +11,14 @@ import {
   eventsOf,
   listPorts,
   makeRoutedPair,
-} from "../testing/dataplane/routed-pair.ts";
-import { type CaptureDevice, cidr, findWrongFrames, ip, mac } from "../testing/dataplane/stack-world.ts";
-import { buildIcmpv6Frame, buildIpFrame, buildNdFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { Headers } from "../wire/headers.ts";
-import { Icmpv6View } from "../wire/icmpv6/icmpv6.ts";
-import { Ipv6PacketView } from "../wire/ip-view.ts";
-import { NdView } from "../wire/icmpv6/nd.ts";
+} from "#test/support/dataplane/routed-pair.ts";
+import { type CaptureDevice, cidr, findWrongFrames, ip, mac } from "#test/support/dataplane/stack-world.ts";
+import { buildIcmpv6Frame, buildIpFrame, buildNdFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Icmpv6View } from "#core/wire/icmpv6/icmpv6.ts";
+import { Ipv6PacketView } from "#core/wire/ip-view.ts";
+import { NdView } from "#core/wire/icmpv6/nd.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { EchoOptions } from "./echo-request.ts";
 import type { TcpCloseReason, TcpOwner, TcpConnection } from "./tcp-connection.ts";

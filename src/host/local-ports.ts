@@ -1,6 +1,6 @@
 /** The TCP or UDP ports of one compartment: which are taken, which are set aside, which comes next. */
-import type { Prng } from "../base/prng.ts";
-import type { PortRange } from "../net/port-range.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { PortRange } from "#core/net/port-range.ts";
 
 export class LocalPorts {
   private readonly ephemeral: PortRange;

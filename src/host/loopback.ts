@@ -1,5 +1,5 @@
 /** Addresses that never leave a compartment. */
-import type { Ip } from "../net/ip.ts";
+import type { Ip } from "#core/net/ip.ts";
 
 /** True for 127.0.0.0/8 and ::1. */
 export function isLoopback(ip: Ip): boolean {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { type NameWorld, makeNameWorld } from "../testing/dataplane/name-world.ts";
-import { eventsOf } from "../testing/dataplane/routed-pair.ts";
-import { ip } from "../testing/dataplane/stack-world.ts";
+import { fork } from "#core/base/fork.ts";
+import { type NameWorld, makeNameWorld } from "#test/support/dataplane/name-world.ts";
+import { eventsOf } from "#test/support/dataplane/routed-pair.ts";
+import { ip } from "#test/support/dataplane/stack-world.ts";
 import { NameProbe, type NameProbeOptions, formatResolution } from "./name-probe.ts";
 import { IdentificationServer } from "./services/identification-server.ts";
 

@@ -1,7 +1,7 @@
 /** An attempt as a program makes it: resolve the name, then reach the address that came first. */
-import type { Task } from "../base/clock.ts";
-import { assert } from "../base/assert.ts";
-import { type Ip, formatIp } from "../net/ip.ts";
+import type { Task } from "#core/base/clock.ts";
+import { assert } from "#core/base/assert.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "./compartment.ts";
 import type { Probe, ProbeOwner, ProbeResult } from "./probe-result.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";

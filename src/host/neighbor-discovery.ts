@@ -2,14 +2,14 @@
  * Neighbour discovery of a stack (RFC 4861): solicitations and advertisements. It does for IPv6 what ARP does for IPv4;
  * who is known as what is the neighbour table's, for both.
  */
-import { type Ipv6, formatIp, isMulticastIp } from "../net/ip.ts";
-import { type Mac, isGroupMac } from "../net/mac.ts";
-import { buildNdFrame } from "../wire/build-frame.ts";
-import { multicastMac } from "../wire/ethernet.ts";
-import { readU8 } from "../base/bytes.ts";
-import { Icmpv6Type } from "../wire/icmpv6/icmpv6.ts";
-import { ND_HOP_LIMIT, type NdRepr, NdView, solicitedNodeMulticast } from "../wire/icmpv6/nd.ts";
-import { readTtl } from "../wire/ttl.ts";
+import { type Ipv6, formatIp, isMulticastIp } from "#core/net/ip.ts";
+import { type Mac, isGroupMac } from "#core/net/mac.ts";
+import { buildNdFrame } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
+import { ND_HOP_LIMIT, type NdRepr, NdView, solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
+import { readTtl } from "#core/wire/ttl.ts";
 import { ALL_NODES, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { LocalPacket, Stack, StackInterface } from "./stack.ts";
 

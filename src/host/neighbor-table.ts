@@ -6,15 +6,15 @@
  * Inferred: reachable times are not randomised, progress of TCP confirms nobody, and a neighbour that asked for us
  * counts as confirmed. Both systems differ there in ways that only show in how often they ask.
  */
-import type { Task, Timer } from "../base/clock.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
-import { formatIp } from "../net/ip.ts";
-import { BROADCAST_MAC, type Mac, isGroupMac } from "../net/mac.ts";
-import type { NextHopWaiter } from "../vfp/next-hop.ts";
-import { type ArpRepr, ArpView } from "../wire/arp.ts";
-import { buildArpFrame } from "../wire/build-frame.ts";
-import type { Packet } from "../wire/packet.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { BROADCAST_MAC, type Mac, isGroupMac } from "#core/net/mac.ts";
+import type { NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+import { type ArpRepr, ArpView } from "#core/wire/arp.ts";
+import { buildArpFrame } from "#core/wire/build-frame.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { OutgoingPacket, Stack, StackInterface } from "./stack.ts";
 import { emitSolicitation } from "./neighbor-discovery.ts";
 

@@ -1,6 +1,6 @@
 /** The `ping` of a system: several echo requests, one second apart, and what came of each. */
-import type { Task, Timer } from "../base/clock.ts";
-import type { Ip } from "../net/ip.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "./compartment.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { EchoOptions, EchoOwner, EchoReply, EchoRequest } from "./echo-request.ts";

@@ -5,11 +5,11 @@
  * a node reaches its own node ports (dataplane.md §2.4 B-8, DT-117). Inferred: by handing such packets to the switch,
  * and by taking answers from there although they carry an own address as source.
  */
-import { readU16 } from "../base/bytes.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { IpView } from "../wire/ip-view.ts";
-import { Ipv4View } from "../wire/ipv4.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { IpView } from "#core/wire/ip-view.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
 
 /** `switched`: packets go to the switch. A code: packets that reach the stack end there, and this says why. */
 export type PortClaim = "switched" | KnowledgeCode;

@@ -1,5 +1,5 @@
 /** How one attempt to reach somebody ended, and the words for it. */
-import { formatIp } from "../net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { type DeliveryFailure, FAILURE_TEXTS } from "./delivery-failure.ts";
 import { SOCKET_FAILURE_TEXTS, type SocketFailure } from "./socket-failure.ts";
 

@@ -1,14 +1,14 @@
 /** Probes against the built-in servers: each outcome a user may meet. */
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { formatIp } from "../net/ip.ts";
+import { fork } from "#core/base/fork.ts";
+import { formatIp } from "#core/net/ip.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,
   eventsOf,
   makeRoutedPair,
-} from "../testing/dataplane/routed-pair.ts";
-import { ip, prefix } from "../testing/dataplane/stack-world.ts";
+} from "#test/support/dataplane/routed-pair.ts";
+import { ip, prefix } from "#test/support/dataplane/stack-world.ts";
 import { Ping } from "./ping.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";
 import type { Probe } from "./probe-result.ts";

@@ -2,9 +2,9 @@
  * Clients that make one attempt and keep its result as a value: what the connectivity matrix and traces are made of.
  * A followed probe gives its first packet tag 1; what answers it has tag 2.
  */
-import { assert } from "../base/assert.ts";
-import type { Task, Timer } from "../base/clock.ts";
-import { type Ip, formatIp } from "../net/ip.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "./compartment.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { EchoOwner, EchoReply, EchoRequest } from "./echo-request.ts";

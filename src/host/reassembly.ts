@@ -1,15 +1,15 @@
 /** Puts fragments of IP datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2; RFC 8200 §4.5 for IPv6). */
 import type { Stack } from "./stack.ts";
-import { readU8, writeU16, writeU8 } from "../base/bytes.ts";
-import type { Task, Timer } from "../base/clock.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { PacketTag } from "../base/recorder.ts";
-import { ETHERNET_HEADER_BYTES } from "../wire/ethernet.ts";
-import { Headers } from "../wire/headers.ts";
-import { Ipv6PacketView, type IpView } from "../wire/ip-view.ts";
-import { Ipv4View, emitIpv4, toIpv4Fields } from "../wire/ipv4.ts";
-import { IPV6_HEADER_BYTES } from "../wire/ipv6.ts";
-import { Packet } from "../wire/packet.ts";
+import { readU8, writeU16, writeU8 } from "#core/base/bytes.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import { ETHERNET_HEADER_BYTES } from "#core/wire/ethernet.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Ipv6PacketView, type IpView } from "#core/wire/ip-view.ts";
+import { Ipv4View, emitIpv4, toIpv4Fields } from "#core/wire/ipv4.ts";
+import { IPV6_HEADER_BYTES } from "#core/wire/ipv6.ts";
+import { Packet } from "#core/wire/packet.ts";
 
 const DATAGRAM_BYTES_MAX = 65_535;
 const TOO_LONG = "the fragments make up more than 65535 bytes";

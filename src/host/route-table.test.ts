@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { memoryPair } from "../device/memory-pair.ts";
-import { parseIp } from "../net/ip.ts";
-import { cidr, ip, mac, makeEnvironment, prefix } from "../testing/dataplane/stack-world.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
 import { Host } from "./host.ts";
 import { formatRoute } from "./route-table.ts";
 import { selectSource } from "./source-address.ts";

@@ -1,5 +1,5 @@
 /** Bytes that a TCP connection has been given and that the peer has not acknowledged. */
-import { assert } from "../base/assert.ts";
+import { assert } from "#core/base/assert.ts";
 
 export class SendBuffer {
   private readonly chunks: Uint8Array[] = [];

@@ -1,8 +1,8 @@
 /** Finds the socket that a packet was sent from: for ICMP errors and for failures of the own stack. */
-import { readU16, readU32 } from "../base/bytes.ts";
-import type { Ip } from "../net/ip.ts";
-import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
+import { readU16, readU32 } from "#core/base/bytes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { type Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 /** What tells the socket that sent a packet. */
 export interface SentPacket {

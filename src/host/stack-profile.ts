@@ -5,7 +5,7 @@
  * `Get-NetTCPSetting` of a current Windows (InternetCustom: MinRto 300, initial RTO 1000, 4 SYN retransmissions,
  * initial window 10 segments, delayed acknowledgement 40 ms, every 2nd); Linux: Documentation/networking/ip-sysctl.rst.
  */
-import type { PortRange } from "../net/port-range.ts";
+import type { PortRange } from "#core/net/port-range.ts";
 
 export type OperatingSystem = "windows" | "linux";
 

@@ -1,11 +1,11 @@
 /** ARP, routing, ICMP and fragments of whole stacks that talk over cables. */
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { memoryPair } from "../device/memory-pair.ts";
-import { type Ipv4, formatIp } from "../net/ip.ts";
-import { BROADCAST_MAC, formatMac } from "../net/mac.ts";
-import { EchoLog } from "../testing/dataplane/echo-log.ts";
-import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "../testing/dataplane/routed-pair.ts";
+import { fork } from "#core/base/fork.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { BROADCAST_MAC, formatMac } from "#core/net/mac.ts";
+import { EchoLog } from "#test/support/dataplane/echo-log.ts";
+import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
 import {
   CaptureDevice,
   type CapturedFrame,
@@ -15,13 +15,13 @@ import {
   mac,
   makeEnvironment,
   prefix,
-} from "../testing/dataplane/stack-world.ts";
-import { ArpView } from "../wire/arp.ts";
-import { buildArpFrame, buildIcmpFrame, buildIpFrame } from "../wire/build-frame.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { IcmpView } from "../wire/icmp.ts";
-import { Ipv4View } from "../wire/ipv4.ts";
-import { pushVlan } from "../wire/vlan.ts";
+} from "#test/support/dataplane/stack-world.ts";
+import { ArpView } from "#core/wire/arp.ts";
+import { buildArpFrame, buildIcmpFrame, buildIpFrame } from "#core/wire/build-frame.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { IcmpView } from "#core/wire/icmp.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
+import { pushVlan } from "#core/wire/vlan.ts";
 import type { EchoOptions } from "./echo-request.ts";
 import { Host } from "./host.ts";
 import type { OperatingSystem } from "./stack-profile.ts";

@@ -2,20 +2,20 @@
  * An IP stack as its own parts see it: `Compartment` and `Interface` are these, and the parts, which they own, know no
  * more of them.
  */
-import type { Environment } from "../base/environment.ts";
-import type { Prng } from "../base/prng.ts";
-import type { PacketTag, Provenance } from "../base/recorder.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip, Ipv6 } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { InterfaceAddress, Prefix } from "../net/prefix.ts";
-import type { NextHopWaiter } from "../vfp/next-hop.ts";
-import type { IpFields } from "../wire/build-frame.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { IpView } from "../wire/ip-view.ts";
-import type { MalformedReason } from "../wire/malformed.ts";
-import type { NdView } from "../wire/icmpv6/nd.ts";
-import type { Packet } from "../wire/packet.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { PacketTag, Provenance } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip, Ipv6 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
+import type { NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+import type { IpFields } from "#core/wire/build-frame.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { IpView } from "#core/wire/ip-view.ts";
+import type { MalformedReason } from "#core/wire/malformed.ts";
+import type { NdView } from "#core/wire/icmpv6/nd.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { DeliveryFailure, FailureReason } from "./delivery-failure.ts";
 import type { DropCounters } from "./drop-counters.ts";
 import type { LocalPorts } from "./local-ports.ts";

@@ -2,11 +2,11 @@
  * One TCP connection: the states of RFC 9293 §3.3.2 and what each does with a segment (§3.10.7). What is sent when is
  * `TcpSender`'s, the order of what arrives `ReceiveSequence`'s.
  */
-import type { Task, Timer } from "../base/clock.ts";
-import type { PacketTag } from "../base/recorder.ts";
-import { type Ip, familyOf } from "../net/ip.ts";
-import { formatSocketAddress } from "../net/five-tuple.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import { type Ip, familyOf } from "#core/net/ip.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import { ReceiveSequence } from "./receive-sequence.ts";
 import { RoundTripEstimator } from "./round-trip-estimator.ts";

@@ -2,7 +2,7 @@
  * Keep-alives of one connection (RFC 9293 §3.8.4). They are sent for a program that asks for them (SO_KEEPALIVE), and then
  * only after two hours silently, which is longer than VFP remembers a flow (dataplane.md §3.8, DT-165).
  */
-import type { Clock, Task, Timer } from "../base/clock.ts";
+import type { Clock, Task, Timer } from "#core/base/clock.ts";
 import type { KeepAliveProfile } from "./stack-profile.ts";
 
 /** What a keep-alive does to its connection. */

@@ -1,6 +1,6 @@
 /** A TCP port that takes connections: the state LISTEN of RFC 9293. */
-import { LIMITS } from "../base/limits.ts";
-import type { Ip } from "../net/ip.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { Handshakes, TcpConnection, TcpAcceptor, TcpOwner } from "./tcp-connection.ts";
 
 export interface TcpListenOptions {

@@ -2,8 +2,8 @@
  * What one end of a TCP connection offered, what the peer offered, and what both therefore use: segment size, window
  * scale, timestamps, ECN.
  */
-import { TcpFlag } from "../wire/tcp.ts";
-import type { TcpOption } from "../wire/tcp-options.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import type { TcpOption } from "#core/wire/tcp-options.ts";
 import type { TcpProfile } from "./stack-profile.ts";
 import { type TcpSegment, hasFlag } from "./tcp-segment.ts";
 import { isAfter, isBefore } from "./tcp-sequence.ts";

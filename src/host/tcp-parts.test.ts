@@ -1,8 +1,8 @@
 /** The parts of TCP on their own, each against a simpler twin or a table of its RFC. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import { CongestionWindow } from "./congestion-window.ts";
 import { ReceiveSequence } from "./receive-sequence.ts";
 import { RoundTripEstimator } from "./round-trip-estimator.ts";

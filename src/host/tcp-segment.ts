@@ -1,9 +1,9 @@
 /** A TCP segment that arrived, with what the connection reads of it more than once. */
-import { readU16, readU32, readU8 } from "../base/bytes.ts";
-import type { Ip } from "../net/ip.ts";
-import type { Headers } from "../wire/headers.ts";
-import { TcpFlag, TcpView } from "../wire/tcp.ts";
-import { TcpOptionKind, findTcpOption, type TcpOption } from "../wire/tcp-options.ts";
+import { readU16, readU32, readU8 } from "#core/base/bytes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { TcpFlag, TcpView } from "#core/wire/tcp.ts";
+import { TcpOptionKind, findTcpOption, type TcpOption } from "#core/wire/tcp-options.ts";
 import type { LocalPacket } from "./stack.ts";
 
 /** Both bits set: a router on the way is congested (RFC 3168). */

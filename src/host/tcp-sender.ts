@@ -2,9 +2,9 @@
  * The sending half of an established TCP connection: what is under way, what may follow, what must be sent again
  * (RFC 9293 §3.8, RFC 5681, RFC 6298). The handshake is the connection's own.
  */
-import type { Clock, Task, Timer } from "../base/clock.ts";
-import { LIMITS } from "../base/limits.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import type { Clock, Task, Timer } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import { CongestionWindow } from "./congestion-window.ts";
 import type { RoundTripEstimator } from "./round-trip-estimator.ts";
 import { SendBuffer } from "./send-buffer.ts";

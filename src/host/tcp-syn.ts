@@ -1,5 +1,5 @@
 /** What both sides of a TCP connection agree on with SYN and SYN/ACK: options, windows, ECN. */
-import { type TcpOption, parseTcpOptions } from "../wire/tcp-options.ts";
+import { type TcpOption, parseTcpOptions } from "#core/wire/tcp-options.ts";
 import type { SynOptionStyle } from "./stack-profile.ts";
 
 /** RFC 9293 §3.7.1: the segment size of a peer that does not say. */

@@ -1,8 +1,8 @@
 /** Transfers over networks that lose, repeat and delay, with fresh seeds; a failure names its seed. */
 import { describe, expect, it } from "vitest";
-import { Prng } from "../base/prng.ts";
-import { listPorts, makeRoutedPair } from "../testing/dataplane/routed-pair.ts";
-import { findWrongFrames, ip } from "../testing/dataplane/stack-world.ts";
+import { Prng } from "#core/base/prng.ts";
+import { listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
+import { findWrongFrames, ip } from "#test/support/dataplane/stack-world.ts";
 import type { TcpConnection, TcpCloseReason, TcpOwner } from "./tcp-connection.ts";
 
 const RUNS = 150;

@@ -1,17 +1,17 @@
 /** TCP between whole stacks: what goes over the cable, and what the owners of connections hear. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { formatHex } from "../base/hex.ts";
-import { Prng } from "../base/prng.ts";
-import { memoryPair } from "../device/memory-pair.ts";
+import { fork } from "#core/base/fork.ts";
+import { formatHex } from "#core/base/hex.ts";
+import { Prng } from "#core/base/prng.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,
   eventsOf,
   listPorts,
   makeRoutedPair,
-} from "../testing/dataplane/routed-pair.ts";
+} from "#test/support/dataplane/routed-pair.ts";
 import {
   CaptureDevice,
   cidr,
@@ -20,10 +20,10 @@ import {
   mac,
   makeEnvironment,
   prefix,
-} from "../testing/dataplane/stack-world.ts";
-import { tcpLines, tcpOf, tcpTimes } from "../testing/wire/tcp-lines.ts";
-import { buildTcpFrame } from "../wire/build-frame.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+} from "#test/support/dataplane/stack-world.ts";
+import { tcpLines, tcpOf, tcpTimes } from "#test/support/wire/tcp-lines.ts";
+import { buildTcpFrame } from "#core/wire/build-frame.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import { Host } from "./host.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
 import type { TcpConnection, TcpAcceptor, TcpCloseReason, TcpOwner } from "./tcp-connection.ts";

@@ -1,12 +1,12 @@
 /** TCP of one compartment: finds the connection of a segment, opens new ones, refuses what belongs to none. */
 import type { HookedStack } from "./hooked-stack.ts";
-import { assert } from "../base/assert.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { PacketTag } from "../base/recorder.ts";
-import { formatSocketAddress } from "../net/five-tuple.ts";
-import type { Ip } from "../net/ip.ts";
-import { buildTcpFrame } from "../wire/build-frame.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import { assert } from "#core/base/assert.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { buildTcpFrame } from "#core/wire/build-frame.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import { type LocalPacket, type Path } from "./stack.ts";
 import { NO_LINK } from "./ip-output.ts";

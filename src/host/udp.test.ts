@@ -1,9 +1,9 @@
 /** UDP between whole stacks. */
 import { describe, expect, it } from "vitest";
-import { type RoutedPair, listPorts, makeRoutedPair } from "../testing/dataplane/routed-pair.ts";
-import { findWrongFrames, ip } from "../testing/dataplane/stack-world.ts";
-import { EthernetView } from "../wire/ethernet.ts";
-import { Ipv4View } from "../wire/ipv4.ts";
+import { type RoutedPair, listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
+import { findWrongFrames, ip } from "#test/support/dataplane/stack-world.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "./udp.ts";

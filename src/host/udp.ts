@@ -1,11 +1,11 @@
 /** UDP of one compartment (RFC 768, RFC 1122 §4.1). */
-import { LIMITS } from "../base/limits.ts";
-import type { PacketTag } from "../base/recorder.ts";
-import { type Ip, familyOf, formatIp } from "../net/ip.ts";
-import { buildUdpFrame } from "../wire/build-frame.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { UdpView } from "../wire/udp.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { UdpView } from "#core/wire/udp.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { LocalPacket, Stack } from "./stack.ts";
 import { NO_LINK } from "./ip-output.ts";

@@ -3,9 +3,9 @@
  * code, tries again, and everything else is programmed.
  */
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../base/compat.ts";
-import { HcnError } from "../hcn/error.ts";
-import type { EndpointSlice, Service } from "../kube/objects.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -14,7 +14,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 const MODES: readonly Compat[] = ["upstream", "hardened"];
 /** A Service beside the bad one, which works whatever happens. */

@@ -2,7 +2,7 @@
  * What kube-proxy does on Windows, by Kubernetes version and mode (kube-proxy.md §4). Code asks for a behaviour by
  * its name here, never for a version.
  */
-import type { Compat } from "../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 
 /** A version of Kubernetes; patch releases are not told apart. */
 export interface KubernetesVersion {

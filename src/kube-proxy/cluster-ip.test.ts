@@ -6,9 +6,9 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
-import type { ServicePort } from "../kube/objects.ts";
+import type { ServicePort } from "#contracts/kubernetes/objects.ts";
 
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";
 const C_R1 = "C:80→8080 [R1] L0 P0 D0";

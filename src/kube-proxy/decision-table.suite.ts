@@ -1,9 +1,9 @@
 /** How a row of the decision table becomes a test: objects in, load balancers and endpoints of HNS out. */
 import { expect, it } from "vitest";
-import { messageOf } from "../base/thrown.ts";
-import type { EndpointSlice, Service } from "../kube/objects.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import { sendThrough } from "./row-packets.suite.ts";
-import { KubeProxyNode, type NodeSettings } from "../testing/kube-proxy/kube-proxy-node.ts";
+import { KubeProxyNode, type NodeSettings } from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 /** Minor versions of Kubernetes, the first and the last one. */
 export type MinorRange = readonly [first: number, last: number];

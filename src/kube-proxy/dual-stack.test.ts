@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { EndpointSlice, Service } from "../kube/objects.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -10,7 +10,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const L1_V6 = "fd00::1:1";

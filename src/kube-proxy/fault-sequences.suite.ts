@@ -3,14 +3,14 @@
  * `hardened` mode: when all is quiet, HNS holds what it holds on a node where nothing ever failed.
  */
 import { expect } from "vitest";
-import { assert, defined } from "../base/assert.ts";
-import { Prng } from "../base/prng.ts";
-import type { HcnClient } from "../hcn/client.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Guid } from "../hcn/guid.ts";
-import { HcnError } from "../hcn/error.ts";
-import type { HostComputeLoadBalancer } from "../hcn/load-balancer.ts";
-import type { HostComputeNetwork } from "../hcn/network.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
 import {
   createEndpoint,
   createNetwork,
@@ -18,18 +18,18 @@ import {
   deleteLoadBalancer,
   listEndpoints,
   listLoadBalancers,
-} from "../hcn/operations.ts";
-import type { EndpointSlice, Service } from "../kube/objects.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import {
   type EndpointSketch,
   NODE_NAME,
   NODE_PORT,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
-import { formatLoadBalancer } from "../testing/kube-proxy/load-balancer-notation.ts";
-import { UnreliableHcnClient } from "../testing/hns/unreliable-hcn-client.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
+import { formatLoadBalancer } from "#test/support/kube-proxy/load-balancer-notation.ts";
+import { UnreliableHcnClient } from "#test/support/hns/unreliable-hcn-client.ts";
 import { attempt } from "./load-balancers/hns-failure.ts";
 import { type KubeProxy, ProxyObjects, createKubeProxy } from "./mod.ts";
 

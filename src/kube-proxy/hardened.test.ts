@@ -1,6 +1,6 @@
 /** `hardened` mode where upstream of some version goes wrong; the other way stands in the rows of that id. */
 import { describe, expect, it } from "vitest";
-import { HcnError } from "../hcn/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
   HNS_WITH_MODIFY,
@@ -10,7 +10,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 function hardened(minor: number): NodeSettings {
   return { minor, compat: "hardened" };

@@ -1,14 +1,19 @@
 /** Rows of the decision table against Mullion's own HNS: what it keeps is what kube-proxy asked for. */
 import { describe, expect, it } from "vitest";
-import { assert, defined } from "../base/assert.ts";
-import { Prng } from "../base/prng.ts";
-import type { HostComputeEndpoint } from "../hcn/endpoint.ts";
-import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../hcn/operations.ts";
-import { loadManifests } from "../kube/load/load-manifests.ts";
-import { MemoryKube } from "../kube/memory/memory-kube.ts";
-import type { EndpointSlice, Service } from "../kube/objects.ts";
-import { parsePrefix } from "../net/prefix.ts";
-import { CBR0, type HnsNode, hnsNode } from "../testing/hns/hns-node.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import {
+  createEndpoint,
+  createNetwork,
+  listEndpoints,
+  listLoadBalancers,
+} from "#contracts/hcn/operations.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -16,8 +21,8 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
-import { formatLoadBalancer, formatRemoteEndpoint } from "../testing/kube-proxy/load-balancer-notation.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
+import { formatLoadBalancer, formatRemoteEndpoint } from "#test/support/kube-proxy/load-balancer-notation.ts";
 import { type KubeProxy, ProxyObjects, createKubeProxy, followSource } from "./mod.ts";
 
 const LOCAL_IP = "10.244.2.10";

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
-import { HcnError } from "../hcn/error.ts";
-import type { Service } from "../kube/objects.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { Service } from "#contracts/kubernetes/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -11,7 +11,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, asMadeIn, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";

@@ -1,9 +1,9 @@
 /** A kube-proxy of one Windows node: start-up, and a proxier for each family (kube-proxy.md §2). */
-import { assert, defined } from "../base/assert.ts";
-import type { HcnClient } from "../hcn/client.ts";
-import type { Guid } from "../hcn/guid.ts";
-import { type HnsVersion, hasFeature } from "../hcn/features.ts";
-import { type IpFamily, familyOf, parseIp } from "../net/ip.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
+import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { type Behaviour, behaviourOf } from "./behaviour.ts";
 import { type Attempt, attempt, failureText } from "./load-balancers/hns-failure.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { KubeProxy, type KubeProxyParts } from "./kube-proxy.ts";
 
-export type { Compat } from "../base/compat.ts";
+export type { Compat } from "#core/base/compat.ts";
 export { type KubernetesVersion, behaviourOf } from "./behaviour.ts";
 export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/health/proxy-health.ts";
 export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/health/service-health.ts";

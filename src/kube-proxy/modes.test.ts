@@ -3,8 +3,8 @@
  * kube-proxy.md §8.
  */
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../base/compat.ts";
-import { HcnError } from "../hcn/error.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
   KubeProxyNode,
@@ -12,7 +12,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
 const L1_ID = "10ca1000-0000-4000-8000-000000000001";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HcnError } from "../hcn/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
   HNS_WITHOUT_DSR,
@@ -8,7 +8,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, asMadeIn, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";

@@ -1,5 +1,5 @@
 /** What a kube-proxy of a Windows node is told (kube-proxy.md §1.1). */
-import type { Compat } from "../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import type { KubernetesVersion } from "./behaviour.ts";
 
 /** An interface of the node, as far as kube-proxy looks at it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { HcnError } from "../hcn/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
   KubeProxyNode,
@@ -7,7 +7,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
 
 const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";

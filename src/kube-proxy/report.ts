@@ -1,7 +1,7 @@
 /** What a kube-proxy says about its work: values that `verify` and `trace` read, never log lines. */
-import type { Guid } from "../hcn/guid.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { IpFamily } from "../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { Repair } from "./sync/repair.ts";
 
 /** Which front end of a Service a load balancer is. */

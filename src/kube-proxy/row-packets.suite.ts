@@ -1,11 +1,11 @@
 /** Packets for the rows of the decision table: each front end is reached as the row says, and no other is. */
 import { expect } from "vitest";
-import { assert } from "../base/assert.ts";
+import { assert } from "#core/base/assert.ts";
 import {
   OVERLAY_OUTSIDE_CLIENT,
   OVERLAY_POD_CLIENT,
   ServiceRowOverlay,
-} from "../testing/kube-proxy/service-row-overlay.ts";
+} from "#test/support/kube-proxy/service-row-overlay.ts";
 import {
   type NotedLoadBalancer,
   OUTSIDE_CLIENT,
@@ -13,7 +13,7 @@ import {
   type Served,
   ServiceRowWorld,
   readNotation,
-} from "../testing/kube-proxy/service-row-world.ts";
+} from "#test/support/kube-proxy/service-row-world.ts";
 
 const DSR = 1;
 const PRESERVE_DIP = 8;

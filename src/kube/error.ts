@@ -1,5 +1,5 @@
 /** An error of the Kubernetes API that a program meets in the course of its work. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** The reasons that a `Status` of the API gives (k8s.io/apimachinery, `meta/v1/types.go`). */
 export type StatusReason =

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
+import { VirtualClock } from "#core/base/clock.ts";
 import { KubeError, unreachable } from "./error.ts";
 import { Informer, type InformerHandler } from "./informer.ts";
-import { start } from "./memory/kube.suite.ts";
-import { MemoryKubeSource } from "./memory/memory-kube-source.ts";
+import { start } from "#control-plane/memory/kube.suite.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import type { KubeKind } from "./objects.ts";
 import type { KubeList, Selection, WatchListener, WatchOptions } from "./source.ts";
 

@@ -3,9 +3,9 @@
  * last version heard, lists again when that is too old, and waits between attempts that fail. What is gone since is told
  * as gone. As client-go's reflector does it (`tools/cache/reflector.go`).
  */
-import type { Clock, Task, Timer } from "../base/clock.ts";
-import { type Log, SILENT_LOG } from "../base/log.ts";
-import type { Prng } from "../base/prng.ts";
+import type { Clock, Task, Timer } from "#core/base/clock.ts";
+import { type Log, SILENT_LOG } from "#core/base/log.ts";
+import type { Prng } from "#core/base/prng.ts";
 import { KubeError } from "./error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "./objects.ts";
 import type { KubeSource, Selection, WatchEvent } from "./source.ts";

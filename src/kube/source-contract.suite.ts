@@ -3,8 +3,8 @@
  * server. The sentences are those of the Kubernetes API (kubernetes.io, "Kubernetes API Concepts").
  */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
-import { defined } from "../base/assert.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { defined } from "#core/base/assert.ts";
 import { KubeError } from "./error.ts";
 import { Informer } from "./informer.ts";
 import type { KubeKind, Node, Pod, Service } from "./objects.ts";

@@ -3,13 +3,13 @@
  * how kube-proxy runs, which CNI plugins there are, and all other documents of the input.
  */
 import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
-import { type WindowsBuild, getProfile, parseProfile } from "../knowledge/profiles.ts";
-import { hostPrefix, parsePrefix } from "../net/prefix.ts";
-import { parseIp } from "../net/ip.ts";
-import { SERVICE_NAME_LABEL } from "../kube/labels.ts";
+import { type WindowsBuild, getProfile, parseProfile } from "#core/catalogue/profiles.ts";
+import { hostPrefix, parsePrefix } from "#core/net/prefix.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { flannelRange } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
-import { type Fields, isFields } from "../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
 import { type PodView, podView } from "./views/pods.ts";
 import { objectTypeOf } from "./input/recognize.ts";

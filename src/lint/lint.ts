@@ -1,14 +1,14 @@
 /** The engine: files to documents, documents to findings. Pure; never throws for what files hold. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { getEntry } from "../catalogue/catalogue.ts";
-import type { Severity } from "../catalogue/entry.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import type { Severity } from "#diagnose/catalogue/entry.ts";
 import { LintContext, type LintOptions } from "./context.ts";
 import type { LintDocument, PassedBy, Range } from "./input/document.ts";
 import { objectTypeOf, recognize } from "./input/recognize.ts";
 import type { Assumptions, LintFinding, LintReport, SuppressedFinding } from "./report/report.ts";
 import { LINT_RULES } from "./rules/all-rules.ts";
 import type { LintRule, RuleFinding } from "./rule.ts";
-import type { SourceText } from "../base/source-text.ts";
+import type { SourceText } from "#core/base/source-text.ts";
 import {
   type LintConfiguration,
   NO_CONFIGURATION,

@@ -6,5 +6,5 @@ export type { LintFinding, LintReport } from "./report/report.ts";
 export type { ExampleInput, ExampleTable, LintRule, RuleExamples, RuleFinding } from "./rule.ts";
 export { LINT_EXAMPLES } from "./rules/all-examples.ts";
 export { LINT_RULES } from "./rules/all-rules.ts";
-export { SourceText, decodeSource } from "../base/source-text.ts";
+export { SourceText, decodeSource } from "#core/base/source-text.ts";
 export { CONFIGURATION_FILE, readConfiguration } from "./suppressions.ts";

@@ -9,13 +9,13 @@
  *
  * A suppression without a reason is a finding itself, and suppresses nothing.
  */
-import { isKnowledgeCode } from "../knowledge/codes.ts";
-import { readYaml } from "../kube/text/yaml-value.ts";
+import { isKnowledgeCode } from "#core/catalogue/codes.ts";
+import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import type { LintDocument, Locate, Place } from "./input/document.ts";
-import { type Fields, isFields } from "../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, listAt, textAt, valueAt } from "./input/fields.ts";
 import { locateInYaml } from "./input/locate.ts";
-import type { SourceText } from "../base/source-text.ts";
+import type { SourceText } from "#core/base/source-text.ts";
 
 export const IGNORE_ANNOTATION = "mullion.dev/lint-ignore";
 export const CONFIGURATION_FILE = ".mullion-lint.yaml";

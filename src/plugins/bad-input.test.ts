@@ -8,15 +8,20 @@ import { type Server, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { pathRulesOf } from "../base/path-rules.ts";
-import { RunnerDelegate, InProcessRunner } from "../cni/plugin-runner.ts";
-import type { CniPlugin } from "../cni/plugin.ts";
-import type { HcnClient } from "../hcn/client.ts";
-import { HttpHcnClient } from "../hcn/http-client.node.ts";
-import { createNamespace, createNetwork, getNamespaceEndpointIds, listEndpoints } from "../hcn/operations.ts";
-import { SerialExchange } from "../hcn/serial-exchange.node.ts";
-import { type PluginRun, errorOf, runWithTexts } from "../testing/cni/cni-process.ts";
-import { CBR0, hnsNode } from "../testing/hns/hns-node.ts";
+import { pathRulesOf } from "#core/base/path-rules.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import {
+  createNamespace,
+  createNetwork,
+  getNamespaceEndpointIds,
+  listEndpoints,
+} from "#contracts/hcn/operations.ts";
+import { SerialExchange } from "#contracts/hcn/serial-exchange.node.ts";
+import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { Flannel } from "./flannel/plugin.ts";
 import { MemoryScratchStore } from "./flannel/scratch-store.ts";
 import { FileLeaseStore } from "./host-local/file-lease-store.node.ts";

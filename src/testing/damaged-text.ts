@@ -1,5 +1,5 @@
 /** Text damaged at random, for readers that must bear anything. */
-import type { Prng } from "../base/prng.ts";
+import type { Prng } from "#core/base/prng.ts";
 
 /** Pieces that mean something to a reader of YAML. */
 export const YAML_PIECES: readonly string[] = [

@@ -1,6 +1,6 @@
 /** What of a document does not come back: fields that are gone, and fields that have another value. */
-import type { JsonValue } from "../base/json.ts";
-import { isJsonObject } from "../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 export interface FieldDifference {
   readonly path: string;

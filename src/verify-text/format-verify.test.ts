@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { remedyOf } from "./explain-verification.ts";
 import { formatVerification } from "./format-verify.ts";
-import type { VerifyCell, VerifyReport } from "../cluster/verify/report.ts";
+import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 
 const CELL: VerifyCell = {
   flow: "pod-to-external-ip",

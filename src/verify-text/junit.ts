@@ -1,8 +1,8 @@
 /** A report as JUnit XML, for build servers: a suite per flow, a test case per cell. */
-import { groupBy } from "../cluster/verify/classes.ts";
-import { type XmlElement, formatXml, xmlElement } from "../base/xml.ts";
+import { groupBy } from "#cluster/verify/classes.ts";
+import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { FLOW_TITLES } from "./format-verify.ts";
-import type { VerifyCell, VerifyFinding, VerifyReport } from "../cluster/verify/report.ts";
+import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Unique in its suite. */
 function nameOf(cell: VerifyCell): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { compareListings, describeDifference } from "./compare-listings.ts";
 import { formatLbDsrId, parseLbDsrId, withLbDsrForm } from "./lb-dsr-id.ts";
-import { type ListedLayer, type ListedRule, MatchWord } from "../vfp/listing/listing.ts";
+import { type ListedLayer, type ListedRule, MatchWord } from "#dataplane/vfp/listing/listing.ts";
 
 const FIELDS = {
   tag: "593C6",

@@ -2,10 +2,15 @@
  * What differs between two listings, in words. Names that hold a node's address or an object's id differ between any two
  * nodes; they are compared without these, and the two forms of LB_DSR ids are taken for the same (users.md §4).
  */
-import { parseIp } from "../net/ip.ts";
-import { ConditionLabel, listItems } from "../vfp/listing/conditions.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { ConditionLabel, listItems } from "#dataplane/vfp/listing/conditions.ts";
 import { parseLbDsrId } from "./lb-dsr-id.ts";
-import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "../vfp/listing/listing.ts";
+import type {
+  ListedCondition,
+  ListedGroup,
+  ListedLayer,
+  ListedRule,
+} from "#dataplane/vfp/listing/listing.ts";
 
 export interface ListingDifference {
   readonly kind: "only-left" | "only-right" | "changed";

@@ -1,6 +1,6 @@
 /** Labels of `/get-port-counter`. Those that Retina reads are observed (dataplane.md §7.8). Inferred: the first ones. */
-import type { TcpCounters } from "../vfp/counters.ts";
-import type { ListedPortCounters } from "../vfp/listing/listing.ts";
+import type { TcpCounters } from "#dataplane/vfp/counters.ts";
+import type { ListedPortCounters } from "#dataplane/vfp/listing/listing.ts";
 
 export const PORT_COUNTER_LABELS: readonly (readonly [keyof ListedPortCounters, string])[] = [
   ["totalPackets", "Total packets"],

@@ -1,5 +1,5 @@
 /** The words behind the numbers of `Flags` (dataplane.md §7.2, §7.4; the words of rules beyond two are those of the help). */
-import { LayerFlag, RuleFlag } from "../vfp/listing/listing.ts";
+import { LayerFlag, RuleFlag } from "#dataplane/vfp/listing/listing.ts";
 
 const LAYER_WORDS: readonly (readonly [number, string])[] = [
   [LayerFlag.defaultAllow, "Default Allow"],

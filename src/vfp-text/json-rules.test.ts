@@ -1,8 +1,8 @@
 // The JSON of /format 1 as the scripts of the field read it (users.md §4): the fields that they ask for, by name.
 import { describe, expect, it } from "vitest";
-import { defined } from "../base/assert.ts";
-import { ip, mac, prefix, rule } from "../testing/dataplane/engine-kit.ts";
-import { listRule } from "../vfp/listing/list-port.ts";
+import { defined } from "#core/base/assert.ts";
+import { ip, mac, prefix, rule } from "#test/support/dataplane/engine-kit.ts";
+import { listRule } from "#dataplane/vfp/listing/list-port.ts";
 import { parseRulesJson, ruleJson } from "./json-rules.ts";
 
 const LB_DSR = rule(

@@ -4,12 +4,17 @@
  * `Conditions` with `ConditionType` 1, 5, 11, 13, 17 and 21, `InformationArray` with `RuleCounters`. Inferred: the other
  * names, and the numbers of conditions on the source, each one below that on the destination.
  */
-import { LIMITS } from "../base/limits.ts";
-import { formatIp, parseIp } from "../net/ip.ts";
-import { type IpRange, formatIpRange, parseIpRange } from "../net/ip-range.ts";
-import { formatPortRange, parsePortRanges } from "../net/port-range.ts";
-import { ConditionLabel, listItems, parseNumber } from "../vfp/listing/conditions.ts";
-import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "../vfp/listing/listing.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { type IpRange, formatIpRange, parseIpRange } from "#core/net/ip-range.ts";
+import { formatPortRange, parsePortRanges } from "#core/net/port-range.ts";
+import { ConditionLabel, listItems, parseNumber } from "#dataplane/vfp/listing/conditions.ts";
+import type {
+  ListedCondition,
+  ListedGroup,
+  ListedLayer,
+  ListedRule,
+} from "#dataplane/vfp/listing/listing.ts";
 import type { ListingProblem, ReadLayer, ReadListing } from "./parse-rules.ts";
 
 type Json = Readonly<Record<string, unknown>>;

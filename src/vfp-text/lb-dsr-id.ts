@@ -3,7 +3,7 @@
  * `LB_DSR_<h>_<node>_<VIP>_<ext>_<int>_<protocol>`, and `LB_DSR_<node>_<VIP>_<ext>_<int>_<protocol>_<h>`, where `<h>` is
  * the beginning of the load balancer's id.
  */
-import { parseIp } from "../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 
 /** Where the field `<h>` stands. */
 export type LbDsrForm = "tag-first" | "tag-last";

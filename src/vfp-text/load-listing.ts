@@ -2,13 +2,13 @@
  * A listing as what a port of the engine takes, so that packets can be sent through what a real node printed. What the
  * text does not carry is named, rule by rule.
  */
-import type { Condition } from "../vfp/condition.ts";
-import { assert } from "../base/assert.ts";
-import type { Provenance } from "../base/recorder.ts";
-import { prefixFamily } from "../net/prefix.ts";
-import { type Group, createGroup } from "../vfp/group.ts";
-import type { GroupDefinition, LayerDefinition, MatchType, Rule } from "../vfp/rule.ts";
-import { readConditions } from "../vfp/listing/conditions.ts";
+import type { Condition } from "#dataplane/vfp/condition.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import { prefixFamily } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { GroupDefinition, LayerDefinition, MatchType, Rule } from "#dataplane/vfp/rule.ts";
+import { readConditions } from "#dataplane/vfp/listing/conditions.ts";
 import {
   LayerFlag,
   type ListedGroup,
@@ -16,8 +16,8 @@ import {
   type ListedRule,
   MatchWord,
   RuleFlag,
-} from "../vfp/listing/listing.ts";
-import { readAction, readMssDelta } from "../vfp/listing/rule-data.ts";
+} from "#dataplane/vfp/listing/listing.ts";
+import { readAction, readMssDelta } from "#dataplane/vfp/listing/rule-data.ts";
 
 const MS_PER_SECOND = 1_000;
 

@@ -8,16 +8,16 @@
  * port.setGroups(filter.name, [createGroup({ name: "OUT", direction: "out", family: 4, priority: 1, match: "priority", rules })]);
  * const verdict = port.process("out", packet, headers, clock.nowMs()); // the packet is rewritten in place
  */
-export { BURST_FRAMES_MAX, Burst, BurstFrame } from "../vfp/burst.ts";
-export type { Condition } from "../vfp/condition.ts";
-export { Group, createGroup } from "../vfp/group.ts";
-export { AddressSet } from "../vfp/address-set.ts";
-export type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "../vfp/counters.ts";
-export { Layer } from "../vfp/layer.ts";
-export { type Mapping, MappingSpace } from "../vfp/mapping-space.ts";
-export { NatPool } from "../vfp/nat-pool.ts";
-export type { NatPoolOptions, PortBlockSource } from "../vfp/nat-pool.ts";
-export type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
+export { BURST_FRAMES_MAX, Burst, BurstFrame } from "#dataplane/vfp/burst.ts";
+export type { Condition } from "#dataplane/vfp/condition.ts";
+export { Group, createGroup } from "#dataplane/vfp/group.ts";
+export { AddressSet } from "#dataplane/vfp/address-set.ts";
+export type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "#dataplane/vfp/counters.ts";
+export { Layer } from "#dataplane/vfp/layer.ts";
+export { type Mapping, MappingSpace } from "#dataplane/vfp/mapping-space.ts";
+export { NatPool } from "#dataplane/vfp/nat-pool.ts";
+export type { NatPoolOptions, PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+export type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
 export {
   AddressFlag,
   DEFAULT_FLOW_SETTINGS,
@@ -26,7 +26,7 @@ export {
   type PortFlowSettings,
   type PortGuards,
   type PortParserSettings,
-} from "../vfp/port-settings.ts";
+} from "#dataplane/vfp/port-settings.ts";
 export type {
   Action,
   VfpDirection,
@@ -34,12 +34,12 @@ export type {
   GroupDefinition,
   LayerDefinition,
   MatchType,
-} from "../vfp/rule.ts";
-export type { DnatBackEnd, Rule } from "../host/netfilter/rule.ts";
-export { VfpPort } from "../vfp/vfp-port.ts";
-export type { MirrorSink, Verdict, VfpPortOptions } from "../vfp/vfp-port.ts";
-export { type ListedGroup, type ListedLayer, type ListedRule } from "../vfp/listing/listing.ts";
-export { listLayers } from "../vfp/listing/list-port.ts";
+} from "#dataplane/vfp/rule.ts";
+export type { DnatBackEnd, Rule } from "#dataplane/host/netfilter/rule.ts";
+export { VfpPort } from "#dataplane/vfp/vfp-port.ts";
+export type { MirrorSink, Verdict, VfpPortOptions } from "#dataplane/vfp/vfp-port.ts";
+export { type ListedGroup, type ListedLayer, type ListedRule } from "#dataplane/vfp/listing/listing.ts";
+export { listLayers } from "#dataplane/vfp/listing/list-port.ts";
 export { parseRulesJson } from "./json-rules.ts";
 export { type ListingProblem, type ReadListing, type ReadPort, parseRules } from "./parse-rules.ts";
 export { ruleListLines } from "./print-rules.ts";

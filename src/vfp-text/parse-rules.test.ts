@@ -1,8 +1,8 @@
 // Texts of nodes: forms of the dumps that dataplane.md §7 names, with composed values, and texts that lie.
 import { describe, expect, it } from "vitest";
-import { Prng } from "../base/prng.ts";
-import { damageText } from "../testing/damaged-text.ts";
-import type { ListedLayer } from "../vfp/listing/listing.ts";
+import { Prng } from "#core/base/prng.ts";
+import { damageText } from "#test/support/damaged-text.ts";
+import type { ListedLayer } from "#dataplane/vfp/listing/listing.ts";
 import { parseRules } from "./parse-rules.ts";
 
 /** As an operator's note shows it: the command above, no layer, blanks at the ends of lines. */

@@ -4,10 +4,15 @@
  * that make no sense are named with their numbers and what they belong to is left out; lines of other commands between
  * the items are counted.
  */
-import { LIMITS } from "../base/limits.ts";
-import type { RuleCounters } from "../vfp/counters.ts";
-import { parseNumber } from "../vfp/listing/conditions.ts";
-import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "../vfp/listing/listing.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { RuleCounters } from "#dataplane/vfp/counters.ts";
+import { parseNumber } from "#dataplane/vfp/listing/conditions.ts";
+import type {
+  ListedCondition,
+  ListedGroup,
+  ListedLayer,
+  ListedRule,
+} from "#dataplane/vfp/listing/listing.ts";
 import { NO_CONDITIONS, RULE_COUNTERS, RULE_COUNTER_LABELS } from "./print-rules.ts";
 
 /** A line that could not be read as what it stands for. */

@@ -13,8 +13,8 @@ import type {
   ListedPortState,
   ListedSpace,
   ListedSwitchPort,
-} from "../vfp/listing/listing.ts";
-import { summarizeTransposition } from "../vfp/listing/transposition-words.ts";
+} from "#dataplane/vfp/listing/listing.ts";
+import { summarizeTransposition } from "#dataplane/vfp/listing/transposition-words.ts";
 
 /** Labels of `/list-vmswitch-port` end in one column. */
 const LABEL_WIDTH = 22;

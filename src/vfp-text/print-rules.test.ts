@@ -1,10 +1,10 @@
 // Labels, indentation and quirks of dataplane.md §7.1–7.4 and §7.6, and of the dumps that it names. Values are composed.
 import { describe, expect, it } from "vitest";
-import { AddressFlag } from "../vfp/port-settings.ts";
-import { group, ip, ip4, layer, mac, makePort, prefix, rule } from "../testing/dataplane/engine-kit.ts";
-import type { Action, Rule } from "../vfp/rule.ts";
-import { listConditions } from "../vfp/listing/conditions.ts";
-import { listLayers, listRule } from "../vfp/listing/list-port.ts";
+import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
+import { group, ip, ip4, layer, mac, makePort, prefix, rule } from "#test/support/dataplane/engine-kit.ts";
+import type { Action, Rule } from "#dataplane/vfp/rule.ts";
+import { listConditions } from "#dataplane/vfp/listing/conditions.ts";
+import { listLayers, listRule } from "#dataplane/vfp/listing/list-port.ts";
 import {
   groupListLines,
   itemList,

@@ -1,7 +1,12 @@
 /** Layers, groups and rules as `vfpctrl` prints them: labels, indentation, order and quirks (dataplane.md §7.1–7.6). */
-import type { LayerCounters, RuleCounters } from "../vfp/counters.ts";
+import type { LayerCounters, RuleCounters } from "#dataplane/vfp/counters.ts";
 import { LayerFlagWords, ruleFlagWords } from "./flag-words.ts";
-import type { ListedCondition, ListedGroup, ListedLayer, ListedRule } from "../vfp/listing/listing.ts";
+import type {
+  ListedCondition,
+  ListedGroup,
+  ListedLayer,
+  ListedRule,
+} from "#dataplane/vfp/listing/listing.ts";
 
 /** The line of items without conditions. */
 export const NO_CONDITIONS = "<none>";

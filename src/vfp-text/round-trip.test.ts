@@ -1,18 +1,18 @@
 // print → parse → print is the same, for text and JSON, for any listing; and a listing loaded into a port lists the same.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createGroup } from "../vfp/group.ts";
-import { group, ip, layer, mac, makePort, prefix, rule } from "../testing/dataplane/engine-kit.ts";
-import type { Action, Rule } from "../vfp/rule.ts";
-import { ConditionLabel } from "../vfp/listing/conditions.ts";
+import { createGroup } from "#dataplane/vfp/group.ts";
+import { group, ip, layer, mac, makePort, prefix, rule } from "#test/support/dataplane/engine-kit.ts";
+import type { Action, Rule } from "#dataplane/vfp/rule.ts";
+import { ConditionLabel } from "#dataplane/vfp/listing/conditions.ts";
 import { layerJson, parseRulesJson } from "./json-rules.ts";
-import { listLayers } from "../vfp/listing/list-port.ts";
+import { listLayers } from "#dataplane/vfp/listing/list-port.ts";
 import {
   type ListedCondition,
   type ListedLayer,
   type ListedRule,
   MatchWord,
-} from "../vfp/listing/listing.ts";
+} from "#dataplane/vfp/listing/listing.ts";
 import { loadListing } from "./load-listing.ts";
 import { parseRules } from "./parse-rules.ts";
 import { itemList, ruleListLines } from "./print-rules.ts";

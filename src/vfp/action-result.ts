@@ -1,9 +1,9 @@
 /** What an action of a rule works on, what the port lends to it, and what it comes to. */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip, IpFamily } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip, IpFamily } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { OuterHeadersTable } from "./encapsulation.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { MappingSpace } from "./mapping-space.ts";

@@ -1,10 +1,10 @@
 /** What an action changes in one packet, and what undoes it in the answer. */
-import { defined } from "../base/assert.ts";
-import { readU16, readU48 } from "../base/bytes.ts";
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { destinationIp, sourceIp } from "../wire/headers.ts";
-import { readTtl } from "../wire/ttl.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { readTtl } from "#core/wire/ttl.ts";
 import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
 import type { Action } from "./rule.ts";
 import { NOTHING, Transposition } from "./transposition.ts";

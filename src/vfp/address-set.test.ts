@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Ip, type Ipv4, type Ipv6 } from "../net/ip.ts";
-import { type Prefix, prefixContains, prefixOf } from "../net/prefix.ts";
-import { group, ip, layer, makePort, prefix, rule, send, udp } from "../testing/dataplane/engine-kit.ts";
+import { type Ip, type Ipv4, type Ipv6 } from "#core/net/ip.ts";
+import { type Prefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { group, ip, layer, makePort, prefix, rule, send, udp } from "#test/support/dataplane/engine-kit.ts";
 import { AddressSet } from "./address-set.ts";
 
 /** Few bits that differ, so that addresses meet prefixes. */

@@ -2,8 +2,8 @@
  * Named sets of addresses, which VFP calls tags (dataplane.md §1.1): immutable values that rules of many ports share.
  * A set is sorted ranges that do not touch, so asking costs a binary search however many addresses it has.
  */
-import { wordAt } from "../base/bytes.ts";
-import { type Prefix, lastIp } from "../net/prefix.ts";
+import { wordAt } from "#core/base/bytes.ts";
+import { type Prefix, lastIp } from "#core/net/prefix.ts";
 import { ipWords } from "./transposition.ts";
 
 /** Turned, unsigned 32-bit words compare as signed ones. */

@@ -3,7 +3,7 @@
  * and its value is taken over the list in the list's order (dataplane.md §3.1). Nobody should expect the same choice
  * as on a node, only one that behaves alike.
  */
-import { wordAt } from "../base/bytes.ts";
+import { wordAt } from "#core/base/bytes.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Action, LbnatBackEnd, Distribution } from "./rule.ts";
 

@@ -1,8 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../base/hex.ts";
-import { ends, group, ip4, layer, makePort, rule, send, tcp, udp } from "../testing/dataplane/engine-kit.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import type { Packet } from "../wire/packet.ts";
+import { formatHex } from "#core/base/hex.ts";
+import {
+  ends,
+  group,
+  ip4,
+  layer,
+  makePort,
+  rule,
+  send,
+  tcp,
+  udp,
+} from "#test/support/dataplane/engine-kit.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { BURST_FRAMES_MAX, Burst } from "./burst.ts";
 import type { VfpPort } from "./vfp-port.ts";
 

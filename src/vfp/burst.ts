@@ -4,11 +4,11 @@
  * for all records, so that these waits overlap; after that the frames are processed one by one, as if each had come alone.
  * (DPDK's hash tables look up in bulk for the same reason.)
  */
-import { assert } from "../base/assert.ts";
-import { Headers } from "../wire/headers.ts";
-import type { MalformedReason } from "../wire/malformed.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { assert } from "#core/base/assert.ts";
+import { Headers } from "#core/wire/headers.ts";
+import type { MalformedReason } from "#core/wire/malformed.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { FlowKey } from "./flow-key.ts";
 import type { PortParserSettings } from "./port-settings.ts";
 import type { VfpDirection } from "./rule.ts";

@@ -1,7 +1,7 @@
 // The rows of dataplane.md §10 "Checksums and TAP" that concern rewrites, and tiers of rules.
 import { describe, expect, it } from "vitest";
-import { readU16, writeU16 } from "../base/bytes.ts";
-import { formatHex } from "../base/hex.ts";
+import { readU16, writeU16 } from "#core/base/bytes.ts";
+import { formatHex } from "#core/base/hex.ts";
 import {
   ends,
   group,
@@ -14,11 +14,11 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/dataplane/engine-kit.ts";
-import { segmentTcp } from "../wire/segmentation.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { updateChecksum, updateChecksum32 } from "../wire/checksum.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
+} from "#test/support/dataplane/engine-kit.ts";
+import { segmentTcp } from "#core/wire/segmentation.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { updateChecksum, updateChecksum32 } from "#core/wire/checksum.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import type { Action } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";
 

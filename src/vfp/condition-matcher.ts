@@ -1,8 +1,8 @@
 /** A condition, compiled once into words that compare with a flow key's words. */
-import { wordAt } from "../base/bytes.ts";
-import type { Mac } from "../net/mac.ts";
-import type { PortRange } from "../net/port-range.ts";
-import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import { wordAt } from "#core/base/bytes.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
 import { AddressSet } from "./address-set.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "./flow-key.ts";

@@ -1,5 +1,5 @@
 /** What a port counts, in the words of `vfpctrl` (dataplane.md §1.5, §7.6, §7.8). Plain data. */
-import { TcpFlag } from "../wire/tcp.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 
 /** `/get-rule-counter`. */
 export interface RuleCounters {

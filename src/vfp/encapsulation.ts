@@ -6,19 +6,19 @@
  * Windows sends TTL 128 and DF (observed). Inferred: DSCP 0 outside whatever it is inside (dataplane.md §2.15 leaves it
  * open), and a UDP source port from the inner headers, 1024 or above (dataplane.md §11, Q-13).
  */
-import { writeU16 } from "../base/bytes.ts";
-import { LIMITS } from "../base/limits.ts";
-import { type Ip, familyOf } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { finishSum, foldSum, sumWords } from "../wire/checksum.ts";
-import { emitIp, emitLink, ipEtherType, ipLength, linkLength } from "../wire/emit-headers.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { NVGRE_HEADER_BYTES, emitNvgre } from "../wire/tunnels/nvgre.ts";
-import type { Packet } from "../wire/packet.ts";
-import type { TunnelKind } from "../wire/tunnels/tunnel.ts";
-import { UDP_HEADER_BYTES, emitUdp } from "../wire/udp.ts";
-import { VXLAN_HEADER_BYTES, emitVxlan } from "../wire/tunnels/vxlan.ts";
+import { writeU16 } from "#core/base/bytes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { type Ip, familyOf } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { finishSum, foldSum, sumWords } from "#core/wire/checksum.ts";
+import { emitIp, emitLink, ipEtherType, ipLength, linkLength } from "#core/wire/emit-headers.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { NVGRE_HEADER_BYTES, emitNvgre } from "#core/wire/tunnels/nvgre.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { TunnelKind } from "#core/wire/tunnels/tunnel.ts";
+import { UDP_HEADER_BYTES, emitUdp } from "#core/wire/udp.ts";
+import { VXLAN_HEADER_BYTES, emitVxlan } from "#core/wire/tunnels/vxlan.ts";
 
 /** Outer TTL of what Windows encapsulates (observed, dataplane.md §6.1). */
 const OUTER_TTL = 128;

@@ -1,14 +1,14 @@
 // The rows of dataplane.md §10 "Pipeline engine", read as a table.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { LayerEvent, Recorder, TraceEvent } from "../base/recorder.ts";
-import { type Ip, formatIp, parseIp } from "../net/ip.ts";
-import { formatMac, parseMac } from "../net/mac.ts";
-import { parsePrefix } from "../net/prefix.ts";
-import { buildEthernetFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { readU16, readU48 } from "../base/bytes.ts";
+import type { LayerEvent, Recorder, TraceEvent } from "#core/base/recorder.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { formatMac, parseMac } from "#core/net/mac.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
+import { buildEthernetFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
 import { createGroup } from "./group.ts";
 import { NatPool } from "./nat-pool.ts";
 import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "./rule.ts";

@@ -1,7 +1,7 @@
 import { describe, it } from "vitest";
 import { holdBothPathsEqual, holdForkEqual } from "./fast-path.suite.ts";
 
-// Replay: SEED=… npm run test:long -- src/vfp
+// Replay: SEED=… npm run test:long -- vfp/
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 
 describe(`the fast path and the slow one, seed ${seed}`, () => {

@@ -1,8 +1,8 @@
 /** The invariant of dataplane.md §1.12: fast path and slow path give byte-identical frames. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { formatHex } from "../base/hex.ts";
-import { fork } from "../base/fork.ts";
+import { formatHex } from "#core/base/hex.ts";
+import { fork } from "#core/base/fork.ts";
 import {
   LAYERS,
   type Sent,
@@ -10,16 +10,16 @@ import {
   arbitrarySent,
   makeRandomPort,
   makeReferenceEngine,
-} from "../testing/dataplane/random-traffic.ts";
-import { readU16 } from "../base/bytes.ts";
-import { checksumOf } from "../wire/checksum.ts";
-import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+} from "#test/support/dataplane/random-traffic.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import { checksumOf } from "#core/wire/checksum.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { QuotedPacket } from "./icmp-error.ts";
-import type { ReferenceEngine } from "../testing/dataplane/reference-engine.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
-import { Headers } from "../wire/headers.ts";
-import { Packet } from "../wire/packet.ts";
-import { decrementTtl, readTtl } from "../wire/ttl.ts";
+import type { ReferenceEngine } from "#test/support/dataplane/reference-engine.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { decrementTtl, readTtl } from "#core/wire/ttl.ts";
 import type { Group } from "./group.ts";
 import { BURST_FRAMES_MAX, Burst } from "./burst.ts";
 import type { Verdict, VfpPort } from "./vfp-port.ts";

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { writeU16 } from "../base/bytes.ts";
-import { annotatedHex } from "../base/hex.ts";
-import type { Ipv4 } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { encapsulateVxlan } from "../wire/tunnels/encapsulation.ts";
-import { Headers } from "../wire/headers.ts";
-import { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { writeU16 } from "#core/base/bytes.ts";
+import { annotatedHex } from "#core/base/hex.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { FlowKey, hashKey } from "./flow-key.ts";
 
 /** dataplane.md §6.10 V6. */

@@ -16,11 +16,11 @@
  * VXLAN has VFP's private protocol number 252 (dataplane.md §1.5), and its UDP source port, which only spreads flows
  * over paths, is no part of the key.
  */
-import { wordAt } from "../base/bytes.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { wordAt } from "#core/base/bytes.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { VfpDirection } from "./rule.ts";
 
 const TUPLE_WORDS_IPV4 = 4;

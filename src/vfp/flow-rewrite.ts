@@ -14,12 +14,12 @@
  * 7       what the sums of the IP header and of the transport grow by, 16 bits each
  * ```
  */
-import { wordAt } from "../base/bytes.ts";
-import { foldSum } from "../wire/checksum.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
-import { udpChecksumField } from "../wire/udp.ts";
+import { wordAt } from "#core/base/bytes.ts";
+import { foldSum } from "#core/wire/checksum.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { udpChecksumField } from "#core/wire/udp.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { VXLAN_PROTOCOL } from "./flow-key.ts";
 import { type Transposition, coveringChecksumOffset, writeDscp } from "./transposition.ts";

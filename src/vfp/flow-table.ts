@@ -2,8 +2,8 @@
  * A hash table for flows: keys are words of a `FlowKey`, kept in one typed array; lookups allocate nothing.
  * Open addressing with linear probing; deletion shifts the following entries back, so no slot is ever wasted.
  */
-import { assert } from "../base/assert.ts";
-import { wordAt } from "../base/bytes.ts";
+import { assert } from "#core/base/assert.ts";
+import { wordAt } from "#core/base/bytes.ts";
 
 const CAPACITY_MIN = 16;
 /** Grows when more than this part of the slots is taken. */

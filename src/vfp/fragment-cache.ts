@@ -2,11 +2,11 @@
  * Lets later fragments follow the first one, which alone carries ports. A later fragment that arrives before
  * the first is not matched: SupportReorderedFragments is 0 (dataplane.md §1.2, §1.10).
  */
-import { readU16, readU32, wordAt } from "../base/bytes.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { readU16, readU32, wordAt } from "#core/base/bytes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Transposition } from "./transposition.ts";
 import type { FlowEffects } from "./unified-flow.ts";

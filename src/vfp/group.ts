@@ -3,8 +3,8 @@
  * What wins: the lowest priority number, or the longest destination prefix; among equals the first in the list
  * (dataplane.md §1.4, §1.5; the order of equals is the compiler's choice).
  */
-import { assert } from "../base/assert.ts";
-import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import { assert } from "#core/base/assert.ts";
+import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
 import type { Condition } from "./condition.ts";
 import { ConditionMatcher, type MissReason } from "./condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";

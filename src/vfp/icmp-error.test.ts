@@ -1,8 +1,8 @@
 // Errors about translated packets (dataplane.md §1.10, §6.7, DT-187).
 import { describe, expect, it } from "vitest";
-import { readU16 } from "../base/bytes.ts";
-import { formatIp } from "../net/ip.ts";
-import { hostPrefix } from "../net/prefix.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
 import {
   MACS,
   type End,
@@ -20,12 +20,12 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/dataplane/engine-kit.ts";
-import { buildIcmpFrame, buildIcmpv6Frame } from "../wire/build-frame.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
+} from "#test/support/dataplane/engine-kit.ts";
+import { buildIcmpFrame, buildIcmpv6Frame } from "#core/wire/build-frame.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { NatPool } from "./nat-pool.ts";
 import type { Action } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";

@@ -6,13 +6,13 @@
  * Inferred: VFP parses the quoted packet on every port (ParseIcmpMessage); that it translates both is concluded from that
  * (dataplane.md §11, Q-9).
  */
-import { readI32, readU16, readU8, wordAt, writeU16, writeU32 } from "../base/bytes.ts";
-import { updateChecksum, updateChecksum32 } from "../wire/checksum.ts";
-import { Headers } from "../wire/headers.ts";
-import { ICMP_CHECKSUM_OFFSET, isIcmpError } from "../wire/icmp.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { udpChecksumField } from "../wire/udp.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readI32, readU16, readU8, wordAt, writeU16, writeU32 } from "#core/base/bytes.ts";
+import { updateChecksum, updateChecksum32 } from "#core/wire/checksum.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { ICMP_CHECKSUM_OFFSET, isIcmpError } from "#core/wire/icmp.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { udpChecksumField } from "#core/wire/udp.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { FlowKey } from "./flow-key.ts";
 import type { VfpDirection } from "./rule.ts";
 import { type AddressWords, Transposition, coveringChecksumOffset, wordsToIp } from "./transposition.ts";

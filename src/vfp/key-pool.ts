@@ -2,7 +2,7 @@
  * What the flow pairs of a layer are known by, side by side in one array: the whole key of the packet that made a pair, so
  * that its rule can be looked up again, and the tuple of its answers. An array per pair would cost more than the pair.
  */
-import { wordAt } from "../base/bytes.ts";
+import { wordAt } from "#core/base/bytes.ts";
 import type { FlowKey } from "./flow-key.ts";
 
 const RECORDS_MIN = 16;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { holdBurstsEqual, holdHostileFrames, holdTwinEqual } from "./fast-path.suite.ts";
 
-// Replay: SEED=… npm run test:long -- src/vfp
+// Replay: SEED=… npm run test:long -- vfp/
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 
 // Beside fast-path.long.test.ts, so that both run at the same time.

@@ -2,12 +2,12 @@
  * A flow of one layer: both directions of a connection that a stateful rule let pass or rewrote.
  * An idle flow ends after 240 s silently to either side (dataplane.md §1.10, observed).
  */
-import { defined } from "../base/assert.ts";
+import { defined } from "#core/base/assert.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { NatPool } from "./nat-pool.ts";
 import type { LbnatBackEnd, Rule } from "./rule.ts";
 import { NOTHING, type Transposition } from "./transposition.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Group } from "./group.ts";
 
 /** A rule and the group it stands in. */

@@ -2,8 +2,8 @@
  * One layer on one port: its groups, its flows, its counters. Walked once per slow-path packet.
  * Source: dataplane.md §1.3, §1.10, §1.12 step 4.
  */
-import { assert } from "../base/assert.ts";
-import { LIMITS } from "../base/limits.ts";
+import { assert } from "#core/base/assert.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { type LayerCounters, type RuleCounters, newLayerCounters } from "./counters.ts";
 import type { FlowCensus } from "./flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";

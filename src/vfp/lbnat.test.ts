@@ -1,15 +1,15 @@
 // Load balancing in the engine: the rows of dataplane.md §3.1, §3.7 and §10 "Services" that need no node.
 import { describe, expect, it } from "vitest";
-import { defined } from "../base/assert.ts";
-import { readU16, readU48 } from "../base/bytes.ts";
-import type { LayerEvent } from "../base/recorder.ts";
-import { formatIp, parseIp } from "../net/ip.ts";
-import { formatMac, parseMac } from "../net/mac.ts";
-import { hostPrefix } from "../net/prefix.ts";
-import { buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import type { LayerEvent } from "#core/base/recorder.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { formatMac, parseMac } from "#core/net/mac.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import { buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import { type Group, createGroup } from "./group.ts";
 import type { LbnatBackEnd, Distribution, LayerDefinition, Rule } from "./rule.ts";
 import { FLOW_TTL_MS } from "./rule.ts";

@@ -2,8 +2,8 @@
  * Spaces: which provider address, MAC and tunnel number stand for a customer's address (dataplane.md §1.7). A space is an
  * immutable value that ports share; HNS has one per network and family, named `<networkGuid>` and `<networkGuid>_V6`.
  */
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 
 /** One mapping. */
 export interface Mapping {

@@ -1,9 +1,9 @@
 /**
  * NAT pools: blocks of ports of one address and protocol, handed out one port at a time (dataplane.md §1.8).
  */
-import type { Ip } from "../net/ip.ts";
-import type { PortRange } from "../net/port-range.ts";
-import { isPort } from "../net/port-range.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import { isPort } from "#core/net/port-range.ts";
 
 /** Where a pool gets its blocks from: the node's budget of reserved ports. */
 export interface PortBlockSource {

@@ -1,6 +1,6 @@
 /** What `paroute` asks the host stack. */
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 
 /** The Ethernet header towards a next hop. */
 export interface NextHop {

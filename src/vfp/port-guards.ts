@@ -3,16 +3,16 @@
  * do is not. Inferred: they mean what the settings of a Hyper-V network adapter with these names mean (MAC address
  * spoofing, DHCP guard, router advertisement guard), in the direction in which a vNIC could do harm.
  */
-import { readU16, readU48, readU8 } from "../base/bytes.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { type Mac, isGroupMac } from "../net/mac.ts";
-import { ArpView } from "../wire/arp.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { Icmpv6Type } from "../wire/icmpv6/icmpv6.ts";
-import { NdView } from "../wire/icmpv6/nd.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16, readU48, readU8 } from "#core/base/bytes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Mac, isGroupMac } from "#core/net/mac.ts";
+import { ArpView } from "#core/wire/arp.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import { type Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
+import { NdView } from "#core/wire/icmpv6/nd.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { PortAddressInfo, PortGuards } from "./port-settings.ts";
 import type { VfpDirection } from "./rule.ts";
 import { writeDscp } from "./transposition.ts";

@@ -1,8 +1,8 @@
 /** Puts into words what a port does to a followed packet. */
-import type { Provenance, Recorder, RuleReference, TraceEvent } from "../base/recorder.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import { formatIp } from "../net/ip.ts";
-import type { Packet } from "../wire/packet.ts";
+import type { Provenance, Recorder, RuleReference, TraceEvent } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { ChainStep, LayerFlow, RuleMatch } from "./layer-flow.ts";
 import type { Layer } from "./layer.ts";

@@ -1,6 +1,6 @@
 /** What a port works with while it looks at a packet. Made for the first one: most ports of a large world see none. */
-import { readU8 } from "../base/bytes.ts";
-import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { FlowKey } from "./flow-key.ts";
 import { QuotedPacket } from "./icmp-error.ts";
 

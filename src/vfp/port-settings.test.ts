@@ -1,8 +1,8 @@
 // Guards, limits, rates, marks, mirrors, TCP states and counters: the rows of dataplane.md §10 "Pipeline engine".
 import { beforeEach, describe, expect, it } from "vitest";
-import { readU8 } from "../base/bytes.ts";
-import { Prng } from "../base/prng.ts";
-import { fork } from "../base/fork.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import { Prng } from "#core/base/prng.ts";
+import { fork } from "#core/base/fork.ts";
 import {
   MACS,
   ends,
@@ -19,11 +19,11 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/dataplane/engine-kit.ts";
-import { buildArpFrame, buildEthernetFrame, buildIpFrame, buildNdFrame } from "../wire/build-frame.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
+} from "#test/support/dataplane/engine-kit.ts";
+import { buildArpFrame, buildEthernetFrame, buildIpFrame, buildNdFrame } from "#core/wire/build-frame.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { NatPool } from "./nat-pool.ts";
 import type { Action } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";

@@ -1,9 +1,9 @@
 /** What a port is set to besides its rules: addresses, guards, parser, flows (dataplane.md §1.2). */
-import { readU16 } from "../base/bytes.ts";
-import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { Headers } from "../wire/headers.ts";
-import { VXLAN_PORT } from "../wire/tunnels/vxlan.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import { FLOW_TTL_MS } from "./rule.ts";
 
 /** Bits of `PortAddressInfo.flags`, as `vfpctrl /get-address-info` prints them. */

@@ -2,9 +2,9 @@
  * Finds the rule with the longest destination prefix among thousands: rules lie in buckets by length and prefix, and a
  * packet asks once per length that occurs. A changed copy shares all buckets that did not change.
  */
-import { wordAt } from "../base/bytes.ts";
-import { assert } from "../base/assert.ts";
-import { type Prefix } from "../net/prefix.ts";
+import { wordAt } from "#core/base/bytes.ts";
+import { assert } from "#core/base/assert.ts";
+import { type Prefix } from "#core/net/prefix.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Rule } from "./rule.ts";
 import {

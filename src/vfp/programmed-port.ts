@@ -2,9 +2,9 @@
  * What somebody has set up on a port: layers with their groups, spaces, NAT pools, addresses, settings, guards. Each change
  * that may change what becomes of a packet makes a new generation; what the port does with packets is vfp-port.ts.
  */
-import { assert } from "../base/assert.ts";
-import type { Ip, IpFamily } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Ip, IpFamily } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import { FlowCensus } from "./flow-census.ts";
 import type { Group } from "./group.ts";
 import { Layer } from "./layer.ts";

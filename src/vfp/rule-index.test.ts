@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defined } from "../base/assert.ts";
-import { parseIp } from "../net/ip.ts";
-import { type Prefix, hostPrefix, parsePrefix, prefixOf } from "../net/prefix.ts";
-import { buildTcpFrame } from "../wire/build-frame.ts";
-import { Headers } from "../wire/headers.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { type Prefix, hostPrefix, parsePrefix, prefixOf } from "#core/net/prefix.ts";
+import { buildTcpFrame } from "#core/wire/build-frame.ts";
+import { Headers } from "#core/wire/headers.ts";
 import { FlowKey } from "./flow-key.ts";
 import { type Group, createGroup } from "./group.ts";
 import type { Rule } from "./rule.ts";

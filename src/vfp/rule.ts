@@ -2,11 +2,11 @@
  * Rules, groups and layers as values. They are immutable and know nothing of ports, so one compiled group serves
  * every port that needs it; ports keep counters and flows. Source: dataplane.md §1.3–1.6.
  */
-import type { Provenance } from "../base/recorder.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { TunnelKind } from "../wire/tunnels/tunnel.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { TunnelKind } from "#core/wire/tunnels/tunnel.ts";
 import type { Condition } from "./condition.ts";
 import type { RateLimit } from "./token-bucket.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { LIMITS } from "../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { TokenBuckets } from "./token-bucket.ts";
 
 it("a port remembers the rates of so many rules, and forgets the oldest", () => {

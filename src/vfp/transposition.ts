@@ -4,17 +4,17 @@
  * outer headers off (pop), changes to the frame that is then outermost (modify), outer headers on (push).
  * Checksums are updated by RFC 1624, payloads are never read (dataplane.md §1.10, §2.15, §6.8).
  */
-import { readI32, readU16, readU8, writeU16, writeU32, writeU48 } from "../base/bytes.ts";
-import type { Ip, Ipv4, Ipv6 } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { updateChecksum, updateChecksum32 } from "../wire/checksum.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { TcpOptionKind, findTcpOption, rewriteTcpMss } from "../wire/tcp-options.ts";
-import { transportChecksumOffset } from "../wire/transport-checksum.ts";
-import { decrementTtl } from "../wire/ttl.ts";
-import { udpChecksumField } from "../wire/udp.ts";
+import { readI32, readU16, readU8, writeU16, writeU32, writeU48 } from "#core/base/bytes.ts";
+import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { updateChecksum, updateChecksum32 } from "#core/wire/checksum.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { TcpOptionKind, findTcpOption, rewriteTcpMss } from "#core/wire/tcp-options.ts";
+import { transportChecksumOffset } from "#core/wire/transport-checksum.ts";
+import { decrementTtl } from "#core/wire/ttl.ts";
+import { udpChecksumField } from "#core/wire/udp.ts";
 import type { Encapsulation } from "./encapsulation.ts";
 
 /**

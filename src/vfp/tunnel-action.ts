@@ -1,10 +1,10 @@
 /** Actions that put outer headers on or take them off (dataplane.md §1.6, §2.3). */
-import { defined } from "../base/assert.ts";
-import { readU48 } from "../base/bytes.ts";
-import { familyOf } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { destinationIp } from "../wire/headers.ts";
-import { readTtl } from "../wire/ttl.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import { familyOf } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { destinationIp } from "#core/wire/headers.ts";
+import { readTtl } from "#core/wire/ttl.ts";
 import type { ActionContext, ActionResult, ActionSubject } from "./action-result.ts";
 import { Encapsulation } from "./encapsulation.ts";
 import { hashWords } from "./flow-table.ts";

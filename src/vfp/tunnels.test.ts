@@ -1,10 +1,10 @@
 // Encapsulation and decapsulation by the engine: the vectors of dataplane.md §6.10, and the rows of §10 "Overlay" that
 // need no node.
 import { beforeEach, describe, expect, it } from "vitest";
-import { readU16, readU8 } from "../base/bytes.ts";
-import { formatHex } from "../base/hex.ts";
-import { hostPrefix } from "../net/prefix.ts";
-import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
+import { readU16, readU8 } from "#core/base/bytes.ts";
+import { formatHex } from "#core/base/hex.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import {
   MACS,
   W1,
@@ -24,19 +24,19 @@ import {
   send,
   tcp,
   udp,
-} from "../testing/dataplane/engine-kit.ts";
+} from "#test/support/dataplane/engine-kit.ts";
 import {
   decapsulateNvgre,
   decapsulateVxlan,
   encapsulateVxlan,
   isNvgre,
-} from "../wire/tunnels/encapsulation.ts";
-import { listFields } from "../wire/text/fields.ts";
-import { describeFrame } from "../wire/text/format.ts";
-import { Packet } from "../wire/packet.ts";
-import { segmentTcp } from "../wire/segmentation.ts";
-import { TcpFlag, TcpView } from "../wire/tcp.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
+} from "#core/wire/tunnels/encapsulation.ts";
+import { listFields } from "#core/wire/text/fields.ts";
+import { describeFrame } from "#core/wire/text/format.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { segmentTcp } from "#core/wire/segmentation.ts";
+import { TcpFlag, TcpView } from "#core/wire/tcp.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { MappingSpace } from "./mapping-space.ts";
 import type { Action, Rule } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";

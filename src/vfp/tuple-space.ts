@@ -5,8 +5,8 @@
  * once per shape: the words that the shape fixes, masked, hash to a bucket, and only the rules there are tried. A rule
  * with several prefixes lies in several buckets. So a group of ten thousand ACLs costs what its few shapes cost.
  */
-import { wordAt } from "../base/bytes.ts";
-import { type Prefix, prefixFamily } from "../net/prefix.ts";
+import { wordAt } from "#core/base/bytes.ts";
+import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "./flow-key.ts";
 import { ipWords } from "./transposition.ts";

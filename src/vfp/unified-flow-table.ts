@@ -16,12 +16,12 @@
  * 22 ..    the key
  * ```
  */
-import { assert } from "../base/assert.ts";
-import { doubleAt, wordAt } from "../base/bytes.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { assert } from "#core/base/assert.ts";
+import { doubleAt, wordAt } from "#core/base/bytes.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { readTtl } from "#core/wire/ttl.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { OuterHeaders } from "./encapsulation.ts";
 import { type FlowKey, hashKey } from "./flow-key.ts";
 import { REWRITE_WORDS, applyRewrite, compileRewrite, rewriteHops } from "./flow-rewrite.ts";

@@ -4,10 +4,10 @@
  * what each packet needs of it
  * (dataplane.md §1.10; the lazy re-evaluation after a policy change is documented there).
  */
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { readTtl } from "#core/wire/ttl.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { type FlowUser, keptOf } from "./layer-flow.ts";
 import type { LayerMiss } from "./layer.ts";
 import type { Charge } from "./token-bucket.ts";

@@ -1,13 +1,13 @@
 // The byte vectors of dataplane.md §6.10 that concern VFP's rewrites, through the engine itself.
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import type { Provenance } from "../base/recorder.ts";
-import type { Ipv4 } from "../net/ip.ts";
-import { parseIpv4 } from "../net/ip.ts";
-import { type Mac, parseMac } from "../net/mac.ts";
-import { type Prefix, hostPrefix, parsePrefix } from "../net/prefix.ts";
-import { Headers } from "../wire/headers.ts";
-import { Packet } from "../wire/packet.ts";
+import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { parseIpv4 } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { type Prefix, hostPrefix, parsePrefix } from "#core/net/prefix.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
 import { createGroup } from "./group.ts";
 import { NatPool } from "./nat-pool.ts";
 import type { NextHop } from "./next-hop.ts";

@@ -2,16 +2,16 @@
  * One switch port's pipeline: layers on the slow path (walk.ts), unified flows on the fast one. Both give the same bytes.
  * Source of the algorithm: dataplane.md §1.12. Inferred: the order of its steps, from the facts of §1.1–1.11.
  */
-import { readU8 } from "../base/bytes.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { Prng } from "../base/prng.ts";
-import type { Recorder } from "../base/recorder.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Recorder } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { Burst, BurstFrame } from "./burst.ts";
 import { CONTROL_FLAGS, type PortCounters, countTcpFlags, newPortCounters } from "./counters.ts";
 import { OuterHeadersTable } from "./encapsulation.ts";
@@ -21,7 +21,7 @@ import type { QuotedPacket } from "./icmp-error.ts";
 import type { Layer } from "./layer.ts";
 import type { RuleMatch } from "./layer-flow.ts";
 import { PortScratch } from "./port-scratch.ts";
-import type { Ip } from "../net/ip.ts";
+import type { Ip } from "#core/net/ip.ts";
 import { PortRecorder } from "./port-recorder.ts";
 import { vxlanPortFor } from "./port-settings.ts";
 import { ProgrammedPort } from "./programmed-port.ts";

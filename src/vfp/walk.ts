@@ -2,11 +2,11 @@
  * One packet's way through the layers of a port: the slow path, from which a unified flow is made.
  * Source of the algorithm: dataplane.md §1.12 steps 4 to 8 (inferred there from the facts of §1.1–1.11).
  */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { readTtl } from "../wire/ttl.ts";
-import type { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { readTtl } from "#core/wire/ttl.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { equalActions, evaluateAction } from "./action.ts";
 import type { ActionContext, ActionPass, ActionResult, ActionSubject } from "./action-result.ts";
 import { keepsBackEnd } from "./back-end.ts";
@@ -24,7 +24,7 @@ import type { Layer, LayerMiss } from "./layer.ts";
 import { type PortParserSettings, vxlanPortFor } from "./port-settings.ts";
 import type { PortRecorder } from "./port-recorder.ts";
 import type { VfpDirection, Rule } from "./rule.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import type { Charge } from "./token-bucket.ts";
 import { NOTHING, Transposition } from "./transposition.ts";
 import { IP_BYTES_MAX, popTunnel } from "./unified-flow.ts";

@@ -5,9 +5,9 @@
  * Inferred: the node's vNIC is in no VLAN, so that endpoints in one reach it over the wire alone, as on Transparent
  * networks; and a frame for a port of another VLAN ends here.
  */
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { popVlan, pushVlan } from "../wire/vlan.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { popVlan, pushVlan } from "#core/wire/vlan.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 

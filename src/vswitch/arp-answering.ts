@@ -3,11 +3,11 @@
  * the distributed router, for endpoints here and elsewhere with theirs; nothing is flooded (dataplane.md §2.10).
  * Inferred there, who answers. A question about an own address (duplicate address detection) stays without answer.
  */
-import { readU16, readU32, readU48, writeU16, writeU32, writeU48 } from "../base/bytes.ts";
-import { type Ipv4, formatIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16, readU32, readU48, writeU16, writeU32, writeU48 } from "#core/base/bytes.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { ARP, REPLY, REQUEST } from "./arp-body.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";

@@ -5,11 +5,11 @@
  * the frame and in the ARP body becomes the host's; what comes back for a pod's address gets the pod's MAC again.
  * Inferred from the MAC rewrite (dataplane.md §2.10, §2.13): external peers must learn the host's MAC.
  */
-import { readU16, readU32, readU48, writeU48 } from "../base/bytes.ts";
-import type { Ipv4 } from "../net/ip.ts";
-import { BROADCAST_MAC, type Mac } from "../net/mac.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16, readU32, readU48, writeU48 } from "#core/base/bytes.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { BROADCAST_MAC, type Mac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { ARP, REQUEST } from "./arp-body.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";

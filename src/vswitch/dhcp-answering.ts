@@ -3,14 +3,20 @@
  * Inferred (§2.12): so the switch answers a client behind such a port from what HNS knows of the endpoint, in the gateway's
  * name and with its MAC, and no other address is to be had. Nothing of it reaches the wire.
  */
-import { readU16 } from "../base/bytes.ts";
-import type { Ipv4 } from "../net/ip.ts";
-import { BROADCAST_MAC } from "../net/mac.ts";
-import { buildUdpFrame } from "../wire/build-frame.ts";
-import { DHCP_CLIENT_PORT, DHCP_SERVER_PORT, type DhcpMessage, buildDhcp, parseDhcp } from "../wire/dhcp.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { BROADCAST_MAC } from "#core/net/mac.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import {
+  DHCP_CLIENT_PORT,
+  DHCP_SERVER_PORT,
+  type DhcpMessage,
+  buildDhcp,
+  parseDhcp,
+} from "#core/wire/dhcp.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { SwitchPort, DhcpLease } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 

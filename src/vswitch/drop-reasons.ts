@@ -2,7 +2,7 @@
  * Reasons of drops in the words that Hyper-V's port statistics have (dataplane.md §7.9). Inferred: which reason stands for
  * which of ours; what VFP drops has one of its own only where the words fit, and is `Filtered` otherwise.
  */
-import type { KnowledgeCode } from "../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DropSource } from "./switch-port.ts";
 
 const REASONS: Readonly<Partial<Record<KnowledgeCode, string>>> = {

@@ -1,18 +1,18 @@
 // What a switch does with a frame that a port's pipeline delays, turns round, or cannot decide about; and with super frames.
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
-import { LIMITS } from "../base/limits.ts";
-import { Prng } from "../base/prng.ts";
-import { fork } from "../base/fork.ts";
-import type { Device } from "../device/device.ts";
-import type { Mac } from "../net/mac.ts";
-import { MACS, W1, W2, group, headersOf, ip, layer, rule, tcp } from "../testing/dataplane/engine-kit.ts";
-import type { Action, LayerDefinition } from "../vfp/rule.ts";
-import { listFields } from "../wire/text/fields.ts";
-import { describeFrame } from "../wire/text/format.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
-import { verifyChecksums } from "../wire/transport-checksum.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { Prng } from "#core/base/prng.ts";
+import { fork } from "#core/base/fork.ts";
+import type { Device } from "#dataplane/device/device.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { MACS, W1, W2, group, headersOf, ip, layer, rule, tcp } from "#test/support/dataplane/engine-kit.ts";
+import type { Action, LayerDefinition } from "#dataplane/vfp/rule.ts";
+import { listFields } from "#core/wire/text/fields.ts";
+import { describeFrame } from "#core/wire/text/format.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import type { SwitchPort, SwitchPortKind } from "./switch-port.ts";
 import { VirtualSwitch } from "./virtual-switch.ts";
 

@@ -2,11 +2,11 @@
  * Where a frame goes on a switch with VFP, once its tunnel is not what decides: by MAC, by NAT binding, by address, to the
  * host, to the uplink (dataplane.md §2.17 steps 3 to 6).
  */
-import { defined } from "../base/assert.ts";
-import { readU48 } from "../base/bytes.ts";
-import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
-import { type Headers, destinationIp, sourceIp } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
+import { type Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { Passage } from "./delayed-frame.ts";
 import { findBindingOwner, findByAddress } from "./steering.ts";
 import type { SwitchPort } from "./switch-port.ts";

@@ -4,18 +4,18 @@
  * Inferred: from the MAC rewrite (dataplane.md §2.10, §2.13, §2.16), that the option with the sender's MAC follows the
  * frame's own, and that endpoints of overlay networks are answered where the port's flag for it is set (walk 6-6).
  */
-import { readU128, readU48, readU8, writeU128, writeU48, writeU8 } from "../base/bytes.ts";
-import type { Ipv6 } from "../net/ip.ts";
-import { formatIp } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { AddressFlag } from "../vfp/port-settings.ts";
-import type { Headers } from "../wire/headers.ts";
-import { Icmpv6Type } from "../wire/icmpv6/icmpv6.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { NdOptionType } from "../wire/icmpv6/nd-options.ts";
-import { NdView } from "../wire/icmpv6/nd.ts";
-import type { Packet } from "../wire/packet.ts";
-import { fillChecksums } from "../wire/transport-checksum.ts";
+import { readU128, readU48, readU8, writeU128, writeU48, writeU8 } from "#core/base/bytes.ts";
+import type { Ipv6 } from "#core/net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { NdOptionType } from "#core/wire/icmpv6/nd-options.ts";
+import { NdView } from "#core/wire/icmpv6/nd.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { fillChecksums } from "#core/wire/transport-checksum.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 

@@ -3,11 +3,11 @@
  * It goes by VLAN and MAC and looks no further. Ports are in access mode: the pod's frames carry no tag, and those of its
  * VLAN have one on the uplink, which is a trunk. It knows the MACs of its ports and learns none.
  */
-import { readU48 } from "../base/bytes.ts";
-import { type Mac, formatMac, isGroupMac } from "../net/mac.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { popVlan, pushVlan } from "../wire/vlan.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { popVlan, pushVlan } from "#core/wire/vlan.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 

@@ -3,9 +3,9 @@
  * Since a block has one owner, the switch also finds from it whose packet an answer is
  * (dataplane.md §1.8, §2.17 step 4).
  */
-import type { Ip } from "../net/ip.ts";
-import type { PortRange } from "../net/port-range.ts";
-import type { PortBlockSource } from "../vfp/nat-pool.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import type { PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
 
 /** Ports 49152 to 65535 (dataplane.md §1.8). */
 const DYNAMIC_RANGE: PortRange = Object.freeze({ first: 49_152, last: 65_535 });

@@ -1,8 +1,8 @@
 /** Which port a frame with the host's MAC belongs to, when it is not the host's own (dataplane.md §2.17 step 4). */
-import { readU16 } from "../base/bytes.ts";
-import { type Headers, destinationIp } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import { type Headers, destinationIp } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { fork } from "../base/fork.ts";
-import { type DriverPod, DriverWorld } from "../testing/dataplane/driver-world.ts";
-import type { Packet } from "../wire/packet.ts";
+import { fork } from "#core/base/fork.ts";
+import { type DriverPod, DriverWorld } from "#test/support/dataplane/driver-world.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { SwitchExtension } from "./switch-extension.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { VirtualSwitch } from "./virtual-switch.ts";

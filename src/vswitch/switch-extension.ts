@@ -6,11 +6,11 @@
  * An extension is part of the world's state: plain data with named methods, forked with its switch. It sends with
  * `ForwardingSwitch.deliver`, and ends a frame with `ForwardingSwitch.drop`, so that traces and counters name what it does.
  */
-import type { Packet } from "../wire/packet.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { VfpDirection } from "../vfp/rule.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { VfpDirection } from "#dataplane/vfp/rule.ts";
 import type { PortBlockTable } from "./port-blocks.ts";
 import type { StaticBinding, SwitchPort } from "./switch-port.ts";
 import type { VirtualSubnets } from "./virtual-subnets.ts";

@@ -4,13 +4,13 @@
  * the fabric's gateway (`SDNRemoteArpMacAddress`), for the gateway and for everybody else.
  * Inferred: for everybody else, since a pod that knew another pod's MAC would address it past the fabric's routing.
  */
-import { readU16, readU32, readU48 } from "../base/bytes.ts";
-import type { Ipv4 } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import { buildArpFrame } from "../wire/build-frame.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import type { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
+import { readU16, readU32, readU48 } from "#core/base/bytes.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { buildArpFrame } from "#core/wire/build-frame.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 

@@ -2,13 +2,13 @@
  * Who is in which virtual subnet of a switch. Addresses and MACs count inside one virtual subnet only, so two overlay
  * networks may hold the same ones (dataplane.md §2.17 step 2).
  */
-import { readU16, readU48 } from "../base/bytes.ts";
-import type { Ip } from "../net/ip.ts";
-import type { Mac } from "../net/mac.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import type { Packet } from "../wire/packet.ts";
-import { TunnelHeaders } from "../wire/tunnels/tunnel.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { SwitchPort } from "./switch-port.ts";
 
 /** Ports of one virtual subnet. */

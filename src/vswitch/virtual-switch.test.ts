@@ -1,21 +1,21 @@
 // Where a frame goes: the order of dataplane.md §2.17, and ARP among ports that share the host's MAC (§2.10, §2.13).
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../base/clock.ts";
-import type { Environment } from "../base/environment.ts";
-import { Prng } from "../base/prng.ts";
-import { readU48 } from "../base/bytes.ts";
-import type { Device } from "../device/device.ts";
-import { type Ipv4, parseIpv4 } from "../net/ip.ts";
-import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "../net/mac.ts";
-import { hostPrefix } from "../net/prefix.ts";
-import { createGroup } from "../vfp/group.ts";
-import { NatPool } from "../vfp/nat-pool.ts";
-import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
-import type { LayerDefinition } from "../vfp/rule.ts";
-import { buildArpFrame, buildTcpFrame, buildUdpFrame } from "../wire/build-frame.ts";
-import { describeFrame } from "../wire/text/format.ts";
-import { Packet } from "../wire/packet.ts";
-import { TcpFlag } from "../wire/tcp.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { Prng } from "#core/base/prng.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import type { Device } from "#dataplane/device/device.ts";
+import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import { createGroup } from "#dataplane/vfp/group.ts";
+import { NatPool } from "#dataplane/vfp/nat-pool.ts";
+import type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+import type { LayerDefinition } from "#dataplane/vfp/rule.ts";
+import { buildArpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { describeFrame } from "#core/wire/text/format.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import { VirtualSwitch } from "./virtual-switch.ts";
 

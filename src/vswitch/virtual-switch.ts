@@ -2,22 +2,22 @@
  * The Hyper-V switch: one VFP pipeline per port, and the choice of the port a frame goes to.
  * The order of that choice is dataplane.md §2.17 (inferred there; each step names what it rests on).
  */
-import { assert } from "../base/assert.ts";
-import { readU48 } from "../base/bytes.ts";
-import type { Clock } from "../base/clock.ts";
-import type { Environment } from "../base/environment.ts";
-import { LIMITS } from "../base/limits.ts";
-import type { TraceEvent } from "../base/recorder.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Ip } from "../net/ip.ts";
-import { type Mac, formatMac } from "../net/mac.ts";
-import type { PortBlockSource } from "../vfp/nat-pool.ts";
-import type { VfpDirection } from "../vfp/rule.ts";
-import { EtherType } from "../wire/ethertype.ts";
-import { Headers } from "../wire/headers.ts";
-import type { Packet } from "../wire/packet.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
-import { isSegmentable, segmentPacket } from "../wire/segmentation.ts";
+import { assert } from "#core/base/assert.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { TraceEvent } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import type { PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
 import { admitToVlan, mayReach, tagForWire } from "./access-vlans.ts";
 import { answerArp } from "./arp-answering.ts";
 import { answerDhcp } from "./dhcp-answering.ts";

@@ -1,8 +1,8 @@
 /** What goes wrong on the wire behind an uplink, as values: known defects of adapters and of what is below a node. */
-import { readU16 } from "../base/bytes.ts";
-import type { KnowledgeCode } from "../knowledge/codes.ts";
-import type { Headers } from "../wire/headers.ts";
-import { IpProtocol } from "../wire/ip-protocol.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 /** A UDP port that somebody below takes for itself. */
 export interface TakenPort {

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { parseIp } from "../net/ip.ts";
-import { parseMac } from "../net/mac.ts";
-import { arbitraryArp } from "../testing/wire/arbitrary-frames.ts";
-import { emittedBytes } from "../testing/wire/emitted-bytes.ts";
+import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { arbitraryArp } from "#test/support/wire/arbitrary-frames.ts";
+import { emittedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { ARP_BYTES, ArpView, emitArp, toArpRepr } from "./arp.ts";
 
 /** dataplane.md §6.5, a proxy answer: the gateway's MAC for an address that is not its own. */

@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { type Ip, parseIp } from "../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../net/mac.ts";
-import { arbitraryMac, arbitraryU16, arbitraryVlan } from "../testing/wire/arbitrary-frames.ts";
-import { emittedBytes } from "../testing/wire/emitted-bytes.ts";
+import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { arbitraryMac, arbitraryU16, arbitraryVlan } from "#test/support/wire/arbitrary-frames.ts";
+import { emittedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { EthernetView, emitEthernet, multicastMac, toEthernetFields } from "./ethernet.ts";
 import { etherTypeName } from "./ethertype.ts";
 import { Packet } from "./packet.ts";

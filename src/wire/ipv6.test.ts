@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
-import { type Ipv6, parseIp } from "../net/ip.ts";
+import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { type Ipv6, parseIp } from "#core/net/ip.ts";
 import {
   arbitraryExtension,
   arbitraryIpv6,
   arbitraryU16,
   arbitraryU32,
   arbitraryU8,
-} from "../testing/wire/arbitrary-frames.ts";
-import { emittedBytes, patchedBytes } from "../testing/wire/emitted-bytes.ts";
+} from "#test/support/wire/arbitrary-frames.ts";
+import { emittedBytes, patchedBytes } from "#test/support/wire/emitted-bytes.ts";
 import {
   Ipv6FragmentView,
   Ipv6View,

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arbitraryFrame } from "../testing/wire/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../testing/wire/dataplane-vectors.ts";
-import { patchedBytes } from "../testing/wire/emitted-bytes.ts";
-import { WIRE_PARSERS, type WireParser } from "../testing/wire/wire-parsers.ts";
+import { arbitraryFrame } from "#test/support/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
+import { patchedBytes } from "#test/support/wire/emitted-bytes.ts";
+import { WIRE_PARSERS, type WireParser } from "#test/support/wire/wire-parsers.ts";
 
 /**
  * What `parse` gives for `frame` in the middle of zeros and in the middle of ones. A read outside the frame makes the two

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arbitraryTcpFrame } from "../testing/wire/arbitrary-frames.ts";
+import { arbitraryTcpFrame } from "#test/support/wire/arbitrary-frames.ts";
 import { Headers } from "./headers.ts";
 import { segmentTcp } from "./segmentation.ts";
 import { TcpFlag, TcpView } from "./tcp.ts";

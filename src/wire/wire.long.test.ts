@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { arbitraryFrame } from "../testing/wire/arbitrary-frames.ts";
-import { WIRE_PARSERS } from "../testing/wire/wire-parsers.ts";
+import { arbitraryFrame } from "#test/support/wire/arbitrary-frames.ts";
+import { WIRE_PARSERS } from "#test/support/wire/wire-parsers.ts";
 import { type DnsMessage, emitDns, parseDns } from "./dns/dns.ts";
 import { Headers } from "./headers.ts";
 import { verifyChecksums } from "./transport-checksum.ts";
@@ -21,7 +21,7 @@ function isSendable(message: DnsMessage | string): message is DnsMessage {
   );
 }
 
-describe(`long runs of the wire formats, replay: SEED=${seed} npm run test:long -- src/wire`, () => {
+describe(`long runs of the wire formats, replay: SEED=${seed} npm run test:long -- wire/`, () => {
   for (const [name, parse] of Object.entries(WIRE_PARSERS)) {
     it(`${name} takes or refuses any bytes`, () => {
       fc.assert(

@@ -4,12 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { captureTrace } from "../../src/cluster/trace/capture.ts";
-import type { Cluster } from "../../src/cluster/cluster.ts";
-import { listTraceEnds } from "../../src/cluster/trace/find-trace-end.ts";
-import type { HeardEvent } from "../../src/cluster/trace/trace-collector.ts";
-import { tracePacket } from "../../src/cluster/trace/trace.ts";
-import { openTestCluster } from "../../src/testing/cluster/walk.ts";
+import { captureTrace } from "#cluster/trace/capture.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import { listTraceEnds } from "#cluster/trace/find-trace-end.ts";
+import type { HeardEvent } from "#cluster/trace/trace-collector.ts";
+import { tracePacket } from "#cluster/trace/trace.ts";
+import { openTestCluster } from "#test/support/cluster/walk.ts";
 
 const CHECKS = ["ip", "tcp", "udp"].flatMap((protocol) => ["-o", `${protocol}.check_checksum:TRUE`]);
 let folder: string;

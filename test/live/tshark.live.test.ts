@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { PcapngWriter } from "../../src/device/pcapng.ts";
-import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../src/net/ip.ts";
-import { parseMac } from "../../src/net/mac.ts";
-import { parseInterfaceAddress, parsePrefix } from "../../src/net/prefix.ts";
-import { arbitraryTcpFields } from "../../src/testing/wire/arbitrary-frames.ts";
-import { group, layer, makePort, rule } from "../../src/testing/dataplane/engine-kit.ts";
-import { DATAPLANE_VECTORS } from "../../src/testing/wire/dataplane-vectors.ts";
-import { makeRoutedPair } from "../../src/testing/dataplane/routed-pair.ts";
+import { PcapngWriter } from "#dataplane/device/pcapng.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { arbitraryTcpFields } from "#test/support/wire/arbitrary-frames.ts";
+import { group, layer, makePort, rule } from "#test/support/dataplane/engine-kit.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
+import { makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
 import {
   buildArpFrame,
   buildIcmpFrame,
@@ -21,21 +21,21 @@ import {
   buildNdFrame,
   buildTcpFrame,
   buildUdpFrame,
-} from "../../src/wire/build-frame.ts";
-import { type DnsMessage, emitDns } from "../../src/wire/dns/dns.ts";
+} from "#core/wire/build-frame.ts";
+import { type DnsMessage, emitDns } from "#core/wire/dns/dns.ts";
 import {
   encapsulateGeneve,
   encapsulateNvgre,
   encapsulateStt,
   encapsulateVxlan,
-} from "../../src/wire/tunnels/encapsulation.ts";
-import { listFields } from "../../src/wire/text/fields.ts";
-import { formatTcpFlags } from "../../src/wire/text/format-message.ts";
-import { Headers } from "../../src/wire/headers.ts";
-import { toOvnGeneveOption, toOvnSttContextId } from "../../src/wire/tunnels/ovn-metadata.ts";
-import { segmentTcp } from "../../src/wire/segmentation.ts";
-import { TcpFlag } from "../../src/wire/tcp.ts";
-import { pushVlan } from "../../src/wire/vlan.ts";
+} from "#core/wire/tunnels/encapsulation.ts";
+import { listFields } from "#core/wire/text/fields.ts";
+import { formatTcpFlags } from "#core/wire/text/format-message.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { toOvnGeneveOption, toOvnSttContextId } from "#core/wire/tunnels/ovn-metadata.ts";
+import { segmentTcp } from "#core/wire/segmentation.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { pushVlan } from "#core/wire/vlan.ts";
 
 /** A frame with its name, which travels as the packet's comment. */
 interface Named {

@@ -18,21 +18,21 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { Prng } from "../../src/base/prng.ts";
-import { type NetworkList, parseNetworkList } from "../../src/cni/conflist.ts";
-import { FileResultCache } from "../../src/cni/file-result-cache.node.ts";
-import { type CniAttachment, CniRuntime } from "../../src/cni/runtime.ts";
-import type { HcnClient } from "../../src/hcn/client.ts";
+import { Prng } from "#core/base/prng.ts";
+import { type NetworkList, parseNetworkList } from "#contracts/cni/conflist.ts";
+import { FileResultCache } from "#contracts/cni/file-result-cache.node.ts";
+import { type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   createNamespace,
   createNetwork,
   deleteNamespace,
   listEndpoints,
   namespaceOf,
-} from "../../src/hcn/operations.ts";
-import { CBR0, hnsNode } from "../../src/testing/hns/hns-node.ts";
-import { thisInstallation, writeLauncher } from "../../src/cmd/programs/launchers.ts";
-import { PROGRAMS } from "../../src/cmd/programs/table.ts";
+} from "#contracts/hcn/operations.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
+import { thisInstallation, writeLauncher } from "#cli/programs/launchers.ts";
+import { PROGRAMS } from "#cli/programs/table.ts";
 import { bundlePrograms } from "../../tools/bundle-programs.ts";
 import { type Fate, LIVES, MortalRunner, drawFate } from "./mortal-plugins.ts";
 

@@ -1,16 +1,16 @@
 /** CNI plugins as processes that are killed: at a random moment, or at one of their calls of HNS. */
 import { type ChildProcess, spawn } from "node:child_process";
-import type { Prng } from "../../src/base/prng.ts";
-import { findPlugin } from "../../src/cni/exec-plugin.node.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { findPlugin } from "#contracts/cni/exec-plugin.node.ts";
 import {
   type PluginCall,
   type PluginExit,
   type PluginRunner,
   splitPluginPath,
-} from "../../src/cni/plugin-runner.ts";
-import type { HcnClient } from "../../src/hcn/client.ts";
-import { HcnError } from "../../src/hcn/error.ts";
-import { HnsHttpServer } from "../../src/hns/http/http-server.node.ts";
+} from "#contracts/cni/plugin-runner.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { HnsHttpServer } from "#hns/http/http-server.node.ts";
 
 /** How a process ends. */
 export type Fate =

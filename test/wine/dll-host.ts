@@ -5,10 +5,10 @@
  */
 import { connect } from "node:net";
 import { createInterface } from "node:readline";
-import type { HcnNotification, NotificationScope } from "../../src/hcn/client.ts";
-import { DllHcnClient } from "../../src/hcn/dll/dll-client.node.ts";
-import { windowsLibraries } from "../../src/hcn/dll/native-libraries.ts";
-import { HcnError } from "../../src/hcn/error.ts";
+import type { HcnNotification, NotificationScope } from "#contracts/hcn/client.ts";
+import { DllHcnClient } from "#contracts/hcn/dll/dll-client.node.ts";
+import { windowsLibraries } from "#contracts/hcn/dll/native-libraries.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 
 /** What the other side sends. */
 export type HostRequest =

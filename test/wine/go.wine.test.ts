@@ -7,8 +7,8 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { CallRecord } from "../../src/cmd/mullion/wine/call-record.ts";
-import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
+import type { CallRecord } from "#cli/mullion/wine/call-record.ts";
+import { type WinePrefix, prepareWinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
 import { EXAMPLE_TEST, HCN_TEST, PROGRAM, buildGoPrograms } from "./go-programs.ts";
 import {
   type ProgramResult,

@@ -11,14 +11,14 @@ import type {
   HostComputeQuery,
   NotificationScope,
   ServiceProperties,
-} from "../../src/hcn/client.ts";
-import type { JsonObject } from "../../src/base/json.ts";
-import type { Guid } from "../../src/hcn/guid.ts";
-import type { ComputeSystem, ComputeSystems } from "../../src/hcn/compute-systems.ts";
-import type { HcnErrorCode } from "../../src/hcn/error-codes.ts";
-import { HcnError } from "../../src/hcn/error.ts";
-import { checkScope } from "../../src/hcn/notification-scope.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../src/hcn/port-reservation.ts";
+} from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { ComputeSystem, ComputeSystems } from "#contracts/hcn/compute-systems.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { checkScope } from "#contracts/hcn/notification-scope.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "#contracts/hcn/port-reservation.ts";
 import type { HostAnswer, HostError, HostRequest } from "./dll-host.ts";
 
 /** An answer that is waited for. */

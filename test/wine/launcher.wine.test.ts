@@ -22,9 +22,9 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
-import { findHns } from "../../src/hcn/find-hns.node.ts";
-import { createNetwork, listNetworks } from "../../src/hcn/operations.ts";
+import { type WinePrefix, prepareWinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
+import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { type ProgramResult, ROOT, resultOf } from "./test-daemon.ts";
 import { windowsNode, windowsPath } from "./windows-node.ts";
 

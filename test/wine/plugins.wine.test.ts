@@ -2,9 +2,9 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { HcnClient } from "../../src/hcn/client.ts";
-import { findHns } from "../../src/hcn/find-hns.node.ts";
-import type { HostComputeNetwork, Ipam } from "../../src/hcn/network.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import type { HostComputeNetwork, Ipam } from "#contracts/hcn/network.ts";
 import {
   createEndpoint,
   createNamespace,
@@ -12,7 +12,7 @@ import {
   getNamespaceEndpointIds,
   listEndpoints,
   listNetworks,
-} from "../../src/hcn/operations.ts";
+} from "#contracts/hcn/operations.ts";
 import { PROGRAM_NAMES, TOOLS } from "../../tools/bundle-programs.ts";
 import { type ProgramResult, type TestDaemon, startDaemon } from "./test-daemon.ts";
 import { windowsKoffi, windowsPath } from "./windows-node.ts";

@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
-import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
+import { type WinePrefix, prepareWinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
 import { type ProgramResult, ROOT } from "./test-daemon.ts";
 
 const PROGRAMS = join(ROOT, "out", "shim");

@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type WinePrefix, prepareWinePrefix } from "../../src/cmd/mullion/wine/wine-prefix.ts";
+import { type WinePrefix, prepareWinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
 import { type ProgramResult, ROOT, resultOf } from "./test-daemon.ts";
 import { windowsNode, windowsPath } from "./windows-node.ts";
 

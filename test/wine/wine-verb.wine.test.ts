@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv } from "ajv";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { TraceRecord } from "../../src/cmd/mullion/wine/call-record.ts";
-import { callSchema } from "../../src/cmd/mullion/wine/call-schema.ts";
+import type { TraceRecord } from "#cli/mullion/wine/call-record.ts";
+import { callSchema } from "#cli/mullion/wine/call-schema.ts";
 import { ROOT, resultOf, startDaemon } from "./test-daemon.ts";
 
 beforeAll(() => {

@@ -1,5 +1,5 @@
 /** How the files of this folder write their entries: the code is the key, the rest is the text. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { KnowledgeEntry, Source } from "../entry.ts";
 
 /** An entry without its code. */

@@ -1,6 +1,6 @@
 /** JSON schemas of what `mullion explain -o json` prints about errors and logs. */
-import { type JsonSchema, closedObject } from "../../base/json-schema.ts";
-import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { entrySchema } from "../schema.ts";
 import { ERROR_ORIGINS, STANDINGS } from "./known-error.ts";
 

@@ -1,8 +1,8 @@
 /** From what a person typed or pasted to errors of the table. */
-import { nearestNames } from "../../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { piecesOf, squeeze } from "../log/squeeze.ts";
 import { LogScanner } from "../log/log-scanner.ts";
-import { encodeUtf8 } from "../../base/utf8.ts";
+import { encodeUtf8 } from "#core/base/utf8.ts";
 import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./hresult.ts";
 import type { KnownError } from "./known-error.ts";
 import { rootsFirst } from "./order.ts";

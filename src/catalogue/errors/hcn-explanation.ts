@@ -1,5 +1,5 @@
-/** How the errors are written whose number, name and text `src/hcn/error-codes.ts` holds. */
-import type { HcnErrorCode } from "../../hcn/error-codes.ts";
+/** How the errors are written whose number, name and text `#contracts/hcn/error-codes.ts` holds. */
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import type { ErrorExplanation } from "./known-error.ts";
 
 export interface HcnExplanation extends ErrorExplanation {

@@ -1,5 +1,5 @@
 /** The shape of one error that Windows or a program of a Windows node prints. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Source } from "../entry.ts";
 
 /** Who prints it. */

@@ -4,7 +4,7 @@ import { CALICO_ERRORS } from "./calico-errors.ts";
 import { CNI_ERRORS } from "./cni-errors.ts";
 import { FLANNELD_ERRORS } from "./flanneld-errors.ts";
 import type { HcnExplanation, HcnExplanations } from "./hcn-explanation.ts";
-import { HCN_ERRORS, type HcnErrorCode } from "../../hcn/error-codes.ts";
+import { HCN_ERRORS, type HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HCS_ERRORS, HCS_HNS_ERRORS } from "./hcs-errors.ts";
 import { HNS_CONFLICT_ERRORS } from "./hns-conflicts.ts";
 import { HNS_DOCUMENT_ERRORS } from "./hns-documents.ts";
@@ -20,7 +20,7 @@ import { VFP_ERRORS } from "./vfp-errors.ts";
 import { WIN32_ERRORS, WIN32_HNS_ERRORS } from "./win32-errors.ts";
 import { WINSOCK_ERRORS } from "./winsock-errors.ts";
 
-/** Every code of `src/hcn/error-codes.ts` has an explanation, or this does not compile. */
+/** Every code of `#contracts/hcn/error-codes.ts` has an explanation, or this does not compile. */
 const HCN_EXPLANATIONS: HcnExplanations<HcnErrorCode> = {
   ...HNS_MISSING_ERRORS,
   ...HNS_DOCUMENT_ERRORS,

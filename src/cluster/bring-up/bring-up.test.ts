@@ -1,8 +1,8 @@
 // The start scripts step by step (control-planes.md §2, rows S1 to S5 of §10.2).
 import { describe, expect, it } from "vitest";
-import { listLoadBalancers } from "../../hcn/operations.ts";
-import { parsePrefix } from "../../net/prefix.ts";
-import { defined } from "../../base/assert.ts";
+import { listLoadBalancers } from "#contracts/hcn/operations.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
 import {
   bareNode,
   bringUpBy,
@@ -10,7 +10,7 @@ import {
   commandLineOf,
   fileOf,
   stepOf,
-} from "../../testing/cluster/bring-up-world.ts";
+} from "#test/support/cluster/bring-up-world.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { runScripts } from "./bring-up.ts";
 import { removePolicyLists } from "./program-steps.ts";

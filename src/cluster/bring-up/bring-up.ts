@@ -2,11 +2,11 @@
  * A new Windows node, from a bare machine to kube-proxy, by the scripts that people run: the other nodes are up, and each
  * step does to this one what the script would do.
  */
-import { defined } from "../../base/assert.ts";
-import type { LoadedObject } from "../../kube/load/manifests.ts";
-import { addToIp, formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
-import { formatFlanneldRelease } from "../../flannel/release.ts";
+import { defined } from "#core/base/assert.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { addToIp, formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
+import { formatFlanneldRelease } from "#programs/flannel/release.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { raiseMachines } from "../machines/raise-machines.ts";
 import { RunningCluster } from "../session/running-cluster.ts";

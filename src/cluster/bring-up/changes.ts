@@ -1,10 +1,10 @@
 /** What is otherwise on the node after a step: two looks at everything that the scripts touch, compared. */
-import type { HcnClient } from "../../hcn/client.ts";
-import { subnetsOf } from "../../hcn/network.ts";
-import { listEndpoints, listLoadBalancers, listNetworks } from "../../hcn/operations.ts";
-import { formatRoute } from "../../host/route-table.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { subnetsOf } from "#contracts/hcn/network.ts";
+import { listEndpoints, listLoadBalancers, listNetworks } from "#contracts/hcn/operations.ts";
+import { formatRoute } from "#dataplane/host/route-table.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { formatIp } from "#core/net/ip.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { CHANGE_KINDS, type Change, type ChangeKind } from "./report.ts";
 

@@ -7,7 +7,7 @@ import {
   commandLineOf,
   fileOf,
   stepOf,
-} from "../../testing/cluster/bring-up-world.ts";
+} from "#test/support/cluster/bring-up-world.ts";
 
 const TWO_CARDS = ["Ethernet=192.168.56.11/24", "Ethernet 2=10.0.0.11/24"];
 const PROXY = { HTTPS_PROXY: "http://proxy:3128" };

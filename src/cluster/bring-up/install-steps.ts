@@ -1,8 +1,8 @@
 /** From nothing to files and a vSwitch: what `install.ps1` does, and `KubeCluster.ps1` in its own order. */
-import { HcnError } from "../../hcn/error.ts";
-import type { HnsNetwork } from "../../hcn/v1-documents.ts";
-import { createHnsNetwork, deleteHnsNetwork } from "../../hcn/v1-operations.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import { createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import { dnsAddressIn } from "../names/dns-manifests.ts";
 import type { ScriptNode } from "./script-node.ts";
 import {

@@ -1,8 +1,8 @@
 /** kube-proxy as the scripts start it: its flags are read as the cluster's version reads them. */
-import type { Compat } from "../../base/compat.ts";
-import { checkGates } from "../../kube-proxy/configuration/feature-gates.ts";
-import { flagsOf } from "../../kube-proxy/configuration/flags.ts";
-import { parseFlags } from "../../kube-proxy/configuration/parse-flags.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { checkGates } from "#programs/kube-proxy/configuration/feature-gates.ts";
+import { flagsOf } from "#programs/kube-proxy/configuration/flags.ts";
+import { parseFlags } from "#programs/kube-proxy/configuration/parse-flags.ts";
 import {
   type ServiceFinding,
   type ProxyInterface,
@@ -10,10 +10,10 @@ import {
   ProxyObjects,
   createKubeProxy,
   followSource,
-} from "../../kube-proxy/mod.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { KubeSource } from "../../kube/source.ts";
+} from "#programs/kube-proxy/mod.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import type { KubernetesVersion } from "../file/cluster-file.ts";
 import { NodeProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";

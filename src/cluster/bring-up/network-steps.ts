@@ -1,14 +1,14 @@
 /** flanneld, its network, and the address for kube-proxy (control-planes.md §1.11, §2.1). */
-import { CniError, describeError } from "../../cni/error.ts";
-import { parseJson } from "../../cni/json.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { InProcessRunner, runForOutput } from "../../cni/plugin-runner.ts";
-import { parseNetworkConfig } from "../../flannel/network-config.ts";
-import type { SubnetFiles } from "../../flannel/node/subnet-file.ts";
-import type { HnsNetwork } from "../../hcn/v1-documents.ts";
-import { parsePrefix, formatPrefix, prefixContains } from "../../net/prefix.ts";
-import { parseIp } from "../../net/ip.ts";
-import { HostLocal } from "../../plugins/host-local/plugin.ts";
+import { CniError, describeError } from "#contracts/cni/error.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { InProcessRunner, runForOutput } from "#contracts/cni/plugin-runner.ts";
+import { parseNetworkConfig } from "#programs/flannel/network-config.ts";
+import type { SubnetFiles } from "#programs/flannel/node/subnet-file.ts";
+import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import { parsePrefix, formatPrefix, prefixContains } from "#core/net/prefix.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { FlanneldProcess } from "./flanneld-process.ts";
 import { cleanUpNetwork, lookForNetwork } from "./install-steps.ts";
 import type { BringUpFinding } from "./report.ts";

@@ -1,10 +1,10 @@
 /** kubelet and kube-proxy with the flags of the scripts. */
-import { formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { requestHns } from "../../hcn/v1-operations.ts";
-import { isJsonObject } from "../../base/json.ts";
-import type { JsonValue } from "../../base/json.ts";
-import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
 import { reportRefusal } from "./install-steps.ts";
 import { KubeProxyProcess, isLogFlag } from "./kube-proxy-process.ts";
 import { startFlags, unknownFlag } from "./kubelet-flags.ts";

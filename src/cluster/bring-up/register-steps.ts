@@ -1,7 +1,7 @@
 /** From a machine to a Node object. */
-import { defined } from "../../base/assert.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import type { Node } from "../../kube/objects.ts";
+import { defined } from "#core/base/assert.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
 import { nodeManifest } from "../session/node-object.ts";
 import { registrationFlags, serviceFlags, unknownFlag } from "./kubelet-flags.ts";
 import { KubeletProcess } from "./node-process.ts";

@@ -1,6 +1,6 @@
 /** The JSON Schema of `mullion bring-up -o json`, published as schemas/bring-up.v1alpha1.json. */
-import { type JsonSchema, closedObject, described } from "../../base/json-schema.ts";
-import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { type JsonSchema, closedObject, described } from "#core/base/json-schema.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { RUNTIMES, SCRIPT_SETS } from "./options.ts";
 import { CHANGE_KINDS, STEP_OUTCOMES } from "./report.ts";
 

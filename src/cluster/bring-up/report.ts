@@ -1,5 +1,5 @@
 /** What a bring-up tells: every step, what it said, what it changed, and how the node stands afterwards. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { NetworkMode, Runtime, ScriptSet } from "./options.ts";
 
 export interface BringUpFinding {

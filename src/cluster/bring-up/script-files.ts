@@ -1,5 +1,5 @@
 /** The configuration files of a node: as the scripts fetch them, and as they write them (control-planes.md §2.4). */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type NetworkMode, type Runtime, type ScriptParameters, scriptNetworkName } from "./options.ts";
 
 const JSON_STEP = 4;

@@ -1,5 +1,5 @@
 /** Checks between fields that are not about addresses: names, and settings that exclude each other. */
-import { nearestNames } from "../../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { checkAddresses } from "./check-addresses.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import type { RawCluster, NodeFields, PodFields } from "./description.ts";

@@ -1,6 +1,6 @@
 /** Checks of the networks of a cluster file: fields and drivers that exclude each other. */
-import { nearestNames } from "../../base/nearest-name.ts";
-import { hasFeature } from "../../hcn/features.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
 import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import { backendOf, driverOf } from "./complete-networks.ts";

@@ -2,13 +2,13 @@
  * A cluster file as values: parsed, checked and complete (every default is filled in). Nothing here is text that
  * still has to be parsed. docs/reference/cluster-file.md describes the fields.
  */
-import type { Compat } from "../../base/compat.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
-import type { WindowsBuild } from "../../knowledge/profiles.ts";
-import type { Ipv4, Ipv6 } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 
 export type NodeOs = "windows" | "linux";
 

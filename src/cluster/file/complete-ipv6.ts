@@ -1,7 +1,7 @@
 /** The second family of a dual-stack cluster: its addresses follow from those of the first. */
-import { hasFeature } from "../../hcn/features.ts";
-import { hnsVersionOf } from "../../knowledge/profiles.ts";
-import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import { hnsVersionOf } from "#core/catalogue/profiles.ts";
+import { type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
 import {
   type Prefix,
   formatPrefix,
@@ -9,7 +9,7 @@ import {
   prefixContains,
   prefixCovers,
   prefixesOverlap,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import type {
   ClusterFile,
   Ipv6Spec,

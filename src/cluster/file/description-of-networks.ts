@@ -1,8 +1,8 @@
 /** The fields of networks in a cluster file: `network` and `networks[]`. */
-import { LIMITS } from "../../base/limits.ts";
-import { defined } from "../../base/assert.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { defined } from "#core/base/assert.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 import type {
   FlannelBackend,
   NetworkDriver,

@@ -1,7 +1,7 @@
 /** The fields of the network that joins the nodes: `underlay` in a cluster file. */
-import { defined } from "../../base/assert.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { IPV4, PREFIX, integer } from "./scalars.ts";

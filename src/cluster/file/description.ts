@@ -2,16 +2,16 @@
  * The fields of a cluster file, version mullion/v1alpha1: the one place that names them. Parser, JSON schema and
  * docs/reference/cluster-file.md all come from here.
  */
-import { type Compat, parseCompat } from "../../base/compat.ts";
-import { LIMITS } from "../../base/limits.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
-import { type ProfileName, type WindowsBuild, getProfile } from "../../knowledge/profiles.ts";
-import { parseIpv4 } from "../../net/ip.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { defined } from "../../base/assert.ts";
+import { type Compat, parseCompat } from "#core/base/compat.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import { type ProfileName, type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
+import { parseIpv4 } from "#core/net/ip.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
 import type { ExpectationSpec, KubernetesVersion, NodeOs, PortProtocol } from "./cluster-file.ts";
 import {
   FURTHER_NETWORK,

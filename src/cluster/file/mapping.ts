@@ -1,7 +1,7 @@
 /** Mappings with described fields, lists, and mappings from free keys to text. */
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
-import { nearestNames } from "../../base/nearest-name.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Located, type Place, type Reading, isEmpty, nameOf, quote } from "./reading.ts";
 import { type Field, type FieldDescription, type Shape, type ShapePart, readItem } from "./shape.ts";
 

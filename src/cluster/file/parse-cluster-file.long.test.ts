@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../base/prng.ts";
+import { Prng } from "#core/base/prng.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
-import { YAML_PIECES, damageText } from "../../testing/damaged-text.ts";
+import { YAML_PIECES, damageText } from "#test/support/damaged-text.ts";
 
 /** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
 const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
@@ -11,7 +11,7 @@ const EXAMPLES = readdirSync("examples")
   .filter((path) => existsSync(path))
   .map((path) => readFileSync(path, "utf8"));
 
-describe(`damaged cluster files, replay: SEED=${SEED} npm run test:long -- src/cluster/file`, () => {
+describe(`damaged cluster files, replay: SEED=${SEED} npm run test:long -- file/`, () => {
   const prng = new Prng(SEED);
   it("give a cluster, or problems with a place inside the file", () => {
     for (let round = 0; round < 30_000; round++) {

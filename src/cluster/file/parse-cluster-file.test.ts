@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
-import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
+import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
 
 const HEAD = "apiVersion: mullion/v1alpha1\nkind: Cluster\nmetadata: {name: test}\n";
 const WIN_1 = "  - {name: win-1, os: windows, address: 10.0.0.11}\n";

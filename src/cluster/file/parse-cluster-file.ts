@@ -4,7 +4,7 @@ import { checkCluster } from "./check-cluster.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { completeCluster } from "./complete-cluster.ts";
 import { API_VERSION, CLUSTER, KIND } from "./description.ts";
-import { type FileProblem, compareProblems } from "../../knowledge/file-problem.ts";
+import { type FileProblem, compareProblems } from "#core/catalogue/file-problem.ts";
 import { Reading, isEmpty, quote } from "./reading.ts";
 import { readYamlText } from "./yaml-text.ts";
 

@@ -1,7 +1,7 @@
 /** Defects of nodes as a cluster file sets them: names of `knowledge/quirks.ts`, each off, on, or on at a rate. */
 import { type ParsedNode, isMap, isScalar } from "yaml";
-import { nearestNames } from "../../base/nearest-name.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import {
   QUIRK_NAMES,
   type QuirkName,
@@ -9,7 +9,7 @@ import {
   type QuirkSettings,
   isQuirkName,
   parseQuirk,
-} from "../../knowledge/quirks.ts";
+} from "#core/catalogue/quirks.ts";
 import { childPath, entriesOf } from "./mapping.ts";
 import { type Place, type Reading, nameOf, quote } from "./reading.ts";
 import type { Shape, ShapePart } from "./shape.ts";

@@ -1,8 +1,8 @@
 /** The state of one reading of a file: where things are, what went wrong, how much was expanded. */
 import { type LineCounter, type ParsedNode, isAlias, isMap, isScalar, isSeq } from "yaml";
-import { LIMITS } from "../../base/limits.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { YamlText } from "./yaml-text.ts";
 
 /** Where a value stands: an offset into the text, and the field's path. */

@@ -1,12 +1,12 @@
 /** Single values: text, numbers, words from a list, addresses, ranges, names, versions; and JSON taken as it is. */
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
-import { nearestNames } from "../../base/nearest-name.ts";
-import { LIMITS } from "../../base/limits.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
-import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
-import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "../../net/prefix.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
+import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
+import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/prefix.ts";
 import type { KubernetesVersion } from "./cluster-file.ts";
 import { type Place, type Reading, nameOf, quote } from "./reading.ts";
 import type { Shape, ShapePart } from "./shape.ts";

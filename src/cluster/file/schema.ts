@@ -1,6 +1,6 @@
 /** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
-import { formatMarkdownTable } from "../../base/markdown-table.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { API_VERSION, CLUSTER } from "./description.ts";
 import type { FieldDescription, ShapePart } from "./shape.ts";
 

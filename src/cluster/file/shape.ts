@@ -3,7 +3,7 @@
  * says what it is on the reference page. So the three cannot disagree.
  */
 import type { ParsedNode } from "yaml";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Located, Place, Reading } from "./reading.ts";
 
 /** What a value may be. */

@@ -14,15 +14,15 @@ import {
   isPair,
   isSeq,
 } from "yaml";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import {
   type YamlFault,
   faultOf,
   findDeepToken,
   findExcessToken,
   tokensOf,
-} from "../../kube/text/yaml-syntax.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+} from "#contracts/kubernetes/text/yaml-syntax.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
 const STRUCTURE_MAX = 2_000_000;

@@ -1,12 +1,12 @@
 // A cluster with flannel, from its file to its routes (control-planes.md §1 to §3).
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { getNetworkByName, listEndpoints, listNetworks } from "../../hcn/operations.ts";
-import { formatRoute } from "../../host/route-table.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
+import { defined } from "#core/base/assert.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { getNetworkByName, listEndpoints, listNetworks } from "#contracts/hcn/operations.ts";
+import { formatRoute } from "#dataplane/host/route-table.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import {
   type SessionWorld,
   clusterText,
@@ -14,7 +14,7 @@ import {
   openSessionWorld,
   podsOf,
   remove,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);

@@ -1,9 +1,9 @@
 /** flanneld on one node, over all its restarts: a process that whoever looks after it starts, ends and starts again. */
-import type { Clock } from "../../base/clock.ts";
-import type { FlannelFinding } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
-import { KeptLog } from "../../flannel/flannel-log.ts";
-import type { Flanneld, FlanneldState } from "../../flannel/flanneld.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { FlannelFinding } from "#programs/flannel/flannel-error.ts";
+import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
+import { KeptLog } from "#programs/flannel/flannel-log.ts";
+import type { Flanneld, FlanneldState } from "#programs/flannel/flanneld.ts";
 import type { ClusterNode } from "../cluster.ts";
 
 /** How often a new process asks an API server that does not answer (control-planes.md §1.1, step 2). */

@@ -2,20 +2,20 @@
  * flanneld on every node of an emulated cluster: started with the nodes, told of changes by Kubernetes, and brought to
  * rest with the cluster. What they do to packets lies in the cluster's stacks and in HNS; what they remember lies here.
  */
-import { defined } from "../../base/assert.ts";
-import { type Clock, type Task, type Timer, VirtualClock } from "../../base/clock.ts";
-import type { Compat } from "../../base/compat.ts";
-import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "../../flannel/kube/annotations.ts";
-import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
-import { NodeLeases } from "../../flannel/kube/node-leases.ts";
-import type { FlannelFinding } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
-import { KeptLog } from "../../flannel/flannel-log.ts";
-import { DEFAULT_OPTIONS } from "../../flannel/flanneld-options.ts";
-import { Flanneld, configurationFor } from "../../flannel/flanneld.ts";
-import { type NetworkConfig, parseNetworkConfig } from "../../flannel/network-config.ts";
-import { RuleSet } from "../../host/netfilter/rule-set.ts";
-import type { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
+import { defined } from "#core/base/assert.ts";
+import { type Clock, type Task, type Timer, VirtualClock } from "#core/base/clock.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "#programs/flannel/kube/annotations.ts";
+import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
+import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
+import type { FlannelFinding } from "#programs/flannel/flannel-error.ts";
+import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
+import { KeptLog } from "#programs/flannel/flannel-log.ts";
+import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
+import { Flanneld, configurationFor } from "#programs/flannel/flanneld.ts";
+import { type NetworkConfig, parseNetworkConfig } from "#programs/flannel/network-config.ts";
+import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
+import type { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 import { FlannelDaemon } from "./flannel-daemon.ts";

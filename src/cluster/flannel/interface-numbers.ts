@@ -1,10 +1,10 @@
 /** Indexes of a simulated machine's interfaces, which flanneld knows them by: in the order in which they are seen. */
-import type { FlannelInterface } from "../../flannel/node/flannel-host.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { Interface } from "../../host/interface.ts";
-import type { StackInterface } from "../../host/stack.ts";
-import type { IpFamily } from "../../net/ip.ts";
-import { prefixFamily } from "../../net/prefix.ts";
+import type { FlannelInterface } from "#programs/flannel/node/flannel-host.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import type { StackInterface } from "#dataplane/host/stack.ts";
+import type { IpFamily } from "#core/net/ip.ts";
+import { prefixFamily } from "#core/net/prefix.ts";
 
 /** 1 is the loopback interface, which the stacks do not have. */
 const FIRST_INDEX = 2;

@@ -1,16 +1,16 @@
 // What the documentation denies of flannel's vxlan, on the assembled cluster (windows-networking-documentation.md §6 to §8).
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import { changePolicy } from "../../flannel/windows/overlay-network.ts";
-import { getNetworkByName } from "../../hcn/operations.ts";
+import { defined } from "#core/base/assert.ts";
+import { changePolicy } from "#programs/flannel/windows/overlay-network.ts";
+import { getNetworkByName } from "#contracts/hcn/operations.ts";
 import {
   clusterText,
   deployment,
   openSessionWorld,
   podsOf,
   service,
-} from "../../testing/cluster/session-world.ts";
-import { walk } from "../../testing/cluster/walk.ts";
+} from "#test/support/cluster/session-world.ts";
+import { walk } from "#test/support/cluster/walk.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { readModel } from "../verify/model-of-cluster.ts";
 import { verifyCluster } from "../verify/verify.ts";

@@ -1,6 +1,6 @@
 /** The files of one node that its network programs share: what flanneld writes, its plugin and the start scripts read. */
-import type { SubnetFiles } from "../../flannel/node/subnet-file.ts";
-import type { TextFiles } from "../../plugins/host-local/plugin.ts";
+import type { SubnetFiles } from "#programs/flannel/node/subnet-file.ts";
+import type { TextFiles } from "#programs/plugins/host-local/plugin.ts";
 
 /** The files that flanneld of an emulated node writes. Plain data: a part of the world. */
 export class MemorySubnetFiles implements SubnetFiles {

@@ -1,7 +1,7 @@
 /** The API server as the programs of the nodes reach it, or do not: its outage ends watches and refuses whatever is asked. */
-import { unreachable } from "../../kube/error.ts";
-import type { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
-import type { KubeKind, KubeObjects } from "../../kube/objects.ts";
+import { unreachable } from "#contracts/kubernetes/error.ts";
+import type { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type {
   DeleteOptions,
   KubeDraft,
@@ -13,7 +13,7 @@ import type {
   WatchListener,
   WatchOptions,
   WriteOptions,
-} from "../../kube/source.ts";
+} from "#contracts/kubernetes/source.ts";
 
 export class ReachableSource implements KubeSource {
   private readonly server: MemoryKubeSource;

@@ -1,6 +1,6 @@
 /** A simulated Linux node as flanneld sees it: its VXLAN device, routes, neighbours and rules. */
-import type { Environment } from "../../base/environment.ts";
-import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { LinuxVxlan } from "#dataplane/fabric/linux-vxlan.ts";
 import type {
   FlannelInterface,
   LinuxHost,
@@ -8,13 +8,13 @@ import type {
   MasqueradeSettings,
   VxlanDevice,
   VxlanSettings,
-} from "../../flannel/node/flannel-host.ts";
-import { portOf } from "../../flannel/linux/vxlan-device.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { Route } from "../../host/stack.ts";
-import type { RuleSet } from "../../host/netfilter/rule-set.ts";
-import { type Ip, type IpFamily, type Ipv4, formatIp } from "../../net/ip.ts";
-import { type Mac, formatMac } from "../../net/mac.ts";
+} from "#programs/flannel/node/flannel-host.ts";
+import { portOf } from "#programs/flannel/linux/vxlan-device.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Route } from "#dataplane/host/stack.ts";
+import type { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
+import { type Ip, type IpFamily, type Ipv4, formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import {
   type InterfaceAddress,
   type Prefix,
@@ -22,7 +22,7 @@ import {
   formatPrefix,
   prefixContains,
   prefixFamily,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import { flannelRules } from "../services/linux-masquerade.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 

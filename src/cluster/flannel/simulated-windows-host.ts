@@ -1,9 +1,9 @@
 /** A simulated Windows node as flanneld sees it, besides HNS. */
-import type { FlannelInterface, WindowsHost, WindowsRoute } from "../../flannel/node/flannel-host.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { Route } from "../../host/stack.ts";
-import type { IpFamily } from "../../net/ip.ts";
-import { type Prefix, formatPrefix } from "../../net/prefix.ts";
+import type { FlannelInterface, WindowsHost, WindowsRoute } from "#programs/flannel/node/flannel-host.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Route } from "#dataplane/host/stack.ts";
+import type { IpFamily } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 
 /** What `New-NetRoute` gives a route that names no metric. */

@@ -2,12 +2,12 @@
  * The address that kube-proxy is told as `--source-vip` on an overlay network: the start scripts have host-local reserve
  * one of the node's own range, in the same book as the pods' (control-planes.md §1.11).
  */
-import type { Compat } from "../../base/compat.ts";
-import { type PluginRunner, readPrintedResult, runForOutput } from "../../cni/plugin-runner.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { getNetworkByName } from "../../hcn/operations.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { parsePrefix, prefixContains } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { type PluginRunner, readPrintedResult, runForOutput } from "#contracts/cni/plugin-runner.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { getNetworkByName } from "#contracts/hcn/operations.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
 import type { NodeFiles } from "./node-files.ts";
 
 const REQUEST_FILE = String.raw`C:\k\sourceVipRequest.json`;

@@ -1,7 +1,7 @@
 // The walks of overlay networks (dataplane.md §2.3) and of host-gw (§2.4 B-2a) on clusters that flannel has brought up.
 import { beforeAll, describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import { parseIp } from "../../net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { findTraceEnd } from "../trace/find-trace-end.ts";
 import { readInput } from "../input/read-input.ts";

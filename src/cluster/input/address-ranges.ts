@@ -1,6 +1,6 @@
 /** Ranges of addresses that are guessed from the addresses in them. Cluster files are IPv4. */
-import type { Ipv4 } from "../../net/ip.ts";
-import { type Prefix, lastIp, prefixContains, prefixOf, prefixesOverlap } from "../../net/prefix.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { type Prefix, lastIp, prefixContains, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";
 
 const BITS = 32;
 

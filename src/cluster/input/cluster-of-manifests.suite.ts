@@ -1,8 +1,8 @@
 // Whatever addresses a dump shows, the cluster that is read off it can be built.
 import fc from "fast-check";
 import { expect } from "vitest";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import type { KubeObject } from "../../kube/objects.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { clusterOfManifests } from "./cluster-of-manifests.ts";
 

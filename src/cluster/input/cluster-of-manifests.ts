@@ -2,12 +2,12 @@
  * Manifests without a cluster file: which machines they run on. A dump of a cluster brings its Node objects; manifests
  * without any get two Windows Server 2022 nodes and a Linux node.
  */
-import type { JsonObject } from "../../base/json.ts";
-import { parseProfile } from "../../knowledge/profiles.ts";
-import { nodeOs } from "../../kube/controllers/kubelet-admission.ts";
-import type { KubeObject, Node, Pod, Service } from "../../kube/objects.ts";
-import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
-import { formatPrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
+import type { KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
+import { formatPrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
 import {

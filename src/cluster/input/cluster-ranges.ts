@@ -2,10 +2,10 @@
  * The ranges of a cluster that was dumped: no object says them, so they are read off the addresses in use. Addresses of
  * machines, pods and Services are facts and stay apart; what is wider than they need is a guess that gives way.
  */
-import { isHostNetwork, isHostProcess, podAddresses } from "../../kube/pod.ts";
-import type { Node, Pod, Service } from "../../kube/objects.ts";
-import { type Ipv4, parseIpv4 } from "../../net/ip.ts";
-import { type Prefix, hostPrefix, lastIp, parsePrefix, prefixContains, prefixOf } from "../../net/prefix.ts";
+import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
+import type { Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import { type Prefix, hostPrefix, lastIp, parsePrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import { DEFAULTS } from "../file/description.ts";
 import { coverOf, isApart, isHostOf, smallestRange, widened } from "./address-ranges.ts";

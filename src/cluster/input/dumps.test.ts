@@ -10,9 +10,9 @@ import {
   dumpText,
   openSessionWorld,
   podsOf,
-} from "../../testing/cluster/session-world.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+} from "#test/support/cluster/session-world.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 
 /** What was made of the nodes. */
 function machinesOf({ session }: SessionWorld): readonly string[] {

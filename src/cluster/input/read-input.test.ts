@@ -1,7 +1,7 @@
 // What users name with -f: cluster files, manifests, both in one text, and texts that are none of it. A broken part is
 // told with file, line and field; the rest goes on where Kubernetes would.
 import { describe, expect, it } from "vitest";
-import { clusterText, openSessionWorld, service } from "../../testing/cluster/session-world.ts";
+import { clusterText, openSessionWorld, service } from "#test/support/cluster/session-world.ts";
 import { readInput } from "./read-input.ts";
 
 const CLUSTER = clusterText().trimStart();

@@ -2,9 +2,9 @@
  * The texts that a user named with `-f` → one cluster and the Kubernetes objects that it begins with. Cluster file,
  * manifests and dumps may be mixed; several manifests add up.
  */
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import type { LoadedObject, Manifests } from "../../kube/load/manifests.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import type { InputText } from "../session/session.ts";

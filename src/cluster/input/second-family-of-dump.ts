@@ -3,12 +3,12 @@
  * pods and addresses of Services are facts; what no object says gets a default, and so does everything where the facts
  * contradict each other.
  */
-import { hasFeature } from "../../hcn/features.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { hnsVersionOf, parseProfile } from "../../knowledge/profiles.ts";
-import { podAddresses } from "../../kube/pod.ts";
-import type { Node, Pod, Service } from "../../kube/objects.ts";
-import { type Ipv6, formatIp, parseIpv6 } from "../../net/ip.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { hnsVersionOf, parseProfile } from "#core/catalogue/profiles.ts";
+import { podAddresses } from "#contracts/kubernetes/pod.ts";
+import type { Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ipv6, formatIp, parseIpv6 } from "#core/net/ip.ts";
 import {
   type Prefix,
   formatPrefix,
@@ -17,7 +17,7 @@ import {
   prefixCovers,
   prefixOf,
   prefixesOverlap,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import type { ClusterRanges, DumpedNode } from "./cluster-ranges.ts";
 import { isApart } from "./address-ranges.ts";
 

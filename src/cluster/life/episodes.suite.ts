@@ -3,10 +3,10 @@
  * and lose HNS; the API server has outages, clocks jump. After each, when everybody is back, leases, policies of HNS,
  * and neighbours, forwarding entries and routes of Linux agree, and all pods run.
  */
-import type { Compat } from "../../base/compat.ts";
-import { Prng } from "../../base/prng.ts";
-import { RESTART_STATES } from "../../hcn/faults/fault.ts";
-import { disagreements } from "../../testing/flannel/flannel-agreement.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { Prng } from "#core/base/prng.ts";
+import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
+import { disagreements } from "#test/support/flannel/flannel-agreement.ts";
 import {
   type SessionWorld,
   attempt,
@@ -15,8 +15,8 @@ import {
   openSessionWorld,
   podsOf,
   remove,
-} from "../../testing/cluster/session-world.ts";
-import { formatIp } from "../../net/ip.ts";
+} from "#test/support/cluster/session-world.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { forkCluster } from "../cluster.ts";
 import { inventoryEndpoints } from "../views/inventory.ts";
 import type { NodeChange } from "./node-change.ts";

@@ -1,5 +1,5 @@
 /** What can happen to a node of a running cluster: what its machine, its people or a fault do. */
-import type { RestartState } from "../../hcn/faults/fault.ts";
+import type { RestartState } from "#contracts/hcn/faults/fault.ts";
 
 export const NODE_ACTIONS = [
   "reboot",

@@ -1,8 +1,8 @@
 // Nodes of a running cluster with flannel that go down, come up, leave, join again and lose HNS
 // (control-planes.md §1.4, §1.8 to §1.11).
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { disagreements, waysOf } from "../../testing/flannel/flannel-agreement.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { disagreements, waysOf } from "#test/support/flannel/flannel-agreement.ts";
 import {
   type SessionWorld,
   ask,
@@ -12,7 +12,7 @@ import {
   podOf,
   podsOf,
   service,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { openSession, readInput } from "../mod.ts";
 import type { NodeChange } from "./node-change.ts";
 

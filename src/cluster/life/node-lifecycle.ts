@@ -2,10 +2,10 @@
  * Nodes of a running cluster that go down, come up, leave and join again. What happens to machine, HNS and programs
  * happens here, in the order of a real node; what comes of it is for flanneld, kube-proxy and kubelet to see.
  */
-import type { RestartState } from "../../hcn/faults/fault.ts";
-import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import type { Node, Pod } from "../../kube/objects.ts";
-import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "../../net/prefix.ts";
+import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
+import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "#core/net/prefix.ts";
 import { nodeObjects } from "../session/built-in-objects.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";

@@ -10,7 +10,7 @@ import {
   podOf,
   podsOf,
   remove,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 
 function text(network: string): string {
   return `

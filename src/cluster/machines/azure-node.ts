@@ -2,20 +2,20 @@
  * A node as Azure runs it: the network interface has addresses for pods beside the node's own, which azure-vnet-ipam reads
  * from the wire server and CNS has in its pool; azure-vnet attaches pods to the network that is there.
  */
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import type { CniPlugin } from "../../cni/plugin.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { isJsonObject } from "../../base/json.ts";
-import type { AzureHostInterface as AzureInterface, AzureHost } from "../../plugins/azure-vnet/host.ts";
-import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
-import { MemoryStateStore } from "../../plugins/azure-vnet/state-store.ts";
-import { AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";
-import { transportTo } from "../../plugins/cns/in-process-transport.ts";
-import { CnsService, NO_CONFIGURATION } from "../../plugins/cns/service.ts";
-import { type Ip, addToIp, formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { formatPrefix, prefixContains } from "../../net/prefix.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import type { AzureHostInterface as AzureInterface, AzureHost } from "#programs/plugins/azure-vnet/host.ts";
+import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
+import { MemoryStateStore } from "#programs/plugins/azure-vnet/state-store.ts";
+import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
+import { transportTo } from "#programs/plugins/cns/in-process-transport.ts";
+import { CnsService, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
+import { type Ip, addToIp, formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { formatPrefix, prefixContains } from "#core/net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
 import { FIRST_POD_OFFSET } from "../networks/networks-of-node.ts";

@@ -1,7 +1,7 @@
 /** What the kubelets of both systems share: the calls, and pods that live in the node's own compartment. */
-import type { Ipv4 } from "../../net/ip.ts";
-import type { DnsSettings } from "../../host/stack.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterFile, PodSpec } from "../file/cluster-file.ts";
 

@@ -3,9 +3,9 @@
  * routes (cni.md §2.2, §2.10): source NAT except towards the cluster and the nodes, and SDN routes for the service
  * range and the node itself.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { addToIp, formatIp } from "../../net/ip.ts";
-import { type Prefix, formatPrefix } from "../../net/prefix.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { addToIp, formatIp } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
 import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
 import { flannelConfigurationList } from "../flannel/network-configuration.ts";

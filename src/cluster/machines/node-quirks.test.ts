@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { addLoadBalancer } from "../../testing/cluster/load-balancers.ts";
-import { openTestCluster, walk } from "../../testing/cluster/walk.ts";
+import { addLoadBalancer } from "#test/support/cluster/load-balancers.ts";
+import { openTestCluster, walk } from "#test/support/cluster/walk.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";

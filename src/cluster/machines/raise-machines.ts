@@ -1,15 +1,15 @@
 /** A parsed cluster file → its machines, cabled and booted, with their pod networks and without pods. */
-import { assert, defined } from "../../base/assert.ts";
-import { VirtualClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import { Prng } from "../../base/prng.ts";
-import type { MemoryDevice } from "../../device/memory-pair.ts";
-import { DhcpServer } from "../../fabric/dhcp-server.ts";
-import { PhysicalHostSwitch } from "../../fabric/physical-host-switch.ts";
-import { ROUTER_MAC, Underlay } from "../../fabric/underlay.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { lastIp } from "../../net/prefix.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
+import { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";
+import { PhysicalHostSwitch } from "#dataplane/fabric/physical-host-switch.ts";
+import { ROUTER_MAC, Underlay } from "#dataplane/fabric/underlay.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { lastIp } from "#core/net/prefix.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { NO_OBJECTS } from "../cluster-objects.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
@@ -20,7 +20,7 @@ import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "../pods/serve-ports.ts";
-import { SharedValues } from "../../hns/compile/shared-values.ts";
+import { SharedValues } from "#hns/compile/shared-values.ts";
 import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
 

@@ -1,9 +1,9 @@
 /** IPv6 of the machines of a dual-stack cluster: addresses of nodes, their default route, and the router's routes to pods. */
-import { defined } from "../../base/assert.ts";
-import type { Router } from "../../fabric/router.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { Interface } from "../../host/interface.ts";
-import { ANY_IPV6 } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Router } from "#dataplane/fabric/router.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import { ANY_IPV6 } from "#core/net/prefix.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 
 const ROUTE_METRIC = 0;

@@ -1,22 +1,22 @@
 /** A Windows node from bare metal to HNS without networks: stack, adapter, service; and its routes. */
-import { defined } from "../../base/assert.ts";
-import type { Environment } from "../../base/environment.ts";
-import type { Device } from "../../device/device.ts";
-import { type MemoryDevice, memoryPair } from "../../device/memory-pair.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HnsService } from "../../hns/service/hns-service.ts";
-import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
-import type { NetworkingOptions } from "../../hns/service/network/networking-options.ts";
-import type { PhysicalAdapter } from "../../hns/ports/adapter-description.ts";
-import { SwitchDatapath } from "../../hns/ports/switch-datapath.ts";
-import { Host } from "../../host/host.ts";
-import type { Mac } from "../../net/mac.ts";
-import { ANY_IPV4, type InterfaceAddress } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { Device } from "#dataplane/device/device.ts";
+import { type MemoryDevice, memoryPair } from "#dataplane/device/memory-pair.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HnsService } from "#hns/service/hns-service.ts";
+import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
+import type { NetworkingOptions } from "#hns/service/network/networking-options.ts";
+import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
+import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
+import { Host } from "#dataplane/host/host.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { ANY_IPV4, type InterfaceAddress } from "#core/net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { ADAPTER_NAME } from "../networks/network-document.ts";
 import { secondFamily } from "../networks/networks-of-node.ts";
-import type { SharedValues } from "../../hns/compile/shared-values.ts";
+import type { SharedValues } from "#hns/compile/shared-values.ts";
 import { addSecondFamily } from "./second-family.ts";
 
 const ROUTE_METRIC = 0;

@@ -2,16 +2,16 @@
  * The kubelet's and the runtime's part on a Windows node: a sandbox is an HCN namespace, and a plugin, or the cluster
  * itself, gives it a network.
  */
-import { defined } from "../../base/assert.ts";
-import type { VirtualClock } from "../../base/clock.ts";
-import { InProcessRunner, RunnerDelegate } from "../../cni/plugin-runner.ts";
-import { parseNetworkList } from "../../cni/conflist.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache, type CniAttachment, CniRuntime } from "../../cni/runtime.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
+import { defined } from "#core/base/assert.ts";
+import type { VirtualClock } from "#core/base/clock.ts";
+import { InProcessRunner, RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
+import { parseNetworkList } from "#contracts/cni/conflist.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import { MemoryResultCache, type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -20,19 +20,19 @@ import {
   deleteNamespace,
   getNamespaceEndpointIds,
   getNetworkByName,
-} from "../../hcn/operations.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { DnsSettings } from "../../host/stack.ts";
-import { DHCP_WAIT_MS } from "../../host/dhcp/dhcp-client.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
-import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
-import { type Prefix, prefixContains, prefixOf } from "../../net/prefix.ts";
-import { HostLocal } from "../../plugins/host-local/plugin.ts";
-import { MemoryLeaseStore } from "../../plugins/host-local/lease-store.ts";
-import { Flannel } from "../../plugins/flannel/plugin.ts";
-import { MemoryScratchStore } from "../../plugins/flannel/scratch-store.ts";
-import { WinBridge } from "../../plugins/win-bridge/plugin.ts";
-import { WinOverlay } from "../../plugins/win-overlay/plugin.ts";
+} from "#contracts/hcn/operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import { DHCP_WAIT_MS } from "#dataplane/host/dhcp/dhcp-client.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import { type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
+import { type Prefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
+import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";
+import { Flannel } from "#programs/plugins/flannel/plugin.ts";
+import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-store.ts";
+import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import { azurePlugins } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";

@@ -1,8 +1,8 @@
 /** The DNS that a cluster gets when its manifests bring none: what kubeadm installs (Service kube-dns, CoreDNS). */
-import type { JsonObject } from "../../base/json.ts";
-import { addToIp, formatIp } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import { defined } from "../../base/assert.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { addToIp, formatIp } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
 
 export const DNS_NAMESPACE = "kube-system";
 export const DNS_SERVICE = "kube-dns";

@@ -1,13 +1,13 @@
 /** The DNS server on the wire, and what it asks of others. */
 import { describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { StaticZone } from "../../dns/static-zone.ts";
-import { formatQuestion } from "../../host/resolver/name-result.ts";
-import { type NameWorld, POD_DNS, makeNameWorld, resolve } from "../../testing/dataplane/name-world.ts";
-import { eventsOf } from "../../testing/dataplane/routed-pair.ts";
-import { serviceObject } from "../../testing/cluster/kube-objects.ts";
-import { ip } from "../../testing/dataplane/stack-world.ts";
-import { NameLookup } from "../../host/resolver/name-lookup.ts";
+import { fork } from "#core/base/fork.ts";
+import { StaticZone } from "#control-plane/dns/static-zone.ts";
+import { formatQuestion } from "#dataplane/host/resolver/name-result.ts";
+import { type NameWorld, POD_DNS, makeNameWorld, resolve } from "#test/support/dataplane/name-world.ts";
+import { eventsOf } from "#test/support/dataplane/routed-pair.ts";
+import { serviceObject } from "#test/support/cluster/kube-objects.ts";
+import { ip } from "#test/support/dataplane/stack-world.ts";
+import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
 import { DnsServer } from "./dns-server.ts";
 
 /** The router, as the resolver of the world outside. */

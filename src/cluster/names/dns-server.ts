@@ -6,18 +6,18 @@
  * server gets two seconds, no attempt begins after five, then the client is told SERVFAIL; more than 1000 questions at a
  * time are refused (kubeadm's Corefile, `max_concurrent`).
  */
-import type { Task, Timer } from "../../base/clock.ts";
-import { LIMITS } from "../../base/limits.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { PacketTag } from "../../base/recorder.ts";
-import type { NameAnswer, NameSource } from "../../dns/answer.ts";
-import { shuffleAddresses } from "../../dns/load-balance.ts";
-import { type DnsQuery, emitResponse, makeResponse, responseOf, serveDns } from "../../dns/serve.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { SocketFailure } from "../../host/socket-failure.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
-import type { Ip } from "../../net/ip.ts";
-import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "../../wire/dns/dns.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import type { NameAnswer, NameSource } from "#control-plane/dns/answer.ts";
+import { shuffleAddresses } from "#control-plane/dns/load-balance.ts";
+import { type DnsQuery, emitResponse, makeResponse, responseOf, serveDns } from "#control-plane/dns/serve.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { SocketFailure } from "#dataplane/host/socket-failure.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 
 const DNS_PORT = 53;
 const ATTEMPT_MS = 2_000;

@@ -2,15 +2,15 @@
  * Names: CoreDNS in the pods that the manifests (or the built-in ones) give it, and a name server outside that the
  * cluster's own asks for everything else.
  */
-import { ClusterZone, type NamedObject } from "../../dns/cluster-zone.ts";
-import { outsideIpv6 } from "../../fabric/underlay.ts";
-import { StaticZone } from "../../dns/static-zone.ts";
-import type { DnsSettings } from "../../host/stack.ts";
-import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import { matchesLabels } from "../../kube/labels.ts";
-import { resolveTargetPort } from "../../kube/controllers/endpoint-slices.ts";
-import type { Pod, Service } from "../../kube/objects.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
+import { ClusterZone, type NamedObject } from "#control-plane/dns/cluster-zone.ts";
+import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
+import { StaticZone } from "#control-plane/dns/static-zone.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { matchesLabels } from "#contracts/kubernetes/labels.ts";
+import { resolveTargetPort } from "#control-plane/controllers/endpoint-slices.ts";
+import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { PortSpec } from "../file/cluster-file.ts";
 import { DNS_PORT } from "./dns-manifests.ts";

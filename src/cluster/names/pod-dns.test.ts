@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import type { DnsSettings } from "../../host/stack.ts";
-import type { OperatingSystem } from "../../host/stack-profile.ts";
-import type { PodSpec as KubePodSpec } from "../../kube/objects.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { ip } from "../../testing/dataplane/stack-world.ts";
+import { defined } from "#core/base/assert.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
+import type { PodSpec as KubePodSpec } from "#contracts/kubernetes/objects.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { ip } from "#test/support/dataplane/stack-world.ts";
 import type { PodSpec } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { type PodDns, type PodDnsOptions, podDns, podHosts } from "./pod-dns.ts";

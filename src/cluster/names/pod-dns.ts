@@ -3,12 +3,12 @@
  * Pods"). It is the same list on both systems: on Linux the runtime writes it to resolv.conf, on Windows it goes through
  * the CNI capability `dns` to HNS, and Windows' resolver makes less of it (`host/resolver/candidate-names.ts`).
  */
-import type { DnsSettings } from "../../host/stack.ts";
-import { type HostsFile, parseHostsFile } from "../../host/resolver/hosts-file.ts";
-import type { OperatingSystem } from "../../host/stack-profile.ts";
-import type { Pod, PodSpec } from "../../kube/objects.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import { type HostsFile, parseHostsFile } from "#dataplane/host/resolver/hosts-file.ts";
+import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
+import type { Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 
 /**
  * The hosts file that a kubelet makes for a pod in its own network (pkg/kubelet/kubelet_pods.go, managedHostsFileContent):

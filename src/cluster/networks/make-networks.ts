@@ -1,17 +1,17 @@
 /** Makes the networks of a Windows node by HCN calls, as the agent of each driver does before its first pod. */
-import { defined } from "../../base/assert.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import { defined } from "#core/base/assert.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   createEndpoint,
   createNetwork,
   getNetworkByName,
   modifyNetworkPolicies,
-} from "../../hcn/operations.ts";
-import { LinuxVxlan, type VxlanPeer } from "../../fabric/linux-vxlan.ts";
-import { formatIp } from "../../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+} from "#contracts/hcn/operations.ts";
+import { LinuxVxlan, type VxlanPeer } from "#dataplane/fabric/linux-vxlan.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

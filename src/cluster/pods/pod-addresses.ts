@@ -2,9 +2,9 @@
  * The addresses of one node's pods where the cluster gives them out itself: on Linux nodes, and with plugin `hns`.
  * Behaves as the IPAM plugin host-local does, in whose words it refuses.
  */
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { type Ip, type Ipv4, addToIp, formatIp } from "../../net/ip.ts";
-import { type Prefix, lastIp } from "../../net/prefix.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { type Ip, type Ipv4, addToIp, formatIp } from "#core/net/ip.ts";
+import { type Prefix, lastIp } from "#core/net/prefix.ts";
 
 export interface PodAddressesOptions {
   readonly range: Prefix;

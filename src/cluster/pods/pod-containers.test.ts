@@ -1,18 +1,18 @@
 // Containers of one pod share its namespace: its compartment, its ports, its 127.0.0.1; nobody else is there (cni.md §2.7).
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { parseIdentification } from "../../host/services/identification.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
-import { getNamespaceEndpointIds } from "../../hcn/operations.ts";
-import { formatIp } from "../../net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import { getNamespaceEndpointIds } from "#contracts/hcn/operations.ts";
+import { formatIp } from "#core/net/ip.ts";
 import {
   type SessionWorld,
   apply,
   clusterText,
   openSessionWorld,
-} from "../../testing/cluster/session-world.ts";
-import { ip } from "../../testing/dataplane/stack-world.ts";
+} from "#test/support/cluster/session-world.ts";
+import { ip } from "#test/support/dataplane/stack-world.ts";
 import type { ClusterPod } from "../cluster.ts";
 import { runAttempt } from "../trace/probe-trace-end.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

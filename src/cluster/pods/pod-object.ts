@@ -1,8 +1,8 @@
 /** Pods of the cluster file as Kubernetes objects, and Kubernetes' pods as what a kubelet starts. */
-import type { JsonObject } from "../../base/json.ts";
-import { isHostNetwork, isHostProcess, podAddresses } from "../../kube/pod.ts";
-import type { Pod, Service } from "../../kube/objects.ts";
-import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
+import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import type { NodeOs, PodPortSpec, PodSpec, PortSpec } from "../file/cluster-file.ts";
 
 /**

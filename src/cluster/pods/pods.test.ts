@@ -13,7 +13,7 @@ import {
   remove,
   service,
   stateOf,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 
 const HOST_PROCESS = `
 apiVersion: apps/v1

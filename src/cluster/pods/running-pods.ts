@@ -2,16 +2,16 @@
  * The pods that run against the pods that should: what the kubelets of all nodes do after each change. The result is
  * written back as the status of the Pod objects.
  */
-import { CniError, PluginPanic, describeError } from "../../cni/error.ts";
-import { HcnError, HcnNotFoundError } from "../../hcn/error.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { isFinished, isHostNetwork, isHostProcess } from "../../kube/pod.ts";
-import type { Pod } from "../../kube/objects.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix, prefixContains } from "../../net/prefix.ts";
+import { CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
+import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { isFinished, isHostNetwork, isHostProcess } from "#contracts/kubernetes/pod.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix, prefixContains } from "#core/net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { PodSpec } from "../file/cluster-file.ts";
-import type { DnsSettings } from "../../host/stack.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";

@@ -1,8 +1,8 @@
 // Health checks of load balancers, asked with real packets as a cloud asks them: at nodes, and at a Service's address.
 import { beforeAll, describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import { TcpProbe } from "../../host/probe.ts";
-import { parseIp } from "../../net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import { TcpProbe } from "#dataplane/host/probe.ts";
+import { parseIp } from "#core/net/ip.ts";
 import {
   type SessionWorld,
   apply,
@@ -11,7 +11,7 @@ import {
   openSessionWorld,
   remove,
   service,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { findTraceEnd } from "../trace/find-trace-end.ts";
 

@@ -3,10 +3,10 @@
  * each Service with a `healthCheckNodePort` (kube-proxy.md §5.1, §5.2). On Windows, packets to a Service's own address come
  * to them where kube-proxy forwards them (§5.4).
  */
-import type { Clock } from "../../base/clock.ts";
-import type { Compat } from "../../base/compat.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { type HttpReply, type HttpResponder, HttpServer } from "../../host/services/http-server.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { type HttpReply, type HttpResponder, HttpServer } from "#dataplane/host/services/http-server.ts";
 import {
   type CheckedService,
   DEFAULT_HEALTHZ_PORT,
@@ -17,8 +17,8 @@ import {
   checkedServices,
   proxyHealthAnswer,
   serviceHealthAnswer,
-} from "../../kube-proxy/mod.ts";
-import type { IpFamily } from "../../net/ip.ts";
+} from "#programs/kube-proxy/mod.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import { CAPTURE_EPOCH_MS } from "../trace/capture.ts";
 
 /** A node with a kube-proxy. */

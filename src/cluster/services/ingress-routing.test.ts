@@ -1,9 +1,9 @@
 // To which node the router leads the addresses of Services.
 import { ingressRoutes } from "./ingress-routing.ts";
 import { describe, expect, it } from "vitest";
-import type { Node, Service } from "../../kube/objects.ts";
-import { formatIp } from "../../net/ip.ts";
-import { serviceObject, sliceObject } from "../../testing/cluster/kube-objects.ts";
+import type { Node, Service } from "#contracts/kubernetes/objects.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { serviceObject, sliceObject } from "#test/support/cluster/kube-objects.ts";
 
 function node(name: string): Node {
   return {

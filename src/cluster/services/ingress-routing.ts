@@ -3,10 +3,10 @@
  * node, as a load balancer that announces addresses from nodes does (MetalLB's layer 2 mode). Where nodes hang on a
  * physical host's switch, that has to know them as well.
  */
-import type { Underlay } from "../../fabric/underlay.ts";
-import type { StaticRoute } from "../../fabric/router.ts";
-import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
-import { type Ipv4, parseIpv4 } from "../../net/ip.ts";
+import type { Underlay } from "#dataplane/fabric/underlay.ts";
+import type { StaticRoute } from "#dataplane/fabric/router.ts";
+import type { EndpointSlice, Node, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { type ClusterObjects, slicesByService } from "../cluster-objects.ts";
 

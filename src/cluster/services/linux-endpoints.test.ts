@@ -1,7 +1,7 @@
 // pkg/proxy/topology.go, CategorizeEndpoints: which endpoints a node uses.
 import { describe, expect, it } from "vitest";
-import { type EndpointChoice, makeService, makeSlice } from "../../testing/dataplane/linux-world.ts";
-import { formatIp } from "../../net/ip.ts";
+import { type EndpointChoice, makeService, makeSlice } from "#test/support/dataplane/linux-world.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { usedEndpoints } from "./linux-endpoints.ts";
 import { type PlannedPort, planService } from "./linux-service-plan.ts";
 

@@ -2,10 +2,10 @@
  * What a Linux node's network programs write besides kube-proxy: flanneld's translation of pods to the node's address,
  * and the rules of the portmap plugin for `hostPort`.
  */
-import type { Chain, HookRules, Rule } from "../../host/netfilter/rule.ts";
-import { type Ip, familyOf, parseIp } from "../../net/ip.ts";
-import { type Prefix, hostPrefix, parsePrefix, prefixFamily } from "../../net/prefix.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { Chain, HookRules, Rule } from "#dataplane/host/netfilter/rule.ts";
+import { type Ip, familyOf, parseIp } from "#core/net/ip.ts";
+import { type Prefix, hostPrefix, parsePrefix, prefixFamily } from "#core/net/prefix.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { PodSpec } from "../file/cluster-file.ts";
 import { MASQUERADE_MARK } from "./linux-service-rules.ts";
 

@@ -3,12 +3,12 @@
  * (pkg/proxy/serviceport.go, endpointschangetracker.go, endpointslicecache.go). Each family has a proxy of its own, which
  * looks at the addresses of its family and at nothing else.
  */
-import type { Provenance } from "../../base/recorder.ts";
-import type { EndpointSlice, Service, ServicePort } from "../../kube/objects.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
-import { type Prefix, parsePrefix, prefixFamily } from "../../net/prefix.ts";
-import { formatSocketAddress } from "../../net/five-tuple.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { EndpointSlice, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
+import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
+import { type Prefix, parsePrefix, prefixFamily } from "#core/net/prefix.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 /** Kubernetes' default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
 const AFFINITY_SECONDS_DEFAULT = 10_800;

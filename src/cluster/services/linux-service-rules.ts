@@ -3,10 +3,18 @@
  * syncProxyRules). The names of its chains stand at the functions. What is chosen at random there is chosen by the
  * stack's own generator.
  */
-import type { Hook, DnatBackEnd, Chain, HookRules, Match, Rule, Target } from "../../host/netfilter/rule.ts";
-import { type Ip, familyOf } from "../../net/ip.ts";
-import { formatSocketAddress } from "../../net/five-tuple.ts";
-import { type Prefix, hostPrefix, prefixContains } from "../../net/prefix.ts";
+import type {
+  Hook,
+  DnatBackEnd,
+  Chain,
+  HookRules,
+  Match,
+  Rule,
+  Target,
+} from "#dataplane/host/netfilter/rule.ts";
+import { type Ip, familyOf } from "#core/net/ip.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { type Prefix, hostPrefix, prefixContains } from "#core/net/prefix.ts";
 import { type UsedEndpoints, isExternallyAccessible } from "./linux-endpoints.ts";
 import type { PlannedEndpoint, PlannedPort } from "./linux-service-plan.ts";
 

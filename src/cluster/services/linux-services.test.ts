@@ -11,7 +11,7 @@ import {
   makeSlice,
   openLinuxWorld,
   say,
-} from "../../testing/dataplane/linux-world.ts";
+} from "#test/support/dataplane/linux-world.ts";
 import { formatTrace } from "../trace/format-trace.ts";
 import { TRACE_SCHEMA } from "../trace/trace-schema.ts";
 import { tracePacket } from "../trace/trace.ts";

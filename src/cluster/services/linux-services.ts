@@ -5,14 +5,14 @@
  * Local, hints, source ranges) stands in a set of each node, and nodes that see it alike share its rules. A change costs
  * that Service only.
  */
-import { assert } from "../../base/assert.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { HookRules } from "../../host/netfilter/rule.ts";
-import { RuleSet } from "../../host/netfilter/rule-set.ts";
-import type { EndpointSlice, Service } from "../../kube/objects.ts";
-import { type Ip, type IpFamily, formatIp } from "../../net/ip.ts";
-import { type Prefix, prefixFamily } from "../../net/prefix.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { HookRules } from "#dataplane/host/netfilter/rule.ts";
+import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ip, type IpFamily, formatIp } from "#core/net/ip.ts";
+import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { type UsedEndpoints, type ViewingNode, isNodeDependent, usedEndpoints } from "./linux-endpoints.ts";
 import { type PlannedEndpoint, type PlannedPort, planService } from "./linux-service-plan.ts";
 import { compileService, proxyNodeRules } from "./linux-service-rules.ts";

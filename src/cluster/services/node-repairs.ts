@@ -2,12 +2,12 @@
  * What kube-proxies put right in HNS, told as the executable tells it: counted as its metric
  * `mullion_kube_proxy_repairs_total` is, written as an Event of Kubernetes, and heard by whoever listens to the session.
  */
-import type { Clock } from "../../base/clock.ts";
-import { EventRecorder } from "../../kube-proxy/daemon/events/event-recorder.ts";
-import { repairEvent } from "../../kube-proxy/daemon/events/repair-event.ts";
-import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
-import type { RepairKind } from "../../kube-proxy/mod.ts";
-import type { KubeSource } from "../../kube/source.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { EventRecorder } from "#programs/kube-proxy/daemon/events/event-recorder.ts";
+import { repairEvent } from "#programs/kube-proxy/daemon/events/repair-event.ts";
+import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
+import type { RepairKind } from "#programs/kube-proxy/mod.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { CAPTURE_EPOCH_MS } from "../trace/capture.ts";
 import type { NodeRepair } from "./service-proxies.ts";
 import type { SessionEvents } from "../session/session-events.ts";

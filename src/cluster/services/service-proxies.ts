@@ -2,20 +2,25 @@
  * Services on all nodes: a kube-proxy with HNS on each Windows node, rules of netfilter on each Linux node. The parsed
  * objects are shared between nodes; a change costs each node that change.
  */
-import type { Clock } from "../../base/clock.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { ServiceFinding, ServicePortStatus, SyncReport, SyncRequest } from "../../kube-proxy/report.ts";
-import type { KubeProxy } from "../../kube-proxy/kube-proxy.ts";
-import type { KubeProxyOptions } from "../../kube-proxy/options.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type {
+  ServiceFinding,
+  ServicePortStatus,
+  SyncReport,
+  SyncRequest,
+} from "#programs/kube-proxy/report.ts";
+import type { KubeProxy } from "#programs/kube-proxy/kube-proxy.ts";
+import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
 import type { KubernetesVersion } from "../file/cluster-file.ts";
-import { ProxyObjects } from "../../kube-proxy/tracking/proxy-objects.ts";
-import type { Repair } from "../../kube-proxy/sync/repair.ts";
-import { createKubeProxy } from "../../kube-proxy/mod.ts";
-import { followSource } from "../../kube-proxy/tracking/follow-source.ts";
-import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import type { EndpointSlice, Node, Service } from "../../kube/objects.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
+import { ProxyObjects } from "#programs/kube-proxy/tracking/proxy-objects.ts";
+import type { Repair } from "#programs/kube-proxy/sync/repair.ts";
+import { createKubeProxy } from "#programs/kube-proxy/mod.ts";
+import { followSource } from "#programs/kube-proxy/tracking/follow-source.ts";
+import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import type { EndpointSlice, Node, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { serviceKeyOf } from "../cluster-objects.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
@@ -30,7 +35,7 @@ export const SYNC_PERIOD_MS = 30_000;
 
 /**
  * When the kube-proxies of a cluster sync without a change of objects: every sync period, as upstream does, and where
- * something failed and its time has come. The executable's is `src/kube-proxy/daemon/sync-runner.ts`.
+ * something failed and its time has come. The executable's is `#programs/kube-proxy/daemon/sync-runner.ts`.
  */
 class SyncSchedule {
   private readonly clock: Clock;

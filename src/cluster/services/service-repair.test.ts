@@ -4,14 +4,14 @@
  */
 import { SYNC_PERIOD_MS } from "./service-proxies.ts";
 import { beforeEach, describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
+import { defined } from "#core/base/assert.ts";
 import {
   createEndpoint,
   createLoadBalancer,
   listEndpoints,
   listLoadBalancers,
-} from "../../hcn/operations.ts";
-import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
+} from "#contracts/hcn/operations.ts";
+import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
 import {
   type SessionWorld,
   apply,
@@ -20,7 +20,7 @@ import {
   openSessionWorld,
   podOf,
   service,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import type { SessionEvent } from "../session/session.ts";
 import { type ServiceFrontEnd, viewServices } from "../views/service-view.ts";
 

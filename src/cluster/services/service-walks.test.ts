@@ -1,9 +1,9 @@
 // The service walks of dataplane.md §2.4 on L2Bridge (B-3, B-4, B-5, B-7, B-8), stage by stage and field by field.
 // `own` is cfg-2 (pods behind the bridge endpoint), `shared` cfg-1 (pods in the nodes' subnet).
 import { beforeAll, describe, expect, it } from "vitest";
-import { removeNamespaceEndpoint } from "../../hcn/operations.ts";
-import { type LoadBalancerSpec, addLoadBalancer, endpointOf } from "../../testing/cluster/load-balancers.ts";
-import { type Stage, type Walk, openTestCluster, walk } from "../../testing/cluster/walk.ts";
+import { removeNamespaceEndpoint } from "#contracts/hcn/operations.ts";
+import { type LoadBalancerSpec, addLoadBalancer, endpointOf } from "#test/support/cluster/load-balancers.ts";
+import { type Stage, type Walk, openTestCluster, walk } from "#test/support/cluster/walk.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import type { TraceStep } from "../trace/trace-report.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

@@ -13,7 +13,7 @@ import {
   podsOf,
   remove,
   service,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 
 const HTTP =
   "ports: [{ name: http, port: 80, targetPort: 8080 }, { name: dns, port: 53, targetPort: 8080, protocol: UDP }]";

@@ -1,9 +1,9 @@
 /** The Kubernetes objects that a cluster begins with, before anybody applies anything. */
-import { assert } from "../../base/assert.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { LoadedObject, Manifests } from "../../kube/load/manifests.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import type { KubeKind, KubeObject } from "../../kube/objects.ts";
+import { assert } from "#core/base/assert.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import { dnsManifests } from "../names/dns-manifests.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";

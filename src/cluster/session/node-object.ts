@@ -1,7 +1,7 @@
 /** A node of the cluster file as Kubernetes sees it. */
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
 import type { ClusterFile, KubernetesVersion, NodeSpec } from "../file/cluster-file.ts";
 

@@ -1,7 +1,7 @@
 /** A parsed cluster file → the cluster with the pods that stand in it, up and quiet. */
-import { assert, defined } from "../../base/assert.ts";
-import { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { builtInObjects } from "./built-in-objects.ts";
 import type { Cluster } from "../cluster.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";

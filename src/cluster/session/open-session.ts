@@ -1,5 +1,5 @@
 /** A cluster file and Kubernetes objects → a cluster that runs and can be changed. */
-import type { LoadedObject } from "../../kube/load/manifests.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { type OpenProgress, raiseMachines } from "../machines/raise-machines.ts";
 import { type BeginReport, RunningCluster } from "./running-cluster.ts";

@@ -2,14 +2,14 @@
  * A cluster that runs: the embedded control plane, the kubelets, kube-proxies and names, brought to rest after each
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type ApplyOutcome, MemoryKube } from "../../kube/memory/memory-kube.ts";
-import type { LoadedObject } from "../../kube/load/manifests.ts";
-import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
-import { KubeError, unreachable } from "../../kube/error.ts";
-import type { KubeKind, KubeObject, Pod } from "../../kube/objects.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { type ApplyOutcome, MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
+import type { KubeKind, KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
@@ -22,7 +22,7 @@ import { NodeRepairs, type RepairCount } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { type PodOutcome, RunningPods } from "../pods/running-pods.ts";
-import type { ServiceFinding, ServicePortStatus } from "../../kube-proxy/mod.ts";
+import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
 import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
 import { SessionEvents } from "./session-events.ts";

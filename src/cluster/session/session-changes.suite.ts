@@ -11,7 +11,7 @@ import {
   remove,
   service,
   stateOf,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { inventoryEndpoints } from "../views/inventory.ts";
 
 const APPS = ["a", "b"] as const;

@@ -9,7 +9,7 @@ import {
   openSessionWorld,
   podOf,
   stateOf,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { forkCluster } from "../cluster.ts";
 import { captureTrace } from "../trace/capture.ts";
 import { tracePacket } from "../trace/trace.ts";

@@ -1,5 +1,5 @@
 /** What happens in a running cluster, numbered, to everybody who listens. */
-import type { VirtualClock } from "../../base/clock.ts";
+import type { VirtualClock } from "#core/base/clock.ts";
 import type { SessionEvent } from "./session.ts";
 
 /** An event without the fields that the sender fills in. */

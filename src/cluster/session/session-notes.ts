@@ -3,12 +3,12 @@
  * nodes without a machine, ports that are taken, Services that a kube-proxy cannot serve. What many pods share is told
  * once.
  */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import { controllerOf } from "../../kube/pod.ts";
-import type { KubeKind, Pod } from "../../kube/objects.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { controllerOf } from "#contracts/kubernetes/pod.ts";
+import type { KubeKind, Pod } from "#contracts/kubernetes/objects.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";

@@ -1,13 +1,13 @@
 /**
- * A cluster that stays up: what a running cluster can be asked and told. The control API (`src/api/`) sees nothing
+ * A cluster that stays up: what a running cluster can be asked and told. The control API (`#cluster/api/`) sees nothing
  * else of it.
  */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { LoadedObject } from "../../kube/load/manifests.ts";
-import type { KubeKind, KubeObject } from "../../kube/objects.ts";
-import type { ServicePortStatus } from "../../kube-proxy/report.ts";
-import type { RepairKind } from "../../kube-proxy/sync/repair.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
+import type { ServicePortStatus } from "#programs/kube-proxy/report.ts";
+import type { RepairKind } from "#programs/kube-proxy/sync/repair.ts";
 import type { Cluster } from "../cluster.ts";
 import type { NodeChange, NodeStanding } from "../life/node-change.ts";
 

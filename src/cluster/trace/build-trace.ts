@@ -1,8 +1,8 @@
 /** Events of a followed packet → the steps of a report. */
-import type { TraceEvent } from "../../base/recorder.ts";
-import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
-import { type FieldValue, diffFields, listFields } from "../../wire/text/fields.ts";
-import { describeFrame } from "../../wire/text/format.ts";
+import type { TraceEvent } from "#core/base/recorder.ts";
+import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
+import { type FieldValue, diffFields, listFields } from "#core/wire/text/fields.ts";
+import { describeFrame } from "#core/wire/text/format.ts";
 import type { HeardEvent } from "./trace-collector.ts";
 import type { TraceLeg, TraceStep } from "./trace-report.ts";
 

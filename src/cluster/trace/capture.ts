@@ -3,8 +3,8 @@
  * and each switch port with VFP. Each frame carries what happened to it as its comment; that of a switch port names the
  * rules that decided.
  */
-import { type Provenance, type RuleReference, type TraceEvent, nameOfPolicy } from "../../base/recorder.ts";
-import { PcapngWriter } from "../../device/pcapng.ts";
+import { type Provenance, type RuleReference, type TraceEvent, nameOfPolicy } from "#core/base/recorder.ts";
+import { PcapngWriter } from "#dataplane/device/pcapng.ts";
 import type { HeardEvent } from "./trace-collector.ts";
 
 /** The moment that captures of simulated time count from: 2025-01-01, so that equal runs give equal files. */

@@ -5,7 +5,7 @@ import {
   clusterText,
   openSessionWorld,
   service,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { findTraceEnd } from "./find-trace-end.ts";
 import { RequestError } from "../request-error.ts";
 

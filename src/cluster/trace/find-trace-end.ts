@@ -1,8 +1,8 @@
 /** Who a user means by `pod/default/web`, `node/win-1`, `external` or an address. */
-import { nearestNames } from "../../base/nearest-name.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { Service } from "../../kube/objects.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Service } from "#contracts/kubernetes/objects.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 import type { TraceEndDescription } from "./trace-report.ts";

@@ -4,9 +4,9 @@ import {
   type RuleReference,
   type TranspositionWords,
   nameOfPolicy,
-} from "../../base/recorder.ts";
-import { wrap } from "../../base/wrap.ts";
-import type { FieldChange } from "../../wire/text/fields.ts";
+} from "#core/base/recorder.ts";
+import { wrap } from "#core/base/wrap.ts";
+import type { FieldChange } from "#core/wire/text/fields.ts";
 import type { TraceLeg, TraceEndDescription, TraceReport, TraceStep } from "./trace-report.ts";
 
 const WIDTH = 100;

@@ -1,9 +1,9 @@
 /** One attempt from one party to another, run to its end on the cluster's clock. */
-import { assert } from "../../base/assert.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { ProbeResult } from "../../host/probe-result.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "../../host/probe.ts";
-import type { Ip } from "../../net/ip.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { ProbeResult } from "#dataplane/host/probe-result.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ProbeProtocol } from "./trace-report.ts";
 

@@ -1,5 +1,5 @@
 /** Listens to a followed packet and its answer, and keeps what a report needs. */
-import type { PacketTag, Recorder, TraceEvent } from "../../base/recorder.ts";
+import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
 
 /** An event with the frame as it was after it. */
 export interface HeardEvent {

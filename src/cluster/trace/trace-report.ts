@@ -1,7 +1,7 @@
 /** What a trace says, as data: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
-import type { Provenance, RuleReference, TranspositionWords } from "../../base/recorder.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FieldChange } from "../../wire/text/fields.ts";
+import type { Provenance, RuleReference, TranspositionWords } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FieldChange } from "#core/wire/text/fields.ts";
 
 export type ProbeProtocol = "tcp" | "udp" | "icmp";
 export type AddressFamily = "ipv4" | "ipv6";

@@ -1,6 +1,6 @@
 /** The JSON Schema of `mullion trace -o json`, published as schemas/trace.v1alpha1.json. */
-import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
-import { closedObject, described } from "../../base/json-schema.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { closedObject, described } from "#core/base/json-schema.ts";
 
 const TEXT = { type: "string" } as const;
 const NUMBER = { type: "number" } as const;

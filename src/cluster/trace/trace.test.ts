@@ -1,8 +1,8 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readPcapng } from "../../testing/wire/pcapng-reader.ts";
-import { openTestCluster } from "../../testing/cluster/walk.ts";
+import { readPcapng } from "#test/support/wire/pcapng-reader.ts";
+import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { captureTrace } from "./capture.ts";
 import type { Cluster } from "../cluster.ts";
 import { formatTrace } from "./format-trace.ts";

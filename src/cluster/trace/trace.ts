@@ -1,8 +1,8 @@
 /** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
-import { assert } from "../../base/assert.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { formatIp } from "../../net/ip.ts";
-import type { ProbeResult } from "../../host/probe-result.ts";
+import { assert } from "#core/base/assert.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { ProbeResult } from "#dataplane/host/probe-result.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
 import { driverTraits } from "../file/driver-traits.ts";

@@ -2,7 +2,7 @@
  * Which pairs stand for which. Pods of one class on nodes of one class are alike to every part of the network, so one
  * pair of each kind proves all pairs of that kind (README.md says what this leaves open).
  */
-import { defined } from "../../base/assert.ts";
+import { defined } from "#core/base/assert.ts";
 import type { VerifyNode, VerifyPod } from "./model.ts";
 
 /** Members by class, in order of their first appearance. */

@@ -1,5 +1,5 @@
 /** Cells, and what came of them, in the words of the report. */
-import { formatIp } from "../../net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cells/cell.ts";
 import type { Disagreement } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";

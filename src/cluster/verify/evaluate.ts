@@ -1,7 +1,7 @@
 /** Compares what was expected of a cell with what came of it. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { Expectation } from "../../knowledge/expectations.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Expectation } from "#core/catalogue/expectations.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { sourceVip } from "../networks/networks-of-node.ts";
 import type { Cell } from "./cells/cell.ts";

@@ -4,9 +4,9 @@ import {
   type FlowFacts,
   type FlowName,
   type FlowProtocol,
-} from "../../knowledge/expectations.ts";
-import { type Ip, addToIp } from "../../net/ip.ts";
-import { prefixContains } from "../../net/prefix.ts";
+} from "#core/catalogue/expectations.ts";
+import { type Ip, addToIp } from "#core/net/ip.ts";
+import { prefixContains } from "#core/net/prefix.ts";
 import type {
   VerifyHostNetworkPod,
   VerifyModel,

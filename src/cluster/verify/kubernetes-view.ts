@@ -1,7 +1,7 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
-import { isHostProcess } from "../../kube/pod.ts";
-import type { EndpointSlice, Pod, Service } from "../../kube/objects.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import { isHostProcess } from "#contracts/kubernetes/pod.ts";
+import type { EndpointSlice, Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
 import { servedPorts } from "../pods/pod-object.ts";
 import type {

@@ -1,10 +1,10 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
-import { defined } from "../../base/assert.ts";
-import { outsideIpv6 } from "../../fabric/underlay.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { type QuirkName, isDefaultQuirk } from "../../knowledge/quirks.ts";
-import { type Ip, type IpFamily, formatIp } from "../../net/ip.ts";
-import { type Prefix, parsePrefix, prefixContains } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type QuirkName, isDefaultQuirk } from "#core/catalogue/quirks.ts";
+import { type Ip, type IpFamily, formatIp } from "#core/net/ip.ts";
+import { type Prefix, parsePrefix, prefixContains } from "#core/net/prefix.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type {
   DenySpec,
@@ -56,7 +56,7 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean, second?: N
     name: spec.name,
     os: spec.os,
     windows: spec.build,
-    // The reports are of IPv4 (src/hns/failures/defects/program-defects.ts).
+    // The reports are of IPv4 (#hns/failures/defects/program-defects.ts).
     losesPodsWithDsr: second === undefined && hasDefect(spec, "l2bridge-dsr-kb5005619"),
     losesOverlayNodePorts: hasDefect(spec, "overlay-nodeport-ws2022"),
     compat: spec.compat,

@@ -3,9 +3,9 @@
  * cluster file and from Kubernetes objects, never from what HNS or the switches made of them.
  */
 import type { NetworkDriver } from "../file/cluster-file.ts";
-import type { WindowsBuild } from "../../knowledge/profiles.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 
 export type TransportProtocol = "tcp" | "udp";
 

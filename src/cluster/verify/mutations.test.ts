@@ -3,18 +3,18 @@
  * A matrix that stays green here would be worth nothing.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as LoadBalancerPlan from "../../hns/compile/load-balancer-plan.ts";
-import type * as OutBoundNat from "../../hns/compile/outbound-nat.ts";
-import type * as PortMapping from "../../hns/compile/port-mapping.ts";
-import type * as CandidateNames from "../../host/resolver/candidate-names.ts";
-import type * as VfpAction from "../../vfp/action.ts";
+import type * as LoadBalancerPlan from "#hns/compile/load-balancer-plan.ts";
+import type * as OutBoundNat from "#hns/compile/outbound-nat.ts";
+import type * as PortMapping from "#hns/compile/port-mapping.ts";
+import type * as CandidateNames from "#dataplane/host/resolver/candidate-names.ts";
+import type * as VfpAction from "#dataplane/vfp/action.ts";
 import type * as LinuxMasquerade from "../services/linux-masquerade.ts";
-import type { ActionResult } from "../../vfp/action-result.ts";
+import type { ActionResult } from "#dataplane/vfp/action-result.ts";
 import type { VerifyReport } from "./report.ts";
 
 /** Opens the cluster and verifies it with all modules loaded anew, so that they see what is broken. */
 async function verifyBroken(): Promise<VerifyReport> {
-  const { openServiceCluster } = await import("../../testing/cluster/service-cluster.ts");
+  const { openServiceCluster } = await import("#test/support/cluster/service-cluster.ts");
   const { readModel } = await import("./model-of-cluster.ts");
   const { verifyCluster } = await import("./verify.ts");
   const cluster = await openServiceCluster({ enableDSR: true });
@@ -39,7 +39,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
   {
     name: "OutBoundNAT becomes no rule",
     apply: () =>
-      vi.doMock("../../hns/compile/outbound-nat.ts", async (original) => ({
+      vi.doMock("#hns/compile/outbound-nat.ts", async (original) => ({
         ...(await original<typeof OutBoundNat>()),
         compileOutBoundNat: () => ({ groups: [], pools: [], addresses: [] }),
       })),
@@ -48,7 +48,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
   {
     name: "a load balancer forgets its last back end",
     apply: () =>
-      vi.doMock("../../hns/compile/load-balancer-plan.ts", async (original) => {
+      vi.doMock("#hns/compile/load-balancer-plan.ts", async (original) => {
         const real = await original<typeof LoadBalancerPlan>();
         const frontEndsOf: typeof real.frontEndsOf = (...given) =>
           real.frontEndsOf(...given).map((each) => ({
@@ -62,7 +62,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
   {
     name: "a hostPort becomes no rule",
     apply: () =>
-      vi.doMock("../../hns/compile/port-mapping.ts", async (original) => {
+      vi.doMock("#hns/compile/port-mapping.ts", async (original) => {
         const real = await original<typeof PortMapping>();
         const compilePortMappings: typeof real.compilePortMappings = (endpoint, ip, families) =>
           real.compilePortMappings({ ...endpoint, policies: [] }, ip, families);
@@ -86,7 +86,7 @@ function mockAction(
   type: string,
   change: (result: Extract<ActionResult, { kind: "pass" }>) => ActionResult,
 ): void {
-  vi.doMock("../../vfp/action.ts", async (original) => {
+  vi.doMock("#dataplane/vfp/action.ts", async (original) => {
     const real = await original<typeof VfpAction>();
     const evaluateAction: typeof real.evaluateAction = (action, subject, context) => {
       const result = real.evaluateAction(action, subject, context);
@@ -127,7 +127,7 @@ const NAT_ACTIONS: readonly Mutation[] = [
 ];
 
 function mockPlan(change: (real: PlanNames) => PlanNames): void {
-  vi.doMock("../../host/resolver/candidate-names.ts", async (original) => {
+  vi.doMock("#dataplane/host/resolver/candidate-names.ts", async (original) => {
     const real = await original<typeof CandidateNames>();
     return { ...real, planNames: change(real.planNames) };
   });

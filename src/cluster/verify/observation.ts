@@ -1,6 +1,6 @@
 /** What came of a cell. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { Ip } from "../../net/ip.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip } from "#core/net/ip.ts";
 
 /** One attempt. */
 export interface Attempt {

@@ -2,8 +2,8 @@
  * Tries cells in a copy of the cluster: one after the other from each sender, all senders at the same time. Time is
  * virtual, so a thousand connections that wait cost no more than one.
  */
-import { defined } from "../../base/assert.ts";
-import type { Compartment } from "../../host/compartment.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cells/cell.ts";
 import { type CellLane, CellRun } from "./cells/cell-run.ts";

@@ -1,6 +1,6 @@
 /** What `mullion verify` says, as data: the JSON of `mullion verify -o json` (schemas/verify.v1alpha1.json). */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FlowProtocol } from "../../knowledge/expectations.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FlowProtocol } from "#core/catalogue/expectations.ts";
 import type { Cell } from "./cells/cell.ts";
 
 /** How a cell came out, beside what was expected. */

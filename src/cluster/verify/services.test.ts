@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type ServiceClusterOptions, openServiceCluster } from "../../testing/cluster/service-cluster.ts";
+import { type ServiceClusterOptions, openServiceCluster } from "#test/support/cluster/service-cluster.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
-import { formatVerification } from "../../verify-text/format-verify.ts";
+import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
 import { VERIFY_SCHEMA } from "./verify-schema.ts";

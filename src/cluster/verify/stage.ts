@@ -2,9 +2,9 @@
  * The copy of a cluster that is verified. Cells speak of machines by their position, so that they mean the same in
  * every copy; here they become stacks that send.
  */
-import { assert, defined } from "../../base/assert.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import type { Cell } from "./cells/cell.ts";
 import type { VerifyModel, VerifySender } from "./model.ts";

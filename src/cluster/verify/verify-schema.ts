@@ -1,7 +1,7 @@
 /** The JSON Schema of `mullion verify -o json`, published as schemas/verify.v1alpha1.json. */
-import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
-import { FLOWS } from "../../knowledge/expectations.ts";
-import { type JsonSchema, closedObject, described } from "../../base/json-schema.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { FLOWS } from "#core/catalogue/expectations.ts";
+import { type JsonSchema, closedObject, described } from "#core/base/json-schema.ts";
 
 const TEXT = { type: "string" } as const;
 const INTEGER = { type: "integer" } as const;

@@ -1,10 +1,10 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { openTestCluster } from "../../testing/cluster/walk.ts";
+import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { RequestError } from "../request-error.ts";
-import { formatVerification } from "../../verify-text/format-verify.ts";
-import { formatJunit } from "../../verify-text/junit.ts";
+import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
+import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
 import { VERIFY_SCHEMA } from "./verify-schema.ts";

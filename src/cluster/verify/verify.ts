@@ -1,9 +1,9 @@
 /** The whole check: cells, their observation in a copy, the comparison, the report. */
-import { defined } from "../../base/assert.ts";
-import { type KnowledgeCode, isKnowledgeCode } from "../../knowledge/codes.ts";
-import { FLOWS } from "../../knowledge/expectations.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { prefixContains } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
+import { FLOWS } from "#core/catalogue/expectations.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { prefixContains } from "#core/net/prefix.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ClusterTrouble } from "../session/session.ts";
 import type { TraceLeg, TraceReport } from "../trace/trace-report.ts";

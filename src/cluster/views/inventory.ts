@@ -1,15 +1,15 @@
 /** What a cluster consists of, as `mullion get` lists it: HNS objects through the HCN line, nodes besides. */
-import type { Compat } from "../../base/compat.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import type { HostComputeNamespace } from "../../hcn/namespace.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import type { HostComputeLoadBalancer } from "../../hcn/load-balancer.ts";
-import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "../../hcn/operations.ts";
-import { nearestNames } from "../../base/nearest-name.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeNamespace } from "#contracts/hcn/namespace.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "#contracts/hcn/operations.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import { RequestError } from "../request-error.ts";

@@ -2,10 +2,10 @@
  * What Windows nodes counted, component by component, as `pktmon counters` shows it (dataplane.md §7.12): adapters, the
  * VFP extension on each switch port, the switch, the stacks. Only looks.
  */
-import type { VfpDirection } from "../../vfp/rule.ts";
-import { DROP_LOCATIONS, dropReason } from "../../vswitch/drop-reasons.ts";
-import type { DropSource, SwitchPort } from "../../vswitch/switch-port.ts";
-import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import { DROP_LOCATIONS, dropReason } from "#dataplane/switch/drop-reasons.ts";
+import type { DropSource, SwitchPort } from "#dataplane/switch/switch-port.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { selectWindowsNodes } from "./vfp-ports.ts";
 

@@ -1,6 +1,6 @@
 /** `GET /services`: Service ↔ load balancers of HNS ↔ rules of VFP, with what is missing or stale. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { createLoadBalancer, deleteLoadBalancer, listEndpoints } from "../../hcn/operations.ts";
+import { createLoadBalancer, deleteLoadBalancer, listEndpoints } from "#contracts/hcn/operations.ts";
 import {
   type SessionWorld,
   apply,
@@ -8,7 +8,7 @@ import {
   deployment,
   openSessionWorld,
   service,
-} from "../../testing/cluster/session-world.ts";
+} from "#test/support/cluster/session-world.ts";
 import { type ServiceFrontEnd, viewServices } from "./service-view.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 

@@ -1,8 +1,8 @@
 /** Services on Windows nodes: what kube-proxy wants, which load balancers HNS has, and how many rules they came to. */
-import type { Guid } from "../../hcn/guid.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FrontEndPlace, LoadBalancerKind, ServicePortStatus } from "../../kube-proxy/mod.ts";
-import { ipProtocolName } from "../../wire/ip-protocol.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FrontEndPlace, LoadBalancerKind, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
+import { ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { type LoadBalancerSummary, inventoryLoadBalancers } from "./inventory.ts";
 import { selectWindowsNodes } from "./vfp-ports.ts";

@@ -1,11 +1,11 @@
 /** The switch ports of Windows nodes, for the eyes of people: `vfpctrl`, `pktmon`, `mullion vfp`. Only looks. */
-import { nearestNames } from "../../base/nearest-name.ts";
-import { formatIp } from "../../net/ip.ts";
-import { listPort } from "../../vfp/listing/list-port.ts";
-import type { ListedPort, ListedSwitchPort } from "../../vfp/listing/listing.ts";
-import { listSwitchPort } from "../../vswitch/list-switch-port.ts";
-import type { SwitchPort, SwitchPortKind } from "../../vswitch/switch-port.ts";
-import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { listPort } from "#dataplane/vfp/listing/list-port.ts";
+import type { ListedPort, ListedSwitchPort } from "#dataplane/vfp/listing/listing.ts";
+import { listSwitchPort } from "#dataplane/switch/list-switch-port.ts";
+import type { SwitchPort, SwitchPortKind } from "#dataplane/switch/switch-port.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 

@@ -3,8 +3,8 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Compat } from "../../base/compat.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import type {
   AzureHost,
   AzureTimer,
@@ -12,9 +12,9 @@ import type {
   HostShell,
   PendingReleases,
   TemporaryFiles,
-} from "../../plugins/azure-vnet/host.ts";
-import { SOCKET_TRANSPORT } from "../../plugins/cns/http-transport.node.ts";
-import { describeSystemError } from "../../plugins/host-local/file-lease-store.node.ts";
+} from "#programs/plugins/azure-vnet/host.ts";
+import { SOCKET_TRANSPORT } from "#programs/plugins/cns/http-transport.node.ts";
+import { describeSystemError } from "#programs/plugins/host-local/file-lease-store.node.ts";
 
 /** Where CNS looks for releases that it has missed; on Windows it is on the drive of the process. */
 const PENDING_FOLDER = "/var/run/azure-vnet/deleteIDs";

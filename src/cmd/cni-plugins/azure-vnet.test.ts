@@ -13,18 +13,18 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
-import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { HnsHttpServer } from "../../hns/http/http-server.node.ts";
-import { CnsHttpService } from "../../plugins/cns/http-service.node.ts";
-import { CnsService } from "../../plugins/cns/service.ts";
-import { pool } from "../../testing/cni/cns-node.ts";
-import { type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
+import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { HnsHttpServer } from "#hns/http/http-server.node.ts";
+import { CnsHttpService } from "#programs/plugins/cns/http-service.node.ts";
+import { CnsService } from "#programs/plugins/cns/service.ts";
+import { pool } from "#test/support/cni/cns-node.ts";
+import { type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import {
   BIN,
   PROGRAM_PATH,
   type PluginProcessExit,
   runPluginProcess,
-} from "../../testing/cni/plugin-process.ts";
+} from "#test/support/cni/plugin-process.ts";
 
 let folder = "";
 let node: HnsNode;

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { BIN, PROGRAM_PATH as PATH } from "../../testing/cni/plugin-process.ts";
+import { BIN, PROGRAM_PATH as PATH } from "#test/support/cni/plugin-process.ts";
 
 const COUNT = 100;
 

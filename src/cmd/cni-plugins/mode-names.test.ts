@@ -1,8 +1,8 @@
 /** The older names of the modes: read at every door, printed by none. */
 import { describe, expect, it } from "vitest";
-import { type Compat, parseCompat } from "../../base/compat.ts";
-import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import { clusterSchema } from "../../cluster/file/schema.ts";
+import { type Compat, parseCompat } from "#core/base/compat.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { clusterSchema } from "#cluster/file/schema.ts";
 import { helpText as flanneldHelp, readFlags } from "../flanneld/flags.ts";
 import { helpText as proxyHelp } from "../kube-proxy/help.ts";
 import { loadSettings } from "../kube-proxy/load-settings.ts";

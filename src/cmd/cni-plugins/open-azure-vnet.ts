@@ -1,16 +1,16 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
 import { writeSync } from "node:fs";
 import { hostname } from "node:os";
-import type { Compat } from "../../base/compat.ts";
-import { readStruct } from "../../cni/json.ts";
-import { type JsonValue } from "../../base/json.ts";
-import { FileStateStore } from "../../plugins/azure-vnet/file-state-store.node.ts";
-import { AzureVnet } from "../../plugins/azure-vnet/plugin.ts";
-import type { NodeFacts } from "../../plugins/azure-vnet-ipam/node-source.ts";
-import { type AzureIpamName, AzureVnetIpam } from "../../plugins/azure-vnet-ipam/plugin.ts";
-import type { AddressSources } from "../../plugins/azure-vnet-ipam/source.ts";
-import { SOCKET_TRANSPORT } from "../../plugins/cns/http-transport.node.ts";
-import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { readStruct } from "#contracts/cni/json.ts";
+import { type JsonValue } from "#core/base/json.ts";
+import { FileStateStore } from "#programs/plugins/azure-vnet/file-state-store.node.ts";
+import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
+import type { NodeFacts } from "#programs/plugins/azure-vnet-ipam/node-source.ts";
+import { type AzureIpamName, AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
+import type { AddressSources } from "#programs/plugins/azure-vnet-ipam/source.ts";
+import { SOCKET_TRANSPORT } from "#programs/plugins/cns/http-transport.node.ts";
+import type { WindowsPluginOptions } from "#programs/plugins/windows-endpoint/windows-plugin.ts";
 import { azureHost, now, readInterfaces } from "./azure-host.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
 import { type OpenPlugin, type PluginOpener, runPluginProcess } from "./plugin-process.ts";
@@ -76,7 +76,7 @@ async function queryWireServer(): Promise<string> {
 
 /** The node by the name of this machine, with the kubeconfig of its kubelet (cni.md §5.9). */
 async function queryNode(): Promise<NodeFacts> {
-  const { ApiConnection } = await import("../../kube/server/api-connection.node.ts");
+  const { ApiConnection } = await import("#contracts/kubernetes/server/api-connection.node.ts");
   const kubeconfig = process.platform === "win32" ? KUBECONFIG_WINDOWS : KUBECONFIG_LINUX;
   const connection = await ApiConnection.open({ kubeconfig }, "azure-vnet-ipamv6");
   try {

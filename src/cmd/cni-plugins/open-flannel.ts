@@ -1,9 +1,9 @@
 /** flannel with the files of this machine, and with delegates from `CNI_PATH`; our own run in this process. */
-import type { Compat } from "../../base/compat.ts";
-import { RunnerDelegate } from "../../cni/plugin-runner.ts";
-import type { Platform } from "../../cni/plugin.ts";
-import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
-import { Flannel } from "../../plugins/flannel/plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
+import type { Platform } from "#contracts/cni/plugin.ts";
+import { FileScratchStore } from "#programs/plugins/flannel/file-scratch-store.node.ts";
+import { Flannel } from "#programs/plugins/flannel/plugin.ts";
 import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";

@@ -1,9 +1,9 @@
 /** host-local with the files of this machine. */
-import type { Compat } from "../../base/compat.ts";
-import { LIMITS } from "../../base/limits.ts";
-import { pathRulesOf } from "../../base/path-rules.ts";
-import { FileLeaseStore } from "../../plugins/host-local/file-lease-store.node.ts";
-import { HostLocal } from "../../plugins/host-local/plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { pathRulesOf } from "#core/base/path-rules.ts";
+import { FileLeaseStore } from "#programs/plugins/host-local/file-lease-store.node.ts";
+import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 

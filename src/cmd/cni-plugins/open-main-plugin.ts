@@ -1,7 +1,7 @@
 /** The main plugins for Windows of this installation: as programs, and as delegates of meta plugins. */
-import type { Compat } from "../../base/compat.ts";
-import { WinBridge } from "../../plugins/win-bridge/plugin.ts";
-import { WinOverlay } from "../../plugins/win-overlay/plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
+import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
 import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
 

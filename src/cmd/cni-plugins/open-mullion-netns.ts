@@ -1,10 +1,10 @@
 /** mullion-netns with the node's HNS, the files of this machine, and delegates from `CNI_PATH`. */
 import { createHash } from "node:crypto";
-import type { Compat } from "../../base/compat.ts";
-import { RunnerDelegate } from "../../cni/plugin-runner.ts";
-import type { Platform } from "../../cni/plugin.ts";
-import { FileScratchStore } from "../../plugins/flannel/file-scratch-store.node.ts";
-import { MullionNetns } from "../../plugins/mullion-netns/plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
+import type { Platform } from "#contracts/cni/plugin.ts";
+import { FileScratchStore } from "#programs/plugins/flannel/file-scratch-store.node.ts";
+import { MullionNetns } from "#programs/plugins/mullion-netns/plugin.ts";
 import { openHns } from "./lazy-hcn-client.ts";
 import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";

@@ -1,5 +1,5 @@
 /** The plugins for Windows that Microsoft's SDN and containerd bring along, as programs. */
-import { SdnPlugin } from "../../plugins/sdn/plugin.ts";
+import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
 import { runPluginProcess } from "./plugin-process.ts";
 

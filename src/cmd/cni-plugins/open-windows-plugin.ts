@@ -1,8 +1,8 @@
 /** A main plugin with the node's HNS, and with delegates from `CNI_PATH`. What not every call needs is loaded by need. */
-import type { Compat } from "../../base/compat.ts";
-import { RunnerDelegate } from "../../cni/plugin-runner.ts";
-import type { CniPlugin, Platform } from "../../cni/plugin.ts";
-import type { WindowsPluginOptions } from "../../plugins/windows-endpoint/windows-plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
+import type { WindowsPluginOptions } from "#programs/plugins/windows-endpoint/windows-plugin.ts";
 import { openHns } from "./lazy-hcn-client.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
 import type { OpenPlugin } from "./plugin-process.ts";

@@ -3,15 +3,15 @@
  * launcher of this very installation, it runs in this process, which saves the start of another Node.
  */
 import { realpathSync } from "node:fs";
-import { ExecRunner, findPlugin } from "../../cni/exec-plugin.node.ts";
+import { ExecRunner, findPlugin } from "#contracts/cni/exec-plugin.node.ts";
 import {
   InProcessRunner,
   type PluginCall,
   type PluginExit,
   type PluginRunner,
   splitPluginPath,
-} from "../../cni/plugin-runner.ts";
-import type { Platform } from "../../cni/plugin.ts";
+} from "#contracts/cni/plugin-runner.ts";
+import type { Platform } from "#contracts/cni/plugin.ts";
 import { packageRoot } from "../installation.ts";
 import { ownProgramOf } from "../programs/launcher-mark.ts";
 import type { OpenPlugin } from "./plugin-process.ts";

@@ -12,14 +12,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parseNetworkList } from "../../cni/conflist.ts";
-import { ExecRunner } from "../../cni/exec-plugin.node.ts";
-import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
-import { formatResult } from "../../cni/result.ts";
-import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { HnsHttpServer } from "../../hns/http/http-server.node.ts";
-import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
-import { BIN, PROGRAM_PATH, runPluginProcess as run } from "../../testing/cni/plugin-process.ts";
+import { parseNetworkList } from "#contracts/cni/conflist.ts";
+import { ExecRunner } from "#contracts/cni/exec-plugin.node.ts";
+import { MemoryResultCache, CniRuntime } from "#contracts/cni/runtime.ts";
+import { formatResult } from "#contracts/cni/result.ts";
+import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { HnsHttpServer } from "#hns/http/http-server.node.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
+import { BIN, PROGRAM_PATH, runPluginProcess as run } from "#test/support/cni/plugin-process.ts";
 import { chooseCompat } from "./plugin-process.ts";
 
 const ADD = {

@@ -1,13 +1,13 @@
 /** What the CNI executables have in common: the real environment, the real streams, the exit status. */
 import { readSync, writeSync } from "node:fs";
-import { type Compat, parseCompat } from "../../base/compat.ts";
-import { errorCode } from "../../base/thrown.ts";
-import { LIMITS } from "../../base/limits.ts";
-import { CNI_CODES, CniError, formatCniError } from "../../cni/error.ts";
-import { formatJson } from "../../cni/json.ts";
-import type { Environment } from "../../cni/parameters.ts";
-import type { CniPlugin, Platform } from "../../cni/plugin.ts";
-import { type CniProcess, type PluginStatus, runPlugin } from "../../cni/program.ts";
+import { type Compat, parseCompat } from "#core/base/compat.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { CNI_CODES, CniError, formatCniError } from "#contracts/cni/error.ts";
+import { formatJson } from "#contracts/cni/json.ts";
+import type { Environment } from "#contracts/cni/parameters.ts";
+import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
+import { type CniProcess, type PluginStatus, runPlugin } from "#contracts/cni/program.ts";
 
 /** A plugin with what is to be done when its call is over. */
 export interface OpenPlugin {

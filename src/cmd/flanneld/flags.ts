@@ -1,9 +1,9 @@
 /** The words of flanneld's command line, as Go's `flag` package reads them (control-planes.md §1.2). */
-import { type Compat, parseCompat } from "../../base/compat.ts";
-import { nearestNames } from "../../base/nearest-name.ts";
-import { FlannelError } from "../../flannel/flannel-error.ts";
-import { DEFAULT_OPTIONS, type FlanneldOptions } from "../../flannel/flanneld-options.ts";
-import { DEFAULT_ANNOTATION_PREFIX } from "../../flannel/kube/annotations.ts";
+import { type Compat, parseCompat } from "#core/base/compat.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { FlannelError } from "#programs/flannel/flannel-error.ts";
+import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
+import { DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/annotations.ts";
 
 type FlagKind = "text" | "list" | "boolean" | "integer";
 

@@ -1,5 +1,5 @@
 /** Lines as klog prints them: `I1122 04:05:06.123456    1234 flanneld] text`. */
-import type { FlannelLog, Severity } from "../../flannel/flannel-log.ts";
+import type { FlannelLog, Severity } from "#programs/flannel/flannel-log.ts";
 
 function two(value: number): string {
   return String(value).padStart(2, "0");

@@ -1,20 +1,20 @@
 /** Opens the place where leases are kept: Kubernetes or etcd. */
-import { messageOf } from "../../base/thrown.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { EtcdClient } from "../../flannel/etcd/etcd-client.ts";
-import { EtcdLeaseStore } from "../../flannel/etcd/etcd-lease-store.ts";
-import { SubnetRegistry } from "../../flannel/etcd/subnet-registry.ts";
-import { FlannelError } from "../../flannel/flannel-error.ts";
-import type { FlannelLog } from "../../flannel/flannel-log.ts";
-import { configurationFor } from "../../flannel/flanneld.ts";
-import { annotationsOf } from "../../flannel/kube/annotations.ts";
-import { KubeLeaseStore } from "../../flannel/kube/kube-lease-store.ts";
-import { NodeLeases } from "../../flannel/kube/node-leases.ts";
-import type { LeaseStore } from "../../flannel/leases/lease-store.ts";
-import { parseNetworkConfig } from "../../flannel/network-config.ts";
-import { type SubnetFiles, previousSubnet } from "../../flannel/node/subnet-file.ts";
-import type { KubeSource } from "../../kube/source.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { EtcdClient } from "#programs/flannel/etcd/etcd-client.ts";
+import { EtcdLeaseStore } from "#programs/flannel/etcd/etcd-lease-store.ts";
+import { SubnetRegistry } from "#programs/flannel/etcd/subnet-registry.ts";
+import { FlannelError } from "#programs/flannel/flannel-error.ts";
+import type { FlannelLog } from "#programs/flannel/flannel-log.ts";
+import { configurationFor } from "#programs/flannel/flanneld.ts";
+import { annotationsOf } from "#programs/flannel/kube/annotations.ts";
+import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
+import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
+import type { LeaseStore } from "#programs/flannel/leases/lease-store.ts";
+import { parseNetworkConfig } from "#programs/flannel/network-config.ts";
+import { type SubnetFiles, previousSubnet } from "#programs/flannel/node/subnet-file.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import type { FlanneldFlags, Variables } from "./flags.ts";
 
 export interface OpenStoreParts {

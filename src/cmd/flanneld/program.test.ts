@@ -1,9 +1,9 @@
-import { MemorySubnetFiles } from "../../cluster/flannel/node-files.ts";
+import { MemorySubnetFiles } from "#cluster/flannel/node-files.ts";
 import { describe, expect, it } from "vitest";
-import { RealClock } from "../../base/real-clock.node.ts";
-import { Prng } from "../../base/prng.ts";
-import type { HttpHandler } from "../../kube-proxy/daemon/health/http-answer.ts";
-import { FlanneldWorld, VXLAN_CONF } from "../../testing/flannel/flanneld-world.ts";
+import { RealClock } from "#core/base/real-clock.node.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { HttpHandler } from "#programs/kube-proxy/daemon/health/http-answer.ts";
+import { FlanneldWorld, VXLAN_CONF } from "#test/support/flannel/flanneld-world.ts";
 import { type FlanneldProcess, runFlanneld } from "./program.ts";
 
 const NET_CONF = "/etc/kube-flannel/net-conf.json";

@@ -1,11 +1,11 @@
 /** The program `flanneld`: words and files to a running daemon, and its end to an exit code. */
-import { messageOf } from "../../base/thrown.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { findingOf } from "../../flannel/flannel-error.ts";
-import type { FlannelHost } from "../../flannel/node/flannel-host.ts";
-import type { FlannelLog } from "../../flannel/flannel-log.ts";
-import { Flanneld, type FlanneldState } from "../../flannel/flanneld.ts";
-import { type Listen, NOT_FOUND, textAnswer } from "../../kube-proxy/daemon/health/http-answer.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { findingOf } from "#programs/flannel/flannel-error.ts";
+import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
+import type { FlannelLog } from "#programs/flannel/flannel-log.ts";
+import { Flanneld, type FlanneldState } from "#programs/flannel/flanneld.ts";
+import { type Listen, NOT_FOUND, textAnswer } from "#programs/kube-proxy/daemon/health/http-answer.ts";
 import { FlagError, type FlanneldFlags, helpText, readFlags } from "./flags.ts";
 import { KlogLines } from "./klog-lines.ts";
 import { type OpenStoreParts, type OpenedStore, openStore } from "./open-store.ts";

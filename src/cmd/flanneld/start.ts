@@ -1,14 +1,14 @@
 /** The executable `flanneld`. */
 import { randomInt } from "node:crypto";
-import { Prng } from "../../base/prng.ts";
-import { RealClock } from "../../base/real-clock.node.ts";
-import { MachineCommandRunner } from "../../flannel/node/command-runner.node.ts";
-import { EtcdGatewayClient } from "../../flannel/etcd/gateway-client.node.ts";
-import { IprouteHost } from "../../flannel/linux/iproute-host.ts";
-import { MachineSubnetFiles } from "../../flannel/node/machine-subnet-files.node.ts";
-import { PowerShellHost } from "../../flannel/windows/powershell-host.ts";
-import { findHns } from "../../hcn/find-hns.node.ts";
-import { openApiServerSource } from "../../kube/server/api-server-source.node.ts";
+import { Prng } from "#core/base/prng.ts";
+import { RealClock } from "#core/base/real-clock.node.ts";
+import { MachineCommandRunner } from "#programs/flannel/node/command-runner.node.ts";
+import { EtcdGatewayClient } from "#programs/flannel/etcd/gateway-client.node.ts";
+import { IprouteHost } from "#programs/flannel/linux/iproute-host.ts";
+import { MachineSubnetFiles } from "#programs/flannel/node/machine-subnet-files.node.ts";
+import { PowerShellHost } from "#programs/flannel/windows/powershell-host.ts";
+import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
 import { packageVersion } from "../installation.ts";
 import { listenOnMachine } from "../kube-proxy/http-listener.ts";

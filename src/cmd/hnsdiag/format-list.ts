@@ -2,8 +2,8 @@
  * What `hnsdiag list` prints (dataplane.md §7.13): tables of names and ids, and with `-d` the v1 documents one after the
  * other, without anything between them.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { isJsonObject } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import type { HnsKindNames } from "../mullion/hns/hns-kinds.ts";
 import { textOf } from "../mullion/hns/list-objects.ts";
 

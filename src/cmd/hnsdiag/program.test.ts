@@ -1,6 +1,6 @@
 // The tool of that name, as the documentation and users show its output (dataplane.md §7.13).
 import { describe, expect, it } from "vitest";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runHnsdiag } from "./program.ts";
 
 /** Composed in the shape of a published list of a node. */

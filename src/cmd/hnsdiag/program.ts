@@ -2,9 +2,9 @@
  * The command line of `hnsdiag`: `list` and `delete`, as Windows' tool of that name has them. What is Mullion's own is
  * spelled `--mullion-…`.
  */
-import { nearestNames } from "../../base/nearest-name.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HcnError, formatHresult } from "../../hcn/error.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError, formatHresult } from "#contracts/hcn/error.ts";
 import { Failure, SilentFailure } from "../mullion/failure.ts";
 import { type HnsTarget, withHns } from "../mullion/hns/connect.ts";
 import { HNS_OBJECT_KINDS, type HnsKindNames } from "../mullion/hns/hns-kinds.ts";

@@ -1,12 +1,12 @@
 /** The program with a control plane behind it: Node, selectors, events. The control plane in memory stands for a server. */
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../base/prng.ts";
-import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
-import { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
-import { parsePrefix } from "../../net/prefix.ts";
-import { NETWORK, ProgramRun, nodeWithPod } from "../../testing/kube-proxy/kube-proxy-program.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
+import { NETWORK, ProgramRun, nodeWithPod } from "#test/support/kube-proxy/kube-proxy-program.ts";
 
 const NODE = `apiVersion: v1
 kind: Node

@@ -1,6 +1,6 @@
 /** What ends kube-proxy before it has begun, as the user reads it: upstream's sentence first, then where and what to do. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
 
 export interface Complaint {
   /** Upstream's sentence. */

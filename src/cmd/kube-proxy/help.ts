@@ -1,6 +1,6 @@
 /** What `--help` and `--version` print. */
-import type { KubernetesVersion } from "../../kube-proxy/behaviour.ts";
-import { type FlagDefinition, type FlagType, flagsOf } from "../../kube-proxy/configuration/flags.ts";
+import type { KubernetesVersion } from "#programs/kube-proxy/behaviour.ts";
+import { type FlagDefinition, type FlagType, flagsOf } from "#programs/kube-proxy/configuration/flags.ts";
 
 const COLUMNS = 100;
 const INDENT = " ".repeat(6);

@@ -1,8 +1,8 @@
 /** Servers of kube-proxy on the machine's sockets. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { splitHostPort } from "../../kube-proxy/configuration/host-port.ts";
-import type { HttpHandler, Listen } from "../../kube-proxy/daemon/health/http-answer.ts";
+import { splitHostPort } from "#programs/kube-proxy/configuration/host-port.ts";
+import type { HttpHandler, Listen } from "#programs/kube-proxy/daemon/health/http-answer.ts";
 
 /** Connections at a time; probes and scrapes need a few. */
 const CONNECTIONS_MAX = 256;

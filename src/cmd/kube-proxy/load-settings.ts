@@ -1,11 +1,11 @@
 /** Command line and configuration file to what kube-proxy runs with; what is wrong with them is told in full. */
-import { type Compat, parseCompat } from "../../base/compat.ts";
-import type { KubernetesVersion } from "../../kube-proxy/behaviour.ts";
-import type { KubeProxyConfiguration } from "../../kube-proxy/configuration/configuration.ts";
-import { decodeConfiguration, placeOfField } from "../../kube-proxy/configuration/decode.ts";
-import { checkGates } from "../../kube-proxy/configuration/feature-gates.ts";
-import { FLAGS, flagsOf } from "../../kube-proxy/configuration/flags.ts";
-import { parseFlags } from "../../kube-proxy/configuration/parse-flags.ts";
+import { type Compat, parseCompat } from "#core/base/compat.ts";
+import type { KubernetesVersion } from "#programs/kube-proxy/behaviour.ts";
+import type { KubeProxyConfiguration } from "#programs/kube-proxy/configuration/configuration.ts";
+import { decodeConfiguration, placeOfField } from "#programs/kube-proxy/configuration/decode.ts";
+import { checkGates } from "#programs/kube-proxy/configuration/feature-gates.ts";
+import { FLAGS, flagsOf } from "#programs/kube-proxy/configuration/flags.ts";
+import { parseFlags } from "#programs/kube-proxy/configuration/parse-flags.ts";
 import {
   MINOR_MAX,
   MINOR_MIN,
@@ -13,14 +13,14 @@ import {
   configurationOfFlags,
   overlookedFlags,
   parseKubernetesVersion,
-} from "../../kube-proxy/configuration/settings.ts";
+} from "#programs/kube-proxy/configuration/settings.ts";
 import {
   type ConfigurationFault,
   formatFault,
   validateConfiguration,
-} from "../../kube-proxy/configuration/validate.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
+} from "#programs/kube-proxy/configuration/validate.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
 import { describeSystemError } from "../mullion/failure.ts";
 import { StartFailure } from "./complaint.ts";
 

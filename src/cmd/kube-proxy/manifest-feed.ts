@@ -1,21 +1,21 @@
 /** Kubernetes objects from files in place of an API server: Services and EndpointSlices, or pods that they follow from. */
 import { createHash } from "node:crypto";
-import { messageOf } from "../../base/thrown.ts";
-import { Prng } from "../../base/prng.ts";
-import { type FileProblem, formatProblem } from "../../knowledge/file-problem.ts";
-import type { LoadedObject } from "../../kube/load/manifests.ts";
-import { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import type { EventSink } from "../../kube-proxy/daemon/events/event-recorder.ts";
-import type { Klog } from "../../kube-proxy/daemon/klog.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { Prng } from "#core/base/prng.ts";
+import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { EventSink } from "#programs/kube-proxy/daemon/events/event-recorder.ts";
+import type { Klog } from "#programs/kube-proxy/daemon/klog.ts";
 import type {
   FollowHandler,
   FollowSelection,
   FollowedKind,
   ObjectFeed,
-} from "../../kube-proxy/daemon/object-feed.ts";
-import type { KubeObjects } from "../../kube/objects.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
+} from "#programs/kube-proxy/daemon/object-feed.ts";
+import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 import { readInputs } from "../mullion/read-inputs.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 

@@ -1,12 +1,12 @@
 /** Where this run's Kubernetes objects come from: manifests, or an API server. */
 import { randomInt } from "node:crypto";
-import type { Clock } from "../../base/clock.ts";
-import { Prng } from "../../base/prng.ts";
-import { KubeError } from "../../kube/error.ts";
-import type { Klog } from "../../kube-proxy/daemon/klog.ts";
-import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
-import { limitRequests } from "../../kube-proxy/daemon/limited-source.ts";
-import { SourceFeed } from "../../kube-proxy/daemon/source-feed.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { Prng } from "#core/base/prng.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import type { Klog } from "#programs/kube-proxy/daemon/klog.ts";
+import type { ObjectFeed } from "#programs/kube-proxy/daemon/object-feed.ts";
+import { limitRequests } from "#programs/kube-proxy/daemon/limited-source.ts";
+import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { StartFailure } from "./complaint.ts";
 import type { Settings, Variables } from "./load-settings.ts";
@@ -48,7 +48,7 @@ export async function openFeed(
     log.info(0, "Neither kubeconfig file nor master URL was specified, falling back to in-cluster config");
   try {
     // The client of Kubernetes is read only by those who speak to a server.
-    const { openApiServerSource } = await import("../../kube/server/api-server-source.node.ts");
+    const { openApiServerSource } = await import("#contracts/kubernetes/server/api-server-source.node.ts");
     const source = await openApiServerSource({ kubeconfig, server, variables }, "kube-proxy");
     log.info(1, "API server", { address: source.address });
     const limited = limitRequests(source, clock, configuration.clientConnection);

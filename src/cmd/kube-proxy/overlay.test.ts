@@ -1,10 +1,10 @@
 /** The program on an overlay network: source VIP, remote endpoints with the address of their node, ClusterIPs as endpoints. */
 import { describe, expect, it } from "vitest";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { listEndpoints, listLoadBalancers } from "../../hcn/operations.ts";
-import { type LocalHns, createHns } from "../../hns/local-hns.ts";
-import { ProgramRun } from "../../testing/kube-proxy/kube-proxy-program.ts";
-import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/hns/overlay-node.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { listEndpoints, listLoadBalancers } from "#contracts/hcn/operations.ts";
+import { type LocalHns, createHns } from "#hns/local-hns.ts";
+import { ProgramRun } from "#test/support/kube-proxy/kube-proxy-program.ts";
+import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "#test/support/hns/overlay-node.ts";
 
 /** A pod of the other node, its node, and an address that no node has. */
 const [REMOTE_POD, OTHER_NODE] = ["10.244.2.3", "10.0.0.12"] as const;

@@ -6,10 +6,15 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HcnClient } from "../../hcn/client.ts";
-import { findHns } from "../../hcn/find-hns.node.ts";
-import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../../hcn/operations.ts";
-import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "../../testing/hns/overlay-node.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import {
+  createEndpoint,
+  createNetwork,
+  listEndpoints,
+  listLoadBalancers,
+} from "#contracts/hcn/operations.ts";
+import { LOCAL_POD, OVERLAY, SOURCE_VIP, addOverlayNetwork } from "#test/support/hns/overlay-node.ts";
 
 const WAIT = { timeout: 30_000, interval: 100 } as const;
 

@@ -5,9 +5,9 @@ import {
   type ProgramSettings,
   addNetwork,
   nodeWithPod,
-} from "../../testing/kube-proxy/kube-proxy-program.ts";
-import { createHns } from "../../hns/local-hns.ts";
-import { deleteNetwork, getNetworkByName, listLoadBalancers } from "../../hcn/operations.ts";
+} from "#test/support/kube-proxy/kube-proxy-program.ts";
+import { createHns } from "#hns/local-hns.ts";
+import { deleteNetwork, getNetworkByName, listLoadBalancers } from "#contracts/hcn/operations.ts";
 
 const HEAD = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n";
 

@@ -1,13 +1,13 @@
 /** The program `kube-proxy`: words and files to a running proxy, and its end to an exit code. */
 import { stringify } from "yaml";
-import type { Clock } from "../../base/clock.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { describeConfiguration } from "../../kube-proxy/configuration/describe.ts";
-import type { Listen } from "../../kube-proxy/daemon/health/http-answer.ts";
-import { Klog, type KlogOptions } from "../../kube-proxy/daemon/klog.ts";
-import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
-import { type Ended, ProxyServer } from "../../kube-proxy/daemon/proxy-server.ts";
-import type { ProxyInterface } from "../../kube-proxy/options.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { describeConfiguration } from "#programs/kube-proxy/configuration/describe.ts";
+import type { Listen } from "#programs/kube-proxy/daemon/health/http-answer.ts";
+import { Klog, type KlogOptions } from "#programs/kube-proxy/daemon/klog.ts";
+import type { ObjectFeed } from "#programs/kube-proxy/daemon/object-feed.ts";
+import { type Ended, ProxyServer } from "#programs/kube-proxy/daemon/proxy-server.ts";
+import type { ProxyInterface } from "#programs/kube-proxy/options.ts";
 import { Failure, describeSystemError } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { StartFailure, complaintOf, formatFailure } from "./complaint.ts";

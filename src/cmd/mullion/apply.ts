@@ -1,7 +1,7 @@
 /** `mullion apply` and `mullion delete`: change the objects of the running cluster, as kubectl does. */
-import type { ApplyAnswer, DeleteAnswer } from "../../api/documents.ts";
-import { namesOfKind } from "../../api/kube-kinds.ts";
-import type { ObjectReference, SessionProblem } from "../../cluster/session/session.ts";
+import type { ApplyAnswer, DeleteAnswer } from "#cluster/api/documents.ts";
+import { namesOfKind } from "#cluster/api/kube-kinds.ts";
+import type { ObjectReference, SessionProblem } from "#cluster/session/session.ts";
 import { connectRunning } from "./cluster-target.ts";
 import { Failure, formatProblem } from "./failure.ts";
 import type { Selection } from "./kinds.ts";

@@ -6,15 +6,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { closeSync, openSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
-import type { ErrorDetails } from "../../api/documents.ts";
-import { ApiError, ReportedError, describeError } from "../../api/error-details.ts";
+import type { ErrorDetails } from "#cluster/api/documents.ts";
+import { ApiError, ReportedError, describeError } from "#cluster/api/error-details.ts";
 import {
   type ClusterPlace,
   ensureFolder,
   placeError,
   removeFolderIfEmpty,
-} from "../../api/state-folder.node.ts";
-import type { InputText } from "../../cluster/session/session.ts";
+} from "#cluster/api/state-folder.node.ts";
+import type { InputText } from "#cluster/session/session.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "./process-log.ts";

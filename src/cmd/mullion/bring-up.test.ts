@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { BRING_UP_SCHEMA } from "../../cluster/bring-up/report-schema.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { BRING_UP_SCHEMA } from "#cluster/bring-up/report-schema.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { bringUp } from "./bring-up.ts";
 import { runMullion } from "./program.ts";
 

@@ -1,17 +1,17 @@
 /** `mullion bring-up`: the start scripts of a new Windows node, step by step. */
-import { ProblemsError } from "../../api/error-details.ts";
-import { bringUp as runScripts } from "../../cluster/bring-up/bring-up.ts";
-import { formatBringUp } from "../../cluster/bring-up/format-report.ts";
+import { ProblemsError } from "#cluster/api/error-details.ts";
+import { bringUp as runScripts } from "#cluster/bring-up/bring-up.ts";
+import { formatBringUp } from "#cluster/bring-up/format-report.ts";
 import {
   type BringUpOptions,
   defaultOptions,
   networkModeOf,
   scriptNetworkName,
-} from "../../cluster/bring-up/options.ts";
-import type { ClusterFile, NodeSpec } from "../../cluster/file/cluster-file.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
-import { toSessionProblem } from "../../cluster/session/session.ts";
-import { formatIp } from "../../net/ip.ts";
+} from "#cluster/bring-up/options.ts";
+import type { ClusterFile, NodeSpec } from "#cluster/file/cluster-file.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { toSessionProblem } from "#cluster/session/session.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { LEFT_OUT } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";

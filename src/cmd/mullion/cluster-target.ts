@@ -1,11 +1,11 @@
 /** Which cluster a verb is about: one built from `-f` for this command, or the one that is running. */
-import { ControlClient } from "../../api/client.ts";
-import { inProcessClient } from "../../api/in-process.ts";
-import { isListening } from "../../hcn/unix-socket.node.ts";
-import { notRunning, socketTransport } from "../../api/socket-transport.node.ts";
-import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "../../api/state-folder.node.ts";
-import type { ObserveProgress } from "../../cluster/verify/observe.ts";
-import { SILENT_LOG } from "../../base/log.ts";
+import { ControlClient } from "#cluster/api/client.ts";
+import { inProcessClient } from "#cluster/api/in-process.ts";
+import { isListening } from "#contracts/hcn/unix-socket.node.ts";
+import { notRunning, socketTransport } from "#cluster/api/socket-transport.node.ts";
+import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "#cluster/api/state-folder.node.ts";
+import type { ObserveProgress } from "#cluster/verify/observe.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
 import { openSession } from "./open-session.ts";
 import { processLog } from "./process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";

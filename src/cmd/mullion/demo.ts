@@ -1,9 +1,9 @@
 /** `mullion demo`, which is `npm start`: a cluster from manifests, its flows, one Service call explained, its capture. */
 import { join, relative } from "node:path";
-import type { ControlClient } from "../../api/client.ts";
-import { formatTrace } from "../../cluster/trace/format-trace.ts";
-import { formatVerification } from "../../verify-text/format-verify.ts";
-import type { KubeObject, Pod, Service } from "../../kube/objects.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { formatTrace } from "#cluster/trace/format-trace.ts";
+import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
+import type { KubeObject, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { packageRoot } from "../installation.ts";
 import { connectCluster } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";

@@ -1,17 +1,17 @@
 /** `mullion down`: ends a running cluster and takes away what it had. What does not run is down already. */
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ControlClient } from "../../api/client.ts";
-import { ApiError } from "../../api/error-details.ts";
-import { isListening } from "../../hcn/unix-socket.node.ts";
-import { socketTransport } from "../../api/socket-transport.node.ts";
+import { ControlClient } from "#cluster/api/client.ts";
+import { ApiError } from "#cluster/api/error-details.ts";
+import { isListening } from "#contracts/hcn/unix-socket.node.ts";
+import { socketTransport } from "#cluster/api/socket-transport.node.ts";
 import {
   type ClusterPlace,
   hasOwnSocket,
   listNames,
   removeFolderIfEmpty,
   removePlace,
-} from "../../api/state-folder.node.ts";
+} from "#cluster/api/state-folder.node.ts";
 import { type RunningName, findRunning } from "./cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 

@@ -1,6 +1,6 @@
 /** The command line of `mullion explain`. */
 import { Argument, type Command, Option } from "commander";
-import { ERROR_ORIGINS } from "../../catalogue/errors/known-error.ts";
+import { ERROR_ORIGINS } from "#diagnose/catalogue/errors/known-error.ts";
 import { type Run, examples, usage } from "./options.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { ExplainedGroup } from "./explain-list.ts";

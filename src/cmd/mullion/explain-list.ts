@@ -1,15 +1,15 @@
 /** `mullion explain --list`: all codes and errors, or those that the filters leave. */
-import { CATALOGUE, SECTIONS } from "../../catalogue/catalogue.ts";
-import type { KnowledgeEntry } from "../../catalogue/entry.ts";
-import { explanationList } from "../../catalogue/errors/error-documents.ts";
-import { formatNumber } from "../../catalogue/errors/hresult.ts";
+import { CATALOGUE, SECTIONS } from "#diagnose/catalogue/catalogue.ts";
+import type { KnowledgeEntry } from "#diagnose/catalogue/entry.ts";
+import { explanationList } from "#diagnose/catalogue/errors/error-documents.ts";
+import { formatNumber } from "#diagnose/catalogue/errors/hresult.ts";
 import {
   ERROR_ORIGINS,
   type KnownError,
   ORIGIN_TITLES,
   type ErrorOrigin,
-} from "../../catalogue/errors/known-error.ts";
-import { KNOWN_ERRORS } from "../../catalogue/errors/table.ts";
+} from "#diagnose/catalogue/errors/known-error.ts";
+import { KNOWN_ERRORS } from "#diagnose/catalogue/errors/table.ts";
 import { formatJson } from "./explain.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 

@@ -1,7 +1,7 @@
 /** `mullion explain --log FILE`: what a log shows. */
-import { formatFindings } from "../../catalogue/log/format-findings.ts";
-import { logFindings } from "../../catalogue/log/findings.ts";
-import { readLog } from "../../catalogue/log/read-log.ts";
+import { formatFindings } from "#diagnose/catalogue/log/format-findings.ts";
+import { logFindings } from "#diagnose/catalogue/log/findings.ts";
+import { readLog } from "#diagnose/catalogue/log/read-log.ts";
 import { formatJson } from "./explain.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";

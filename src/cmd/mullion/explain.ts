@@ -1,11 +1,11 @@
 /** `mullion explain QUERY`: an entry of the catalogue, or errors of the table. */
-import type { KnowledgeEntry } from "../../catalogue/entry.ts";
-import { getEntry } from "../../catalogue/catalogue.ts";
-import { errorsDocument } from "../../catalogue/errors/error-documents.ts";
-import { type ErrorSearch, findError } from "../../catalogue/errors/find-error.ts";
-import { formatError, formatUnknownNumber } from "../../catalogue/errors/format-error.ts";
-import { findCode } from "../../catalogue/find-code.ts";
-import { formatEntry } from "../../catalogue/format-entry.ts";
+import type { KnowledgeEntry } from "#diagnose/catalogue/entry.ts";
+import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { errorsDocument } from "#diagnose/catalogue/errors/error-documents.ts";
+import { type ErrorSearch, findError } from "#diagnose/catalogue/errors/find-error.ts";
+import { formatError, formatUnknownNumber } from "#diagnose/catalogue/errors/format-error.ts";
+import { findCode } from "#diagnose/catalogue/find-code.ts";
+import { formatEntry } from "#diagnose/catalogue/format-entry.ts";
 import { Failure } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 

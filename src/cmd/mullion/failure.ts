@@ -1,9 +1,9 @@
 /** Faults that end a verb, as the user sees them: what is wrong, what to do, a code. Never a stack trace. */
-import { errorCode, messageOf } from "../../base/thrown.ts";
-import type { ErrorDetails } from "../../api/documents.ts";
-import { describeKnownError } from "../../api/error-details.ts";
-import type { SessionProblem } from "../../cluster/session/session.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { errorCode, messageOf } from "#core/base/thrown.ts";
+import type { ErrorDetails } from "#cluster/api/documents.ts";
+import { describeKnownError } from "#cluster/api/error-details.ts";
+import type { SessionProblem } from "#cluster/session/session.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
 /** Ends a verb. `message` is one sentence without a full stop. */

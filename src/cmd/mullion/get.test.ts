@@ -1,14 +1,19 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ControlClient } from "../../api/client.ts";
-import { inProcessClient } from "../../api/in-process.ts";
-import { SILENT_LOG } from "../../base/log.ts";
-import type { Cluster } from "../../cluster/cluster.ts";
-import { readModel } from "../../cluster/verify/model-of-cluster.ts";
-import { verifyCluster } from "../../cluster/verify/verify.ts";
-import { FixedSession, refuseManifests } from "../../testing/cluster/fixed-session.ts";
-import { hcnClientOf } from "../../cluster/machines/windows-node.ts";
-import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../../hcn/operations.ts";
-import { openTestCluster } from "../../testing/cluster/walk.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { inProcessClient } from "#cluster/api/in-process.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
+import { FixedSession, refuseManifests } from "#test/support/cluster/fixed-session.ts";
+import { hcnClientOf } from "#cluster/machines/windows-node.ts";
+import {
+  createEndpoint,
+  createLoadBalancer,
+  getNetworkByName,
+  listEndpoints,
+} from "#contracts/hcn/operations.ts";
+import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { formatKind } from "./get.ts";
 import { parseKind } from "./kinds.ts";
 

@@ -1,6 +1,6 @@
 /** `mullion get`: lists what a cluster consists of. */
 import { stringify } from "yaml";
-import type { ControlClient } from "../../api/client.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
 import { connectCluster } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";
 import type { Kind, Selection } from "./kinds.ts";

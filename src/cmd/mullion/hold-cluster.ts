@@ -1,13 +1,13 @@
 /** Holds a cluster behind its socket until somebody ends it. */
-import { createApp } from "../../api/app.ts";
-import type { ClusterSummary } from "../../api/documents.ts";
-import { HeldCluster } from "../../api/held-cluster.ts";
-import { summarizeCluster } from "../../api/listings.ts";
-import { ControlServer } from "../../api/server.node.ts";
-import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "../../api/state-folder.node.ts";
-import type { Cluster } from "../../cluster/cluster.ts";
-import type { Log } from "../../base/log.ts";
-import type { InputText } from "../../cluster/session/session.ts";
+import { createApp } from "#cluster/api/app.ts";
+import type { ClusterSummary } from "#cluster/api/documents.ts";
+import { HeldCluster } from "#cluster/api/held-cluster.ts";
+import { summarizeCluster } from "#cluster/api/listings.ts";
+import { ControlServer } from "#cluster/api/server.node.ts";
+import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "#cluster/api/state-folder.node.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import type { Log } from "#core/base/log.ts";
+import type { InputText } from "#cluster/session/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "../installation.ts";
 import type { Findings } from "./report-findings.ts";

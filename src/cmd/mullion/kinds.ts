@@ -1,7 +1,7 @@
 /** What `get` lists and `delete` takes: kinds by the names that people write. */
-import { nearestNames } from "../../base/nearest-name.ts";
-import { HNS_KINDS, type HnsKind } from "../../api/documents.ts";
-import { KUBE_KINDS, type KubeKindNames, findKubeKind } from "../../api/kube-kinds.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { HNS_KINDS, type HnsKind } from "#cluster/api/documents.ts";
+import { KUBE_KINDS, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
 import { Failure } from "./failure.ts";
 
 /** A kind of Kubernetes, or one of HNS. kubectl's names belong to Kubernetes; those of HNS begin with hns. */

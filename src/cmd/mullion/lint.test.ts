@@ -1,6 +1,6 @@
 // `mullion lint` as a user would run it, over files in memory.
 import { describe, expect, it } from "vitest";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";
 

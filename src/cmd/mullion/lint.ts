@@ -1,22 +1,22 @@
 /** `mullion lint`: files and folders checked against what Windows can and cannot do. */
 import { basename, extname } from "node:path";
-import { LIMITS } from "../../base/limits.ts";
-import { getEntry } from "../../catalogue/catalogue.ts";
-import type { Severity } from "../../catalogue/entry.ts";
-import { PROFILE_NAMES, parseProfile } from "../../knowledge/profiles.ts";
-import { type LintOptions, parseKubernetes } from "../../lint/context.ts";
-import type { PassedBy } from "../../lint/input/document.ts";
-import { formatText } from "../../lint/report/format-text.ts";
-import { lint as lintSources } from "../../lint/lint.ts";
-import type { LintFinding, LintReport } from "../../lint/report/report.ts";
-import { LINT_RULES } from "../../lint/rules/all-rules.ts";
-import { type SourceText, decodeSource } from "../../base/source-text.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import type { Severity } from "#diagnose/catalogue/entry.ts";
+import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
+import { type LintOptions, parseKubernetes } from "#diagnose/lint/context.ts";
+import type { PassedBy } from "#diagnose/lint/input/document.ts";
+import { formatText } from "#diagnose/lint/report/format-text.ts";
+import { lint as lintSources } from "#diagnose/lint/lint.ts";
+import type { LintFinding, LintReport } from "#diagnose/lint/report/report.ts";
+import { LINT_RULES } from "#diagnose/lint/rules/all-rules.ts";
+import { type SourceText, decodeSource } from "#core/base/source-text.ts";
 import {
   CONFIGURATION_FILE,
   type LintConfiguration,
   NO_CONFIGURATION,
   readConfiguration,
-} from "../../lint/suppressions.ts";
+} from "#diagnose/lint/suppressions.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
 import { packageVersion } from "../installation.ts";
@@ -145,11 +145,11 @@ function atLeast(report: LintReport, severity: Severity): LintReport {
 async function format(report: LintReport, wanted: LintFormat, terminal: Terminal): Promise<string> {
   switch (wanted) {
     case "json":
-      return (await import("../../lint/report/format-json.ts")).formatJson(report);
+      return (await import("#diagnose/lint/report/format-json.ts")).formatJson(report);
     case "sarif":
-      return (await import("../../lint/report/format-sarif.ts")).formatSarif(report, packageVersion());
+      return (await import("#diagnose/lint/report/format-sarif.ts")).formatSarif(report, packageVersion());
     case "junit":
-      return (await import("../../lint/report/format-junit.ts")).formatJunit(report);
+      return (await import("#diagnose/lint/report/format-junit.ts")).formatJunit(report);
     case "text":
       return formatText(report, terminal);
   }

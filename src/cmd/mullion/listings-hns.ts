@@ -1,15 +1,15 @@
 /** Lists of what HNS holds, as tables. */
-import type { HnsItem, HnsKind } from "../../api/documents.ts";
-import type { LoadBalancerSummary } from "../../cluster/views/inventory.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import type { HnsItem, HnsKind } from "#cluster/api/documents.ts";
+import type { LoadBalancerSummary } from "#cluster/views/inventory.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
 import {
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
-} from "../../hcn/load-balancer.ts";
-import type { HostComputeNamespace } from "../../hcn/namespace.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { ipProtocolName } from "../../wire/ip-protocol.ts";
+} from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeNamespace } from "#contracts/hcn/namespace.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { Column, Listing } from "./table.ts";
 
 type Row<T> = HnsItem & T;

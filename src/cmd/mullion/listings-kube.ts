@@ -1,5 +1,5 @@
 /** Lists of Kubernetes objects, in the columns of kubectl where Mullion knows them. */
-import { namesOfKind } from "../../api/kube-kinds.ts";
+import { namesOfKind } from "#cluster/api/kube-kinds.ts";
 import type {
   CronJob,
   DaemonSet,
@@ -20,7 +20,7 @@ import type {
   Service,
   ServicePort,
   StatefulSet,
-} from "../../kube/objects.ts";
+} from "#contracts/kubernetes/objects.ts";
 import { podStatus, readyContainers } from "./pod-status.ts";
 import type { Column, Listing } from "./table.ts";
 

@@ -1,5 +1,5 @@
 /** Services on Windows nodes as a table: Service, front end, load balancer of HNS, rules. */
-import type { ServiceFrontEnd } from "../../cluster/views/service-view.ts";
+import type { ServiceFrontEnd } from "#cluster/views/service-view.ts";
 import type { Listing } from "./table.ts";
 
 const FRONT_END_WORDS = {

@@ -1,7 +1,7 @@
 /** The verbs that let something happen to a running cluster: `node`, `control-plane`, `pass`. */
 import { Argument, type Command, Option } from "commander";
-import type { NodeChange } from "../../cluster/life/node-change.ts";
-import { RESTART_STATES, type RestartState } from "../../hcn/faults/fault.ts";
+import type { NodeChange } from "#cluster/life/node-change.ts";
+import { RESTART_STATES, type RestartState } from "#contracts/hcn/faults/fault.ts";
 import {
   EXIT_CODES,
   type NameOptions,

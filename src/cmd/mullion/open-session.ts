@@ -1,21 +1,21 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
-import { ProblemsError } from "../../api/error-details.ts";
-import type { RunningCluster } from "../../cluster/session/running-cluster.ts";
-import type { ManifestReader, Verifier } from "../../api/held-cluster.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
-import { splitText } from "../../cluster/input/split-text.ts";
-import { openSession as openCluster } from "../../cluster/session/open-session.ts";
+import { ProblemsError } from "#cluster/api/error-details.ts";
+import type { RunningCluster } from "#cluster/session/running-cluster.ts";
+import type { ManifestReader, Verifier } from "#cluster/api/held-cluster.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { splitText } from "#cluster/input/split-text.ts";
+import { openSession as openCluster } from "#cluster/session/open-session.ts";
 import {
   type ClusterSession,
   type InputText,
   type SessionProblem,
   toSessionProblem,
-} from "../../cluster/session/session.ts";
-import { readModel } from "../../cluster/verify/model-of-cluster.ts";
-import type { ObserveProgress } from "../../cluster/verify/observe.ts";
-import { verifyCluster } from "../../cluster/verify/verify.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import { explainVerification } from "../../verify-text/explain-verification.ts";
+} from "#cluster/session/session.ts";
+import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import type { ObserveProgress } from "#cluster/verify/observe.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 import type { Findings } from "./report-findings.ts";
 
 /** Told how far the bring-up is. */

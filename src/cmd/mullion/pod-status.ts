@@ -1,5 +1,5 @@
 /** What kubectl says of a pod in its columns READY and STATUS. */
-import type { Pod } from "../../kube/objects.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
 
 function isReady(pod: Pod): boolean {
   return (pod.status?.conditions ?? []).some(({ type, status }) => type === "Ready" && status === "True");

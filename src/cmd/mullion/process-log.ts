@@ -1,5 +1,5 @@
 /** A log on standard error, one line of JSON for each event: what a holder in the background leaves to read. */
-import type { Log } from "../../base/log.ts";
+import type { Log } from "#core/base/log.ts";
 
 /** Errors with their stack: they are faults of our own. */
 function plain(value: unknown): unknown {

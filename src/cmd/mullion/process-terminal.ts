@@ -4,7 +4,7 @@ import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { Terminal } from "./terminal.ts";
 
 const COLUMNS_MAX = 100;

@@ -1,14 +1,14 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { CniError } from "../../cni/error.ts";
-import { HcnError } from "../../hcn/error.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   errorsSchema,
   explanationListSchema,
   logFindingsSchema,
-} from "../../catalogue/errors/errors-schema.ts";
-import { entrySchema } from "../../catalogue/schema.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+} from "#diagnose/catalogue/errors/errors-schema.ts";
+import { entrySchema } from "#diagnose/catalogue/schema.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
 import { readCluster } from "./read-cluster.ts";

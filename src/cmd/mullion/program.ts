@@ -1,9 +1,9 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
-import { isPort } from "../../net/port-range.ts";
+import { isPort } from "#core/net/port-range.ts";
 import { addBringUp } from "./bring-up-command.ts";
 import { addExplain } from "./explain-command.ts";
-import { wrap } from "../../base/wrap.ts";
+import { wrap } from "#core/base/wrap.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";

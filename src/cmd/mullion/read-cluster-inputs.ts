@@ -1,8 +1,8 @@
 /** What a cluster is built from: the texts that `-f` names, and the manifests that a cluster file among them names. */
 import { dirname, join } from "node:path";
-import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import { splitText } from "../../cluster/input/split-text.ts";
-import type { InputText } from "../../cluster/session/session.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { splitText } from "#cluster/input/split-text.ts";
+import type { InputText } from "#cluster/session/session.ts";
 import { readInputs } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 /** The cluster that `-f` names. */
-import { errorCode } from "../../base/thrown.ts";
-import type { ClusterFile } from "../../cluster/file/cluster-file.ts";
-import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import { formatProblem } from "../../knowledge/file-problem.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import type { ClusterFile } from "#cluster/file/cluster-file.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { formatProblem } from "#core/catalogue/file-problem.ts";
 import { Failure, SilentFailure, describeSystemError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 

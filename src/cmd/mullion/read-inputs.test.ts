@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LIMITS } from "../../base/limits.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { processTerminal } from "./process-terminal.ts";
 import { readInputs } from "./read-inputs.ts";
 

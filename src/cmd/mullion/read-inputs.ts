@@ -1,8 +1,8 @@
 /** The files that `-f` names, as texts: files, folders, standard input, several of them. */
 import { extname } from "node:path";
-import { errorCode } from "../../base/thrown.ts";
-import { LIMITS } from "../../base/limits.ts";
-import type { InputText } from "../../cluster/session/session.ts";
+import { errorCode } from "#core/base/thrown.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { InputText } from "#cluster/session/session.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { reportFindings } from "./report-findings.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { SessionProblem } from "../../cluster/session/session.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { SessionProblem } from "#cluster/session/session.ts";
 
 function problems(code: KnowledgeCode, count: number): readonly SessionProblem[] {
   return Array.from({ length: count }, (_, index) => ({

@@ -1,6 +1,6 @@
 /** What a user should know about input that was taken: what is left out of it, and what is worth knowing besides. */
-import type { SessionProblem } from "../../cluster/session/session.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { SessionProblem } from "#cluster/session/session.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatProblem, reportProblems } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 

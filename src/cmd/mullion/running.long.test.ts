@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { MullionHome } from "../../testing/cli/mullion-process.ts";
+import { MullionHome } from "#test/support/cli/mullion-process.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
 /** A cluster that takes a while to come up. */

@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MullionHome } from "../../testing/cli/mullion-process.ts";
+import { MullionHome } from "#test/support/cli/mullion-process.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
 

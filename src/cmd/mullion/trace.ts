@@ -1,5 +1,5 @@
 /** `mullion trace`: follows one packet and its answer. */
-import { type TraceStyle, formatTrace } from "../../cluster/trace/format-trace.ts";
+import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
 import { connectCluster } from "./cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";

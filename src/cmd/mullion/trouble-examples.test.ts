@@ -2,8 +2,8 @@
 // example: it fails as described, is found, explained, and green after the fix.
 import { readFileSync, readdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { VerifyReport } from "../../cluster/verify/report.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { explain } from "./explain.ts";
 import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";

@@ -1,6 +1,6 @@
 /** `mullion up`: brings a cluster up and keeps it, in the background or in front. */
-import { alreadyRunning } from "../../api/server.node.ts";
-import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "../../api/state-folder.node.ts";
+import { alreadyRunning } from "#cluster/api/server.node.ts";
+import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "#cluster/api/state-folder.node.ts";
 import { holdForParent, startInBackground } from "./background.ts";
 import { LEFT_OUT, findRunning } from "./cluster-target.ts";
 import { Failure } from "./failure.ts";

@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findHns } from "../../hcn/find-hns.node.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { demo } from "./demo.ts";
 import { get } from "./get.ts";
 import { serve } from "./hns/serve.ts";

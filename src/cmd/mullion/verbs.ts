@@ -1,7 +1,7 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
-import type { BringUpOptions, ScriptParameters } from "../../cluster/bring-up/options.ts";
-import type { FlanneldRelease } from "../../flannel/release.ts";
-import type { NodeChange } from "../../cluster/life/node-change.ts";
+import type { BringUpOptions, ScriptParameters } from "#cluster/bring-up/options.ts";
+import type { FlanneldRelease } from "#programs/flannel/release.ts";
+import type { NodeChange } from "#cluster/life/node-change.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";

@@ -1,8 +1,8 @@
 /** `mullion verify`: which flows work, which do not, and whether that is what is documented. */
-import { formatVerification } from "../../verify-text/format-verify.ts";
-import { formatJunit } from "../../verify-text/junit.ts";
-import type { ObserveProgress } from "../../cluster/verify/observe.ts";
-import type { VerifyReport } from "../../cluster/verify/report.ts";
+import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
+import { formatJunit } from "#diagnose/verify-text/junit.ts";
+import type { ObserveProgress } from "#cluster/verify/observe.ts";
+import type { VerifyReport } from "#cluster/verify/report.ts";
 import { type ClusterTarget, connectCluster } from "./cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";

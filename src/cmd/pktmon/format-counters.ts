@@ -3,11 +3,7 @@
  * each with `Id`, `Name` and `Counters` of `Inbound` and `Outbound` with `Packets` and `Bytes`. Inferred: the columns of
  * the text, and where the JSON has reasons of drops.
  */
-import type {
-  ComponentDrops,
-  NodePacketCounters,
-  PacketComponent,
-} from "../../cluster/views/packet-counters.ts";
+import type { ComponentDrops, NodePacketCounters, PacketComponent } from "#cluster/views/packet-counters.ts";
 
 export const COUNTER_TYPES = ["all", "flow", "drop"] as const;
 export type CounterType = (typeof COUNTER_TYPES)[number];

@@ -1,8 +1,8 @@
 // Counters as the tool of that name shows them (dataplane.md §7.12).
 import { describe, expect, it } from "vitest";
-import type { ControlClient } from "../../api/client.ts";
-import type { PacketCounterList } from "../../api/documents.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import type { PacketCounterList } from "#cluster/api/documents.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runPktmon } from "./program.ts";
 
 const COUNTERS: PacketCounterList = {

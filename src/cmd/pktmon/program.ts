@@ -2,7 +2,7 @@
  * The command line of `pktmon`, as far as it counts: `pktmon counters` with the options of Windows' tool (dataplane.md
  * §7.12). Packets themselves are written by `mullion trace --pcap`. What is Mullion's own is spelled `--mullion-…`.
  */
-import { describeKnownError } from "../../api/error-details.ts";
+import { describeKnownError } from "#cluster/api/error-details.ts";
 import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts";
 import type { Connect } from "../vfpctrl/program.ts";
 import { SilentFailure } from "../mullion/failure.ts";

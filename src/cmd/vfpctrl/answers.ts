@@ -1,9 +1,9 @@
 /** What each command of `vfpctrl` prints, plain and with `/format 1`. */
-import type { VfpPortView } from "../../api/documents.ts";
-import type { NodePort } from "../../cluster/views/vfp-ports.ts";
-import type { ListedGroup, ListedLayer, ListedPort, ListedRule } from "../../vfp/listing/listing.ts";
-import { layerJson, groupJson, ruleJson } from "../../vfp-text/json-rules.ts";
-import { type LbDsrForm, withLbDsrForm } from "../../vfp-text/lb-dsr-id.ts";
+import type { VfpPortView } from "#cluster/api/documents.ts";
+import type { NodePort } from "#cluster/views/vfp-ports.ts";
+import type { ListedGroup, ListedLayer, ListedPort, ListedRule } from "#dataplane/vfp/listing/listing.ts";
+import { layerJson, groupJson, ruleJson } from "#diagnose/vfp-text/json-rules.ts";
+import { type LbDsrForm, withLbDsrForm } from "#diagnose/vfp-text/lb-dsr-id.ts";
 import {
   addressInfoLines,
   flowLines,
@@ -18,14 +18,14 @@ import {
   portStateLines,
   spaceLines,
   switchPortLines,
-} from "../../vfp-text/print-port.ts";
+} from "#diagnose/vfp-text/print-port.ts";
 import {
   groupListLines,
   itemList,
   layerCounterLines,
   layerListLines,
   ruleListLines,
-} from "../../vfp-text/print-rules.ts";
+} from "#diagnose/vfp-text/print-rules.ts";
 
 /** What narrows a list. */
 export interface Selection {

@@ -1,10 +1,10 @@
 // What the scripts of the field find in our output: their patterns, written again (users.md §4; dataplane.md §7.8, §7.9).
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ControlClient } from "../../api/client.ts";
-import { defined } from "../../base/assert.ts";
-import { openInspectionClient } from "../../testing/cluster/inspection-client.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
-import { serviceClusterFile, serviceManifests } from "../../testing/cluster/service-cluster.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { defined } from "#core/base/assert.ts";
+import { openInspectionClient } from "#test/support/cluster/inspection-client.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { serviceClusterFile, serviceManifests } from "#test/support/cluster/service-cluster.ts";
 import { runVfpctrl } from "./program.ts";
 
 let client: ControlClient;

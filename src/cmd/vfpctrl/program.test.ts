@@ -1,8 +1,8 @@
 // The tool of that name: its words, its errors, and its texts of a whole port (dataplane.md §7.1, §7.5, §7.10).
 import { beforeAll, describe, expect, it } from "vitest";
-import type { ControlClient } from "../../api/client.ts";
-import { openInspectionClient } from "../../testing/cluster/inspection-client.ts";
-import { MemoryTerminal } from "../../testing/cli/memory-terminal.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { openInspectionClient } from "#test/support/cluster/inspection-client.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runVfpctrl } from "./program.ts";
 
 const CLUSTER = `

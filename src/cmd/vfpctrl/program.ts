@@ -2,10 +2,10 @@
  * The command line of `vfpctrl`, as Windows' tool of that name has it: `/name value` in any order, output with CR LF. What
  * is Mullion's own is spelled `--mullion-…`.
  */
-import { nearestNames } from "../../base/nearest-name.ts";
-import type { ControlClient } from "../../api/client.ts";
-import { describeKnownError } from "../../api/error-details.ts";
-import type { LbDsrForm } from "../../vfp-text/lb-dsr-id.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { describeKnownError } from "#cluster/api/error-details.ts";
+import type { LbDsrForm } from "#diagnose/vfp-text/lb-dsr-id.ts";
 import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";

@@ -1,5 +1,5 @@
 /** What makes a network of leases: one for each type and operating system. */
-import type { Compat } from "../../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { ExternalInterface } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";

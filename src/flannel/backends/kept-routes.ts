@@ -1,8 +1,8 @@
 /** The routes of a back end host-gw: which there should be, which are missing, which nobody wants. */
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { type Prefix, equalPrefixes, formatPrefix } from "../../net/prefix.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type Prefix, equalPrefixes, formatPrefix } from "#core/net/prefix.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 
 export interface GatewayRoute {

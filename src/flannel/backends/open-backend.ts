@@ -1,5 +1,5 @@
 /** The back end of a type, as the system of the node has it. */
-import type { HcnClient } from "../../hcn/client.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Backend, BackendParts } from "./backend.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";

@@ -1,10 +1,10 @@
 /** What a node publishes about its end of the tunnels, as JSON (control-planes.md §1.4, §1.8). */
-import { parseJson } from "../../cni/json.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 
 export interface VxlanData {
   readonly vni: number;

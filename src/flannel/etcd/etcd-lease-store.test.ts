@@ -1,10 +1,10 @@
 import { LeaseWatcher } from "../leases/peers.ts";
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../base/prng.ts";
-import { type Ipv4, parseIp } from "../../net/ip.ts";
-import { parsePrefix } from "../../net/prefix.ts";
-import { FlanneldWorld, routesOf } from "../../testing/flannel/flanneld-world.ts";
-import { MemoryEtcd } from "../../testing/flannel/memory-etcd.ts";
+import { Prng } from "#core/base/prng.ts";
+import { type Ipv4, parseIp } from "#core/net/ip.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
+import { FlanneldWorld, routesOf } from "#test/support/flannel/flanneld-world.ts";
+import { MemoryEtcd } from "#test/support/flannel/memory-etcd.ts";
 import { KeptLog } from "../flannel-log.ts";
 import { type Lease, formatSubnets, parseSubnetKey } from "../leases/lease.ts";
 import { EtcdLeaseStore } from "./etcd-lease-store.ts";

@@ -1,12 +1,12 @@
 /** Leases in etcd: flanneld chooses the node's subnet itself, and renews it (control-planes.md §1.5). */
-import type { Compat } from "../../base/compat.ts";
-import { messageOf } from "../../base/thrown.ts";
-import type { Clock, Timer } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { Ip } from "../../net/ip.ts";
-import { formatIp } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { type Prefix, formatPrefix, prefixesOverlap } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { Clock, Timer } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type Prefix, formatPrefix, prefixesOverlap } from "#core/net/prefix.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";

@@ -1,9 +1,9 @@
 /** The store of leases on a real etcd, which goes away, comes back, and forgets. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RealClock } from "../../base/real-clock.node.ts";
-import { Prng } from "../../base/prng.ts";
-import { type Ipv4, parseIp } from "../../net/ip.ts";
-import { RealEtcd, requireEtcd } from "../../testing/flannel/real-etcd.ts";
+import { RealClock } from "#core/base/real-clock.node.ts";
+import { Prng } from "#core/base/prng.ts";
+import { type Ipv4, parseIp } from "#core/net/ip.ts";
+import { RealEtcd, requireEtcd } from "#test/support/flannel/real-etcd.ts";
 import { FlannelError } from "../flannel-error.ts";
 import { KeptLog } from "../flannel-log.ts";
 import type { LeaseListener } from "../leases/lease-store.ts";

@@ -6,10 +6,10 @@
 import { readFileSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { messageOf } from "../../base/thrown.ts";
-import { LIMITS } from "../../base/limits.ts";
-import { parseJson } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { EtcdClient, EtcdEvent, EtcdGrant, EtcdRange, EtcdValue, EtcdWatcher } from "./etcd-client.ts";
 

@@ -1,8 +1,8 @@
 /** The keys of flannel in etcd: the configuration, and one lease for each subnet (control-planes.md §1.5). */
-import { messageOf } from "../../base/thrown.ts";
-import { formatJson, parseJson } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
-import { formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { formatJson, parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseAttributes, formatSubnetKey, parseSubnetKey } from "../leases/lease.ts";

@@ -1,13 +1,13 @@
 /** Leases as annotations of Nodes: the node's range comes from its Node object (control-planes.md §1.4). */
-import type { Compat } from "../../base/compat.ts";
-import { messageOf } from "../../base/thrown.ts";
-import type { Clock } from "../../base/clock.ts";
-import { parseJson } from "../../cni/json.ts";
-import { isJsonObject } from "../../base/json.ts";
-import type { Node } from "../../kube/objects.ts";
-import type { KubeSource } from "../../kube/source.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases/lease-store.ts";

@@ -1,13 +1,13 @@
 /** A Node as a lease (control-planes.md §1.4). */
-import type { Node } from "../../kube/objects.ts";
-import { type IpFamily, familyOf, formatIp, parseIpv4, parseIpv6 } from "../../net/ip.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import { type IpFamily, familyOf, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import {
   type Prefix,
   formatPrefix,
   parseInterfaceAddress,
   prefixCovers,
   prefixOf,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { Lease, LeaseAttributes } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";

@@ -3,12 +3,12 @@
  * an emulated cluster, so that a change of one Node is read once. What is known of Nodes is plain data; who listens is
  * no part of the world, and a fork has no listeners.
  */
-import type { Compat } from "../../base/compat.ts";
-import { messageOf } from "../../base/thrown.ts";
-import type { Clock } from "../../base/clock.ts";
-import { Informer } from "../../kube/informer.ts";
-import type { Node } from "../../kube/objects.ts";
-import type { KubeSource } from "../../kube/source.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { Informer } from "#contracts/kubernetes/informer.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";

@@ -1,7 +1,7 @@
-import { VirtualClock } from "../../base/clock.ts";
-import { Prng } from "../../base/prng.ts";
-import { MemoryEtcd } from "../../testing/flannel/memory-etcd.ts";
-import { MemoryNodes } from "../../testing/flannel/memory-nodes.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryEtcd } from "#test/support/flannel/memory-etcd.ts";
+import { MemoryNodes } from "#test/support/flannel/memory-nodes.ts";
 import { EtcdLeaseStore } from "../etcd/etcd-lease-store.ts";
 import { SubnetRegistry } from "../etcd/subnet-registry.ts";
 import { KeptLog } from "../flannel-log.ts";

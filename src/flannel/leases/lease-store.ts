@@ -2,8 +2,8 @@
  * Where leases are kept: Node annotations, or etcd. Both do what upstream's subnet managers do; the contract suite
  * (`lease-store.suite.ts`) holds what they have in common.
  */
-import type { Ip } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "./lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import type { Progress } from "../progress.ts";

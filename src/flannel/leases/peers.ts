@@ -2,7 +2,7 @@
  * The leases of other nodes: which a node knows, and which of them are programmed: all in upstream, those that may
  * be in `hardened`.
  */
-import type { Compat } from "../../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";

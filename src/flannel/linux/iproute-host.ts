@@ -1,7 +1,7 @@
 /** A Linux machine through `ip`, `bridge`, and `iptables` or `nft` (control-planes.md §3.2, §3.3, §3.5). */
-import { messageOf } from "../../base/thrown.ts";
-import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
 import {
   type InterfaceAddress,
   type Prefix,
@@ -10,7 +10,7 @@ import {
   parsePrefix,
   prefixContains,
   prefixFamily,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type {
   FlannelInterface,

@@ -1,9 +1,9 @@
 // What flanneld gives iptables, nft and ip on Linux (control-planes.md §3.5; flannel's pkg/trafficmngr, main.go).
 import { masqueradeScript } from "./linux-rules.ts";
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import { FlanneldWorld } from "../../testing/flannel/flanneld-world.ts";
-import { parsePrefix } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { FlanneldWorld } from "#test/support/flannel/flanneld-world.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";

@@ -2,10 +2,10 @@
  * What a Linux node needs to reach the pods of one other node: a neighbour, a forwarding entry and a route, in this order,
  * or a plain route where the other node is on the link (control-planes.md §3.3).
  */
-import { messageOf } from "../../base/thrown.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import type { Prefix } from "../../net/prefix.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
 
 /** One family of one lease. */

@@ -1,5 +1,5 @@
 /** The VXLAN device of a Linux node: made, or kept when it is as it should be (control-planes.md §3.2). */
-import { formatIp } from "../../net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";

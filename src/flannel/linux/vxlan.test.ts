@@ -1,9 +1,9 @@
 import { masqueradeChain } from "./linux-rules.ts";
 import { describe, expect, it } from "vitest";
-import { readU48 } from "../../base/bytes.ts";
-import { fork } from "../../base/fork.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { parseMac } from "../../net/mac.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import { fork } from "#core/base/fork.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
 import {
   type FlanneldNode,
   type FlanneldNodeOptions,
@@ -13,7 +13,7 @@ import {
   published,
   routesOf,
   vxlanPeer,
-} from "../../testing/flannel/flanneld-world.ts";
+} from "#test/support/flannel/flanneld-world.ts";
 import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";
 import { formatMacWithColons } from "../backends/vxlan-data.ts";
 

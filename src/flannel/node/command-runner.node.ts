@@ -1,6 +1,6 @@
 /** Runs programs of this machine: without a shell, with limits of time and size. */
 import { execFile } from "node:child_process";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { CommandRunner } from "./commands.ts";
 
 const WAIT_MS = 60_000;

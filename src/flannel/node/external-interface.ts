@@ -1,7 +1,7 @@
 /** Which interface leads to the other nodes, and by which address they know this one (control-planes.md §1.1). */
-import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { type Ip, type IpFamily, type Ipv4, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { FlannelError } from "../flannel-error.ts";
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import {
   type ExternalInterface,
   type FlannelHost,

@@ -1,12 +1,12 @@
 /**
  * What flanneld does to the machine that it runs on, besides HNS: the seam `Host` of a node's own network. Implementations:
- * the simulated stacks (`src/cluster/flannel/`), Linux through `ip`, `bridge` and `iptables` (`linux-host.node.ts`),
+ * the simulated stacks (`#cluster/flannel/`), Linux through `ip`, `bridge` and `iptables` (`linux-host.node.ts`),
  * Windows through PowerShell (`windows-host.node.ts`). Failing calls reject with an error whose message says what failed.
  */
-import type { Compat } from "../../base/compat.ts";
-import type { Ip, IpFamily, Ipv4 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import type { InterfaceAddress, Prefix } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Ip, IpFamily, Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
 
 export interface FlannelInterface {
   readonly index: number;

@@ -1,6 +1,6 @@
 /** Rows of JSON that programs of the machine print: what has the wrong type counts as absent. */
-import { parseJson } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 
 /** The objects of a list, or the one that stands alone, as PowerShell prints a list of one. */
 export function jsonRows(text: string): readonly JsonObject[] {

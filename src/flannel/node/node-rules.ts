@@ -1,7 +1,7 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
-import type { Prefix } from "../../net/prefix.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelHost, RuleProgram } from "./flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";

@@ -1,7 +1,7 @@
 /** How flanneld tells that its network stands: `subnet.env` for the CNI plugin, and word to the store. */
-import { formatSubnetEnv } from "../../cni/subnet-env.ts";
+import { formatSubnetEnv } from "#contracts/cni/subnet-env.ts";
 import type { Registration } from "../backends/backend.ts";
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelHost } from "./flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";

@@ -1,9 +1,9 @@
 /** Makes the L2Bridge network of host-gw and the host's leg in it, and waits until they are ready (control-planes.md §1.9). */
-import type { Compat } from "../../base/compat.ts";
-import { messageOf } from "../../base/thrown.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HcnError, isNotFoundError } from "../../hcn/error.ts";
-import type { HnsEndpoint, HnsNetwork } from "../../hcn/v1-documents.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
+import type { HnsEndpoint, HnsNetwork } from "#contracts/hcn/v1-documents.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,
@@ -14,9 +14,9 @@ import {
   getHnsEndpointByName,
   getHnsNetworkByName,
   listHnsNetworks,
-} from "../../hcn/v1-operations.ts";
-import { addToIp, formatIp, parseIpv4 } from "../../net/ip.ts";
-import { type Prefix, formatPrefix } from "../../net/prefix.ts";
+} from "#contracts/hcn/v1-operations.ts";
+import { addToIp, formatIp, parseIpv4 } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
 import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";

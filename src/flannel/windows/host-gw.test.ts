@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { getHnsEndpointByName, getHnsNetworkByName } from "../../hcn/v1-operations.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { getHnsEndpointByName, getHnsNetworkByName } from "#contracts/hcn/v1-operations.ts";
 import {
   type FlanneldNode,
   type FlanneldNodeOptions,
@@ -10,7 +10,7 @@ import {
   type Machine,
   published,
   routesOf,
-} from "../../testing/flannel/flanneld-world.ts";
+} from "#test/support/flannel/flanneld-world.ts";
 import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 
 const BOTH = ["upstream", "hardened"] as const;

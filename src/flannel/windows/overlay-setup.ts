@@ -1,11 +1,11 @@
 /** Makes the HNS network of the back end vxlan, or finds it, and waits until it is ready (control-planes.md §1.8). */
-import type { Compat } from "../../base/compat.ts";
-import { messageOf } from "../../base/thrown.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HcnError, isNotFoundError } from "../../hcn/error.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "../../hcn/operations.ts";
-import { parseIpv4 } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "#contracts/hcn/operations.ts";
+import { parseIpv4 } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";

@@ -1,15 +1,15 @@
 /** The back end vxlan on Windows: an Overlay network of HNS, and a policy for each other node (control-planes.md §1.8). */
-import { messageOf } from "../../base/thrown.ts";
-import { defined } from "../../base/assert.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { isNotFoundError } from "../../hcn/error.ts";
-import { hasFeature } from "../../hcn/features.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { getNetworkByName, listNetworks } from "../../hcn/operations.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
-import { formatIp } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { defined } from "#core/base/assert.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { isNotFoundError } from "#contracts/hcn/error.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
 import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";

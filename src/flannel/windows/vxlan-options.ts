@@ -1,5 +1,5 @@
 /** The back end vxlan of Windows: what its configuration may say (control-planes.md §1.3, §1.8). */
-import type { Compat } from "../../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { NetworkConfig } from "../network-config.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { createNetwork, getNetworkByName } from "../../hcn/operations.ts";
-import { parsePrefix } from "../../net/prefix.ts";
+import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { createNetwork, getNetworkByName } from "#contracts/hcn/operations.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
 import {
   type FlanneldNode,
   type FlanneldNodeOptions,
@@ -12,7 +12,7 @@ import {
   published,
   remoteSubnetsOf,
   vxlanPeer,
-} from "../../testing/flannel/flanneld-world.ts";
+} from "#test/support/flannel/flanneld-world.ts";
 import type { FlannelHost, WindowsHost } from "../node/flannel-host.ts";
 import { overlayDocument } from "./overlay-network.ts";
 

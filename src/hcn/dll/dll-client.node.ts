@@ -16,14 +16,14 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "../client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { DEFAULT_QUERY } from "../client.ts";
 import type { ComputeSystems } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";
 import { ZERO_GUID, checkGuid } from "../guid.ts";
 import { checkJsonObject, parseAnswerText } from "../json-value.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../port-reservation.ts";
 import { DllComputeSystems } from "./dll-compute-systems.node.ts";
 import { errorOfHresult, errorOfRecord, isGone } from "./dll-error.node.ts";

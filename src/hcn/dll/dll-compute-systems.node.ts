@@ -2,7 +2,7 @@
  * Compute systems over `vmcompute.dll`, the calls that hcsshim makes. Not run on Windows, where creating and ending
  * takes time: HCS then answers that it is under way, and what has become of it is seen in the list.
  */
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { parseComputeSystemSummary } from "../compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
 import { checkJsonObject, parseAnswerText } from "../json-value.ts";

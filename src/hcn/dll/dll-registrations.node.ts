@@ -4,11 +4,11 @@
  * forgotten: whoever wants to hear more subscribes again, as on Windows.
  */
 import type { HcnNotification, HcnObjectKind, NotificationScope } from "../client.ts";
-import type { JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { HcnError } from "../error.ts";
 import { ZERO_GUID } from "../guid.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import { parseAnswerText } from "../json-value.ts";
 import { checkScope } from "../notification-scope.ts";
 import { NOTIFICATION_TYPES } from "../notification.ts";

@@ -7,7 +7,7 @@
  */
 import { createRequire } from "node:module";
 import type * as Koffi from "koffi";
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import { HcnError } from "../error.ts";
 import type { NativeLibraries } from "./native-libraries.ts";
 

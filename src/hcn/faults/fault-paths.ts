@@ -14,9 +14,9 @@
  * POST   /hcn/faults/quirks  {"name", "setting"} → {"result": null}
  * ```
  */
-import type { JsonValue } from "../../base/json.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import { checkJsonValue } from "../json-value.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import { RESTART_STATES, type RestartState } from "./fault.ts";
 import type { HnsFaults } from "./hns-faults.ts";
 import { invalidFault, isFaultPlan, readFault, readFaultPlan, readQuirk } from "./read-fault.ts";

@@ -1,6 +1,6 @@
 /** JSON schema of a plan of faults: schemas/hns-fault-plan.v1alpha1.json. */
-import { type JsonSchema, closedObject } from "../../base/json-schema.ts";
-import { QUIRK_NAMES } from "../../knowledge/quirks.ts";
+import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
+import { QUIRK_NAMES } from "#core/catalogue/quirks.ts";
 import type { FaultEffectName } from "./fault.ts";
 import {
   CALL_FIELDS,

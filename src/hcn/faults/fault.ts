@@ -2,7 +2,7 @@
  * Faults between a program and HNS: what a plan of faults says. A fault is data; the same document comes from a file,
  * over HTTP, from the command line and from a test. docs/reference/hns-faults.md is written for its readers.
  */
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type { HcnObjectKind } from "../client.ts";
 import type { Guid } from "../guid.ts";
 

@@ -2,7 +2,7 @@
  * How faults are injected. Not part of `HcnClient`, because Windows has no such thing: a program that is tested sees
  * HNS alone, and the test beside it sees this.
  */
-import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import type { Guid } from "../guid.ts";
 import type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./fault.ts";
 

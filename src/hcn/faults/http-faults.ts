@@ -1,6 +1,6 @@
 /** `HnsFaults` of a served HNS. */
-import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
-import type { JsonValue } from "../../base/json.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./fault.ts";
 import { FAULTS_PATH } from "./fault-paths.ts";

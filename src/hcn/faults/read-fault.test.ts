@@ -1,6 +1,6 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { EFFECT_FIELDS } from "./fault-fields.ts";
 import { faultPlanSchema } from "./fault-schema.ts";
 import { readFault, readFaultPlan } from "./read-fault.ts";

@@ -1,15 +1,15 @@
 /** Reads faults and plans of faults from documents. What is unknown or out of range is refused, and nothing is taken. */
 import { HCN_ERRORS } from "../error-codes.ts";
 import { HcnError } from "../error.ts";
-import { isJsonObject } from "../../base/json.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import {
   QUIRK_NAMES,
   type QuirkName,
   type QuirkSetting,
   type QuirkSettings,
   isQuirkName,
-} from "../../knowledge/quirks.ts";
+} from "#core/catalogue/quirks.ts";
 import type { FaultEffectName, HnsFault, HnsFaultPlan } from "./fault.ts";
 import { CALL_FIELDS, EFFECT_FIELDS, FAULT_ID, type FieldShape, type Fields } from "./fault-fields.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { formatPrefix } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { frameOf } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 

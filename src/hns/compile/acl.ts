@@ -5,20 +5,20 @@
  * the endpoint and "remote" its peer, in both directions; in a rule that names address sets they are the source and the
  * destination (dataplane.md §4.1).
  */
-import type { Provenance } from "../../base/recorder.ts";
+import type { Provenance } from "#core/base/recorder.ts";
 import {
   type AclPolicySetting,
   type AclTuple,
   parseAclAddresses,
   parseAclProtocols,
-} from "../../hcn/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
-import { type Prefix, prefixFamily } from "../../net/prefix.ts";
-import type { Condition } from "../../vfp/condition.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { VfpDirection, Rule } from "../../vfp/rule.ts";
+} from "#contracts/hcn/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
+import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
+import type { Condition } from "#dataplane/vfp/condition.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AddressSets, NO_SETS } from "./address-sets.ts";

@@ -1,7 +1,7 @@
 /** What an endpoint's own policies come to on every type of network with rules: ACLs, source NAT, mapped ports. */
-import type { Ip, Ipv4 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
+import type { Ip, Ipv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
@@ -13,7 +13,7 @@ import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
 import type { RoutedEndpoint } from "./sdn-routes.ts";
 import { compileTierAcls } from "./tier-acl.ts";
-import type { Action, Rule } from "../../vfp/rule.ts";
+import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 // QOS policies → a `qos` rule on the way out of an endpoint's port (dataplane.md §2.14, Appendix A; DT-178). What comes in

@@ -2,19 +2,19 @@
  * ACLs of RuleType Host and L4WFPPROXY → what the Windows Filtering Platform of the endpoint's compartment is told
  * (dataplane.md §2.14, §4; hcn.md §3.3, §3.5). They hold on networks of every type, since no switch port is asked.
  */
-import { parseAclProtocols } from "../../hcn/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress, splitList } from "../../hcn/address-list.ts";
-import type { L4WfpProxyPolicySetting, ProxyExceptions } from "../../hcn/proxy-policy.ts";
+import { parseAclProtocols } from "#contracts/hcn/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/address-list.ts";
+import type { L4WfpProxyPolicySetting, ProxyExceptions } from "#contracts/hcn/proxy-policy.ts";
 import type {
   FilterProgram,
   ProxyRedirection,
   RedirectionExceptions,
-} from "../../host/windows-filtering/filter-program.ts";
-import { type PortRange, parsePortRanges } from "../../net/port-range.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { VfpDirection, Rule } from "../../vfp/rule.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+} from "#dataplane/host/windows-filtering/filter-program.ts";
+import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
+import type { Prefix } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";

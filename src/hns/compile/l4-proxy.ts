@@ -8,15 +8,15 @@
  *
  * Inferred: the layer, its place before the load balancers, the names, and that the proxy itself is never redirected.
  */
-import type { Provenance } from "../../base/recorder.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import type { L4ProxyPolicySetting } from "../../hcn/proxy-policy.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { type Prefix, hostPrefix, prefixContains, prefixFamily, parsePrefix } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { IpProtocol, ipProtocolName } from "../../wire/ip-protocol.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import type { L4ProxyPolicySetting } from "#contracts/hcn/proxy-policy.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type Prefix, hostPrefix, prefixContains, prefixFamily, parsePrefix } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";

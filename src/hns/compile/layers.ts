@@ -6,7 +6,7 @@
  * Inferred: that the other numbers hold there too, and EXTERNAL_L2_REWRITE_LAYER 110, of which only the name is known: it
  * has to see translated addresses, so it comes behind SLB_NAT_LAYER, and before the next hop is asked.
  */
-import type { LayerDefinition } from "../../vfp/rule.ts";
+import type { LayerDefinition } from "#dataplane/vfp/rule.ts";
 
 /**
  * Layers that stand on an endpoint's port only while a policy asks for them, in outbound order. Inferred: their names

@@ -1,15 +1,15 @@
 /** What the rules of a load balancer depend on besides its document, worked out once for all of them. */
-import type { Provenance } from "../../base/recorder.ts";
-import type { Guid } from "../../hcn/guid.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
   type LoadBalancerDistribution,
-} from "../../hcn/load-balancer.ts";
-import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from "../../net/ip.ts";
-import type { Condition } from "../../vfp/condition.ts";
-import type { LbnatBackEnd, Distribution } from "../../vfp/rule.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+} from "#contracts/hcn/load-balancer.ts";
+import { type Ip, type IpFamily, type Ipv4, type Ipv6, familyOf, formatIp } from "#core/net/ip.ts";
+import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { LbnatBackEnd, Distribution } from "#dataplane/vfp/rule.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
 import type {
   LoadBalancerPortMappingRecord,

@@ -1,11 +1,11 @@
 /** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
-import { assert } from "../../base/assert.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
-import { hostPrefix } from "../../net/prefix.ts";
-import type { Condition } from "../../vfp/condition.ts";
-import type { Action, Rule } from "../../vfp/rule.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Action, Rule } from "#dataplane/vfp/rule.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { HostPoolDefinition } from "../ports/datapath.ts";
 import type { FrontEnd, LoadBalancerFacts } from "./load-balancer-plan.ts";
 

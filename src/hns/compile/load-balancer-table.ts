@@ -3,10 +3,10 @@
  * out and put in again when it changes, and nothing else is touched. Plain data: a fork copies the table and shares
  * the groups, which are frozen.
  */
-import type { Guid } from "../../hcn/guid.ts";
-import { formatPrefix, prefixFamily, type Prefix } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { VfpDirection, MissNote, Rule } from "../../vfp/rule.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { formatPrefix, prefixFamily, type Prefix } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { VfpDirection, MissNote, Rule } from "#dataplane/vfp/rule.ts";
 import type {
   HostPoolDefinition,
   HostProgram,

@@ -8,8 +8,8 @@
  * The port of a local back end, with DSR: translates what the host's port left alone, and lets answers pass. Where the
  * node itself is the back end, that port is the host's.
  */
-import type { Guid } from "../../hcn/guid.ts";
-import type { Rule } from "../../vfp/rule.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
 import type { HostPoolDefinition, PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
 import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
 import {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { type Ipv4, parseIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { endpointRecord } from "../../testing/hns/endpoint-record.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { type Ipv4, parseIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { endpointRecord } from "#test/support/hns/endpoint-record.ts";
 import { compileOutBoundNat } from "./outbound-nat.ts";
 import { compilePortMappings } from "./port-mapping.ts";
 

@@ -1,14 +1,14 @@
 /** What the rules of a network's ports depend on. */
-import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
+import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import type { LoadBalancerTable } from "./load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import type { RemoteSubnets } from "./remote-subnets.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import { type Prefix, formatPrefix, prefixFamily } from "../../net/prefix.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import { type Prefix, formatPrefix, prefixFamily } from "#core/net/prefix.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {

@@ -1,8 +1,8 @@
 /** What load balancers take of the node's own ports: blocks for source NAT, and the node ports that they serve. */
-import { LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { familyOf, formatIp, type Ip } from "../../net/ip.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { familyOf, formatIp, type Ip } from "#core/net/ip.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { HostPoolDefinition, PortClaimDefinition } from "../ports/datapath.ts";
 import type {
   LoadBalancerPortMappingRecord,
@@ -15,10 +15,10 @@ import {
   hasFlag,
   isBalanced,
 } from "./load-balancer-plan.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { LocalPorts } from "../../host/local-ports.ts";
-import type { PortRange } from "../../net/port-range.ts";
-import type { PortBlockSource } from "../../vfp/nat-pool.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { LocalPorts } from "#dataplane/host/local-ports.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import type { PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
 
 /**
  * The source of translated connections: the load balancer's SourceVIP, else the node's address, as B-4 has it.

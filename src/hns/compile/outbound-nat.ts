@@ -4,15 +4,15 @@
  * Two rules, for TCP and UDP; there is none for ICMP. A packet to an exception keeps the endpoint's address, and so
  * does one to the prefix of an SDNRoute.
  */
-import type { Provenance } from "../../base/recorder.ts";
-import type { OutBoundNatPolicySetting } from "../../hcn/nat-policy.ts";
-import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import { type Ipv4, formatIp, parseIpv4 } from "../../net/ip.ts";
-import { type Prefix, hostPrefix, prefixFamily } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { OutBoundNatPolicySetting } from "#contracts/hcn/nat-policy.ts";
+import { NAT_FLAGS } from "#contracts/hcn/nat-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
+import { type Prefix, hostPrefix, prefixFamily } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { NatPoolDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";

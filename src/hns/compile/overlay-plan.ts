@@ -2,11 +2,11 @@
  * What the rules of an overlay network are made from, read once from its objects (dataplane.md §2.3, Appendix A;
  * hcn.md §3.1): which addresses are here, which are behind which node, and what stands outside on the way there.
  */
-import type { NetworkPolicy } from "../../hcn/network-policy.ts";
-import { type Ip, type Ipv4, parseIpv4 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { type Prefix, prefixContains, prefixFamily } from "../../net/prefix.ts";
-import { VXLAN_PORT } from "../../wire/tunnels/vxlan.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { type Ip, type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type Prefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
+import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 

@@ -4,12 +4,12 @@
  * Inferred: the names of the other rules and groups, and that of the observed groups those of the distributed router's
  * port stand on the other ports too.
  */
-import { defined } from "../../base/assert.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
-import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily, prefixOf } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { Action, Rule } from "../../vfp/rule.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily, prefixOf } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import {
   HOST_ROUTE,

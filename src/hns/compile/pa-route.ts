@@ -2,8 +2,8 @@
  * The next hop of translated packets: VNET_PA_ROUTE_LAYER asks the host's routes and neighbours and writes both MACs
  * (dataplane.md §1.6, §2.4 B-6 row 4). Group name, its priority 200 and the rule's priority are observed.
  */
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { networkProvenance } from "./provenance.ts";
 

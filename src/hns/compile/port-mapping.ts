@@ -8,14 +8,14 @@
  * The rule stands with and without the flag LocalRoutedVip. hcn.md §3.3 says that a mapping needs the flag on
  * L2Bridge; cni.md row 55 and the reports behind it (Azure/azure-container-networking #1863 and #1922, Azure/AKS
  * #3620) say that without it only the node's own connections to the port fail, and those are more specific. With it the
- * host's stack gives such packets to the switch (Inferred: as it does for node ports, src/host/port-claims.ts).
+ * host's stack gives such packets to the switch (Inferred: as it does for node ports, #dataplane/host/port-claims.ts).
  */
-import { NAT_FLAGS, type PortMappingPolicySetting } from "../../hcn/nat-policy.ts";
-import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { hostPrefix } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/nat-policy.ts";
+import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";

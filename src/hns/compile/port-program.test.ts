@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { parseIp } from "../../net/ip.ts";
-import { formatMac, parseMac } from "../../net/mac.ts";
-import { type Prefix, formatPrefix } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { formatMac, parseMac } from "#core/net/mac.ts";
+import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
 import type { PortProgram } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { CompileCache } from "./compile-cache.ts";

@@ -1,8 +1,8 @@
 /** Everything that one endpoint's port is programmed with, put together from what each policy compiles to. */
-import type { Guid } from "../../hcn/guid.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
 import type { PortProgram } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
@@ -36,7 +36,7 @@ import {
   shapeOf,
 } from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay-program.ts";
-import { prefixFamily } from "../../net/prefix.ts";
+import { prefixFamily } from "#core/net/prefix.ts";
 import { compilePaRoute } from "./pa-route.ts";
 import { type RoutedEndpoint } from "./sdn-routes.ts";
 

@@ -1,5 +1,5 @@
 /** Who put a rule where it is, in the words of the HCN contract. */
-import type { Provenance } from "../../base/recorder.ts";
+import type { Provenance } from "#core/base/recorder.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";

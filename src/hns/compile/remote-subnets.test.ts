@@ -1,12 +1,12 @@
 // Routes that come and go one at a time against all of them compiled anew: the same rules win for every destination.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import type { NetworkPolicy } from "../../hcn/network-policy.ts";
-import { parseIpv4 } from "../../net/ip.ts";
-import { parseMac } from "../../net/mac.ts";
-import { networkRecord } from "../../testing/hns/endpoint-record.ts";
-import type { Group } from "../../vfp/group.ts";
+import { defined } from "#core/base/assert.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { parseIpv4 } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { networkRecord } from "#test/support/hns/endpoint-record.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import {
   frameOf,
   type SubnetRoute,

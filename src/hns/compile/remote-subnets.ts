@@ -2,13 +2,13 @@
  * The ways to the subnets of other nodes (RemoteSubnetRoute, hcn.md §3.1), as rules. A large cluster has hundreds on each
  * node, and a node that joins or leaves is one: the rule of a route is made once, and a group that has the others follows.
  */
-import { parseAddressOrPrefix, prefixOfAddress } from "../../hcn/address-list.ts";
-import type { NetworkPolicy } from "../../hcn/network-policy.ts";
-import { parseIpv4 } from "../../net/ip.ts";
-import { parseMac } from "../../net/mac.ts";
-import { type Prefix, formatPrefix, prefixFamily } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { Rule } from "../../vfp/rule.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { parseIpv4 } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { type Prefix, formatPrefix, prefixFamily } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
 import {
   type RouteRevision,
   type SubnetRoute,

@@ -1,12 +1,12 @@
 /** Tiers of ACLs (hcn.md §3.3; dataplane.md §4.1), asked as a port asks them. */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { Group } from "../../vfp/group.ts";
-import { FlowKey } from "../../vfp/flow-key.ts";
-import { parseIp } from "../../net/ip.ts";
-import { buildTcpFrame } from "../../wire/build-frame.ts";
-import { Headers } from "../../wire/headers.ts";
-import { endpointRecord, networkRecord } from "../../testing/hns/endpoint-record.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import { FlowKey } from "#dataplane/vfp/flow-key.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { buildTcpFrame } from "#core/wire/build-frame.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { frameOf } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { NO_SETS } from "./address-sets.ts";

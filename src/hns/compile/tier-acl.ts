@@ -5,10 +5,10 @@
  * to the next tier. Inferred: so does a tier without a matching rule, and the endpoint's plain ACLs with their built-in
  * pair come behind the last tier.
  */
-import type { AclAction, TierAclPolicySetting, TierAclRule } from "../../hcn/acl-policy.ts";
-import type { Provenance } from "../../base/recorder.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Action, VfpDirection, Rule } from "../../vfp/rule.ts";
+import type { AclAction, TierAclPolicySetting, TierAclRule } from "#contracts/hcn/acl-policy.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Action, VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { ACL_SIDES, compareAclRules, compileAclCondition } from "./acl.ts";
 import type { AddressSets } from "./address-sets.ts";

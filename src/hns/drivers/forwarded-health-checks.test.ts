@@ -3,11 +3,11 @@
  * (kube-proxy.md §5.4, row KP-F6; kubernetes/kubernetes#99287).
  */
 import { describe, expect, it } from "vitest";
-import { createEndpoint, createLoadBalancerOnly } from "../../hcn/operations.ts";
-import { HOST_ATTACH, attachHnsEndpoint } from "../../hcn/v1-operations.ts";
-import { defined } from "../../base/assert.ts";
-import { parsePrefix } from "../../net/prefix.ts";
-import { DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
+import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
+import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
+import { defined } from "#core/base/assert.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
+import { DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 const CHECK_PORT = 32_000;
 const FIRST = "11.21.31.41";

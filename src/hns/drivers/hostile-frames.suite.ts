@@ -4,22 +4,22 @@
  * and afterwards ordinary packets get through.
  */
 import { expect } from "vitest";
-import { readU16 } from "../../base/bytes.ts";
-import { Prng } from "../../base/prng.ts";
-import { LIMITS } from "../../base/limits.ts";
-import type { Device, Receiver } from "../../device/device.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { createLoadBalancer } from "../../hcn/operations.ts";
-import { ROUTER_MAC } from "../../fabric/underlay.ts";
-import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
-import { type DriverPod, DriverWorld, W1_MAC } from "../../testing/dataplane/driver-world.ts";
-import { framesBeside, makeHostile } from "../../testing/wire/hostile-frames.ts";
-import type { NextHop, NextHopResolver } from "../../vfp/next-hop.ts";
-import type { SwitchPort } from "../../vswitch/switch-port.ts";
-import { EtherType } from "../../wire/ethertype.ts";
-import { formatFrame } from "../../wire/text/format.ts";
-import { Packet } from "../../wire/packet.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import { Prng } from "#core/base/prng.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { createLoadBalancer } from "#contracts/hcn/operations.ts";
+import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
+import { type DriverPod, DriverWorld, W1_MAC } from "#test/support/dataplane/driver-world.ts";
+import { framesBeside, makeHostile } from "#test/support/wire/hostile-frames.ts";
+import type { NextHop, NextHopResolver } from "#dataplane/vfp/next-hop.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import { formatFrame } from "#core/wire/text/format.ts";
+import { Packet } from "#core/wire/packet.ts";
 
 export const DRIVERS = ["L2Bridge", "L2Tunnel", "Overlay", "Transparent", "NAT"] as const;
 export type Driver = (typeof DRIVERS)[number];
@@ -267,7 +267,7 @@ export async function surviveHostileFrames(driver: Driver, seed: number, count: 
     for (const { vfp } of node.ports)
       expect(vfp.unifiedFlowCount).toBeLessThanOrEqual(LIMITS.flowsPerPortMax);
     node.world.run(600_000);
-    // Stacks believe a forged neighbour until their probes find nobody there (src/host/neighbor-table.ts), which can take
+    // Stacks believe a forged neighbour until their probes find nobody there (#dataplane/host/neighbor-table.ts), which can take
     // longer than the first caller waits. After that everybody has to be answered again.
     converse(node, driver);
     expect(converse(node, driver)).toEqual(before[0]);

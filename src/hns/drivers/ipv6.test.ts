@@ -1,14 +1,14 @@
 // The IPv6 walks on an L2Bridge network with two families, and where IPv6 is not carried (dataplane.md §2.11, §2.16).
 import { beforeAll, describe, expect, it } from "vitest";
-import { createLoadBalancer, createNetwork } from "../../hcn/operations.ts";
-import type { Ipv6 } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
-import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame } from "../../wire/build-frame.ts";
-import { type NdRepr, ND_HOP_LIMIT, solicitedNodeMulticast, NdView } from "../../wire/icmpv6/nd.ts";
-import type { Packet } from "../../wire/packet.ts";
-import { verifyChecksums } from "../../wire/transport-checksum.ts";
-import { Headers } from "../../wire/headers.ts";
+import { createLoadBalancer, createNetwork } from "#contracts/hcn/operations.ts";
+import type { Ipv6 } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame } from "#core/wire/build-frame.ts";
+import { type NdRepr, ND_HOP_LIMIT, solicitedNodeMulticast, NdView } from "#core/wire/icmpv6/nd.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
+import { Headers } from "#core/wire/headers.ts";
 
 const six = (text: string): Ipv6 => ip(text) as Ipv6;
 const mac = (text: string): Mac => parseMac(text)!;

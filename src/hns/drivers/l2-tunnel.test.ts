@@ -1,8 +1,8 @@
 /** The L2Tunnel driver: what stays on the node with L2Bridge goes by the fabric (dataplane.md §2.5, rows of §10). */
 import { describe, expect, it } from "vitest";
-import { formatMac } from "../../net/mac.ts";
-import { hostPrefix } from "../../net/prefix.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { hostPrefix } from "#core/net/prefix.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 async function tunnelWorld(): Promise<{ world: DriverWorld; network: string; a: DriverPod; b: DriverPod }> {
   const world = new DriverWorld({ fabricAddresses: ["10.0.0.50", "10.0.0.51"] });

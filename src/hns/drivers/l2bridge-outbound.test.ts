@@ -1,16 +1,16 @@
 /** What leaves a pod of an L2Bridge node, with which source, and what comes back (rows of dataplane.md §10). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { createEndpoint } from "../../hcn/operations.ts";
-import { HOST_ATTACH, attachHnsEndpoint } from "../../hcn/v1-operations.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatMac, parseMac } from "../../net/mac.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
-import { buildTcpFrame } from "../../wire/build-frame.ts";
-import { Headers, sourceIp } from "../../wire/headers.ts";
-import { TcpFlag } from "../../wire/tcp.ts";
-import { readU48 } from "../../base/bytes.ts";
-import type { Mac } from "../../net/mac.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { createEndpoint } from "#contracts/hcn/operations.ts";
+import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac, parseMac } from "#core/net/mac.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import { buildTcpFrame } from "#core/wire/build-frame.ts";
+import { Headers, sourceIp } from "#core/wire/headers.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { readU48 } from "#core/base/bytes.ts";
+import type { Mac } from "#core/net/mac.ts";
 
 const CLUSTER = ["10.244.0.0/16", "10.96.0.0/12"];
 

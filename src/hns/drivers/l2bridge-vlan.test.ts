@@ -1,11 +1,11 @@
 /** VLANs on L2Bridge networks: ports in access mode, the uplink a trunk (hcn.md §3.2, §3.3). */
 import { describe, expect, it } from "vitest";
-import { modifyEndpointPolicies } from "../../hcn/operations.ts";
-import { ROUTER_MAC } from "../../fabric/underlay.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
-import { buildUdpFrame } from "../../wire/build-frame.ts";
-import { pushVlan } from "../../wire/vlan.ts";
+import { modifyEndpointPolicies } from "#contracts/hcn/operations.ts";
+import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { pushVlan } from "#core/wire/vlan.ts";
 
 const vlan = (IsolationId: number): { Type: string; Settings: { IsolationId: number } } => ({
   Type: "VLAN",

@@ -1,19 +1,19 @@
 /** The NAT driver, as a packet sees it (dataplane.md §2.7, walks N-1 and N-2, rows of §10). */
 import { describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { writeU16, writeU8 } from "../../base/bytes.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { deleteNetwork, removeNamespaceEndpoint } from "../../hcn/operations.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { encodeAscii } from "../../host/services/ascii.ts";
-import type { TcpOwner } from "../../host/tcp-connection.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
-import { formatIp } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { type DriverPod, DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
-import { buildUdpFrame } from "../../wire/build-frame.ts";
-import { checksumOf } from "../../wire/checksum.ts";
-import type { Packet } from "../../wire/packet.ts";
+import { fork } from "#core/base/fork.ts";
+import { writeU16, writeU8 } from "#core/base/bytes.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { deleteNetwork, removeNamespaceEndpoint } from "#contracts/hcn/operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { encodeAscii } from "#dataplane/host/services/ascii.ts";
+import type { TcpOwner } from "#dataplane/host/tcp-connection.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { checksumOf } from "#core/wire/checksum.ts";
+import type { Packet } from "#core/wire/packet.ts";
 
 const SUBNET = { prefix: "172.20.1.0/24", gateway: "172.20.1.1" };
 

@@ -1,6 +1,6 @@
 // Overlay networks on a node: layers, isolation, ARP, MTU, policies that change (dataplane.md §2.2.1, §2.10, §10).
-import { readU16 } from "../../base/bytes.ts";
-import { fork } from "../../base/fork.ts";
+import { readU16 } from "#core/base/bytes.ts";
+import { fork } from "#core/base/fork.ts";
 import { beforeEach, describe, expect, it } from "vitest";
 import {
   createEndpoint,
@@ -9,15 +9,15 @@ import {
   deleteNetwork,
   getNetworkById,
   modifyNetworkPolicies,
-} from "../../hcn/operations.ts";
-import { DhcpClient } from "../../host/dhcp/dhcp-client.ts";
-import type { TcpOwner } from "../../host/tcp-connection.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { buildUdpFrame } from "../../wire/build-frame.ts";
-import { OVERLAY_MACS } from "../../testing/dataplane/overlay-stages.ts";
-import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "../../testing/dataplane/overlay-world.ts";
-import type { SwitchPort } from "../../vswitch/switch-port.ts";
+} from "#contracts/hcn/operations.ts";
+import { DhcpClient } from "#dataplane/host/dhcp/dhcp-client.ts";
+import type { TcpOwner } from "#dataplane/host/tcp-connection.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { OVERLAY_MACS } from "#test/support/dataplane/overlay-stages.ts";
+import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 
 const { W1dr, W2dr, Bm, Cm } = OVERLAY_MACS;
 

@@ -1,15 +1,15 @@
 // The byte vectors of dataplane.md §6.10 through a whole node: HNS's own rules, switch, tunnel and wire.
 import { beforeEach, describe, expect, it } from "vitest";
-import { formatHex } from "../../base/hex.ts";
-import { createEndpoint, createLoadBalancer } from "../../hcn/operations.ts";
-import { type Ipv4, parseIp } from "../../net/ip.ts";
-import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
-import { OVERLAY_MACS } from "../../testing/dataplane/overlay-stages.ts";
-import { type OverlayPod, OverlayWorld, remoteSubnet } from "../../testing/dataplane/overlay-world.ts";
-import { encapsulateVxlan } from "../../wire/tunnels/encapsulation.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { Ipv4View } from "../../wire/ipv4.ts";
-import { Packet } from "../../wire/packet.ts";
+import { formatHex } from "#core/base/hex.ts";
+import { createEndpoint, createLoadBalancer } from "#contracts/hcn/operations.ts";
+import { type Ipv4, parseIp } from "#core/net/ip.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
+import { OVERLAY_MACS } from "#test/support/dataplane/overlay-stages.ts";
+import { type OverlayPod, OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
+import { Packet } from "#core/wire/packet.ts";
 
 const { V1, V2, V3, V4, V5, V6, V7 } = DATAPLANE_VECTORS;
 const { W1dr, W2dr, W1m, W2m } = OVERLAY_MACS;

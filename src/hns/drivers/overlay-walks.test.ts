@@ -1,13 +1,13 @@
 // The overlay walks of dataplane.md §2.3, stage by stage and field by field, on networks made by hand.
 import { beforeAll, describe, expect, it } from "vitest";
-import { createEndpoint, createLoadBalancer } from "../../hcn/operations.ts";
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
-import { parseIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { OVERLAY_MACS, type OverlayStage } from "../../testing/dataplane/overlay-stages.ts";
-import { type OverlayPod, OverlayWorld, remoteSubnet } from "../../testing/dataplane/overlay-world.ts";
-import { buildUdpFrame } from "../../wire/build-frame.ts";
-import { Headers } from "../../wire/headers.ts";
+import { createEndpoint, createLoadBalancer } from "#contracts/hcn/operations.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { OVERLAY_MACS, type OverlayStage } from "#test/support/dataplane/overlay-stages.ts";
+import { type OverlayPod, OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { Headers } from "#core/wire/headers.ts";
 
 const { W1dr, W2dr, W1m, L1v } = OVERLAY_MACS;
 const NAT = {

@@ -1,22 +1,22 @@
 /** The Transparent driver, as a packet sees it (dataplane.md §2.6, walks T-1 to T-9, rows of §10). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
-import { DhcpServer } from "../../fabric/dhcp-server.ts";
-import { outsideIpv6 } from "../../fabric/underlay.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { prefixContains, prefixOf } from "../../net/prefix.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";
+import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { prefixContains, prefixOf } from "#core/net/prefix.ts";
 import {
   type DriverPod,
   DriverWorld,
   type DriverWorldOptions,
   ip,
-} from "../../testing/dataplane/driver-world.ts";
-import type { SwitchPort } from "../../vswitch/switch-port.ts";
-import { buildNdFrame } from "../../wire/build-frame.ts";
-import { multicastMac } from "../../wire/ethernet.ts";
-import { ND_HOP_LIMIT } from "../../wire/icmpv6/nd.ts";
+} from "#test/support/dataplane/driver-world.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import { buildNdFrame } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
+import { ND_HOP_LIMIT } from "#core/wire/icmpv6/nd.ts";
 
 const STATIC = (address: string) => ({
   IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],

@@ -1,11 +1,11 @@
 /** Objects from the files of one node as one dump: in v2 form, each once, in the order in which a service takes them. */
-import { assert } from "../../base/assert.ts";
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { DUMP_KINDS, type DumpItem } from "../../hcn/dumps.ts";
-import { parseGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { parseMac } from "../../net/mac.ts";
+import { assert } from "#core/base/assert.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { DUMP_KINDS, type DumpItem } from "#contracts/hcn/dumps.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseMac } from "#core/net/mac.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 
 import { CUT_FIELD } from "./power-shell.ts";

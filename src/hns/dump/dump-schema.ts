@@ -1,6 +1,6 @@
 /** The JSON schema of our own dumps (schemas/hns-dump.v1alpha1.json). */
-import type { JsonSchema } from "../../base/json-schema.ts";
-import { DUMP_KINDS, DUMP_VERSION } from "../../hcn/dumps.ts";
+import type { JsonSchema } from "#core/base/json-schema.ts";
+import { DUMP_KINDS, DUMP_VERSION } from "#contracts/hcn/dumps.ts";
 
 const GUID: JsonSchema = {
   type: "string",

@@ -1,7 +1,7 @@
 /** What readers of dumps find: objects of HNS with their places, and what is missing from them. */
-import type { JsonObject } from "../../base/json.ts";
-import type { Dialect } from "../../hcn/schema-version.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Dialect } from "#contracts/hcn/schema-version.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { StoredKind } from "../store/stored-object.ts";
 
 /** Where an object begins: file, line and column from 1. */

@@ -2,7 +2,7 @@
  * Objects as PowerShell shows them on a screen: `Get-HnsNetwork`, perhaps through `Format-List`. One field per line, long
  * values wrapped below themselves, an empty line between objects.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Restored, joinPath, listOfTexts, splitOutside, valueOfText } from "./power-shell.ts";
 import type { TextLine } from "./text-lines.ts";
 

@@ -2,8 +2,8 @@
  * What `hnsdiag list …` prints without `-d` (dataplane.md §7.13): tables of names and ids, or blocks. It tells which
  * objects there are and little more.
  */
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { TextLine } from "./text-lines.ts";
 
 export interface DiagObject {

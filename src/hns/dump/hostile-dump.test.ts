@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { SourceText } from "../../base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import { createHns } from "../local-hns.ts";
 import { dumpItems } from "./dump-items.ts";
 import { readDump } from "./read-dump.ts";

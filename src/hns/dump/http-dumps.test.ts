@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { HttpHcnClient } from "../../hcn/http-client.node.ts";
-import { HttpHnsDumps } from "../../hcn/http-dumps.node.ts";
-import { createNetwork } from "../../hcn/operations.ts";
+import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHnsDumps } from "#contracts/hcn/http-dumps.node.ts";
+import { createNetwork } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "../http/http-server.node.ts";
 import { createHns } from "../local-hns.ts";
 

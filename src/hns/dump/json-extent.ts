@@ -2,7 +2,7 @@
  * Where JSON values begin and end in a text. Dumps hold several values one after the other, and tables between them;
  * each object is cut out and given to the parser alone, so that it keeps its place and a broken one breaks no other.
  */
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 
 /** A piece of a text: from `start` to before `end`. */
 export interface Extent {

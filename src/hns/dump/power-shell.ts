@@ -3,8 +3,8 @@
  * `-Depth` says more) and writes texts in place of what lies below; Format-List writes such texts always; remoting adds
  * fields of its own. What the text still says is taken back; what it does not say is told as cut off.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { isJsonObject } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 /** A value, and the paths below it whose values the dump does not hold. */
 export interface Restored {

@@ -1,9 +1,9 @@
 // Dumps as people bring them from nodes. The samples are composed; their shapes are those of hcn.md §2.12, users.md §4 and
 // dataplane.md §7.13.
 import { describe, expect, it } from "vitest";
-import { LIMITS } from "../../base/limits.ts";
-import { SourceText, decodeSource } from "../../base/source-text.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { SourceText, decodeSource } from "#core/base/source-text.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { DumpRead } from "./dumped-object.ts";
 import { formatDump, readDump } from "./read-dump.ts";
 

@@ -3,14 +3,14 @@
  * what PowerShell shows on a screen, `hnsdiag list …` with and without `-d`, and several of them in one file. What does
  * not read is told with its place, and the rest is read.
  */
-import { LIMITS } from "../../base/limits.ts";
-import type { SourceText } from "../../base/source-text.ts";
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { parseGuid } from "../../hcn/guid.ts";
-import { checkJsonObject } from "../../hcn/json-value.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { SourceText } from "#core/base/source-text.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
+import { checkJsonObject } from "#contracts/hcn/json-value.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
 import { readFormatList } from "./format-list.ts";
 import { readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
@@ -18,8 +18,8 @@ import { BrokenJson, type Extent, type Member, membersOf, parseValue, visitItems
 import { undoPowerShell } from "./power-shell.ts";
 import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
 import { type TextLine, linesOf } from "./text-lines.ts";
-import { parseDumpItem } from "../../hcn/dump-protocol.ts";
-import { DUMP_VERSION, type DumpItem, type HnsDump } from "../../hcn/dumps.ts";
+import { parseDumpItem } from "#contracts/hcn/dump-protocol.ts";
+import { DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
 
 // Our own dump as a text: the objects in stored form, which is what the durable store keeps, so nothing is lost on the way
 // back.

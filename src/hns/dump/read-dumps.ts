@@ -1,6 +1,6 @@
 /** Files of one node as objects that a service can be made of. */
-import { decodeSource } from "../../base/source-text.ts";
-import type { DumpItem } from "../../hcn/dumps.ts";
+import { decodeSource } from "#core/base/source-text.ts";
+import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import { dumpItems } from "./dump-items.ts";
 import type { DumpProblem, DumpedObject } from "./dumped-object.ts";
 import { readDump } from "./read-dump.ts";

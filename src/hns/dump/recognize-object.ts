@@ -2,10 +2,10 @@
  * Which kind of object a document is, and in which dialect. Dumps do not say: hnsdiag prints objects one after the
  * other, and files of collectlogs.ps1 are told apart by their names alone. The fields tell (hcn.md §2).
  */
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { NETWORK_TYPES } from "../../hcn/network.ts";
-import type { Dialect } from "../../hcn/schema-version.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { NETWORK_TYPES } from "#contracts/hcn/network.ts";
+import type { Dialect } from "#contracts/hcn/schema-version.ts";
 
 export interface ObjectShape {
   readonly kind: HcnObjectKind;

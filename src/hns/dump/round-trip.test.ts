@@ -2,10 +2,10 @@
 // comes out again with every field. The nodes are composed from hcn.md §2.12 and §9.
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { SourceText } from "../../base/source-text.ts";
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { lostFields } from "../../testing/lost-fields.ts";
+import { SourceText } from "#core/base/source-text.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { lostFields } from "#test/support/lost-fields.ts";
 import { createHns } from "../local-hns.ts";
 import type { RestoreNote } from "../store/stored-object.ts";
 import { dumpItems } from "./dump-items.ts";

@@ -5,8 +5,8 @@ import {
   type HnsDumps,
   type RestoreNote,
   type RestoreRequest,
-} from "../../hcn/dumps.ts";
-import { HcnError } from "../../hcn/error.ts";
+} from "#contracts/hcn/dumps.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsService } from "../service/hns-service.ts";
 
 /** Whoever stores what a service changes. */

@@ -1,5 +1,5 @@
 /** The lines of a dump that hold no JSON. */
-import type { SourceText } from "../../base/source-text.ts";
+import type { SourceText } from "#core/base/source-text.ts";
 import type { Extent } from "./json-extent.ts";
 
 export interface TextLine {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { Prng } from "../../base/prng.ts";
-import { parseProfile } from "../../knowledge/profiles.ts";
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
+import { fork } from "#core/base/fork.ts";
+import { Prng } from "#core/base/prng.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { QuirkSet } from "./quirk-set.ts";
 
 function make(profile: string, settings?: QuirkSettings, seed = 1): QuirkSet {

@@ -1,6 +1,6 @@
 /** Which defects a service has, and when those strike that strike now and then. Plain data, forked with the service. */
-import type { Prng } from "../../base/prng.ts";
-import type { WindowsBuild } from "../../knowledge/profiles.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import {
   QUIRK_NAMES,
   type QuirkName,
@@ -8,7 +8,7 @@ import {
   type QuirkSettings,
   concernsBuild,
   isDefaultQuirk,
-} from "../../knowledge/quirks.ts";
+} from "#core/catalogue/quirks.ts";
 
 const CHANCE_STEPS = 0x1_0000_0000;
 

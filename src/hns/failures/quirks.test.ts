@@ -13,10 +13,10 @@ import {
   listNetworks,
   modifyLoadBalancer,
   removeNamespaceContainer,
-} from "../../hcn/operations.ts";
-import { QUIRK_NAMES, type QuirkName } from "../../knowledge/quirks.ts";
-import { type FaultyNode, faultyNode } from "../../testing/hns/faulty-node.ts";
-import { QUIRK_TEXTS } from "../../catalogue/quirk-texts.ts";
+} from "#contracts/hcn/operations.ts";
+import { QUIRK_NAMES, type QuirkName } from "#core/catalogue/quirks.ts";
+import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
+import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
 
 /** Does what the defect spoils; rejects where it strikes. */
 type Situation = (node: FaultyNode) => Promise<unknown>;

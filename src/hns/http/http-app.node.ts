@@ -3,17 +3,17 @@ import type { HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
-import { LIMITS } from "../../base/limits.ts";
-import { type Log, SILENT_LOG } from "../../base/log.ts";
-import type { HcnClient, NotificationScope } from "../../hcn/client.ts";
-import type { JsonValue } from "../../base/json.ts";
-import { errorCodeOf } from "../../hcn/error-codes.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { FAULT_PATHS } from "../../hcn/faults/fault-paths.ts";
-import type { FaultStatus } from "../../hcn/faults/fault.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
-import { HCN_KINDS } from "../../hcn/client.ts";
-import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "../../hcn/http-operations.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { type Log, SILENT_LOG } from "#core/base/log.ts";
+import type { HcnClient, NotificationScope } from "#contracts/hcn/client.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { FAULT_PATHS } from "#contracts/hcn/faults/fault-paths.ts";
+import type { FaultStatus } from "#contracts/hcn/faults/fault.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
+import { HCN_KINDS } from "#contracts/hcn/client.ts";
+import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "#contracts/hcn/http-operations.ts";
 import {
   HTTP_NOTIFICATIONS_PATH,
   HTTP_PREFIX,
@@ -21,13 +21,13 @@ import {
   HTTP_VERSION_HEADER,
   formatHttpError,
   httpStatusOf,
-} from "../../hcn/http-protocol.ts";
-import { JsonReader } from "../../hcn/json-reader.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { parseJsonText } from "../../hcn/json-value.ts";
-import { checkScope } from "../../hcn/notification-scope.ts";
-import { hnsOpenApi } from "../../hcn/openapi.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
+} from "#contracts/hcn/http-protocol.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseJsonText } from "#contracts/hcn/json-value.ts";
+import { checkScope } from "#contracts/hcn/notification-scope.ts";
+import { hnsOpenApi } from "#contracts/hcn/openapi.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { addDumpPaths } from "../dump/http-dumps.node.ts";
 import type { FaultInjector } from "../failures/faults/fault-injector.ts";
 import { HnsMetrics } from "./http-metrics.ts";

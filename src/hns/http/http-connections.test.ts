@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LIMITS } from "../../base/limits.ts";
-import type { HcnClient, HcnNotification } from "../../hcn/client.ts";
-import { HttpHcnClient } from "../../hcn/http-client.node.ts";
-import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
-import { createEndpoint, createNetwork, listNetworks } from "../../hcn/operations.ts";
-import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
+import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { createEndpoint, createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 import { NotificationFeed } from "./notification-feed.node.ts";
 

@@ -1,6 +1,6 @@
 /** What a served HNS counts, as Prometheus' text format writes it. */
 
-import type { FaultStatus } from "../../hcn/faults/fault.ts";
+import type { FaultStatus } from "#contracts/hcn/faults/fault.ts";
 
 /** Upper bounds of the buckets of a call's duration, in seconds. */
 const BUCKETS: readonly number[] = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];

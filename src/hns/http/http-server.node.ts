@@ -16,12 +16,12 @@ import {
 } from "node:fs";
 import type { Server } from "node:http";
 import { dirname, join } from "node:path";
-import { LIMITS } from "../../base/limits.ts";
-import type { Log } from "../../base/log.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { isPipeName } from "../../hcn/pipe-name.ts";
-import { isListening } from "../../hcn/unix-socket.node.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Log } from "#core/base/log.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { isPipeName } from "#contracts/hcn/pipe-name.ts";
+import { isListening } from "#contracts/hcn/unix-socket.node.ts";
 import { HnsApp, type ServedFacts } from "./http-app.node.ts";
 
 /** Where to listen. On Windows the socket's path is the name of a pipe. Port 0: the system chooses. */

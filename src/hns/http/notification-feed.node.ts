@@ -1,10 +1,10 @@
 /** Notifications to those who listen over HTTP: one JSON object per line. */
 import type { ServerResponse } from "node:http";
-import { LIMITS } from "../../base/limits.ts";
-import type { HcnClient, HcnNotification, NotificationScope } from "../../hcn/client.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { ZERO_GUID } from "../../hcn/guid.ts";
-import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { HcnClient, HcnNotification, NotificationScope } from "#contracts/hcn/client.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 
 const GOODBYE: HcnNotification = Object.freeze({
   type: NOTIFICATION_TYPES.ServiceDisconnect,

@@ -2,18 +2,18 @@
  * The seam between the service's objects and what moves packets. The service says what there should be; a datapath
  * makes it so. `SwitchDatapath` does it with a simulated switch and host stack; `RecordingDatapath` only keeps the books.
  */
-import type { DhcpLease } from "../../vswitch/switch-port.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { FilterProgram } from "../../host/windows-filtering/filter-program.ts";
-import type { NatProgram } from "../../host/winnat/nat-program.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import type { InterfaceAddress, Prefix } from "../../net/prefix.ts";
-import type { PortRange } from "../../net/port-range.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { PortAddressInfo } from "../../vfp/port-settings.ts";
-import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import type { DhcpLease } from "#dataplane/switch/switch-port.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
+import type { NatProgram } from "#dataplane/host/winnat/nat-program.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { PortAddressInfo } from "#dataplane/vfp/port-settings.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { HostLayerName, LayerName, LayerStack } from "../compile/layers.ts";
 import type { PhysicalAdapter } from "./adapter-description.ts";
 import type { QuirkSet } from "../failures/quirk-set.ts";

@@ -1,5 +1,5 @@
 /** Host ports that programs of the node listen on, which old builds keep from load balancers and mappings (hcn.md §4.7). */
-import { HcnError } from "../../hcn/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 
 /**

@@ -1,16 +1,16 @@
 /** The simulated switches of a node, by kind (hcn.md §4.1): what stands behind them, and how they come and go. */
-import type { Environment } from "../../base/environment.ts";
-import type { Prng } from "../../base/prng.ts";
-import { type MemoryDevice, memoryPair } from "../../device/memory-pair.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { isLinkLocal } from "../../host/address-scope.ts";
-import type { Host } from "../../host/host.ts";
-import type { Interface } from "../../host/interface.ts";
-import type { Route } from "../../host/stack.ts";
-import type { InterfaceAddress } from "../../net/prefix.ts";
-import type { PortBlockSource } from "../../vfp/nat-pool.ts";
-import type { SwitchPort } from "../../vswitch/switch-port.ts";
-import { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { type MemoryDevice, memoryPair } from "#dataplane/device/memory-pair.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { isLinkLocal } from "#dataplane/host/address-scope.ts";
+import type { Host } from "#dataplane/host/host.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import type { Route } from "#dataplane/host/stack.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { HOST_LAYERS } from "../compile/layers.ts";
 import type { SwitchDefinition } from "./datapath.ts";
 import { HostPort } from "./host-port.ts";

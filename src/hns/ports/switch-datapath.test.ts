@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import { fork } from "../../base/fork.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { Prng } from "../../base/prng.ts";
-import { memoryPair } from "../../device/memory-pair.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { fork } from "#core/base/fork.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { Prng } from "#core/base/prng.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -17,16 +17,16 @@ import {
   deleteNetwork,
   modifyEndpointPolicies,
   removeNamespaceEndpoint,
-} from "../../hcn/operations.ts";
-import { HOST_ATTACH, attachHnsEndpoint } from "../../hcn/v1-operations.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { Host } from "../../host/host.ts";
-import { formatRoute } from "../../host/route-table.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
-import { parseProfile } from "../../knowledge/profiles.ts";
-import { type Ip, type Ipv4, formatIp, parseIp } from "../../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { ANY_IPV4, formatPrefix, parseInterfaceAddress } from "../../net/prefix.ts";
+} from "#contracts/hcn/operations.ts";
+import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { Host } from "#dataplane/host/host.ts";
+import { formatRoute } from "#dataplane/host/route-table.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { type Ip, type Ipv4, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { ANY_IPV4, formatPrefix, parseInterfaceAddress } from "#core/net/prefix.ts";
 import { HnsService } from "../service/hns-service.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
 import { SwitchDatapath } from "./switch-datapath.ts";

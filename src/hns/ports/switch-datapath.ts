@@ -1,22 +1,22 @@
 /** The datapath of a simulated node: its Hyper-V switches, the host's stack, a cable per vNIC. */
-import { assert, defined } from "../../base/assert.ts";
-import type { Task } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { DhcpClient } from "../../host/dhcp/dhcp-client.ts";
-import { isLinkLocal } from "../../host/address-scope.ts";
-import type { Host } from "../../host/host.ts";
-import type { Interface } from "../../host/interface.ts";
-import { DnsRelay } from "../../host/services/dns-relay.ts";
-import type { FilterProgram } from "../../host/windows-filtering/filter-program.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { InterfaceAddress } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
-import { NatPool, type PortBlockSource } from "../../vfp/nat-pool.ts";
-import type { SwitchPort } from "../../vswitch/switch-port.ts";
-import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { assert, defined } from "#core/base/assert.ts";
+import type { Task } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { DhcpClient } from "#dataplane/host/dhcp/dhcp-client.ts";
+import { isLinkLocal } from "#dataplane/host/address-scope.ts";
+import type { Host } from "#dataplane/host/host.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import { DnsRelay } from "#dataplane/host/services/dns-relay.ts";
+import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import { NatPool, type PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { type LayerName, OPTIONAL_LAYERS, PLAIN_STACK } from "../compile/layers.ts";
 import type {
   Datapath,

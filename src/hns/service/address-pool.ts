@@ -6,11 +6,11 @@
  * ReserveNetworkAddress, and the last one with EnableBroadcast. Which free address comes next is an option: at random by
  * default, because published outputs show scattered values.
  */
-import type { Prng } from "../../base/prng.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "../../hcn/network.ts";
-import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "../../net/ip.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "#contracts/hcn/network.ts";
+import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
 import {
   type Prefix,
   equalPrefixes,
@@ -18,9 +18,9 @@ import {
   lastIp,
   prefixContains,
   prefixFamily,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 import type { IpSubnetRecord, SubnetRecord, MacRange } from "./network/network-record.ts";
-import type { Mac } from "../../net/mac.ts";
+import type { Mac } from "#core/net/mac.ts";
 
 /** Which free address comes next. */
 export type AllocationOrder = "random" | "lowest-first";

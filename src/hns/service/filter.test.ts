@@ -1,9 +1,9 @@
 /** Filters of queries: hcn.md §5.1, and what §11.10 leaves open. */
 import { describe, expect, it } from "vitest";
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { addNamespaceEndpoint, createNamespace } from "../../hcn/operations.ts";
-import { type FaultyNode, faultyNode } from "../../testing/hns/faulty-node.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { addNamespaceEndpoint, createNamespace } from "#contracts/hcn/operations.ts";
+import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
 
 async function found(node: FaultyNode, kind: HcnObjectKind, filter: JsonObject): Promise<number> {
   const query = { SchemaVersion: { Major: 2, Minor: 0 }, Filter: JSON.stringify(filter) };

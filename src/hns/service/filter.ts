@@ -3,9 +3,9 @@
  * JSON values, so that `Flags` is not a mask and a list is found by the whole list. GUIDs compare without letter case.
  * Inferred (hcn.md §11.10): an unknown key matches nothing. Inferred: so does `Flags` as a mask.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { equalGuids, parseGuid } from "../../hcn/guid.ts";
-import { equalJson } from "../../hcn/json-value.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
+import { equalJson } from "#contracts/hcn/json-value.ts";
 
 function equalValues(wanted: JsonValue | undefined, actual: JsonValue | undefined): boolean {
   if (typeof wanted === "string" && typeof actual === "string" && parseGuid(actual) !== undefined)

@@ -4,26 +4,26 @@
  * Calls are synchronous and all or nothing: what is refused changes nothing. The service is part of a simulated world
  * and can be forked with it; clients, stores and sockets are outside (`in-process-client.ts`).
  */
-import type { Clock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
 import type {
   HcnCreateOptions,
   HcnNotification,
   HcnObjectKind,
   HostComputeQuery,
   ServiceProperties,
-} from "../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { ComputeSystem } from "../../hcn/compute-systems.ts";
-import { readSchemaVersion, type Dialect, dialectOf } from "../../hcn/schema-version.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
-import { ZERO_GUID, checkGuid, parseGuid } from "../../hcn/guid.ts";
-import { JsonReader } from "../../hcn/json-reader.ts";
-import { checkJsonObject, checkJsonValue } from "../../hcn/json-value.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
-import { type CheckedQuery, parseQuery } from "../../hcn/query.ts";
+} from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
+import { readSchemaVersion, type Dialect, dialectOf } from "#contracts/hcn/schema-version.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
+import { ZERO_GUID, checkGuid, parseGuid } from "#contracts/hcn/guid.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { checkJsonObject, checkJsonValue } from "#contracts/hcn/json-value.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "#contracts/hcn/port-reservation.ts";
+import { type CheckedQuery, parseQuery } from "#contracts/hcn/query.ts";
 import {
   createComputeSystem,
   listComputeSystems,
@@ -32,8 +32,8 @@ import {
 } from "./compute-systems/compute-systems.ts";
 import { endRestoration, rebootNode, restartService } from "./service-life.ts";
 import { degradeEndpoint, requireEndpoint } from "./endpoint/endpoints.ts";
-import type { WindowsBuild } from "../../knowledge/profiles.ts";
-import type { QuirkName, QuirkSetting } from "../../knowledge/quirks.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest/guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
@@ -42,7 +42,7 @@ import { createOwnNetworks, requestMirroring, settleMirroring } from "./network/
 import { listPortReservations, releasePorts, reservePorts } from "./guest/port-reservations.ts";
 import type { QuirkSet } from "../failures/quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
-import type { RestartState } from "../../hcn/faults/fault.ts";
+import type { RestartState } from "#contracts/hcn/faults/fault.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "../store/restore.ts";
 import type {
   ImportedObject,
@@ -52,7 +52,7 @@ import type {
   StoredObject,
 } from "../store/stored-object.ts";
 import { endpointAddressesDocument, endpointStatisticsDocument } from "../view/endpoint-counters-view.ts";
-import type { VirtualSwitch } from "../../vswitch/virtual-switch.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { answerV1 } from "../v1/router.ts";
 import { featuresDocument, metricsDocument } from "../view/service-view.ts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { describeHcnClient } from "../../hcn/client.suite.ts";
-import type { HcnNotification } from "../../hcn/client.ts";
-import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
-import { createEndpoint, createNetwork, deleteNetwork } from "../../hcn/operations.ts";
-import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
+import { describeHcnClient } from "#contracts/hcn/client.suite.ts";
+import type { HcnNotification } from "#contracts/hcn/client.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { createEndpoint, createNetwork, deleteNetwork } from "#contracts/hcn/operations.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "./in-process-client.ts";
-import { HcnError } from "../../hcn/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsService } from "./hns-service.ts";
 import { MemoryObjectStore } from "../store/store.ts";
 import { loadService } from "../store/open-service.ts";

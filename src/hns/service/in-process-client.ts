@@ -7,20 +7,20 @@ import type {
   HostComputeQuery,
   NotificationScope,
   ServiceProperties,
-} from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { checkScope, isHeardBy } from "../../hcn/notification-scope.ts";
-import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
-import { ZERO_GUID } from "../../hcn/guid.ts";
-import type { ComputeSystems } from "../../hcn/compute-systems.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../../hcn/port-reservation.ts";
-import type { HnsDumps } from "../../hcn/dumps.ts";
-import { HcnError } from "../../hcn/error.ts";
+} from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { checkScope, isHeardBy } from "#contracts/hcn/notification-scope.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+import type { ComputeSystems } from "#contracts/hcn/compute-systems.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "#contracts/hcn/port-reservation.ts";
+import type { HnsDumps } from "#contracts/hcn/dumps.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import { isUnreachable } from "../failures/faults/fault-errors.ts";
 import { type CallFacts, factsOfCall, factsOfV1Call, ServiceTarget } from "../failures/faults/call-facts.ts";
 import { FaultInjector } from "../failures/faults/fault-injector.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { ServiceDumps } from "../dump/service-dumps.ts";
 import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "../store/store.ts";

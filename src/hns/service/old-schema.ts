@@ -3,7 +3,7 @@
  * it does not know, those of v2 are ignored (hcn.md §1.6), so that the endpoint gets an address of the service's choice,
  * no policies and no flags. What both forms write in the same way stays: id, owner, name, MAC address.
  */
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { EndpointRecord } from "./endpoint/endpoint-record.ts";
 import type { NotEnforced } from "./enforcement.ts";
 import type { ServiceContext } from "./service-context.ts";

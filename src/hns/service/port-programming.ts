@@ -2,12 +2,12 @@
  * Brings the ports of networks in line with the service's objects. A change costs what it concerns: ports are compiled
  * and programmed anew when something that all of them depend on is another, else those alone whose rules changed.
  */
-import type { Guid } from "../../hcn/guid.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
-import { AddressFlag } from "../../vfp/port-settings.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
 import type { SharedValues } from "../compile/shared-values.ts";
 import type { CompileCache } from "../compile/compile-cache.ts";
 import type { LoadBalancerFacts, ServiceTraits } from "../compile/load-balancer-plan.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { HcnErrorCode } from "../../hcn/error-codes.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -8,8 +8,8 @@ import {
   deleteEndpoint,
   deleteNetwork,
   listEndpoints,
-} from "../../hcn/operations.ts";
-import type { HostComputeRoute } from "../../hcn/sdn-route.ts";
+} from "#contracts/hcn/operations.ts";
+import type { HostComputeRoute } from "#contracts/hcn/sdn-route.ts";
 import {
   addSdnRoute,
   addSdnRouteEndpoint,
@@ -19,9 +19,9 @@ import {
   listSdnRoutes,
   modifySdnRoute,
   removeSdnRouteEndpoint,
-} from "../../hcn/sdn-route-operations.ts";
-import type { Rule } from "../../vfp/rule.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/sdn-route-operations.ts";
+import type { Rule } from "#dataplane/vfp/rule.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 /** The route of hcn.md §9.20, host bits and all. */

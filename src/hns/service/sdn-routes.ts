@@ -2,10 +2,10 @@
  * SDN route objects: create, change, delete (hcn.md §2.8, §4.7, §9.20). Each stands for an SDNRoute policy on every
  * endpoint that it names. HNS v1 has no such object.
  */
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "../../hcn/sdn-route.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "#contracts/hcn/sdn-route.ts";
 import { checkSameNetwork, readBackEndList } from "./load-balancer/load-balancers.ts";
 import { checkTakesSdnRoutes } from "./policies/features.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";

@@ -1,21 +1,21 @@
 /** What all parts of one node's service share. */
-import type { BaseDocument } from "../../hcn/base-document.ts";
-import type { Clock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { HcnNotification } from "../../hcn/client.ts";
-import type { JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { type HnsFeature, type HnsVersion, hasFeature } from "../../hcn/features.ts";
-import { ZERO_GUID } from "../../hcn/guid.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "../../hcn/schema-version.ts";
+import type { BaseDocument } from "#contracts/hcn/base-document.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { HcnNotification } from "#contracts/hcn/client.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/schema-version.ts";
 import {
   type WindowsBuild,
   hnsVersionOf,
   processesNeighborDiscovery,
   reachesServicesFromNode,
-} from "../../knowledge/profiles.ts";
-import type { QuirkName, QuirkSetting, QuirkSettings } from "../../knowledge/quirks.ts";
+} from "#core/catalogue/profiles.ts";
+import type { QuirkName, QuirkSetting, QuirkSettings } from "#core/catalogue/quirks.ts";
 import { CompileCache } from "../compile/compile-cache.ts";
 import { SharedValues } from "../compile/shared-values.ts";
 import type { ServiceTraits } from "../compile/load-balancer-plan.ts";

@@ -1,7 +1,7 @@
 /** What lives through a restart of the service and a reboot of the node (hcn.md §4.6, §4.2). */
 import { beforeEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../base/json.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const KINDS = ["Network", "Namespace", "Endpoint", "LoadBalancer", "SdnRoute"] as const;

@@ -2,8 +2,8 @@
  * What a restart of the service and a reboot of the node do to the objects (hcn.md §4.6, §4.4, §4.2). Nobody hears of it
  * object by object: whoever listened was told that the service goes away.
  */
-import type { RestartState } from "../../hcn/faults/fault.ts";
-import { NETWORK_FLAGS } from "../../hcn/network.ts";
+import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
 import { detachEndpoint, updateEndpoint } from "./endpoint/attachment.ts";
 import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
 import { removeEndpoint } from "./endpoint/endpoints.ts";

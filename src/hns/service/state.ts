@@ -2,8 +2,8 @@
  * All objects of one node's service, and what has to be found fast. Plain data: a fork copies it, and the records in
  * it are frozen, so forks share them.
  */
-import { SharedMap } from "../../base/shared-map.ts";
-import type { Guid } from "../../hcn/guid.ts";
+import { SharedMap } from "#core/base/shared-map.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import { AddressPool, MacPool } from "./address-pool.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
 import { FrontEndTable } from "./load-balancer/front-end-table.ts";
@@ -20,7 +20,7 @@ import { type SdnRouteRecord, SdnRouteTable } from "./sdn-route-record.ts";
 import type { RoutedEndpoint } from "../compile/sdn-routes.ts";
 import { isMapped } from "../compile/overlay-plan.ts";
 import { LoadBalancerTable } from "../compile/load-balancer-table.ts";
-import { formatIp } from "../../net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
 
 // Which load balancers name an endpoint as a back end, whether it still exists or not. Plain data.
 

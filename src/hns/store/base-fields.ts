@@ -1,6 +1,6 @@
 /** What all records have, as it stands in a stored document. */
-import { BASE_READER } from "../../hcn/base-readers.ts";
-import type { JsonValue } from "../../base/json.ts";
+import { BASE_READER } from "#contracts/hcn/base-readers.ts";
+import type { JsonValue } from "#core/base/json.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { LenientReader } from "./lenient-reader.ts";

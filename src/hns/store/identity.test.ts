@@ -1,17 +1,17 @@
 /** Parse of emit is identity: any record, stored and made again in another service, is the same record. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../../base/clock.ts";
-import { defined } from "../../base/assert.ts";
-import { Prng } from "../../base/prng.ts";
-import { parseEndpointPolicies } from "../../hcn/endpoint-policy.ts";
-import { parseNetworkPolicies } from "../../hcn/network-policy.ts";
-import { NETWORK_TYPES } from "../../hcn/network.ts";
-import { parseProfile } from "../../knowledge/profiles.ts";
-import type { Ip, Ipv4, Ipv6 } from "../../net/ip.ts";
-import { type Mac, formatMac } from "../../net/mac.ts";
-import { type Prefix, prefixOf } from "../../net/prefix.ts";
-import { networkRecord } from "../../testing/hns/endpoint-record.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import { parseEndpointPolicies } from "#contracts/hcn/endpoint-policy.ts";
+import { parseNetworkPolicies } from "#contracts/hcn/network-policy.ts";
+import { NETWORK_TYPES } from "#contracts/hcn/network.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import { type Prefix, prefixOf } from "#core/net/prefix.ts";
+import { networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { AddressPool } from "../service/address-pool.ts";
 import { RecordingDatapath } from "../recording-datapath.ts";
 import type {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { keptOf, withKept } from "./kept-fields.ts";
 
 /** What results show of a document that was imported, when HNS shows `shown` of it. */

@@ -5,9 +5,9 @@
  * Entries of lists are known again by their id, as the only ones, or by what HNS shows of them; what was kept of an entry
  * goes when the entry goes. An entry that HNS has nothing of, such as a policy of an unknown type, stays as it is.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { equalJson } from "../../hcn/json-value.ts";
-import { isJsonObject } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { equalJson } from "#contracts/hcn/json-value.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 /** What is kept of an object, apart for each dialect: the same name may mean something else in the other. */
 export interface KeptFields {

@@ -1,4 +1,4 @@
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 
 interface Referring {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../base/json.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../testing/hns/hns-node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import type { StoredObject } from "./stored-object.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

@@ -2,7 +2,7 @@
  * All objects of a service in stored form, and a service that is made from them: the records first, then what they stand
  * for in the datapath. Nothing is checked as a request is; what contradicts the rest is kept, out of use, and noted.
  */
-import { HcnError } from "../../hcn/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import { plugIn } from "../service/endpoint/attachment.ts";
 import { removeEndpoint } from "../service/endpoint/endpoints.ts";
 import { deleteGuestNetworkService } from "../service/guest/guest-network-services.ts";

@@ -1,6 +1,6 @@
 /** SQLite as Node has it built in. */
 import type * as Sqlite from "node:sqlite";
-import { assert } from "../../base/assert.ts";
+import { assert } from "#core/base/assert.ts";
 
 /** Primary result codes of SQLite that mean something to us. */
 export const SQLITE_CODES = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
+import { createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
 import { type StateFolder, openStateFolder } from "./state-folder.node.ts";
 import { loadService } from "./open-service.ts";

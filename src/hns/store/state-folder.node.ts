@@ -16,12 +16,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { messageOf } from "../../base/thrown.ts";
-import { restrictToOwner } from "../../base/owner-only.node.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
-import { checkJsonObject } from "../../hcn/json-value.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { restrictToOwner } from "#core/base/owner-only.node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
+import { checkJsonObject } from "#contracts/hcn/json-value.ts";
 import { loadSqlite, SQLITE_CODES, sqliteCodeOf } from "./sqlite.node.ts";
 import type { ObjectStore } from "./store.ts";
 import type { StoredChange, StoredKind, StoredObject } from "./stored-object.ts";

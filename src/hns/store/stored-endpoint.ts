@@ -1,13 +1,13 @@
 /** Endpoints in stored form. */
-import { ENDPOINT_FLAGS, ENDPOINT_READER, ENDPOINT_STATES, parseEndpoint } from "../../hcn/endpoint.ts";
-import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
-import type { JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { ZERO_GUID, parseGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { ENDPOINT_POLICY_TYPES } from "../../hcn/policy-type.ts";
-import { bitsOf, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
+import { ENDPOINT_FLAGS, ENDPOINT_READER, ENDPOINT_STATES, parseEndpoint } from "#contracts/hcn/endpoint.ts";
+import { parseEndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ZERO_GUID, parseGuid } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+import { bitsOf, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import type {
   EndpointAttachment,
   EndpointRecord,

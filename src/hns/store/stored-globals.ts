@@ -1,6 +1,6 @@
 /** What belongs to no object, in stored form: one entry, there as long as it differs from what a new service has. */
-import type { Guid } from "../../hcn/guid.ts";
-import { ZERO_GUID } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { NO_GLOBALS } from "../service/globals.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { StoredKindRow } from "./stored-kind.ts";

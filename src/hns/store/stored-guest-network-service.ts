@@ -1,6 +1,9 @@
 /** Guest network services in stored form. The ports that they had reserved are not: handles end with the service. */
-import { GUEST_NETWORK_SERVICE_STATES, parseGuestNetworkService } from "../../hcn/guest-network-service.ts";
-import { ZERO_GUID } from "../../hcn/guid.ts";
+import {
+  GUEST_NETWORK_SERVICE_STATES,
+  parseGuestNetworkService,
+} from "#contracts/hcn/guest-network-service.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { guestNetworkServiceDocument } from "../view/guest-network-service-view.ts";

@@ -5,11 +5,11 @@
  * What of a record does not follow from its document is worked out by reading the document again and comparing: a field
  * that somebody adds to a record is stored from that moment on, whether its document shows it or not.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { checkJsonObject } from "../../hcn/json-value.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { parseGuid } from "../../hcn/guid.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { checkJsonObject } from "#contracts/hcn/json-value.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { ServiceState } from "../service/state.ts";

@@ -1,10 +1,10 @@
 /** Load balancers in stored form. */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { parseGuid } from "../../hcn/guid.ts";
-import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "../../hcn/load-balancer.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
+import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
 import type {
   LoadBalancerPortMappingRecord,
   LoadBalancerRecord,

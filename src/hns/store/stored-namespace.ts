@@ -1,8 +1,8 @@
 /** Namespaces in stored form. */
-import { NAMESPACE_TYPES } from "../../hcn/namespace.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { parseGuid } from "../../hcn/guid.ts";
+import { NAMESPACE_TYPES } from "#contracts/hcn/namespace.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 import {
   HOST_COMPARTMENT,
   NAMESPACE_STATES,

@@ -6,10 +6,10 @@ import {
   parseNetwork,
   subnetsOf,
   type Subnet,
-} from "../../hcn/network.ts";
-import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.ts";
-import { NETWORK_POLICY_TYPES } from "../../hcn/policy-type.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
+} from "#contracts/hcn/network.ts";
+import { parseNetworkPolicy, parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import { NETWORK_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
 import { chooseMac, chooseMacRange } from "../service/address-pool.ts";
 import type {
   BareSubnetRecord,

@@ -2,9 +2,9 @@
  * The stored form of the service's objects: what a durable store keeps, and what `mullion hns dump` writes. The document
  * is the object in v2 form, which a person can read and change; `internal` holds what the document does not say.
  */
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { DumpKind } from "../../hcn/dumps.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { DumpKind } from "#contracts/hcn/dumps.ts";
 
 /** Kinds that are stored. `Globals` is what belongs to no object: no client sees it as one. */
 export type StoredKind = DumpKind;

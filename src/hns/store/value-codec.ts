@@ -2,9 +2,9 @@
  * Values of records as JSON and back without loss, whatever the record holds: what JSON has no word for gets an object
  * of one field with a `$` in front. Records are frozen plain data, so there is nothing else in them.
  */
-import { type Fields, isFields } from "../../base/json.ts";
-import { assert } from "../../base/assert.ts";
-import type { JsonValue } from "../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { assert } from "#core/base/assert.ts";
+import type { JsonValue } from "#core/base/json.ts";
 
 /** A whole number of any size: IPv6 addresses. */
 const BIG = "$bigint";

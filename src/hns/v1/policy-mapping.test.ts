@@ -1,12 +1,12 @@
 /** One row per v1 spelling of hcn.md §3.6: as v1 clients send it, as v2 shows it, as v1 shows it again. */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { parseEndpointPolicy } from "../../hcn/endpoint-policy.ts";
-import { parseNetworkPolicy, parseSubnetPolicy } from "../../hcn/network-policy.ts";
-import { getNetworkById } from "../../hcn/operations.ts";
-import type { HnsPolicy } from "../../hcn/description.ts";
-import { createHnsNetwork, requestHns } from "../../hcn/v1-operations.ts";
-import { hnsNode } from "../../testing/hns/hns-node.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { parseEndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import { parseNetworkPolicy, parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import { getNetworkById } from "#contracts/hcn/operations.ts";
+import type { HnsPolicy } from "#contracts/hcn/description.ts";
+import { createHnsNetwork, requestHns } from "#contracts/hcn/v1-operations.ts";
+import { hnsNode } from "#test/support/hns/hns-node.ts";
 import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
 
 interface Checked {

@@ -1,11 +1,11 @@
 /** v1 requests as v2 documents, so that one path checks both (hcn.md §2.12, field map). */
-import type { Dns, PolicyDocument, Route } from "../../hcn/base-document.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { JsonReader, enumerationName, present } from "../../hcn/json-reader.ts";
-import { type HostComputeNamespace, parseNamespace } from "../../hcn/namespace.ts";
-import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "../../hcn/network.ts";
+import type { Dns, PolicyDocument, Route } from "#contracts/hcn/base-document.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { JsonReader, enumerationName, present } from "#contracts/hcn/json-reader.ts";
+import { type HostComputeNamespace, parseNamespace } from "#contracts/hcn/namespace.ts";
+import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "#contracts/hcn/network.ts";
 import {
   ENDPOINT_FORM,
   type HnsEndpoint,
@@ -13,8 +13,8 @@ import {
   type HnsSubnet,
   parseHnsEndpoint,
   parseHnsNetwork,
-} from "../../hcn/v1-documents.ts";
-import { type HnsPolicy } from "../../hcn/description.ts";
+} from "#contracts/hcn/v1-documents.ts";
+import { type HnsPolicy } from "#contracts/hcn/description.ts";
 import type { ExtensionChange } from "../service/network/extensions.ts";
 import type { NetworkRequest } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";

@@ -2,10 +2,10 @@
  * HNS v1: method and path to what is done, and the envelope of the answer (hcn.md §1.7). A slash at the end is optional,
  * words and ids come in either letter case, and what stands behind a question mark is about the answer's form.
  */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { checkGuid } from "../../hcn/guid.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { checkGuid } from "#contracts/hcn/guid.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { Handler, Routes } from "./route.ts";
 import { ACCELNET_ROUTES } from "./routes/accelnet.ts";
@@ -14,7 +14,7 @@ import { ENDPOINT_ROUTES } from "./routes/endpoints.ts";
 import { NAMESPACE_ROUTES } from "./routes/namespaces.ts";
 import { NETWORK_ROUTES } from "./routes/networks.ts";
 import { POLICY_LIST_ROUTES } from "./routes/policy-lists.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
 
 // The envelope of an answer of HNS v1 (hcn.md §1.7). Its keys come in alphabetical order, as Windows writes them.
 

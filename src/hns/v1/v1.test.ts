@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import {
   createEndpoint,
   createNamespace,
@@ -9,7 +9,7 @@ import {
   getNetworkByName,
   listEndpoints,
   listLoadBalancers,
-} from "../../hcn/operations.ts";
+} from "#contracts/hcn/operations.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,
@@ -18,8 +18,8 @@ import {
   detachHnsEndpoint,
   getHnsEndpoint,
   requestHns,
-} from "../../hcn/v1-operations.ts";
-import { CBR0, POD_ENDPOINT, hnsNode } from "../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/v1-operations.ts";
+import { CBR0, POD_ENDPOINT, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 

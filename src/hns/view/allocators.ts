@@ -2,10 +2,10 @@
  * `Resources` of an object: what the service set aside for it, as a list of tagged allocators (hcn.md §2.9).
  * Inferred: the times that operations took are zero, because a simulated operation takes none.
  */
-import { Prng } from "../../base/prng.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { formatUpperGuid } from "../../hcn/guid.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 

@@ -1,10 +1,10 @@
 /** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
-import { BASE, type PolicyDocument, ROUTE } from "../../hcn/base-document.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { policyDocument } from "../../hcn/endpoint-policy.ts";
-import { type PrintableOf, isDefault, printerOf } from "../../hcn/print-object.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import { BASE, type PolicyDocument, ROUTE } from "#contracts/hcn/base-document.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { policyDocument } from "#contracts/hcn/endpoint-policy.ts";
+import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/print-object.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import type { NotEnforced } from "../service/enforcement.ts";
 import type { RecordBase, RouteRecord } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

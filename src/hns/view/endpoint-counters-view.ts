@@ -1,7 +1,7 @@
 /** What `HcnQueryEndpointStats` and `HcnQueryEndpointAddresses` answer, and their v1 twins (hcn.md §1.7, §9.23). */
-import type { JsonObject } from "../../base/json.ts";
-import { formatUpperGuid } from "../../hcn/guid.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { formatUpperGuid } from "#contracts/hcn/guid.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

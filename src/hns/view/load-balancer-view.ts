@@ -1,12 +1,12 @@
 /** A load balancer as results show it: in v2 shape, and as the policy list that v1 calls it (hcn.md §2.7, §9.19). */
-import type { JsonObject } from "../../base/json.ts";
-import { formatUpperGuid } from "../../hcn/guid.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import {
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
-} from "../../hcn/load-balancer.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+} from "#contracts/hcn/load-balancer.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type NotEnforced, notEnforcedOnLoadBalancer } from "../service/enforcement.ts";
 import type {
   LoadBalancerPortMappingRecord,

@@ -2,12 +2,12 @@
  * The switch layer below a network and the resources that it holds (hcn.md §2.9, §5.1): what a detailed query adds.
  * Fields that name things which are not simulated, such as device instances, are left out.
  */
-import type { JsonObject } from "../../base/json.ts";
-import { formatUpperGuid } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { NETWORK_FLAGS } from "../../hcn/network.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { formatUpperGuid } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";
 import { hasHostPort } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";

@@ -1,10 +1,10 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
-import { DNS } from "../../hcn/base-document.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { printerOf } from "../../hcn/print-object.ts";
-import { familyOf } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { formatPrefix } from "../../net/prefix.ts";
+import { DNS } from "#contracts/hcn/base-document.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { printerOf } from "#contracts/hcn/print-object.ts";
+import { familyOf } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
 import { notEnforcedOnNetwork } from "../service/enforcement.ts";
 import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../service/network/network-record.ts";
 import { managementAddress, shownPolicies } from "../service/network/management.ts";

@@ -2,8 +2,8 @@
  * What the service reports about itself. Inferred (hcn.md §11.6): the payloads of `HcnQueryFeatures` and `HcnQueryMetrics`
  * are public nowhere. Here they are the version with the features that clients conclude from it, and counts.
  */
-import type { JsonObject } from "../../base/json.ts";
-import { featuresOf } from "../../hcn/features.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { featuresOf } from "#contracts/hcn/features.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 
 /** `HcnQueryFeatures`. */

@@ -1,17 +1,17 @@
 /** Hosts that find their routers, and routers that ask their hosts, over cables (RFC 4861, RFC 4862, RFC 3810). */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { type Ip, type Ipv6, formatIp } from "../../net/ip.ts";
-import { arbitraryNd } from "../../testing/wire/arbitrary-frames.ts";
-import { EchoLog } from "../../testing/dataplane/echo-log.ts";
+import { fork } from "#core/base/fork.ts";
+import { type Ip, type Ipv6, formatIp } from "#core/net/ip.ts";
+import { arbitraryNd } from "#test/support/wire/arbitrary-frames.ts";
+import { EchoLog } from "#test/support/dataplane/echo-log.ts";
 import {
   type Port,
   type RoutedPair,
   addIpv6,
   eventsOf,
   makeRoutedPair,
-} from "../../testing/dataplane/routed-pair.ts";
+} from "#test/support/dataplane/routed-pair.ts";
 import {
   type CapturedFrame,
   cidr,
@@ -19,14 +19,14 @@ import {
   ip,
   mac,
   prefix,
-} from "../../testing/dataplane/stack-world.ts";
-import { buildMldFrame, buildNdFrame } from "../../wire/build-frame.ts";
-import { multicastMac } from "../../wire/ethernet.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import { Icmpv6Type } from "../../wire/icmpv6/icmpv6.ts";
-import { type MldRecord, parseMld } from "../../wire/icmpv6/mld.ts";
-import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
-import { type NdRepr, NdView, toNdRepr } from "../../wire/icmpv6/nd.ts";
+} from "#test/support/dataplane/stack-world.ts";
+import { buildMldFrame, buildNdFrame } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
+import { type MldRecord, parseMld } from "#core/wire/icmpv6/mld.ts";
+import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
+import { type NdRepr, NdView, toNdRepr } from "#core/wire/icmpv6/nd.ts";
 import { formatRoute } from "../route-table.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 import type { AdvertiserOptions } from "./router-advertiser.ts";

@@ -3,20 +3,20 @@
  * asked. Windows does so by default, with version 2 (`netsh interface ipv6 show global`: MLD level all, version 3, which
  * is how it counts), and so does Linux. A change is told once; RFC 3810 §6.1 would have it told twice.
  */
-import type { Task, Timer } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import { type Ip, type Ipv6, familyOf } from "../../net/ip.ts";
-import { buildMldFrame } from "../../wire/build-frame.ts";
-import { multicastMac } from "../../wire/ethernet.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { type Ip, type Ipv6, familyOf } from "#core/net/ip.ts";
+import { buildMldFrame } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
 import {
   MLD_HOP_LIMIT,
   MLD_ROUTERS,
   type MldRecord,
   type MldRecordKind,
   parseMld,
-} from "../../wire/icmpv6/mld.ts";
-import { solicitedNodeMulticast } from "../../wire/icmpv6/nd.ts";
-import { readTtl } from "../../wire/ttl.ts";
+} from "#core/wire/icmpv6/mld.ts";
+import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
+import { readTtl } from "#core/wire/ttl.ts";
 import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
 import type { LocalPacket, Stack, StackInterface } from "../stack.ts";
 

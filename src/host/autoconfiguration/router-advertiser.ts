@@ -3,14 +3,14 @@
  * defaults of RFC 4861 §6.2.1 and of radvd, which has the hop limit 64.
  */
 import type { Stack, StackInterface } from "../stack.ts";
-import type { Task, Timer } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { Ipv6 } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import { buildNdFrame } from "../../wire/build-frame.ts";
-import { multicastMac } from "../../wire/ethernet.ts";
-import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
-import { ND_HOP_LIMIT } from "../../wire/icmpv6/nd.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Ipv6 } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/prefix.ts";
+import { buildNdFrame } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
+import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
+import { ND_HOP_LIMIT } from "#core/wire/icmpv6/nd.ts";
 import { ALL_NODES } from "../address-scope.ts";
 
 const INTERVAL_MAX_MS = 600_000;

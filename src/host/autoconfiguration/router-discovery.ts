@@ -4,15 +4,15 @@
  * all prefixes of an interface, as for its link-local address.
  */
 import type { Stack, StackInterface } from "../stack.ts";
-import type { Task, Timer } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import { type Ip, type Ipv6, formatIp, isMulticastIp } from "../../net/ip.ts";
-import { ANY_IPV6, type Prefix, formatPrefix } from "../../net/prefix.ts";
-import { buildNdFrame } from "../../wire/build-frame.ts";
-import { multicastMac } from "../../wire/ethernet.ts";
-import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
-import { ND_HOP_LIMIT, type NdView } from "../../wire/icmpv6/nd.ts";
-import type { Packet } from "../../wire/packet.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { type Ip, type Ipv6, formatIp, isMulticastIp } from "#core/net/ip.ts";
+import { ANY_IPV6, type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import { buildNdFrame } from "#core/wire/build-frame.ts";
+import { multicastMac } from "#core/wire/ethernet.ts";
+import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
+import { ND_HOP_LIMIT, type NdView } from "#core/wire/icmpv6/nd.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
 
 /** MAX_RTR_SOLICITATION_DELAY, RTR_SOLICITATION_INTERVAL, MAX_RTR_SOLICITATIONS. */

@@ -4,16 +4,16 @@
  * minutes (Microsoft: "How to use automatic TCP/IP addressing without a DHCP server"; RFC 3927). A lease is renewed
  * (§4.4.5): from half of its time on its server is asked, from seven eighths on everybody; when it ends, the address goes.
  */
-import type { Task, Timer } from "../../base/clock.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { ANY_IPV4 } from "../../net/prefix.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { ANY_IPV4 } from "#core/net/prefix.ts";
 import {
   DHCP_CLIENT_PORT,
   DHCP_SERVER_PORT,
   type DhcpMessage,
   buildDhcp,
   parseDhcp,
-} from "../../wire/dhcp.ts";
+} from "#core/wire/dhcp.ts";
 import type { Compartment } from "../compartment.ts";
 import type { Interface } from "../interface.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";

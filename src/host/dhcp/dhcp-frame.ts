@@ -1,9 +1,9 @@
 /** A DHCP message on its way: by broadcast, since one side has no address (RFC 2131 §4.1). */
-import { type Ipv4, parseIp } from "../../net/ip.ts";
-import { BROADCAST_MAC } from "../../net/mac.ts";
-import { defined } from "../../base/assert.ts";
-import { buildUdpFrame } from "../../wire/build-frame.ts";
-import { DHCP_CLIENT_PORT, DHCP_SERVER_PORT, type DhcpMessage, buildDhcp } from "../../wire/dhcp.ts";
+import { type Ipv4, parseIp } from "#core/net/ip.ts";
+import { BROADCAST_MAC } from "#core/net/mac.ts";
+import { defined } from "#core/base/assert.ts";
+import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { DHCP_CLIENT_PORT, DHCP_SERVER_PORT, type DhcpMessage, buildDhcp } from "#core/wire/dhcp.ts";
 import type { Compartment } from "../compartment.ts";
 import type { Interface } from "../interface.ts";
 

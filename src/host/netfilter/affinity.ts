@@ -3,8 +3,8 @@
  * iptables, with one list per back end (net/netfilter/xt_recent.c; its `ip_list_tot` is 100: the client that was
  * away longest is forgotten for a new one).
  */
-import { LIMITS } from "../../base/limits.ts";
-import type { Ip } from "../../net/ip.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { DnatBackEnd } from "./rule.ts";
 
 const MS_PER_SECOND = 1_000;

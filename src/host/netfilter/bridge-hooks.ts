@@ -5,13 +5,13 @@
  */
 import type { StackInterface } from "../stack.ts";
 import type { HookedStack } from "../hooked-stack.ts";
-import { isMulticastIp } from "../../net/ip.ts";
-import { isGroupMac } from "../../net/mac.ts";
-import { EthernetView } from "../../wire/ethernet.ts";
-import { EtherType } from "../../wire/ethertype.ts";
-import { Headers } from "../../wire/headers.ts";
-import { ipViewOf } from "../../wire/ip-view.ts";
-import type { Packet } from "../../wire/packet.ts";
+import { isMulticastIp } from "#core/net/ip.ts";
+import { isGroupMac } from "#core/net/mac.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { ipViewOf } from "#core/wire/ip-view.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { Admitted, Netfilter } from "./netfilter.ts";
 
 /** What becomes of a frame: it goes on as these frames, or to the machine itself, whose stack redirects it. */

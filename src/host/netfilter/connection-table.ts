@@ -3,9 +3,9 @@
  * tuple of each direction. What is out of date is forgotten when somebody meets it, so an idle table keeps no clock
  * busy.
  */
-import { LIMITS } from "../../base/limits.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Connection } from "./connection.ts";
 import { type ConntrackDirection, TCP_TIMEOUTS_MS } from "./tcp-tracking.ts";
 import { tupleKey } from "./tuple.ts";

@@ -1,5 +1,5 @@
 /** One tracked connection, and what the stack knows of a packet while it handles it. */
-import type { FiveTuple } from "../../net/five-tuple.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
 import type { Rule } from "./rule.ts";
 import type { ConntrackDirection, TcpTrackState } from "./tcp-tracking.ts";
 import { type Side, invertTuple } from "./tuple.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { ip } from "../../testing/dataplane/stack-world.ts";
-import { IcmpType } from "../../wire/icmp.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { ip } from "#test/support/dataplane/stack-world.ts";
+import { IcmpType } from "#core/wire/icmp.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { AffinityTable } from "./affinity.ts";
 import { Connection } from "./connection.ts";
 import { ConnectionTable, timeoutOf } from "./connection-table.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { memoryPair } from "../../device/memory-pair.ts";
-import { cidr, ip, mac, makeEnvironment, prefix } from "../../testing/dataplane/stack-world.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Host } from "../host.ts";
 import { TrackedPacket } from "./connection.ts";
 import { type Candidate, evaluate, isMatching } from "./match.ts";

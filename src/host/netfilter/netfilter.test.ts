@@ -1,11 +1,11 @@
 // The hooks in whole stacks: two Linux nodes with pods and a Service.
 import { beforeEach, describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { LIMITS } from "../../base/limits.ts";
-import { readU8 } from "../../base/bytes.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { type Ipv4, formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
+import { fork } from "#core/base/fork.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import {
   CLUSTER_IP,
   type LinuxWorld,
@@ -19,18 +19,18 @@ import {
   podOf,
   say,
   stackOf,
-} from "../../testing/dataplane/linux-world.ts";
-import { ip, makeEnvironment } from "../../testing/dataplane/stack-world.ts";
-import { EthernetView } from "../../wire/ethernet.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { TcpFlag } from "../../wire/tcp.ts";
+} from "#test/support/dataplane/linux-world.ts";
+import { ip, makeEnvironment } from "#test/support/dataplane/stack-world.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import type { DeliveryFailure } from "../delivery-failure.ts";
 import type { EchoOwner } from "../echo-request.ts";
 import { Host } from "../host.ts";
 import { TcpProbe } from "../probe.ts";
 import { IdentificationServer } from "../services/identification-server.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
-import type { LinuxBridge } from "../../fabric/linux-bridge.ts";
+import type { LinuxBridge } from "#dataplane/fabric/linux-bridge.ts";
 import { Connection } from "./connection.ts";
 
 let world: LinuxWorld;

@@ -3,13 +3,13 @@
  * them where the kernel does (net/ipv4/ip_input.c, ip_output.c, ip_forward.c; include/uapi/linux/netfilter_ipv4.h for
  * the order at each hook).
  */
-import { assert } from "../../base/assert.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import { type IpView, ipViewOf } from "../../wire/ip-view.ts";
-import type { Packet } from "../../wire/packet.ts";
-import { verifyChecksums } from "../../wire/transport-checksum.ts";
+import { assert } from "#core/base/assert.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { type IpView, ipViewOf } from "#core/wire/ip-view.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import type { Path, Stack, StackInterface } from "../stack.ts";
 import { Reassembly } from "../reassembly.ts";
 import { TrackedPacket } from "./connection.ts";

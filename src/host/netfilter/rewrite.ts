@@ -2,16 +2,16 @@
  * Writes one end of a tuple into a packet, checksums with it (RFC 1624), and into the packet that an ICMP error
  * quotes (RFC 5508 §4.2; net/netfilter/nf_nat_proto.c). Nothing else of the packet changes.
  */
-import { readI32, readU16, readU32, writeU128, writeU16, writeU32 } from "../../base/bytes.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import type { Ip, Ipv6 } from "../../net/ip.ts";
-import { coveringChecksumOffset } from "../../vfp/transposition.ts";
-import { checksumOf, updateChecksum, updateChecksum32 } from "../../wire/checksum.ts";
-import { Headers } from "../../wire/headers.ts";
-import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "../../wire/icmp.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { computeTransportChecksum } from "../../wire/transport-checksum.ts";
-import { udpChecksumField } from "../../wire/udp.ts";
+import { readI32, readU16, readU32, writeU128, writeU16, writeU32 } from "#core/base/bytes.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import type { Ip, Ipv6 } from "#core/net/ip.ts";
+import { coveringChecksumOffset } from "#dataplane/vfp/transposition.ts";
+import { checksumOf, updateChecksum, updateChecksum32 } from "#core/wire/checksum.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "#core/wire/icmp.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { computeTransportChecksum } from "#core/wire/transport-checksum.ts";
+import { udpChecksumField } from "#core/wire/udp.ts";
 import { isIcmpErrorAt } from "../icmp-messages.ts";
 import { type Side, hasPorts } from "./tuple.ts";
 

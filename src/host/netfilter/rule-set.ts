@@ -3,8 +3,8 @@
  * looked up and not searched, and so is one for a port of the machine itself. Putting or taking the rules of one owner
  * costs that owner only. One set may serve many machines.
  */
-import { type Ip, bitsOf, familyOf } from "../../net/ip.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
+import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
 import type { Hook, HookRules, Match, Rule } from "./rule.ts";
 
 const NO_RULES: readonly Rule[] = Object.freeze([]);

@@ -4,10 +4,10 @@
  *
  * Rules are frozen, so that the worlds of a fork and the nodes of a cluster share them.
  */
-import type { Provenance } from "../../base/recorder.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { Prefix } from "../../net/prefix.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 
 /** Table and chain of the kernel at which a rule stands. */
 export type Hook =

@@ -3,10 +3,10 @@
  * while nobody else has it, else another of the same class. The kernel begins to search at a random port, here it
  * begins behind the own one.
  */
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import type { Ip } from "../../net/ip.ts";
-import type { PortRange } from "../../net/port-range.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { ConnectionTable } from "./connection-table.ts";
 import { hasPorts } from "./tuple.ts";
 

@@ -1,6 +1,6 @@
 // net/netfilter/nf_conntrack_proto_tcp.c: what a segment makes of a tracked connection.
 import { describe, expect, it } from "vitest";
-import { TcpFlag } from "../../wire/tcp.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import {
   type ConntrackDirection,
   TCP_TIMEOUTS_MS,

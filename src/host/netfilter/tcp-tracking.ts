@@ -3,7 +3,7 @@
  * (net/netfilter/nf_conntrack_proto_tcp.c; Documentation/networking/nf_conntrack-sysctl.rst).
  * Sequence numbers are not checked: a segment outside the window counts as one inside.
  */
-import { TcpFlag } from "../../wire/tcp.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 
 export type TcpTrackState =
   | "none"

@@ -1,9 +1,9 @@
 /** Finds the connection of each packet and keeps its state (net/netfilter/nf_conntrack_core.c, `nf_conntrack_in`). */
-import { readU8 } from "../../base/bytes.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { Headers } from "../../wire/headers.ts";
-import { ICMP_HEADER_BYTES } from "../../wire/icmp.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { ICMP_HEADER_BYTES } from "#core/wire/icmp.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { isDiscoveryAt, isIcmpErrorAt } from "../icmp-messages.ts";
 import { Connection, TrackedPacket, opposite } from "./connection.ts";
 import { ConnectionTable, isStream, timeoutOf } from "./connection-table.ts";

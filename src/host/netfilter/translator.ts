@@ -3,12 +3,12 @@
  * each packet (net/netfilter/nf_nat_core.c).
  */
 import type { Stack, StackInterface } from "../stack.ts";
-import { assert } from "../../base/assert.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { type Ip, familyOf, formatIp } from "../../net/ip.ts";
-import type { Headers } from "../../wire/headers.ts";
-import type { Packet } from "../../wire/packet.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { isLinkLocal } from "../address-scope.ts";
 import { isLoopback } from "../loopback.ts";
 import { AffinityTable } from "./affinity.ts";

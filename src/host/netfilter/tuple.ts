@@ -4,13 +4,13 @@
  * An ICMP echo has its identifier as source port and its type as destination port in both directions, as the kernel
  * keeps them; every other protocol without ports has zeros.
  */
-import { readU16, readU8 } from "../../base/bytes.ts";
-import { type FiveTuple, formatSocketAddress, reverseTuple } from "../../net/five-tuple.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { type Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import { IcmpType } from "../../wire/icmp.ts";
-import { Icmpv6Type } from "../../wire/icmpv6/icmpv6.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { readU16, readU8 } from "#core/base/bytes.ts";
+import { type FiveTuple, formatSocketAddress, reverseTuple } from "#core/net/five-tuple.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { IcmpType } from "#core/wire/icmp.ts";
+import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 /** The end of a packet that a translation changes. */
 export type Side = "source" | "destination";

@@ -1,6 +1,6 @@
 /** The addresses in a DNS answer. */
-import type { Ip } from "../../net/ip.ts";
-import type { DnsMessage } from "../../wire/dns/dns.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { DnsMessage } from "#core/wire/dns/dns.ts";
 import type { AddressType } from "./name-result.ts";
 
 export interface AnswerAddresses {

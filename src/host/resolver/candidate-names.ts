@@ -6,7 +6,7 @@
  * list. Linux (glibc, resolv/res_query.c, and resolv.conf(5)): the search list, and the name as it is first or last,
  * as `ndots` says.
  */
-import { isDnsName } from "../../wire/dns/dns-structure.ts";
+import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import type { DnsSettings } from "../stack.ts";
 import type { ResolverManner } from "./name-result.ts";
 import type { OperatingSystem } from "../stack-profile.ts";

@@ -2,7 +2,7 @@
  * The hosts file of a machine or pod: `etc\hosts` of Windows, `/etc/hosts` of Linux. It is read before anybody is asked
  * (dataplane.md §5.3, DT-167).
  */
-import { type Ip, parseIp } from "../../net/ip.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { AddressType } from "./name-result.ts";
 
 /** Addresses by name in small letters, in the order of the file. */

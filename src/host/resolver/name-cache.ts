@@ -5,8 +5,8 @@
  * (docs: dataplane.md §5.3, DT-160). Inferred: a shorter time in the SOA of a negative answer changes nothing, since the
  * five minutes were observed against servers that name less.
  */
-import { LIMITS } from "../../base/limits.ts";
-import type { Ip } from "../../net/ip.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Ip } from "#core/net/ip.ts";
 
 /** What is known about a name and a type. */
 export interface CachedAnswer {

@@ -1,10 +1,10 @@
 /** Lookups over real packets: a client, a router, the cluster's DNS server. */
 import { describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import type { ClusterZone } from "../../dns/cluster-zone.ts";
-import { emitResponse, serveDns } from "../../dns/serve.ts";
-import { StaticZone } from "../../dns/static-zone.ts";
-import type { Ipv4 } from "../../net/ip.ts";
+import { fork } from "#core/base/fork.ts";
+import type { ClusterZone } from "#control-plane/dns/cluster-zone.ts";
+import { emitResponse, serveDns } from "#control-plane/dns/serve.ts";
+import { StaticZone } from "#control-plane/dns/static-zone.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
 import {
   DNS_ADDRESS,
   type NameWorld,
@@ -12,9 +12,9 @@ import {
   makeNameWorld,
   resolve,
   sentByClient,
-} from "../../testing/dataplane/name-world.ts";
-import { eventsOf, listPorts } from "../../testing/dataplane/routed-pair.ts";
-import { cidr, findWrongFrames, ip } from "../../testing/dataplane/stack-world.ts";
+} from "#test/support/dataplane/name-world.ts";
+import { eventsOf, listPorts } from "#test/support/dataplane/routed-pair.ts";
+import { cidr, findWrongFrames, ip } from "#test/support/dataplane/stack-world.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { parseHostsFile } from "./hosts-file.ts";
 import { NameLookup } from "./name-lookup.ts";

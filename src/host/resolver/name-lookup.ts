@@ -1,8 +1,8 @@
 /** A program asks its system for the address of a name: which names are asked for, and what comes of it. */
-import { assert } from "../../base/assert.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
-import { isDnsName } from "../../wire/dns/dns-structure.ts";
+import { assert } from "#core/base/assert.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import type { Compartment } from "../compartment.ts";
 import { type CandidateName, type NamePlan, planNames } from "./candidate-names.ts";
 import { cacheMs } from "./name-cache.ts";

@@ -1,6 +1,6 @@
 /** How the resolution of a name ended, with everything that was asked on the way. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 
 /** Types of addresses that are asked for. */
 export type AddressType = "A" | "AAAA";

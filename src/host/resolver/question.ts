@@ -1,7 +1,7 @@
 /** One question to the servers of a compartment, sent again as its system does until somebody answers. */
-import type { Task, Timer } from "../../base/clock.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { type DnsMessage, DnsRcode, dnsRcodeName, emitDns, parseDns } from "../../wire/dns/dns.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type DnsMessage, DnsRcode, dnsRcodeName, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 import type { Compartment } from "../compartment.ts";
 import { type DeliveryFailure, FAILURE_TEXTS } from "../delivery-failure.ts";
 import { SOCKET_FAILURE_TEXTS } from "../socket-failure.ts";

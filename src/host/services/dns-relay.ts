@@ -2,9 +2,9 @@
  * The DNS proxy of a host on the gateway of a network behind it (`EnableDnsProxy`; dataplane.md §2.7, §5.3): it passes
  * questions on to the host's own servers, and their answers back. It looks at no name.
  */
-import { readU16, writeU16 } from "../../base/bytes.ts";
-import { LIMITS } from "../../base/limits.ts";
-import type { Ip } from "../../net/ip.ts";
+import { readU16, writeU16 } from "#core/base/bytes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
 import type { SocketFailure } from "../socket-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";

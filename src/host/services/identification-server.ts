@@ -2,7 +2,7 @@
  * The built-in server of pods and outside hosts: it answers each line over TCP and each datagram over UDP with its
  * name and the client that it saw. What was reached, and which address a NAT left, is thereby proven end to end.
  */
-import type { Ip } from "../../net/ip.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
 import type { SocketFailure } from "../socket-failure.ts";
 import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp-connection.ts";

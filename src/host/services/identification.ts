@@ -1,7 +1,7 @@
 /** What the identification server answers: who it is and whom it saw. */
-import { formatSocketAddress } from "../../net/five-tuple.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
-import { isPort } from "../../net/port-range.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import { isPort } from "#core/net/port-range.ts";
 
 /** One answer: `web-1 saw 10.244.1.10:49152`. */
 export interface Identification {

@@ -1,8 +1,8 @@
 /** What the Windows Filtering Platform (WFP) of a compartment is told: filters and redirections, per interface. */
-import type { Provenance } from "../../base/recorder.ts";
-import type { PortRange } from "../../net/port-range.ts";
-import type { Prefix } from "../../net/prefix.ts";
-import type { Group } from "../../vfp/group.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import type { Prefix } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 
 /** Which remote addresses and which ports a proxy does not get. */
 export interface RedirectionExceptions {

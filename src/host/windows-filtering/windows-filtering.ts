@@ -7,16 +7,16 @@
  * ICMP errors. Inferred: that a flow without packets is forgotten after the same time as on a switch port.
  */
 import type { Stack, StackInterface } from "../stack.ts";
-import type { Ip } from "../../net/ip.ts";
-import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { formatSocketAddress } from "../../net/five-tuple.ts";
-import type { PortRange } from "../../net/port-range.ts";
-import { type Prefix, prefixContains } from "../../net/prefix.ts";
-import { DEFAULT_PARSER_SETTINGS } from "../../vfp/port-settings.ts";
-import type { VfpDirection, LayerDefinition } from "../../vfp/rule.ts";
-import { VfpPort } from "../../vfp/vfp-port.ts";
-import { Headers } from "../../wire/headers.ts";
-import type { Packet } from "../../wire/packet.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import { type Prefix, prefixContains } from "#core/net/prefix.ts";
+import { DEFAULT_PARSER_SETTINGS } from "#dataplane/vfp/port-settings.ts";
+import type { VfpDirection, LayerDefinition } from "#dataplane/vfp/rule.ts";
+import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
+import { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import type { FilterProgram, ProxyRedirection, RedirectionExceptions } from "./filter-program.ts";
 
 const LAYER = "WFP_HOST_FILTERS";

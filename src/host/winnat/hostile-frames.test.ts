@@ -1,13 +1,13 @@
 /** WinNAT bears any frame: cut short, changed, in fragments that lie. */
 import { expect, it } from "vitest";
-import { writeU16 } from "../../base/bytes.ts";
-import { LIMITS } from "../../base/limits.ts";
-import { Prng } from "../../base/prng.ts";
-import { DriverWorld, ip } from "../../testing/dataplane/driver-world.ts";
-import { checksumOf } from "../../wire/checksum.ts";
-import { buildIcmpFrame, buildTcpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
-import { Packet } from "../../wire/packet.ts";
-import type { Mac } from "../../net/mac.ts";
+import { writeU16 } from "#core/base/bytes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { Prng } from "#core/base/prng.ts";
+import { DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import { checksumOf } from "#core/wire/checksum.ts";
+import { buildIcmpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { Packet } from "#core/wire/packet.ts";
+import type { Mac } from "#core/net/mac.ts";
 
 const FRAMES = 20_000;
 

@@ -1,10 +1,10 @@
 /** The two ends of a packet as WinNAT sees them: the one behind the host or of the host, and the remote one. */
-import { readU8 } from "../../base/bytes.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { Headers } from "../../wire/headers.ts";
-import { ICMP_HEADER_BYTES, IcmpType, isIcmpError } from "../../wire/icmp.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { ICMP_HEADER_BYTES, IcmpType, isIcmpError } from "#core/wire/icmp.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { type Side, hasPorts, readTuple } from "../netfilter/tuple.ts";
 
 /** An echo has its identifier as the local port and 0 as the remote one. */

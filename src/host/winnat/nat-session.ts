@@ -1,7 +1,7 @@
 /** Bindings and their sessions (the README tells what they are). */
-import type { Ipv4 } from "../../net/ip.ts";
-import { IpProtocol } from "../../wire/ip-protocol.ts";
-import { TcpFlag } from "../../wire/tcp.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
 import { NAT_TIMEOUTS_MS, type StaticMapping } from "./nat-program.ts";
 
 /** `out`: from behind the host. */

@@ -2,8 +2,8 @@
  * All bindings and sessions of one WinNAT. What is out of date is forgotten when somebody meets it, once a minute, and
  * when ports run out; no timer runs for it.
  */
-import { LIMITS } from "../../base/limits.ts";
-import type { Ipv4 } from "../../net/ip.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
 import type { LocalPorts } from "../local-ports.ts";
 import { type NatEnds, localKey, remoteKey } from "./nat-ends.ts";
 import type { StaticMapping } from "./nat-program.ts";

@@ -3,17 +3,17 @@
  * the forwarding of the host's compartment call it; the README tells the way of a packet.
  */
 import type { Stack, StackInterface } from "../stack.ts";
-import { assert } from "../../base/assert.ts";
-import { readU8 } from "../../base/bytes.ts";
-import type { Provenance } from "../../base/recorder.ts";
-import { formatSocketAddress } from "../../net/five-tuple.ts";
-import { type Ip, type Ipv4, formatIp } from "../../net/ip.ts";
-import { prefixContains } from "../../net/prefix.ts";
-import { ETHERNET_HEADER_BYTES } from "../../wire/ethernet.ts";
-import { Headers } from "../../wire/headers.ts";
-import { IpProtocol, ipProtocolName } from "../../wire/ip-protocol.ts";
-import { Ipv4View } from "../../wire/ipv4.ts";
-import type { Packet } from "../../wire/packet.ts";
+import { assert } from "#core/base/assert.ts";
+import { readU8 } from "#core/base/bytes.ts";
+import type { Provenance } from "#core/base/recorder.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { type Ip, type Ipv4, formatIp } from "#core/net/ip.ts";
+import { prefixContains } from "#core/net/prefix.ts";
+import { ETHERNET_HEADER_BYTES } from "#core/wire/ethernet.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { LocalPorts } from "../local-ports.ts";
 import { rewriteError, rewriteSide } from "../netfilter/rewrite.ts";
 import type { Side } from "../netfilter/tuple.ts";

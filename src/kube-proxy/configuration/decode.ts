@@ -2,11 +2,11 @@
  * The configuration file: YAML or JSON to a configuration. Upstream decodes strictly first; where only fields that it
  * does not know stand in the way, it says so in its log and goes on without them.
  */
-import { isFields } from "../../base/json.ts";
-import { nearestNames } from "../../base/nearest-name.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type FieldPath, below, formatPath } from "../../kube/text/field-path.ts";
-import { offsetsOf, readJson, readYaml } from "../../kube/text/yaml-value.ts";
+import { isFields } from "#core/base/json.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
+import { offsetsOf, readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import {
   API_VERSION,
   FIELDS,

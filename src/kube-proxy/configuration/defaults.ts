@@ -1,5 +1,5 @@
 /** What kube-proxy fills in where its configuration says nothing. */
-import { parseIp } from "../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 import {
   FIELDS,
   HEALTHZ_PORT,

@@ -1,5 +1,5 @@
 /** Feature gates by version of Kubernetes (kube-proxy.md §1.2): which there are, what they are by default, what is refused. */
-import { nearestNames } from "../../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { GATE_LIVES, GATE_TABLE_MINOR } from "./gate-lives.ts";
 
 export type GateStage = "ALPHA" | "BETA" | "" | "DEPRECATED";

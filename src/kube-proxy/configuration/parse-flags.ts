@@ -1,5 +1,5 @@
 /** Words of a command line to values of flags, as Go's pflag takes them. */
-import { nearestNames } from "../../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { parseDuration } from "./duration.ts";
 import { parseGates, parseTruth } from "./feature-gates.ts";
 import type { FlagDefinition } from "./flags.ts";

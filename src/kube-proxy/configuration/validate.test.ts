@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import { setAt } from "./configuration.ts";
 import { defaultConfiguration } from "./defaults.ts";
 import { checkGates, effectiveGates } from "./feature-gates.ts";

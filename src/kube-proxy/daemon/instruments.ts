@@ -1,5 +1,5 @@
 /** What a running kube-proxy is seen by: metrics, health, events, servers (kube-proxy.md §5, §6). */
-import { messageOf } from "../../base/thrown.ts";
+import { messageOf } from "#core/base/thrown.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { effectiveGates, gatesOf } from "../configuration/feature-gates.ts";
 import { flagsOf } from "../configuration/flags.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../../base/clock.ts";
-import { Prng } from "../../base/prng.ts";
-import { MemoryKubeSource } from "../../kube/memory/memory-kube-source.ts";
-import { MemoryKube } from "../../kube/memory/memory-kube.ts";
-import type { KubeSource } from "../../kube/source.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { type RequestRate, limitRequests } from "./limited-source.ts";
 
 /** A source without objects, behind a bucket; and what has been asked when. */

@@ -2,9 +2,9 @@
  * A `KubeSource` that is asked no faster than `clientConnection.qps` and `burst` say (kube-proxy.md §1.1): client-go's
  * bucket of tokens, full at the start. A list counts once, however many pages it has, and so does a watch.
  */
-import type { Clock } from "../../base/clock.ts";
-import type { KubeKind, KubeObjects } from "../../kube/objects.ts";
-import type { KubeSource } from "../../kube/source.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
+import type { KubeSource } from "#contracts/kubernetes/source.ts";
 
 export interface RequestRate {
   /** Requests a second; none is held back when it is negative. */

@@ -1,6 +1,6 @@
 /** Changes of Services and EndpointSlices: to the trackers, to what counts them, and to whoever syncs. */
-import type { KubeObjects } from "../../kube/objects.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { ProxyObjects } from "../tracking/proxy-objects.ts";
 import { familyOfSlice } from "../tracking/tracked-endpoints.ts";

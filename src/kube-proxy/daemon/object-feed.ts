@@ -1,5 +1,5 @@
 /** What the running kube-proxy needs of Kubernetes: three kinds of objects, followed, and a place for events. */
-import type { KubeObjects } from "../../kube/objects.ts";
+import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { EventSink } from "./events/event-recorder.ts";
 
 export type FollowedKind = "Service" | "EndpointSlice" | "Node";

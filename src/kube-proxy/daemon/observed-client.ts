@@ -5,14 +5,14 @@ import type {
   HcnObjectKind,
   HostComputeQuery,
   ServiceProperties,
-} from "../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { Clock } from "../../base/clock.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+} from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { ForwardingHcnClient } from "#contracts/hcn/forwarding-client.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { ProxyObjects } from "../tracking/proxy-objects.ts";
 import type { FailedCall, FailureReason, LoadBalancerType } from "./proxy-metrics.ts";

@@ -1,6 +1,6 @@
 /** Metrics that upstream's kube-proxy does not have: repairs, calls of HNS, what is not programmed. */
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { IpFamily } from "../../net/ip.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import { REPAIR_KINDS, type RepairKind } from "../sync/repair.ts";
 
 /** 0.001 × 2^n. */

@@ -1,7 +1,7 @@
 /** This node's Node object: its addresses, waited for at the start, and what its changes mean (kube-proxy.md §2.1). */
-import type { Clock } from "../../base/clock.ts";
-import type { Node } from "../../kube/objects.ts";
-import { type IpFamily, familyOf } from "../../net/ip.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import { type IpFamily, familyOf } from "#core/net/ip.ts";
 import { parseTolerantIp } from "../configuration/validate.ts";
 import type { Waiter } from "./waiter.ts";
 

@@ -1,8 +1,8 @@
 /** From a configuration to a proxier that runs: waits for HNS and its network (kube-proxy.md §2.1, §2.2). */
-import type { Compat } from "../../base/compat.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { listNetworks } from "../../hcn/operations.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { listNetworks } from "#contracts/hcn/operations.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import type { KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { portOf } from "../configuration/host-port.ts";

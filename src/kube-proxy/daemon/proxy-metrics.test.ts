@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
+import type { Compat } from "#core/base/compat.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
 
 async function scraped(minor: number, compat: Compat = "upstream"): Promise<string> {

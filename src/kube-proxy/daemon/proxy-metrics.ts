@@ -1,7 +1,7 @@
 /** Metrics with the names of upstream (kube-proxy.md §6), and some of our own. */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
-import type { Compat } from "../../base/compat.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { FeatureGate } from "../configuration/feature-gates.ts";
 import { DURATION_BUCKETS, OwnMetrics, familyLabel } from "./own-metrics.ts";
 

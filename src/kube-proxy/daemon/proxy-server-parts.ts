@@ -1,7 +1,7 @@
 /** What kube-proxy's process gives the running proxy: the machine as values. */
-import type { Clock } from "../../base/clock.ts";
-import type { Compat } from "../../base/compat.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import type { ProxyInterface } from "../options.ts";

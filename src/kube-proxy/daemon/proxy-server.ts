@@ -2,8 +2,8 @@
  * kube-proxy as it runs: start-up and waits, objects of Kubernetes, syncs, servers, events (kube-proxy.md §2, §5, §6). It
  * sees the machine through values: clock, log, listeners, HNS, objects.
  */
-import { KubeError } from "../../kube/error.ts";
-import type { KubeObjects, Node } from "../../kube/objects.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import type { KubeObjects, Node } from "#contracts/kubernetes/objects.ts";
 import { type Behaviour, behaviourOf } from "../behaviour.ts";
 import { familyComplaints } from "../configuration/validate.ts";
 import { KubeProxy } from "../kube-proxy.ts";

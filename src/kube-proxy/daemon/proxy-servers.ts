@@ -1,6 +1,6 @@
 /** The two servers of kube-proxy: health, and metrics with what belongs to them (kube-proxy.md §5.2, §5.3). */
-import { messageOf } from "../../base/thrown.ts";
-import type { Clock, Timer } from "../../base/clock.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import type { Clock, Timer } from "#core/base/clock.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { describeConfiguration } from "../configuration/describe.ts";
 import {

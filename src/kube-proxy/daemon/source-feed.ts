@@ -1,9 +1,9 @@
 /** The objects of a `KubeSource`, an API server above all, followed through every interruption; events are written there. */
-import type { Clock } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import { KubeError } from "../../kube/error.ts";
-import { Informer } from "../../kube/informer.ts";
-import type { KubeDraft, KubeSource } from "../../kube/source.ts";
+import type { Clock } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { Informer } from "#contracts/kubernetes/informer.ts";
+import type { KubeDraft, KubeSource } from "#contracts/kubernetes/source.ts";
 import type { EventSink, RecordedEvent } from "./events/event-recorder.ts";
 import type { FollowHandler, FollowSelection, FollowedKind, ObjectFeed } from "./object-feed.ts";
 

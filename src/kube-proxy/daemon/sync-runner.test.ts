@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { VirtualClock } from "../../base/clock.ts";
+import { VirtualClock } from "#core/base/clock.ts";
 import { SyncRunner, burstOf } from "./sync-runner.ts";
 
 interface Bench {

@@ -3,7 +3,7 @@
  * bucket of two tokens lets two syncs follow each other at once; from 1.34 on some time passes between the end of one and
  * the beginning of the next.
  */
-import type { Clock, Timer } from "../../base/clock.ts";
+import type { Clock, Timer } from "#core/base/clock.ts";
 
 export interface SyncRunnerOptions {
   readonly clock: Clock;

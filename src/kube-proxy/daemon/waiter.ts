@@ -1,5 +1,5 @@
 /** Waits of the start, which somebody may cut short, and which end for good. */
-import type { Clock } from "../../base/clock.ts";
+import type { Clock } from "#core/base/clock.ts";
 
 export class Waiter {
   private readonly clock: Clock;

@@ -1,5 +1,5 @@
 /** Finds or makes the HNS endpoints behind one service port (kube-proxy.md §3.4). */
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { Behaviour, ReadinessRule } from "../behaviour.ts";
 import type { BoundEndpoints } from "./bound-endpoints.ts";
 import { deriveMac } from "./derived-mac.ts";

@@ -1,5 +1,5 @@
 /** What one node has made of the endpoints of one service port: their HNS endpoints and the counts on these. */
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import { type ReferenceCount, decrement, increment } from "./reference-counts.ts";
 import { type TrackedEndpoint, endpointOn } from "../tracking/tracked-endpoints.ts";
 

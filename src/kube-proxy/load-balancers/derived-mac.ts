@@ -1,5 +1,5 @@
 /** The MAC address that kube-proxy makes up for a remote endpoint (kube-proxy.md §3.1). */
-import { parseIp } from "../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 
 const PREFIX = "02-11";
 /** For what is no address. */

@@ -1,6 +1,6 @@
 /** Failures of HNS as kube-proxy tells them apart (kube-proxy.md §3.7). */
-import { HcnError, HcnNotFoundError, formatHresult, isNotFoundError } from "../../hcn/error.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { HcnError, HcnNotFoundError, formatHresult, isNotFoundError } from "#contracts/hcn/error.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** A call that HNS refused or did not answer. */
 export type HnsFailure = HcnError | HcnNotFoundError;

@@ -5,15 +5,15 @@
  * what is read here changes in neither kind, unless kube-proxy itself changes it. Where HNS tells its revision, not even
  * identifiers are listed as long as nobody else has changed anything.
  */
-import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "../../hcn/client.ts";
-import { type JsonObject, isJsonObject } from "../../base/json.ts";
-import { type Guid } from "../../hcn/guid.ts";
-import { ENDPOINT_FLAGS, parseEndpoint } from "../../hcn/endpoint.ts";
-import { parseLoadBalancer } from "../../hcn/load-balancer.ts";
-import { queryBy } from "../../hcn/operations.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "#contracts/hcn/client.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import { type Guid } from "#contracts/hcn/guid.ts";
+import { ENDPOINT_FLAGS, parseEndpoint } from "#contracts/hcn/endpoint.ts";
+import { parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { queryBy } from "#contracts/hcn/operations.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour, IdentityRule } from "../behaviour.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
 import { type HnsFailure, attempt, isNotFound, isUnanswered } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { ReadMode } from "../options.ts";

@@ -1,7 +1,7 @@
 /** When two load balancers are the same for kube-proxy (kube-proxy.md §3.6). */
-import type { Guid } from "../../hcn/guid.ts";
-import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "../../hcn/load-balancer.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { IdentityRule } from "../behaviour.ts";
 
 /** Flags, distribution and source VIP are not part of it, unless a rule says so. */

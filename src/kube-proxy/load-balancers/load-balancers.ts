@@ -1,13 +1,13 @@
 /** Makes, changes and deletes load balancers of HNS with the least that has to be done (kube-proxy.md §3.6, §3.7). */
-import type { HcnClient } from "../../hcn/client.ts";
-import type { Guid } from "../../hcn/guid.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   createLoadBalancerOnly,
   deleteLoadBalancer,
   getLoadBalancerById,
   listLoadBalancers,
   modifyLoadBalancer,
-} from "../../hcn/operations.ts";
+} from "#contracts/hcn/operations.ts";
 import type { Behaviour } from "../behaviour.ts";
 import {
   type Attempt,

@@ -1,10 +1,10 @@
 /** The HNS network that a kube-proxy works on (kube-proxy.md §2.3). */
-import type { HcnClient } from "../../hcn/client.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { parseNetworkPolicy } from "../../hcn/network-policy.ts";
-import { getNetworkByName } from "../../hcn/operations.ts";
-import { parseIp } from "../../net/ip.ts";
-import { type Prefix, parseInterfaceAddress, prefixContains, prefixOf } from "../../net/prefix.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { parseNetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { getNetworkByName } from "#contracts/hcn/operations.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { type Prefix, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";
 
 /** A subnet of another node, and the address of that node. */
 interface RemoteSubnet {

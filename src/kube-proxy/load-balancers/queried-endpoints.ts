@@ -1,6 +1,6 @@
 /** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
-import type { Guid } from "../../hcn/guid.ts";
-import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import type { Behaviour, EqualAddressRule } from "../behaviour.ts";
 
 export interface EndpointRecord {

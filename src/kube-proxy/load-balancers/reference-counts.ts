@@ -1,5 +1,5 @@
 /** How many service ports use a remote endpoint of HNS (kube-proxy.md §3.2). */
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 
 /** Shared by all that point at the same endpoint. */
 export interface ReferenceCount {

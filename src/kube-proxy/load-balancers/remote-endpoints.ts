@@ -1,6 +1,6 @@
 /** The endpoints that kube-proxy itself makes in HNS: they stand for pods elsewhere and for ClusterIPs. */
-import type { Guid } from "../../hcn/guid.ts";
-import { createEndpointOnly, deleteEndpoint } from "../../hcn/operations.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { createEndpointOnly, deleteEndpoint } from "#contracts/hcn/operations.ts";
 import { type Attempt, attempt } from "./hns-failure.ts";
 import type { ProxierConfiguration, ProxierState } from "../sync/proxier-state.ts";
 import type { HnsEndpoint } from "./queried-endpoints.ts";

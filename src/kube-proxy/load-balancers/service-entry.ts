@@ -1,6 +1,6 @@
 /** One service port on one node: the load balancers that stand for it, and how far its programming has come. */
-import type { Guid } from "../../hcn/guid.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import { type BackOff, forgetFailures, noFailures } from "../sync/back-off.ts";
 import type { ReferenceCount } from "./reference-counts.ts";
 import type { ServiceFinding, LoadBalancerKind, ServicePortStatus } from "../report.ts";

@@ -1,11 +1,11 @@
 /** Which load balancers a service port should have, from what is known of its back ends (kube-proxy.md §3.5). */
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   type HostComputeLoadBalancer,
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
-} from "../../hcn/load-balancer.ts";
+} from "#contracts/hcn/load-balancer.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { FrontEndAndBackEnds } from "./load-balancer-identity.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";

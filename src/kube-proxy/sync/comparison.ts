@@ -3,10 +3,10 @@
  * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
  * follows; what nobody wants is deleted after it.
  */
-import { DEFAULT_QUERY } from "../../hcn/client.ts";
-import { type Guid } from "../../hcn/guid.ts";
-import { parseEndpoint } from "../../hcn/endpoint.ts";
-import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import { DEFAULT_QUERY } from "#contracts/hcn/client.ts";
+import { type Guid } from "#contracts/hcn/guid.ts";
+import { parseEndpoint } from "#contracts/hcn/endpoint.ts";
+import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { deriveMac } from "../load-balancers/derived-mac.ts";
 import { frontEndText } from "./findings.ts";
 import { attempt } from "../load-balancers/hns-failure.ts";

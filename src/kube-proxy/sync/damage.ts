@@ -1,5 +1,5 @@
 /** What a comparison with HNS has found and what it still has to look at, for `hardened` mode. Plain data. */
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { LoadBalancerIdentity } from "../load-balancers/load-balancer-identity.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 

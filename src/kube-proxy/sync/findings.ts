@@ -1,5 +1,5 @@
 /** Says in words what keeps a Service from working, beside what HNS refused. */
-import { isPort } from "../../net/port-range.ts";
+import { isPort } from "#core/net/port-range.ts";
 import type { ServiceFinding } from "../report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 import type { BackEnds, WantedLoadBalancer } from "../load-balancers/wanted-load-balancers.ts";

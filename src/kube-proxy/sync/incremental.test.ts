@@ -1,6 +1,6 @@
 /** The cost of a change is the cost of that change, whatever else there is (`hardened`; bench/README.md has times). */
 import { describe, expect, it } from "vitest";
-import { HNS_WITH_MODIFY, KubeProxyNode, service, slice } from "../../testing/kube-proxy/kube-proxy-node.ts";
+import { HNS_WITH_MODIFY, KubeProxyNode, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 /** Each of the two families asks for the network once in every sync; what else was called. */
 function beside(calls: readonly string[]): readonly string[] {

@@ -1,5 +1,5 @@
 /** Programs one service port (kube-proxy.md §3.4, §3.5, §3.7). */
-import type { Guid } from "../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   type FoundBackEnds,
   NETWORK_LOST,

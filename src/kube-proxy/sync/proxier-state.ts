@@ -1,6 +1,6 @@
 /** What one proxier (one node, one family) is told at its start, and what it keeps from sync to sync. */
-import type { HcnClient } from "../../hcn/client.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { BackOff } from "./back-off.ts";
 import type { Damage } from "./damage.ts";
 import type { Behaviour } from "../behaviour.ts";

@@ -1,6 +1,6 @@
 /** The proxier of one family on one node: one sync, step by step (kube-proxy.md §3.3). */
-import type { Guid } from "../../hcn/guid.ts";
-import { getEndpointByName } from "../../hcn/operations.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { getEndpointByName } from "#contracts/hcn/operations.ts";
 import { NETWORK_LOST, type SyncPass } from "../load-balancers/back-ends.ts";
 import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
 import { cleanUpAll } from "./clean-up.ts";

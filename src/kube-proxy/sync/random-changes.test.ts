@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../base/prng.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
-import type { EndpointSlice, Service } from "../../kube/objects.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import {
   ADDRESS,
   type AddressSymbol,
@@ -15,7 +15,7 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 const NAMES = ["a", "b", "c"] as const;
 const POOL: readonly AddressSymbol[] = ["L1", "L2", "L9", "R1", "R2", "U"];

@@ -1,8 +1,8 @@
 /** What `hardened` puts right in HNS, and what `upstream` leaves as it is (kube-proxy.md §3.14; docs/reference/differences.md). */
 import { describe, expect, it } from "vitest";
-import { HcnError } from "../../hcn/error.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   ADDRESS,
   HNS_WITH_MODIFY,
@@ -12,7 +12,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import type { Repair } from "./repair.ts";
 
 const HARDENED: NodeSettings = { compat: "hardened" };

@@ -2,9 +2,9 @@
  * What kube-proxy in `hardened` mode puts right in HNS: objects that somebody else took away or changed, and objects
  * that nobody wants. Upstream never looks again (kube-proxy.md §3.14, §8 row H20).
  */
-import type { Guid } from "../../hcn/guid.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 
 /** Which front end of a Service a load balancer is. */
 export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { HcnError } from "../../hcn/error.ts";
+import { fork } from "#core/base/fork.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -10,7 +10,7 @@ import {
   type NodeSettings,
   service,
   slice,
-} from "../../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "../decision-table.suite.ts";
 
 /** L1's pod as the slice has it when the node's name is another one here. */

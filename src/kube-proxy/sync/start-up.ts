@@ -1,11 +1,11 @@
 /** What kube-proxy checks and removes before its first sync (kube-proxy.md §2.1, §2.2). Pieces; `kube-proxy.ts` orders them. */
-import type { HcnClient } from "../../hcn/client.ts";
-import type { JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { type HnsFeature, type HnsVersion, hasFeature } from "../../hcn/features.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { getHnsVersion, requestHns } from "../../hcn/v1-operations.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { getHnsVersion, requestHns } from "#contracts/hcn/v1-operations.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { attempt, failureText } from "../load-balancers/hns-failure.ts";
 import { DEFAULT_NODE_IP, type KubeProxyOptions } from "../options.ts";

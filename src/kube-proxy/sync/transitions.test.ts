@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { Guid } from "../../hcn/guid.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { EndpointSlice, Service } from "../../kube/objects.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -12,7 +12,7 @@ import {
   type ServiceSketch,
   service,
   slice,
-} from "../../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { ALL_MINORS, type MinorRange, asMadeIn, inVersions, minorsIn } from "../decision-table.suite.ts";
 
 type Spec = NonNullable<ServiceSketch["spec"]>;

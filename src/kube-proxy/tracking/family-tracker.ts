@@ -3,9 +3,9 @@
  * keeps the values that it has programmed and asks for what changed since (kube-proxy.md §3.1); a value that changed
  * and changed back is no change.
  */
-import { SERVICE_NAME_LABEL } from "../../kube/labels.ts";
-import type { EndpointSlice, Service } from "../../kube/objects.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import {
   type TrackedEndpoints,
   type TrackedSlice,

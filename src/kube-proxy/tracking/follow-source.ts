@@ -1,5 +1,5 @@
 /** Feeds `ProxyObjects` from wherever Kubernetes objects come from. */
-import type { KubeReader } from "../../kube/source.ts";
+import type { KubeReader } from "#contracts/kubernetes/source.ts";
 import type { ProxyObjects } from "./proxy-objects.ts";
 
 /**

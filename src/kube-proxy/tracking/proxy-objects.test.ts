@@ -1,8 +1,8 @@
 import { ChangeLog } from "./family-tracker.ts";
 import { describe, expect, it } from "vitest";
-import type { KubeReader, WatchEvent, WatchListener } from "../../kube/source.ts";
-import type { KubeKind, KubeObjects } from "../../kube/objects.ts";
-import { ADDRESS, KubeProxyNode, service, slice } from "../../testing/kube-proxy/kube-proxy-node.ts";
+import type { KubeReader, WatchEvent, WatchListener } from "#contracts/kubernetes/source.ts";
+import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
+import { ADDRESS, KubeProxyNode, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { behaviourOf } from "../behaviour.ts";
 import { followSource } from "./follow-source.ts";
 import { ProxyObjects } from "./proxy-objects.ts";

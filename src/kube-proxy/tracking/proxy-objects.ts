@@ -2,8 +2,8 @@
  * The Services and EndpointSlices of a cluster as kube-proxies see them: fed once for each event, read by any number of
  * nodes. What an object means is worked out once, not once for each node.
  */
-import type { EndpointSlice, Service } from "../../kube/objects.ts";
-import type { IpFamily } from "../../net/ip.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { FamilyTracker } from "./family-tracker.ts";
 

@@ -2,8 +2,8 @@
  * What kube-proxy reads of EndpointSlices: one frozen value per object version, shared by all nodes
  * (kube-proxy.md §3.1). Whether an endpoint is local is a question of the node that looks.
  */
-import type { EndpointSlice } from "../../kube/objects.ts";
-import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import type { EndpointSlice } from "#contracts/kubernetes/objects.ts";
+import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { type ProxyEndpoint, remoteEndpointFor } from "../proxy-endpoint.ts";
 import { portKey } from "./tracked-service.ts";
 

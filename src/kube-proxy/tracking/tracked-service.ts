@@ -3,8 +3,8 @@
  * Fields that are not here are not read: source ranges, the timeout of the affinity, the class of the load balancer,
  * topology and traffic distribution.
  */
-import type { Service } from "../../kube/objects.ts";
-import { type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
+import type { Service } from "#contracts/kubernetes/objects.ts";
+import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 
 /** The numbers of the protocols that a Service may name. */

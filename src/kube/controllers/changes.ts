@@ -1,5 +1,5 @@
 /** What a controller wants done. Controllers are functions: they look at the store and change nothing. */
-import type { KubeObject, Pod } from "../objects.ts";
+import type { KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
 
 export interface Changes {
   /** Without a uid. */

@@ -1,5 +1,5 @@
 /** What a kubelet asks before it starts a pod that stands on its node (k8s.io/kubernetes, `pkg/kubelet/lifecycle`). */
-import type { Node, Pod } from "../objects.ts";
+import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { matchesNode } from "./node-fit.ts";
 
 /** The reasons that a refused pod shows. */

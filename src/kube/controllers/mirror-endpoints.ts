@@ -2,10 +2,10 @@
  * The EndpointSlice mirroring controller (k8s.io/kubernetes, `pkg/controller/endpointslicemirroring`): slices for Endpoints
  * that people or old programs wrote.
  */
-import type { Prng } from "../../base/prng.ts";
-import { equalJson } from "../memory/deep.ts";
-import { SERVICE_NAME_LABEL } from "../labels.ts";
-import type { EndpointSlice, Endpoints, Service } from "../objects.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { equalJson } from "#control-plane/memory/deep.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import type { EndpointSlice, Endpoints, Service } from "#contracts/kubernetes/objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";
 import { type Endpoint, MANAGED_BY_LABEL, makeSlice, sliceNames } from "./endpoint-slices.ts";
 

@@ -1,6 +1,11 @@
 /** Whether a node suits a pod by labels and taints (k8s.io/component-helpers, `scheduling/corev1`). */
-import { type LabelRequirement, type Labels, matchesLabels, matchesRequirement } from "../labels.ts";
-import type { Node, PodSpec } from "../objects.ts";
+import {
+  type LabelRequirement,
+  type Labels,
+  matchesLabels,
+  matchesRequirement,
+} from "#contracts/kubernetes/labels.ts";
+import type { Node, PodSpec } from "#contracts/kubernetes/objects.ts";
 
 type NodeAffinity = NonNullable<NonNullable<PodSpec["affinity"]>["nodeAffinity"]>;
 type NodeTerm = NonNullable<

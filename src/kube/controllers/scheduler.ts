@@ -3,8 +3,8 @@
  * of NodeResourcesFit, in this order). CPU and memory are not counted. Among the nodes that fit it takes the one that
  * the pod prefers most, then the one with fewest pods, then the first in order: the same one each time.
  */
-import type { Node, Pod, PodSpec } from "../objects.ts";
-import { canonicalJson } from "../memory/deep.ts";
+import type { Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
+import { canonicalJson } from "#control-plane/memory/deep.ts";
 import { type Taint, matchesNode, nodeNameField, preferenceFor, toleratesTaint } from "./node-fit.ts";
 
 /** Kubelet's default of `maxPods`. */

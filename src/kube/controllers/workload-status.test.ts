@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Pod } from "../objects.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { type CountedWorkload, workloadStatus } from "./workload-status.ts";
 
 function pod(name: string, ready: "True" | "False", deletionTimestamp?: string): Pod {

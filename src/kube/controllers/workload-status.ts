@@ -1,6 +1,6 @@
 /** What the controllers of workloads write into their status: how many pods there are, and how many are ready. */
-import { isReady, isTerminating } from "../pod.ts";
-import type { DaemonSet, Deployment, Pod, ReplicaSet, StatefulSet } from "../objects.ts";
+import { isReady, isTerminating } from "#contracts/kubernetes/pod.ts";
+import type { DaemonSet, Deployment, Pod, ReplicaSet, StatefulSet } from "#contracts/kubernetes/objects.ts";
 
 /** Workloads whose status counts pods. */
 export type CountedWorkload = Deployment | ReplicaSet | StatefulSet | DaemonSet;

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KubeError } from "../error.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 
 const MAGIC = [0x6b, 0x38, 0x73, 0x00];

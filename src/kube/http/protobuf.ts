@@ -3,8 +3,8 @@
  * `runtime/serializer/protobuf`). Only requests are read; answers are JSON, which the same clients take.
  */
 import { encodeBase64 } from "hono/utils/encode";
-import { LIMITS } from "../../base/limits.ts";
-import { KubeError } from "../error.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
 import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
 
 /** What every message begins with: `k8s` and a zero. */

@@ -1,11 +1,16 @@
 /** Bodies and parameters of requests to the emulator's API, checked. */
-import { LIMITS } from "../../base/limits.ts";
-import { KubeError } from "../error.ts";
-import { type Fields, isFields } from "../../base/json.ts";
-import { showValue } from "../load/checks/field-check.ts";
-import { isNestedDeeper } from "../text/json-pieces.ts";
-import { readAnyYaml } from "../text/yaml-value.ts";
-import type { DeleteOptions, JsonPatchOperation, KubePatch, WriteOptions } from "../source.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { showValue } from "#control-plane/load/checks/field-check.ts";
+import { isNestedDeeper } from "#contracts/kubernetes/text/json-pieces.ts";
+import { readAnyYaml } from "#contracts/kubernetes/text/yaml-value.ts";
+import type {
+  DeleteOptions,
+  JsonPatchOperation,
+  KubePatch,
+  WriteOptions,
+} from "#contracts/kubernetes/source.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { apiVersionOf, type RequestTarget } from "./served-resources.ts";
 

@@ -4,7 +4,7 @@
  */
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIP, isIPv4 } from "node:net";
-import { parseIp } from "../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 
 const SEQUENCE = 0x30;
 const SET = 0x31;

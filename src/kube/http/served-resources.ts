@@ -2,10 +2,10 @@
  * The resources that the emulator's API serves, under the names that kubectl and clients use. Events are served twice,
  * as with Kubernetes: kube-proxy writes them in the group events.k8s.io, kubectl reads them in the core.
  */
-import { KINDS, KUBE_KINDS } from "../kinds.ts";
-import { hasStatus } from "../memory/admission/write-object.ts";
-import { type Fields, isFields } from "../../base/json.ts";
-import type { KubeKind, KubeObject } from "../objects.ts";
+import { KINDS, KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
+import { hasStatus } from "#control-plane/memory/admission/write-object.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 
 export interface ServedResource {
   /** Empty for the core. */

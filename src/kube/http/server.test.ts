@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { start } from "../memory/kube.suite.ts";
-import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
-import { openApiServerSource } from "../server/api-server-source.node.ts";
-import { contractOfKubeSources } from "../source-contract.suite.ts";
+import { start } from "#control-plane/memory/kube.suite.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
+import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
 import { KubeServer } from "./server.node.ts";
 
 contractOfKubeSources("the embedded control plane over HTTP", async () => {

@@ -1,5 +1,5 @@
 /** Errors and good news as the API's `Status` objects (k8s.io/apimachinery, `meta/v1.Status`). */
-import { KubeError } from "../error.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
 
 const INTERNAL = 500;
 

@@ -22,7 +22,7 @@ import type {
   ReplicaSet,
   Service,
   StatefulSet,
-} from "../objects.ts";
+} from "#contracts/kubernetes/objects.ts";
 import type { ServedResource } from "./served-resources.ts";
 
 interface TableColumn<T> {

@@ -1,9 +1,9 @@
 /** Watches over HTTP: one line of JSON per event, until the client goes, its time is over, or it does not read. */
 import type { ServerResponse } from "node:http";
-import { LIMITS } from "../../base/limits.ts";
-import { KubeError } from "../error.ts";
-import type { KubeObject } from "../objects.ts";
-import type { KubeSource, Selection, WatchEvent } from "../source.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import type { KubeObject } from "#contracts/kubernetes/objects.ts";
+import type { KubeSource, Selection, WatchEvent } from "#contracts/kubernetes/source.ts";
 import type { ServedResource } from "./served-resources.ts";
 import { statusOf } from "./status.ts";
 import { type IncludeObject, tableOf } from "./table.ts";

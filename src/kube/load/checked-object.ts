@@ -1,12 +1,12 @@
 /** A JSON value from outside as an object of a kind: checked as manifests are, complete, frozen. */
-import { KubeError, type StatusCause } from "../error.ts";
-import { KINDS } from "../kinds.ts";
+import { KubeError, type StatusCause } from "#contracts/kubernetes/error.ts";
+import { KINDS } from "#contracts/kubernetes/kinds.ts";
 import { FieldFaults } from "./checks/field-check.ts";
-import { type Fields, isFields } from "../../base/json.ts";
-import { formatPath } from "../text/field-path.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { normalize } from "./normalize.ts";
-import type { KubeKind, KubeObjects } from "../objects.ts";
+import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
 
 /** `deployments.apps`, as Kubernetes names a resource in its messages. */
 export function resourceOf(kind: KubeKind): string {

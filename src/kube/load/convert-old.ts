@@ -2,8 +2,8 @@
  * Objects of API versions that Kubernetes has removed, as objects of the present ones. Kubernetes documentation:
  * Deprecated API Migration Guide.
  */
-import type { KubeKind } from "../objects.ts";
-import { type Fields, isFields } from "../../base/json.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { mappingOf } from "./checks/field-check.ts";
 
 const WORKLOADS: readonly KubeKind[] = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"];

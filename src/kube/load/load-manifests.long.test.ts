@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../base/prng.ts";
-import { MemoryKube } from "../memory/memory-kube.ts";
-import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "../memory/kube.suite.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "#control-plane/memory/kube.suite.ts";
 import { loadManifests } from "./load-manifests.ts";
-import { YAML_PIECES, damageText } from "../../testing/damaged-text.ts";
+import { YAML_PIECES, damageText } from "#test/support/damaged-text.ts";
 
 /** `SEED=N npm run test:long` replays a run; without it each run draws its own. */
 const SEED = process.env["SEED"] ?? String(Math.floor(Math.random() * 0x7fff_ffff));
@@ -46,7 +46,7 @@ const PIECES = [
   "\r",
 ];
 
-describe(`damaged manifests, replay: SEED=${SEED} npm run test:long -- src/kube/load`, () => {
+describe(`damaged manifests, replay: SEED=${SEED} npm run test:long -- load/`, () => {
   const prng = new Prng(SEED);
 
   it("give objects, or problems with a place inside the file; what is given can be run", () => {

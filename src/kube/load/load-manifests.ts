@@ -2,23 +2,23 @@
  * Texts of Kubernetes manifests to objects. Pure: reads no files, and never throws for what they hold. A document that
  * is broken is a problem with file, line and field; the others are read as if it were not there.
  */
-import { LIMITS } from "../../base/limits.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { KINDS, isKubeKind } from "../kinds.ts";
-import type { KubeKind, KubeObject, Service } from "../objects.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
 import { convertOld } from "./convert-old.ts";
 import { FieldFaults, type FieldFault, showValue } from "./checks/field-check.ts";
-import { type Fields, isFields } from "../../base/json.ts";
-import { type FieldPath, below, formatPath } from "../text/field-path.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
 import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin } from "./manifests.ts";
 import { normalize } from "./normalize.ts";
-import type { Piece } from "../text/piece.ts";
+import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
-import { type TextFault, offsetsOf, readJson, readYaml } from "../text/yaml-value.ts";
-import { splitJson } from "../text/json-pieces.ts";
-import { splitYaml } from "../text/yaml-pieces.ts";
+import { type TextFault, offsetsOf, readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
+import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
+import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
 
 /** A value that should be an object, with what is needed to find its fields again. */
 interface Candidate {

@@ -1,6 +1,6 @@
 /** Gathers what is told about manifests: bounded, and like notes counted instead of repeated. */
-import { LIMITS } from "../../base/limits.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
 
 export class LoadReport {
   private readonly problems: FileProblem[] = [];

@@ -1,6 +1,6 @@
 /** What reading manifests gives: objects with their places, notes and problems. */
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { KubeObject } from "../objects.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 
 /** A file of manifests, as text. */
 export interface ManifestFile {

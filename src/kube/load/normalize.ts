@@ -1,7 +1,7 @@
 /** A checked value as a stored object: identity complete, nothing null, frozen with all it holds. */
-import { KINDS } from "../kinds.ts";
-import type { KubeKind, KubeObject } from "../objects.ts";
-import type { Fields } from "../../base/json.ts";
+import { KINDS } from "#contracts/kubernetes/kinds.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
+import type { Fields } from "#core/base/json.ts";
 import { mappingOf } from "./checks/field-check.ts";
 
 /** Long, and of no use here. */

@@ -2,12 +2,12 @@
  * The state of a control plane: objects, who has which address, and what has changed since the controllers looked last.
  * Every change of an object goes through `put` and `remove`, which keep books and queues.
  */
-import { SERVICE_NAME_LABEL } from "../labels.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { type Origin, placeInOrigin } from "../load/manifests.ts";
-import { controllerOf, isFinished, isTerminating } from "../pod.ts";
-import type { KubeKind, KubeObject, Node, Pod, Service } from "../objects.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { type Origin, placeInOrigin } from "#control-plane/load/manifests.ts";
+import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
+import type { KubeKind, KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { cascadeOf } from "./garbage.ts";
 
 import { MultiMap } from "./multi-map.ts";

@@ -1,12 +1,12 @@
 /** What is worth knowing about a cluster as it is: nothing is wrong with the files, and yet something will not work. */
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { parseIp } from "../../net/ip.ts";
-import { parsePrefix, prefixContains } from "../../net/prefix.ts";
-import { daemonRunsOn } from "../controllers/daemon-set.ts";
-import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
-import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "../pod.ts";
-import type { EndpointSlice, KubeObject, Pod } from "../objects.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { daemonRunsOn } from "#control-plane/controllers/daemon-set.ts";
+import { KUBELET_REFUSALS } from "#control-plane/controllers/kubelet-admission.ts";
+import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "#contracts/kubernetes/pod.ts";
+import type { EndpointSlice, KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
 import { completePodSpec } from "./admission/pod-template.ts";

@@ -1,10 +1,10 @@
 /** What goes with an object that is deleted: garbage collection, and what controllers clear away after it. */
-import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
-import { KUBE_KINDS } from "../kinds.ts";
-import type { LabelSelector } from "../labels.ts";
-import { controllerOf } from "../pod.ts";
-import type { KubeObject } from "../objects.ts";
+import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "#control-plane/controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER } from "#control-plane/controllers/mirror-endpoints.ts";
+import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
+import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
+import { controllerOf } from "#contracts/kubernetes/pod.ts";
+import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import { type ObjectStore, referenceOf } from "./object-store.ts";
 
 /** Pods of a dump whose ReplicaSet was not dumped: they go with the Deployment that selects them. */

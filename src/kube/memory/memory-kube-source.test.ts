@@ -1,4 +1,4 @@
-import { contractOfKubeSources } from "../source-contract.suite.ts";
+import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
 import { start } from "./kube.suite.ts";
 import { MemoryKubeSource } from "./memory-kube-source.ts";
 

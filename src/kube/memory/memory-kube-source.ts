@@ -2,13 +2,13 @@
  * The embedded control plane as programs see it: everything is asked for, and comes later. What is written is followed
  * by what the controllers make of it.
  */
-import { fork } from "../../base/fork.ts";
-import { checkedObject } from "../load/checked-object.ts";
-import { KubeError, unreachable } from "../error.ts";
-import type { KubeKind, KubeObject, KubeObjects } from "../objects.ts";
-import type { Fields } from "../../base/json.ts";
-import { patchedObject } from "../patch/apply-patch.ts";
-import { type Selector, selectorOf } from "../selection.ts";
+import { fork } from "#core/base/fork.ts";
+import { checkedObject } from "#control-plane/load/checked-object.ts";
+import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
+import type { KubeKind, KubeObject, KubeObjects } from "#contracts/kubernetes/objects.ts";
+import type { Fields } from "#core/base/json.ts";
+import { patchedObject } from "#control-plane/patch/apply-patch.ts";
+import { type Selector, selectorOf } from "#contracts/kubernetes/selection.ts";
 import type {
   DeleteOptions,
   KubeDraft,
@@ -21,7 +21,7 @@ import type {
   WatchListener,
   WatchOptions,
   WriteOptions,
-} from "../source.ts";
+} from "#contracts/kubernetes/source.ts";
 import type { MemoryKube } from "./memory-kube.ts";
 import { withoutTypeDependentFields } from "./services/type-dependent-fields.ts";
 import type { StoredEvent } from "./object-store.ts";

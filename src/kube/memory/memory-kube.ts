@@ -6,11 +6,11 @@
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
 import { applyObjects } from "./admission/apply.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { KubeKind, KubeObject, KubeObjects, Pod } from "../objects.ts";
-import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "../source.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import type { LoadedObject } from "../load/manifests.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
+import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "#contracts/kubernetes/source.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { reconcileAll } from "./reconcile.ts";
 import { findings } from "./findings.ts";

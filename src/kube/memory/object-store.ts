@@ -2,13 +2,13 @@
  * All objects of a cluster with their versions, the latest changes of each kind, and the indexes that keep controllers
  * from looking at everything: by label, by owner, by node, by Service. Plain data: it is forked with the world.
  */
-import { assert } from "../../base/assert.ts";
-import { LIMITS } from "../../base/limits.ts";
-import { KubeError } from "../error.ts";
-import { KUBE_KINDS } from "../kinds.ts";
-import { type LabelSelector, SERVICE_NAME_LABEL, matchesSelector } from "../labels.ts";
-import type { WatchEvent } from "../source.ts";
-import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "../objects.ts";
+import { assert } from "#core/base/assert.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
+import { type LabelSelector, SERVICE_NAME_LABEL, matchesSelector } from "#contracts/kubernetes/labels.ts";
+import type { WatchEvent } from "#contracts/kubernetes/source.ts";
+import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
 import { freezeJson } from "./deep.ts";
 import { MultiMap } from "./multi-map.ts";
 

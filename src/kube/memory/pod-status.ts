@@ -1,5 +1,5 @@
 /** The status of a pod, as kubelet and scheduler write it. */
-import type { Pod } from "../objects.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
 
 export type PodStatus = NonNullable<Pod["status"]>;
 

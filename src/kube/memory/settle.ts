@@ -2,12 +2,12 @@
  * A dump shows what controllers made of its objects. Such objects are left as they are, so that the cluster is the one
  * that was dumped, with its gaps: nobody makes pods or slices again that are there already.
  */
-import { SERVICE_NAME_LABEL } from "../labels.ts";
-import { presentReplicaSet } from "../controllers/deployment.ts";
-import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
-import type { LoadedObject } from "../load/manifests.ts";
-import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "../objects.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import { presentReplicaSet } from "#control-plane/controllers/deployment.ts";
+import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "#control-plane/controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER } from "#control-plane/controllers/mirror-endpoints.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { podsOfMissingControllers } from "./garbage.ts";
 import { type ObjectStore, keyOf, referenceOf } from "./object-store.ts";

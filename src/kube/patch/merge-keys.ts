@@ -2,7 +2,7 @@
  * By which field the items of a list are known, for strategic merge patches: the tags `patchMergeKey` and
  * `patchStrategy` of k8s.io/api (`core/v1/types.go`, `apps/v1/types.go`). Lists that are not named here are replaced.
  */
-import type { KubeKind } from "../objects.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 
 /** Items with a key, or plain values that are a set. */
 export type ListStrategy = { readonly key: string } | "set";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { KubeError } from "../error.ts";
-import type { JsonPatchOperation } from "../source.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import type { JsonPatchOperation } from "#contracts/kubernetes/source.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import { applyMergePatch } from "./apply-patch.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";

@@ -2,10 +2,10 @@
  * Strategic merge patches: as merge patches, but lists whose items have keys are joined item by item, and directives
  * say what to take away (k8s.io/apimachinery, `pkg/util/strategicpatch/patch.go`).
  */
-import { type Fields, isFields } from "../../base/json.ts";
-import { KubeError } from "../error.ts";
-import { equalJson } from "../memory/deep.ts";
-import type { KubeKind } from "../objects.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { equalJson } from "#control-plane/memory/deep.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { listStrategyOf } from "./merge-keys.ts";
 
 /** `replace`, `delete` or `merge`, for the mapping or the list that it stands in. */

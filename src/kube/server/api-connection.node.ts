@@ -8,7 +8,7 @@ import {
 import { type RequestOptions, Agent as TlsAgent, request as requestTls } from "node:https";
 import { StringDecoder } from "node:string_decoder";
 import type { KubeConfig } from "@kubernetes/client-node";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { KubeError, unreachable } from "../error.ts";
 import { type ApiServerPlace, loadKubeconfig } from "./kubeconfig.node.ts";
 import { errorOfAnswer } from "./status-error.ts";

@@ -1,6 +1,6 @@
 /** A real API server as a `KubeSource`. */
 import { randomInt } from "node:crypto";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import { KubeError, unreachable } from "../error.ts";
 import { KINDS } from "../kinds.ts";
 import type { KubeKind, KubeObjects } from "../objects.ts";

@@ -10,7 +10,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KubeError } from "../error.ts";
-import { makeCertificate } from "../http/self-signed.node.ts";
+import { makeCertificate } from "#control-plane/http/self-signed.node.ts";
 import { type ApiServerSource, openApiServerSource } from "./api-server-source.node.ts";
 import type { ApiServerPlace } from "./kubeconfig.node.ts";
 

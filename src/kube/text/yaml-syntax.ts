@@ -1,6 +1,6 @@
 /** What all readers of YAML ask of the library: tokens of bounded depth, and its faults in words for people. */
 import { type CST, Parser, type YAMLError } from "yaml";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 
 /** A fault of a text, at an offset of it. */
 export interface YamlFault {

@@ -16,8 +16,8 @@ import {
   isScalar,
   isSeq,
 } from "yaml";
-import { LIMITS } from "../../base/limits.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
 import { isNestedDeeper } from "./json-pieces.ts";

@@ -1,6 +1,6 @@
 /** Documents that are no JSON and no YAML: a command line of kube-proxy in any script, and flannel's subnet.env. */
 import type { LintDocument, Locate, Range } from "./document.ts";
-import type { SourceText } from "../../base/source-text.ts";
+import type { SourceText } from "#core/base/source-text.ts";
 
 /** A flag in a text. */
 export interface FoundFlag {

@@ -1,8 +1,8 @@
 /** What a rule sees of an input: documents of known kinds, as values, with the place of everything in them. */
-import type { Fields } from "../../base/json.ts";
+import type { Fields } from "#core/base/json.ts";
 import type { Path } from "./fields.ts";
 import type { JsonTrap } from "./json-text.ts";
-import type { SourceText } from "../../base/source-text.ts";
+import type { SourceText } from "#core/base/source-text.ts";
 
 export const DOCUMENT_KINDS = [
   /** One Kubernetes object. */

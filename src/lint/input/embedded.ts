@@ -1,8 +1,8 @@
 /** Documents inside Kubernetes objects: configuration in ConfigMaps, and kube-proxy's flags in pods. */
-import { readYaml } from "../../kube/text/yaml-value.ts";
+import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { commandDocument, flagsOf, isKubeProxyCall, locateParts } from "./command-text.ts";
 import type { LintDocument, Locate } from "./document.ts";
-import { isFields } from "../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import { type Path, fieldsAt, listAt, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";

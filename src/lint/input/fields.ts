@@ -2,7 +2,7 @@
  * Looking into values whose shape nobody has checked. A rule runs on patches, fragments and objects that an API server
  * would refuse, so it never trusts a type; what is not there, or is of another type, reads as absent.
  */
-import { type Fields, isFields } from "../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 
 /** A way to a field from the outermost value of a document: names and list positions. */
 export type Path = readonly (string | number)[];

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { lint } from "../lint.ts";
 import type { LintReport } from "../report/report.ts";
 import { LINT_EXAMPLES } from "../rules/all-examples.ts";
-import { SourceText, decodeSource } from "../../base/source-text.ts";
+import { SourceText, decodeSource } from "#core/base/source-text.ts";
 
 function report(file: string, text: string): LintReport {
   return lint({ sources: [new SourceText(file, text)], options: { isWindows: true } });

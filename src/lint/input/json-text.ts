@@ -3,7 +3,7 @@
  * left out, template expressions. What was read past is remembered as a trap, because the program that the file is for
  * does not read past it.
  */
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { Path } from "./fields.ts";
 
 export type JsonTrapKind =

@@ -1,6 +1,6 @@
 /** Which kind of configuration a JSON value is that names no apiVersion. Go reads field names in any letter case. */
 import type { DocumentKind } from "./document.ts";
-import type { Fields } from "../../base/json.ts";
+import type { Fields } from "#core/base/json.ts";
 import { keyOf, textAt } from "./fields.ts";
 
 function has(value: Fields, name: string): boolean {

@@ -1,6 +1,6 @@
 /** Finding the places of a document: in YAML, in JSON, and in a text that stands inside another document. */
-import { below } from "../../kube/text/field-path.ts";
-import { rangesOf } from "../../kube/text/yaml-value.ts";
+import { below } from "#contracts/kubernetes/text/field-path.ts";
+import { rangesOf } from "#contracts/kubernetes/text/yaml-value.ts";
 import type { LintDocument, Locate, Place, Range } from "./document.ts";
 import type { Path } from "./fields.ts";
 import { type JsonRange, rangeIn } from "./json-text.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { recognize } from "./recognize.ts";
-import { SourceText, decodeSource } from "../../base/source-text.ts";
+import { SourceText, decodeSource } from "#core/base/source-text.ts";
 import type { Path } from "./fields.ts";
 
 function read(file: string, text: string): ReturnType<typeof recognize> {

@@ -1,21 +1,21 @@
 /** From a file's text to documents of known kinds. What no rule reads is passed by, with the reason. */
-import { LIMITS } from "../../base/limits.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { KINDS, isKubeKind } from "../../kube/kinds.ts";
-import { findTemplate, holdsTemplate } from "../../kube/load/helm.ts";
-import { splitJson } from "../../kube/text/json-pieces.ts";
-import type { Piece } from "../../kube/text/piece.ts";
-import { splitYaml } from "../../kube/text/yaml-pieces.ts";
-import { readJson, readYaml } from "../../kube/text/yaml-value.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import { findTemplate, holdsTemplate } from "#control-plane/load/helm.ts";
+import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
+import type { Piece } from "#contracts/kubernetes/text/piece.ts";
+import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
+import { readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import type { DocumentKind, LintDocument, PassedBy } from "./document.ts";
 import { readCommandLine, readEnvironmentFile } from "./command-text.ts";
 import { embeddedDocuments } from "./embedded.ts";
-import { type Fields, isFields } from "../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { type Path, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInJson, locateInYaml } from "./locate.ts";
-import type { SourceText } from "../../base/source-text.ts";
+import type { SourceText } from "#core/base/source-text.ts";
 
 /** A fault of a text that keeps a document from being read. */
 export interface TextFinding {

@@ -1,10 +1,10 @@
 /** Examples of rules as inputs: marks taken out, and the places that they mark. */
-import { parseProfile } from "../../knowledge/profiles.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
 import { type LintOptions, parseKubernetes } from "../context.ts";
 import { lint } from "../lint.ts";
 import type { LintReport } from "./report.ts";
 import type { ExampleInput } from "../rule.ts";
-import { SourceText } from "../../base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import { CONFIGURATION_FILE, readConfiguration } from "../suppressions.ts";
 
 const MARK = "«";

@@ -1,6 +1,6 @@
 /** A report as JSON (schemas/lint.v1alpha1.json), and the schema itself. */
-import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
-import { type JsonSchema, closedObject } from "../../base/json-schema.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
 import type { LintFinding, LintReport } from "./report.ts";
 

@@ -1,5 +1,5 @@
 /** A report as JUnit XML: a suite per file, a test case per finding; notes pass, and say what they are in their output. */
-import { type XmlElement, formatXml, xmlElement } from "../../base/xml.ts";
+import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
 import type { LintFinding, LintReport } from "./report.ts";
 

@@ -1,11 +1,11 @@
 /** Rules over requests to HNS: networks, their subnets, and load balancers (hcn.md §2, §4). */
-import { backEndsMaxOf, getProfile } from "../../knowledge/profiles.ts";
+import { backEndsMaxOf, getProfile } from "#core/catalogue/profiles.ts";
 import { parseRange, prefixMeantBy, shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
 import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
 import { type Path, keyOf, listAt, numberAt } from "../input/fields.ts";
-import { isFields } from "../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import { type HnsPolicy, type HnsSubnet, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 

@@ -3,7 +3,7 @@ import { isPlaceholder, shown } from "../views/address-ranges.ts";
 import { cniView } from "../views/cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
 import type { Path } from "../input/fields.ts";
-import { isFields } from "../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import type { JsonTrapKind } from "../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 

@@ -1,5 +1,5 @@
 /** Rules over kube-proxy's feature gates and flags: what a version or build refuses, and what Windows does not read. */
-import { hnsVersionOf } from "../../knowledge/profiles.ts";
+import { hnsVersionOf } from "#core/catalogue/profiles.ts";
 import { shown } from "../views/address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
 import { fieldsAt, valueAt } from "../input/fields.ts";

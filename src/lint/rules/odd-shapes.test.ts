@@ -2,10 +2,10 @@
 import { expect, it } from "vitest";
 import { plainExample } from "../report/example-input.ts";
 import { type Path, valueAt } from "../input/fields.ts";
-import { isFields } from "../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import { readJsonText } from "../input/json-text.ts";
 import { lint } from "../lint.ts";
-import { SourceText } from "../../base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 import { LINT_EXAMPLES } from "./all-examples.ts";
 
 const ODD: readonly unknown[] = [null, 7, true, "", "x", [], [7], [[]], {}, { a: null }, "10.0.0.0/99"];

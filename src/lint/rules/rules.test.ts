@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { getEntry } from "../../catalogue/catalogue.ts";
-import { KNOWLEDGE_CODES } from "../../knowledge/codes.ts";
+import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { lintExample, plainExample } from "../report/example-input.ts";
 import { LINT_EXAMPLES } from "./all-examples.ts";
 import { LINT_RULES } from "./all-rules.ts";

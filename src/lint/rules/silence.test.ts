@@ -1,7 +1,7 @@
 /** What looks like a fault and is none: the rules say nothing about it. */
 import { describe, expect, it } from "vitest";
 import { lint } from "../lint.ts";
-import { SourceText } from "../../base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 
 type File = readonly [name: string, text: string];
 

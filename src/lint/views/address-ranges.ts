@@ -1,5 +1,5 @@
 /** Addresses and prefixes as people write them in configuration. */
-import { familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import {
   type Prefix,
   formatPrefix,
@@ -9,7 +9,7 @@ import {
   parsePrefix,
   prefixOf,
   prefixesOverlap,
-} from "../../net/prefix.ts";
+} from "#core/net/prefix.ts";
 
 /** An address range of the cluster, and where it was found. */
 export interface KnownRange {

@@ -1,9 +1,9 @@
 /** A cluster file as rules look at it: what stands in it of files that an operator of a real cluster would write. */
-import { type Ip, parseIp } from "../../net/ip.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
 import { type PluginView, fieldOf } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
 import { type Path, fieldsAt, listAt, textAt, valueAt } from "../input/fields.ts";
-import { isFields } from "../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import type { FlannelView } from "./flannel-view.ts";
 
 /** What a cluster file has that does not say so (docs/reference/cluster-file.md). */

@@ -1,7 +1,7 @@
 /** Which plugins of a configuration rules look at. */
 import { describe, expect, it } from "vitest";
 import { lint } from "../lint.ts";
-import { SourceText } from "../../base/source-text.ts";
+import { SourceText } from "#core/base/source-text.ts";
 
 /** Codes that are found, each once. */
 function codesOf(document: object, file = "10-pods.conflist"): readonly string[] {

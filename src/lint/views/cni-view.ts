@@ -4,7 +4,7 @@
  */
 import { isPlaceholder } from "./address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Fields, isFields } from "../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { type Path, fieldsAt, keyOf, listAt, numberAt, textAt, valueAt } from "../input/fields.ts";
 
 /** A field with the way to it, its name as it is written. */

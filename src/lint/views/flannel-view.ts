@@ -1,7 +1,7 @@
 /** flannel's `net-conf.json` as rules look at it. */
 import { fieldOf, type FieldView } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
-import { isFields } from "../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 
 export interface FlannelView {
   readonly network: FieldView | undefined;

@@ -1,7 +1,7 @@
 /** A request to HNS as rules look at it: what object it is, in which dialect, and its policies (hcn.md §2, §3). */
 import { type FieldView, fieldOf } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Fields, isFields } from "../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { type Path, keyOf, listAt, textAt } from "../input/fields.ts";
 
 export type HnsObject = "network" | "endpoint" | "load-balancer" | "other";

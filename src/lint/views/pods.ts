@@ -1,6 +1,6 @@
 /** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
 import type { LintDocument } from "../input/document.ts";
-import { type Fields, isFields } from "../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { type Path, fieldsAt, isTrueAt, listAt, textAt, valueAt } from "../input/fields.ts";
 
 const SPEC_PATHS: Readonly<Record<string, Path>> = {

@@ -1,7 +1,7 @@
 // azure-vnet-ipamv6: addresses of the node's range of IPv6 (cni.md §5.9).
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { MemoryStateStore } from "../azure-vnet/state-store.ts";
 import type { NodeFacts } from "./node-source.ts";
 import { AzureVnetIpam } from "./plugin.ts";

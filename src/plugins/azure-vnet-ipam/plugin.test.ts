@@ -1,8 +1,8 @@
 // azure-vnet-ipam by the rows of cni.md §8 and the words of §5.9, in both modes.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { type PluginRun, errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
-import { azureNode } from "../../testing/cni/windows-plugin-node.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
+import { azureNode } from "#test/support/cni/windows-plugin-node.ts";
 import { MemoryStateStore } from "../azure-vnet/state-store.ts";
 import { AzureVnetIpam } from "./plugin.ts";
 

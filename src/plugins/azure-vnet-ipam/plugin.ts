@@ -2,16 +2,16 @@
  * azure-vnet-ipam: addresses that Azure gave to the interfaces of the node, one for each container (cni.md §5.9).
  * Who holds what stands in a file that one call at a time reads and writes.
  */
-import type { Compat } from "../../base/compat.ts";
-import { StructReader, DecodeError } from "../../cni/json.ts";
-import { CNI_CODES, CniError, PlainFailure, describeError } from "../../cni/error.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { defined } from "../../base/assert.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { StructReader, DecodeError } from "#contracts/cni/json.ts";
+import { CNI_CODES, CniError, PlainFailure, describeError } from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { readPrevResult, readValidAttachments } from "#contracts/cni/configuration.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
 import type { LockedState, StateStore } from "../azure-vnet/state-store.ts";
 import { LOCAL_SPACE, formatPools, parsePools } from "./pool-file.ts";
 import {

@@ -1,8 +1,8 @@
 /** The text of `azure-vnet-ipam.json`, as upstream writes it (cni.md §5.9). */
-import { DecodeError, StructReader, readStruct, parseJson } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
-import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { DecodeError, StructReader, readStruct, parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
+import { formatGoAddress, readGoAddress } from "#contracts/cni/go-address.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import type { AddressPool, AddressRecord, Pools } from "./pools.ts";
 
 /** The only address space that sources fill. */

@@ -1,9 +1,9 @@
 /** Where the addresses of a node's interfaces come from, and the pools made of them (cni.md §5.9). */
-import { StructReader, parseJson } from "../../cni/json.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { addToIp, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { formatPrefix, parseInterfaceAddress, prefixContains, prefixOf } from "../../net/prefix.ts";
+import { StructReader, parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { addToIp, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { formatPrefix, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";
 import { type NodeFacts, nodePools } from "./node-source.ts";
 import type { AddressPool, Pools } from "./pools.ts";
 

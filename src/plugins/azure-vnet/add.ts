@@ -1,6 +1,6 @@
 /** ADD: addresses, then for each interface its network and its endpoint, then the state (cni.md §5.4). */
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
 import type { AzureContext } from "./context.ts";
 import { removeLeftover } from "./leftovers.ts";

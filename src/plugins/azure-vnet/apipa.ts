@@ -1,12 +1,12 @@
 /** The endpoint between a container and its host: CNS makes it, azure-vnet puts it into the pod (cni.md §5.3, §5.7). */
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   deleteEndpoint,
   getEndpointByName,
   getNamespaceById,
-} from "../../hcn/operations.ts";
+} from "#contracts/hcn/operations.ts";
 import { isMissing, namespaceCall } from "../windows-endpoint/failure.ts";
 import type { AzureCaller } from "./caller.ts";
 import { cnsFailure } from "./cns-failure.ts";

@@ -1,7 +1,7 @@
 /** Calls to HNS with the deadline that the configuration sets for each (cni.md §5.1, `hnsTimeoutDurationInSeconds`). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import { type CallNamer, HnsCaller } from "../windows-endpoint/failure.ts";
 import type { AzureHost } from "./host.ts";
 

@@ -1,9 +1,9 @@
 /** Addresses of CNS: asked for and given back over HTTP (cni.md §5.7). */
-import type { Compat } from "../../base/compat.ts";
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { formatIp } from "../../net/ip.ts";
-import type { InterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { formatIp } from "#core/net/ip.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
 import { type CnsClient, CnsError, isCnsFailure } from "../cns/client.ts";
 import type { IpConfigsRequest, PodContext, PodIpInfo } from "../cns/documents.ts";
 import type { AddressSource } from "./address-source.ts";

@@ -1,7 +1,7 @@
 // azure-vnet with CNS in the worked examples of cni.md §7.E, and the rows of §8 that CNS has a part in.
 import { describe, expect, it } from "vitest";
-import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
 import {
   AZURE_CONTAINER,
   AZURE_POD,
@@ -10,8 +10,8 @@ import {
   cnsNode,
   configuration,
   pool,
-} from "../../testing/cni/cns-node.ts";
-import { NAMESPACE } from "../../testing/cni/windows-plugin-node.ts";
+} from "#test/support/cni/cns-node.ts";
+import { NAMESPACE } from "#test/support/cni/windows-plugin-node.ts";
 import { PLAIN_POD_IP } from "../cns/service.ts";
 
 const MODES = ["upstream", "hardened"] as const;

@@ -1,7 +1,7 @@
 /** Failures of CNS in the words of CNI. */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { CNS_CODES } from "../cns/documents.ts";
 import { type CnsClient, CnsError } from "../cns/client.ts";
 

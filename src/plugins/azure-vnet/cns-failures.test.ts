@@ -1,7 +1,7 @@
 // What azure-vnet says and leaves behind when CNS, the wire server or the state file are not as they should be.
 import { describe, expect, it } from "vitest";
-import { type PluginRun, errorOf } from "../../testing/cni/cni-process.ts";
-import { AZURE_POD, type CnsNode, TENANT, cnsNode, pool } from "../../testing/cni/cns-node.ts";
+import { type PluginRun, errorOf } from "#test/support/cni/cni-process.ts";
+import { AZURE_POD, type CnsNode, TENANT, cnsNode, pool } from "#test/support/cni/cns-node.ts";
 import type { HttpAnswer, HttpRequest } from "../cns/transport.ts";
 
 const LIST = { cniVersion: "1.0.0", name: "azure", type: "azure-vnet", ipam: { type: "azure-cns" } };

@@ -1,7 +1,7 @@
 /** Without a file: CNS remembers the endpoints of each container, and networks are found in HNS by their names (cni.md §5.6). */
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import { familyOf } from "../../net/ip.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { familyOf } from "#core/net/ip.ts";
 import { type CnsClient, isCnsFailure } from "../cns/client.ts";
 import type { EndpointIpInfo, NicType } from "../cns/documents.ts";
 import { tryAgain } from "./file-memory.ts";

@@ -1,7 +1,7 @@
 /** GC: what the state, HNS and the source of addresses hold for attachments that are not valid any more. */
-import { readValidAttachments } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
+import { readValidAttachments } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { AzureContext } from "./context.ts";
 import { collectLeftovers } from "./leftovers.ts";
 import type { AzureCall } from "./plan.ts";

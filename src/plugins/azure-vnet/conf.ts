@@ -1,10 +1,10 @@
 /** The configuration of azure-vnet (cni.md §5.1). */
-import type { Compat } from "../../base/compat.ts";
-import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { StructReader } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { CniDns } from "../../cni/result.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { readStandardConfiguration } from "#contracts/cni/configuration.ts";
+import { StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { CniDns } from "#contracts/cni/result.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
 
 /** The code of errors that the plugin words itself (cni.md §5.2). */

@@ -1,10 +1,10 @@
 /** What the verbs share: the parts of the plugin, and one call opened with them. */
-import type { Compat } from "../../base/compat.ts";
-import { DecodeError } from "../../cni/json.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { DecodeError } from "#contracts/cni/json.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import { CnsClient } from "../cns/client.ts";
 import type { AddressSource } from "./address-source.ts";
 import { AzureCaller } from "./caller.ts";

@@ -2,7 +2,7 @@
  * A device that a pod gets whole: Windows is told to let go of it, in the very lines of upstream
  * (network/endpoint_windows.go). HNS has no endpoint for it.
  */
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { HostShell } from "./host.ts";
 
 const NO_PROBLEM = "0";

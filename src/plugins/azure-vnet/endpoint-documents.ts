@@ -1,13 +1,13 @@
 /** The endpoint's document for HCN and for HNS v1 (cni.md §5.4 step 6). */
-import type { Compat } from "../../base/compat.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { type CniRoute, formatInterfaceAddress } from "../../cni/result.ts";
-import type { PolicyDocument, Route } from "../../hcn/base-document.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import type { HnsEndpoint } from "../../hcn/v1-documents.ts";
-import type { HnsPolicy } from "../../hcn/description.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { type CniRoute, formatInterfaceAddress } from "#contracts/cni/result.ts";
+import type { PolicyDocument, Route } from "#contracts/hcn/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/schema-version.ts";
+import type { HnsEndpoint } from "#contracts/hcn/v1-documents.ts";
+import type { HnsPolicy } from "#contracts/hcn/description.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
 import type { AzureDns } from "./name-resolution.ts";
 import type { AzurePlan } from "./plan.ts";
 import { type PolicyOptions, toAzureHcnPolicies, toAzureHnsPolicies } from "./policies.ts";

@@ -1,11 +1,11 @@
 /** The endpoint of an interface, of whatever kind: made, found, compared, removed. */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { CniResult } from "../../cni/result.ts";
-import { equalGuids } from "../../hcn/guid.ts";
-import { getEndpointById, namespaceOf } from "../../hcn/operations.ts";
-import { getHnsEndpoint } from "../../hcn/v1-operations.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import { getEndpointById, namespaceOf } from "#contracts/hcn/operations.ts";
+import { getHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";

@@ -1,11 +1,11 @@
 // azure-vnet in the worked examples of cni.md §7.E: what HNS is asked for, what the runtime reads.
 import { describe, expect, it } from "vitest";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { parseIp } from "../../net/ip.ts";
-import { defined } from "../../base/assert.ts";
-import type { CniResult } from "../../cni/result.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { type AzureNode, NAMESPACE, azureNode } from "../../testing/cni/windows-plugin-node.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { type AzureNode, NAMESPACE, azureNode } from "#test/support/cni/windows-plugin-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
 const EXCEPTIONS = ["10.240.0.0/16", "10.0.0.0/8"];

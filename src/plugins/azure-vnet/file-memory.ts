@@ -1,6 +1,6 @@
 /** The state file: read under its lock, written when the call says so (cni.md §5.8). */
-import { DecodeError, JsonError } from "../../cni/json.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
+import { DecodeError, JsonError } from "#contracts/cni/json.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import { AZURE_ERROR_CODE } from "./conf.ts";
 import type { AzureHost } from "./host.ts";
 import type { AzureMemory, AzureSession } from "./session.ts";

@@ -1,7 +1,7 @@
 /** The state as a file beside its lock, named as upstream names them (cni.md §5.8). */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../../base/thrown.ts";
+import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
 import { LeaseStoreError } from "../host-local/lease-store.ts";

@@ -1,7 +1,7 @@
 /** The endpoint of a pod in HCN: made and put into the pod's namespace, removed (cni.md §5.4 step 6, §5.6). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -10,7 +10,7 @@ import {
   getNamespaceById,
   namespaceOf,
   removeNamespaceEndpoint,
-} from "../../hcn/operations.ts";
+} from "#contracts/hcn/operations.ts";
 import { isMissing, namespaceCall } from "../windows-endpoint/failure.ts";
 import { createApipaEndpoint } from "./apipa.ts";
 import type { AzureCaller } from "./caller.ts";

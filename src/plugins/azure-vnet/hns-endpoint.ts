@@ -1,7 +1,7 @@
 /** The endpoint of a pod in HNS v1: made and attached to the container, removed (cni.md §5.4 step 6). */
-import { describeError } from "../../cni/error.ts";
-import type { HnsEndpoint } from "../../hcn/v1-documents.ts";
-import { attachHnsEndpoint, createHnsEndpoint, deleteHnsEndpoint } from "../../hcn/v1-operations.ts";
+import { describeError } from "#contracts/cni/error.ts";
+import type { HnsEndpoint } from "#contracts/hcn/v1-documents.ts";
+import { attachHnsEndpoint, createHnsEndpoint, deleteHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import type { AzureCaller } from "./caller.ts";
 import { azureHnsEndpointDocument } from "./endpoint-documents.ts";

@@ -1,9 +1,9 @@
 // azure-vnet against the HNS of this project, which validates, allocates and refuses as Windows does; whole, killed at
 // every moment, and with what others did to HNS meanwhile.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { CniPlugin } from "../../cni/plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import {
   createNamespace,
   createNetwork,
@@ -13,14 +13,14 @@ import {
   getNetworkByName,
   listEndpoints,
   listNetworks,
-} from "../../hcn/operations.ts";
-import { listHnsEndpoints, listHnsNetworks } from "../../hcn/v1-operations.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { defined } from "../../base/assert.ts";
-import { type PluginRun, errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
-import { CNS_HOST, pool } from "../../testing/cni/cns-node.ts";
-import { hnsNode } from "../../testing/hns/hns-node.ts";
-import { Mortality } from "../../testing/cni/mortal-plugin.ts";
+} from "#contracts/hcn/operations.ts";
+import { listHnsEndpoints, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
+import { CNS_HOST, pool } from "#test/support/cni/cns-node.ts";
+import { hnsNode } from "#test/support/hns/hns-node.ts";
+import { Mortality } from "#test/support/cni/mortal-plugin.ts";
 import { AzureVnetIpam } from "../azure-vnet-ipam/plugin.ts";
 import { transportTo } from "../cns/in-process-transport.ts";
 import { CnsService } from "../cns/service.ts";

@@ -2,8 +2,8 @@
  * What azure-vnet has Windows do for IPv6 beside HNS: routes and a neighbour, in the very lines of upstream (cni.md
  * §5.4 steps 5 and 6; network/network_windows.go, network/endpoint_windows.go).
  */
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
 import type { HostShell } from "./host.ts";
 import { type AzurePlan, formatNetwork } from "./plan.ts";
 import type { AzureSubnet } from "./state.ts";

@@ -1,10 +1,10 @@
 /** CHECK and STATUS, and what upstream has in place of CHECK (row 144). */
-import { requirePrevResult } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import { listNetworks } from "../../hcn/operations.ts";
-import { familyOf } from "../../net/ip.ts";
+import { requirePrevResult } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import { listNetworks } from "#contracts/hcn/operations.ts";
+import { familyOf } from "#core/net/ip.ts";
 import { requireNetwork } from "../windows-endpoint/plugin-traits.ts";
 import type { AzureContext } from "./context.ts";
 import { azureEndpointName } from "./pod.ts";

@@ -1,13 +1,13 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are told (cni.md §5.4 step 2, §5.6). */
-import type { Compat } from "../../base/compat.ts";
-import { StructReader, equalFold, formatJson } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import { type CniResult, formatDns, readDns } from "../../cni/result.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
-import type { InterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { StructReader, equalFold, formatJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniResult, formatDns, readDns } from "#contracts/cni/result.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
 import { readPortMapping } from "../windows-endpoint/conf.ts";
 import type { AddressSource } from "./address-source.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";

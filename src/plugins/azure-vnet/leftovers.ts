@@ -2,9 +2,9 @@
  * Endpoints that HNS has and the state does not: the plugin was killed between the two. They are known by their names, which
  * only azure-vnet gives; hardened removes them.
  */
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
-import { equalGuids } from "../../hcn/guid.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
 import {
   deleteEndpoint,
   listEndpointsOfNetwork,
@@ -12,8 +12,8 @@ import {
   namespaceOf,
   listEndpoints,
   queryBy,
-} from "../../hcn/operations.ts";
-import { deleteHnsEndpoint, listHnsEndpoints } from "../../hcn/v1-operations.ts";
+} from "#contracts/hcn/operations.ts";
+import { deleteHnsEndpoint, listHnsEndpoints } from "#contracts/hcn/v1-operations.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
 import type { AzureCaller } from "./caller.ts";

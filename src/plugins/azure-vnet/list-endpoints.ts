@@ -1,8 +1,8 @@
 /** GET_ENDPOINT_STATE: what CNS asks for when it starts and has forgotten who holds which address (cni.md §5.2). */
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { formatGoAddress } from "../../cni/go-address.ts";
-import { formatJson } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { formatGoAddress } from "#contracts/cni/go-address.ts";
+import { formatJson } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 import type { AzureContext } from "./context.ts";
 import { findNetwork } from "./state.ts";
 

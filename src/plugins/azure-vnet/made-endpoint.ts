@@ -1,8 +1,8 @@
 /** What was made for an interface, and failures to make it. */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { hasFeature } from "../../hcn/features.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";
 import type { PolicyOptions } from "./policies.ts";
 

@@ -1,13 +1,13 @@
 // Where hardened is otherwise than upstream, row by row of docs/reference/differences.md, as far as other tests beside
 // this one do not show it; and IPv6 over NAT.
 import { describe, expect, it } from "vitest";
-import { CniError } from "../../cni/error.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { AZURE_POD, type CnsNode, cnsNode, configuration, pool } from "../../testing/cni/cns-node.ts";
-import { ScriptedPlugin, resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { azureNode } from "../../testing/cni/windows-plugin-node.ts";
-import { defined } from "../../base/assert.ts";
-import { parseIp } from "../../net/ip.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { AZURE_POD, type CnsNode, cnsNode, configuration, pool } from "#test/support/cni/cns-node.ts";
+import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { azureNode } from "#test/support/cni/windows-plugin-node.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { PLAIN_POD_IP } from "../cns/service.ts";
 
 const MODES = ["upstream", "hardened"] as const;

@@ -1,6 +1,6 @@
 /** Name resolution of a pod's endpoint (cni.md §5.5). */
-import { CniError } from "../../cni/error.ts";
-import type { CniDns } from "../../cni/result.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import type { CniDns } from "#contracts/cni/result.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration } from "./conf.ts";
 
 /** As the state keeps it: the search list is one text. */

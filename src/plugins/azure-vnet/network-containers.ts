@@ -1,9 +1,9 @@
 /** With several tenants: a pod's interfaces are the network containers that CNS has for it (cni.md §5.7). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { CniIp, CniRoute } from "../../cni/result.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, parseInterfaceAddress } from "#core/net/prefix.ts";
 import type { CnsClient } from "../cns/client.ts";
 import type { IpConfiguration, NetworkContainer, PodContext } from "../cns/documents.ts";
 import type { AddressSource } from "./address-source.ts";

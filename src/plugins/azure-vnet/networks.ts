@@ -1,11 +1,11 @@
 /** The network of an interface: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import { equalGuids } from "../../hcn/guid.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "../../hcn/operations.ts";
-import type { HnsNetwork } from "../../hcn/v1-documents.ts";
-import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "../../hcn/v1-operations.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
+import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
 import type { AzureCaller } from "./caller.ts";

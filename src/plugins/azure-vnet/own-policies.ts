@@ -1,9 +1,9 @@
 /** Policies that azure-vnet adds to those of the configuration, flat as they are (cni.md §5.5). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { NAT_FLAGS } from "#contracts/hcn/nat-policy.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration, type AzurePolicy } from "./conf.ts";
 import type { AzureAllocation } from "./nics.ts";
 import { type NatRule, PROTOCOL_NUMBERS } from "./policies.ts";

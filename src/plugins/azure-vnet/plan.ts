@@ -1,8 +1,8 @@
 /** One call with what was read for it, and what ADD decided for each interface before it changes anything. */
-import type { Compat } from "../../base/compat.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniRoute } from "../../cni/result.ts";
-import { type InterfaceAddress, formatPrefix, maskIp } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniRoute } from "#contracts/cni/result.ts";
+import { type InterfaceAddress, formatPrefix, maskIp } from "#core/net/prefix.ts";
 import type { CnsClient } from "../cns/client.ts";
 import type { AddressSource } from "./address-source.ts";
 import type { AzureCaller } from "./caller.ts";

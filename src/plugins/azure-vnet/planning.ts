@@ -1,11 +1,11 @@
 /** What ADD decides for each interface of a pod (cni.md §5.4 steps 3 and 4). */
-import { defined } from "../../base/assert.ts";
-import type { Compat } from "../../base/compat.ts";
-import { CniError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniRoute } from "../../cni/result.ts";
-import { parseIp } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniRoute } from "#contracts/cni/result.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import { AZURE_ERROR_CODE, type AzurePolicy } from "./conf.ts";
 import type { AzureHostInterface } from "./host.ts";
 import { azureEndpointDns } from "./name-resolution.ts";

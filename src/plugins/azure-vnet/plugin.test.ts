@@ -1,16 +1,16 @@
 // Rows of cni.md §8 for azure-vnet, in both modes, and what goes wrong half-way.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { CniError } from "../../cni/error.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import {
   type AzureNode,
   NAMESPACE,
   OTHER_NAMESPACE,
   azureNode,
-} from "../../testing/cni/windows-plugin-node.ts";
+} from "#test/support/cni/windows-plugin-node.ts";
 
 const MODES = ["upstream", "hardened"] as const;
 const policy = (Value: object) => ({ Name: "EndpointPolicy", Value });

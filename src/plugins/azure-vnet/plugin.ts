@@ -2,10 +2,10 @@
  * azure-vnet on Windows: an L2Bridge network over an adapter of the host, and an endpoint on it for every pod (cni.md §5).
  * What it did stands in a file that one call at a time reads and writes, or with CNS.
  */
-import type { Compat } from "../../base/compat.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { runAdd } from "./add.ts";
 import { runGc } from "./collect.ts";
 import { AzureContext, type AzureVnetOptions } from "./context.ts";

@@ -1,7 +1,7 @@
 /** Whose call it is: the arguments, the pod, and the names made of them (cni.md §5.2, §5.3). */
-import { parseCniArguments } from "../../cni/parameters.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
+import { parseCniArguments } from "#contracts/cni/parameters.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration } from "./conf.ts";
 
 export interface AzurePod {

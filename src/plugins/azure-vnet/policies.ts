@@ -2,11 +2,11 @@
  * Policies of a configuration, which is written for HNS v1, as HCN and as HNS v1 take them (cni.md §5.5). Types are
  * compared with case; the members beside them are read without, as Go does.
  */
-import type { Compat } from "../../base/compat.ts";
-import { DecodeError, StructReader } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { DecodeError, StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
 import type { AzurePolicy } from "./conf.ts";
 
 type AzurePolicyKind = "OutBoundNAT" | "ROUTE" | "L4WFPPROXY" | "PortMapping" | "ACL" | "LoopbackDSR";

@@ -1,6 +1,6 @@
 /** DEL: the endpoints, then the addresses, then the state (cni.md §5.6; row 143). Failures ask the runtime to try again. */
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { AzureContext } from "./context.ts";
 import { tryAgain } from "./file-memory.ts";
 import { removeLeftover } from "./leftovers.ts";

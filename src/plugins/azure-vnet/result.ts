@@ -1,8 +1,8 @@
 /** Results as they are printed (cni.md §5.4 step 7, §5.2). */
-import type { Compat } from "../../base/compat.ts";
-import { readPrevResult } from "../../cni/configuration.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniInterface, CniIp, CniResult } from "../../cni/result.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { readPrevResult } from "#contracts/cni/configuration.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniInterface, CniIp, CniResult } from "#contracts/cni/result.ts";
 import { hardenedResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
 import type { AzureCall, AzurePlan } from "./plan.ts";

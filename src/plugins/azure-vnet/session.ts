@@ -1,5 +1,5 @@
 /** What is remembered, for one call: in the state file under its lock, or with CNS (cni.md §5.8). */
-import type { PluginRequest } from "../../cni/plugin.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { AzureEndpointRecord, AzureState, FoundEndpoint } from "./state.ts";
 
 export interface AzureSession {

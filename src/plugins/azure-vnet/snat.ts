@@ -2,9 +2,9 @@
  * With several tenants: whether pods need source NAT on the host, which the node's agent says by the calls that it knows
  * (cni.md §5.7).
  */
-import type { Compat } from "../../base/compat.ts";
-import { DecodeError, readStruct, JsonError, parseJson } from "../../cni/json.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { DecodeError, readStruct, JsonError, parseJson } from "#contracts/cni/json.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { AzureConfiguration } from "./conf.ts";
 import type { AzureHost } from "./host.ts";
 import type { AzureSnat } from "./nics.ts";

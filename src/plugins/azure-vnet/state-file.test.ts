@@ -1,9 +1,9 @@
 // The state file as Go writes it (cni.md §5.8).
 import { describe, expect, it } from "vitest";
-import { defined } from "../../base/assert.ts";
-import { parseIp } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
-import { decodeBase64, encodeBase64 } from "../../cni/base64.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { decodeBase64, encodeBase64 } from "#contracts/cni/base64.ts";
 import { formatState, parseState } from "./state-file.ts";
 import type { AzureState } from "./state.ts";
 

@@ -1,5 +1,5 @@
 /** The addresses that CNS has for pods, and who holds them. */
-import { familyOf, parseIp } from "../../net/ip.ts";
+import { familyOf, parseIp } from "#core/net/ip.ts";
 import type { IpConfiguration, PodContext } from "./documents.ts";
 
 /** A network container whose addresses go to pods: a block that Azure gave to the node. */

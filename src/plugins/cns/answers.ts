@@ -1,5 +1,5 @@
 /** Answers of CNS, which are almost all of status 200 with a return code inside. */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { HttpAnswer } from "./transport.ts";
 
 const HTTP_OK = 200;

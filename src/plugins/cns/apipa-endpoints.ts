@@ -1,18 +1,18 @@
 /** Endpoints between containers and their host, which CNS makes in HNS (cns/hnsclient/hnsclient_windows.go). */
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { NETWORK_FLAGS } from "../../hcn/network.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { isNotFoundError } from "../../hcn/error.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { isNotFoundError } from "#contracts/hcn/error.ts";
 import {
   createEndpoint,
   createNetwork,
   deleteEndpoint,
   getEndpointByName,
   getNetworkByName,
-} from "../../hcn/operations.ts";
-import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import { formatPrefix, parseInterfaceAddress, prefixOf } from "../../net/prefix.ts";
+} from "#contracts/hcn/operations.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/schema-version.ts";
+import { formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/prefix.ts";
 import type { NetworkContainer } from "./documents.ts";
 
 const NETWORK = "HostNCApipaNetwork";

@@ -1,7 +1,7 @@
 /** CNS as azure-vnet calls it: JSON over HTTP, on the node's loopback (cni.md §5.7). */
-import { messageOf } from "../../base/thrown.ts";
-import { DecodeError, StructReader, readStruct, JsonError, parseJson } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { DecodeError, StructReader, readStruct, JsonError, parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 import {
   type AddressStatus,
   CNS_CODES,

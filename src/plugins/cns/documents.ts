@@ -1,8 +1,8 @@
 /** Documents of CNS, the node agent of Azure that knows addresses and network containers, as they are on the wire (cni.md §5.7). */
-import { DecodeError, type StructReader, readStruct } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import { formatGoAddress, readGoAddress } from "../../cni/go-address.ts";
-import type { InterfaceAddress } from "../../net/prefix.ts";
+import { DecodeError, type StructReader, readStruct } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import { formatGoAddress, readGoAddress } from "#contracts/cni/go-address.ts";
+import type { InterfaceAddress } from "#core/net/prefix.ts";
 
 /** Return codes (cni.md §5.7). */
 export const CNS_CODES = {

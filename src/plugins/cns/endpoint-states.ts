@@ -1,6 +1,6 @@
 /** What CNS keeps for stateless plugins: the interfaces of each container (cns/restserver/ipam.go, EndpointHandlerAPI). */
-import { parseJson } from "../../cni/json.ts";
-import { isJsonObject } from "../../base/json.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import { answer, outcome } from "./answers.ts";
 import { CNS_CODES, type EndpointIpInfo, type PodContext, formatIpInfo, readIpInfos } from "./documents.ts";
 import type { HttpAnswer } from "./transport.ts";

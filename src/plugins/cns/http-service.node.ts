@@ -1,7 +1,7 @@
 /** CNS on a port of the loopback, as a node has it. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { CnsService } from "./service.ts";
 
 const LOOPBACK = "127.0.0.1";

@@ -1,6 +1,6 @@
 /** Requests over sockets. */
 import type { ClientRequest, IncomingMessage } from "node:http";
-import { LIMITS } from "../../base/limits.ts";
+import { LIMITS } from "#core/base/limits.ts";
 import type { HttpAnswer, HttpRequest, HttpTransport } from "./transport.ts";
 
 const CAUSES: Readonly<Record<string, string>> = {

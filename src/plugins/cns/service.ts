@@ -2,10 +2,10 @@
  * CNS itself, as far as azure-vnet calls it: for tests and for nodes of the emulator. It answers as the restserver of
  * Azure/azure-container-networking does (cns/restserver/ipam.go).
  */
-import { messageOf } from "../../base/thrown.ts";
-import { DecodeError, type StructReader, readStruct, JsonError, parseJson } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { DecodeError, type StructReader, readStruct, JsonError, parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   AddressPool,
   type PodKey,

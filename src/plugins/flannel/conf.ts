@@ -1,6 +1,6 @@
 /** The configuration of the flannel meta plugin (cni.md §3.1). */
-import { StructReader } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
+import { StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 
 const SUBNET_FILE_DEFAULT = "/run/flannel/subnet.env";
 const DATA_FOLDER_DEFAULT = "/var/lib/cni/flannel";

@@ -1,14 +1,14 @@
 /** The configuration that flannel makes for its delegate (cni.md §3.3). */
-import type { Compat } from "../../base/compat.ts";
-import { StructReader, formatJson, sortKeys } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
-import type { Platform } from "../../cni/plugin.ts";
-import { type Prefix, formatPrefix } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { StructReader, formatJson, sortKeys } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
+import type { Platform } from "#contracts/cni/plugin.ts";
+import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
 import type { ConfiguredPolicy } from "../windows-endpoint/conf.ts";
 import { addOutboundNatException } from "../windows-endpoint/policies.ts";
 import type { FlannelConfiguration } from "./conf.ts";
-import type { SubnetEnv } from "../../cni/subnet-env.ts";
+import type { SubnetEnv } from "#contracts/cni/subnet-env.ts";
 
 /** The version a delegate is spoken to in when the configuration has none. */
 const DELEGATE_VERSION_DEFAULT = "0.2.0";

@@ -1,6 +1,6 @@
 /** The rows of control-planes.md §10.1 that are the CNI plugin's and not flanneld's. */
 import { expect, it } from "vitest";
-import { SUBNET_FILE, flannelNode, subnetEnv } from "../../testing/cni/flannel-node.ts";
+import { SUBNET_FILE, flannelNode, subnetEnv } from "#test/support/cni/flannel-node.ts";
 
 const CONF = { cniVersion: "0.2.0", name: "vxlan0", type: "flannel", delegate: { type: "win-overlay" } };
 

@@ -1,10 +1,10 @@
 // The flannel meta plugin: the worked examples of cni.md §7.C and the rows of §8 about it, in both modes.
 import { describe, expect, it } from "vitest";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { DATA_FOLDER, SUBNET_FILE, flannelNode, subnetEnv } from "../../testing/cni/flannel-node.ts";
-import { CniError } from "../../cni/error.ts";
-import { NETWORKS, overlayNode } from "../../testing/cni/windows-plugin-node.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { DATA_FOLDER, SUBNET_FILE, flannelNode, subnetEnv } from "#test/support/cni/flannel-node.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import { NETWORKS, overlayNode } from "#test/support/cni/windows-plugin-node.ts";
 
 const MODES = ["upstream", "hardened"] as const;
 const policy = (Value: object) => ({ Name: "EndpointPolicy", Value });

@@ -3,12 +3,12 @@
  * and leaves the rest to the delegate (cni.md §3). On Windows that is win-bridge unless something else is said, on Linux
  * bridge.
  */
-import type { Compat } from "../../base/compat.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { readValidAttachments } from "../../cni/configuration.ts";
-import { DecodeError, StructReader, parseJson } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { readValidAttachments } from "#contracts/cni/configuration.ts";
+import { DecodeError, StructReader, parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 import {
   CNI_CODES,
   CniError,
@@ -16,16 +16,16 @@ import {
   annotate,
   annotateDelegate,
   describeError,
-} from "../../cni/error.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
+} from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
 import type { TextFiles } from "../host-local/plugin.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
 import { type FlannelConfiguration, readFlannelConfiguration } from "./conf.ts";
 import { formatDelegate, makeDelegateConfiguration } from "./delegate-conf.ts";
 import { type ScratchFile, ScratchFiles } from "./scratch-files.ts";
 import type { ScratchStore } from "./scratch-store.ts";
-import { type SubnetEnv, parseSubnetEnv } from "../../cni/subnet-env.ts";
+import { type SubnetEnv, parseSubnetEnv } from "#contracts/cni/subnet-env.ts";
 
 export interface FlannelOptions {
   readonly delegate: Delegate;

@@ -1,9 +1,9 @@
 /** Which scratch file belongs to which attachment. */
-import type { Compat } from "../../base/compat.ts";
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { StructReader, parseJson } from "../../cni/json.ts";
-import { type JsonObject, isJsonObject } from "../../base/json.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { StructReader, parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { sandboxIdOf } from "../windows-endpoint/sandbox.ts";
 import type { FlannelConfiguration } from "./conf.ts";
 import type { ScratchStore } from "./scratch-store.ts";

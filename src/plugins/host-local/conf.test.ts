@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { runWithTexts } from "../../testing/cni/cni-process.ts";
-import { CniError } from "../../cni/error.ts";
-import { DecodeError, parseJson } from "../../cni/json.ts";
-import { isJsonObject, type JsonValue } from "../../base/json.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import { formatIp } from "../../net/ip.ts";
+import { runWithTexts } from "#test/support/cni/cni-process.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import { DecodeError, parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject, type JsonValue } from "#core/base/json.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { HostLocalConfigurationError, readHostLocalConfiguration } from "./conf.ts";
 import { MemoryLeaseStore } from "./lease-store.ts";
 import { HostLocal } from "./plugin.ts";

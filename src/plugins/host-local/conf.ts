@@ -1,11 +1,11 @@
 /** The configuration of host-local: the `ipam` object and what comes beside it (cni.md §4.1). */
-import { parseCniArguments } from "../../cni/parameters.ts";
-import { DecodeError, StructReader } from "../../cni/json.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import { type CniRoute, readIpField, readRoute } from "../../cni/result.ts";
-import { isAtLeast } from "../../cni/version.ts";
-import { type Ip, familyOf, parseIp } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { parseCniArguments } from "#contracts/cni/parameters.ts";
+import { DecodeError, StructReader } from "#contracts/cni/json.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniRoute, readIpField, readRoute } from "#contracts/cni/result.ts";
+import { isAtLeast } from "#contracts/cni/version.ts";
+import { type Ip, familyOf, parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import type { LeaseNetwork } from "./lease-store.ts";
 import {
   AddressRangeError,

@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { type PathRules, POSIX_PATHS, WINDOWS_PATHS } from "../../base/path-rules.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
+import { type PathRules, POSIX_PATHS, WINDOWS_PATHS } from "#core/base/path-rules.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { FileLeaseStore, describeSystemError } from "./file-lease-store.node.ts";
 import { describeLeaseStore } from "./lease-store.suite.ts";
 import type { Leases } from "./lease-store.ts";

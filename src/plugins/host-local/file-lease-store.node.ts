@@ -15,9 +15,9 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { errorCode, messageOf } from "../../base/thrown.ts";
-import type { PathRules } from "../../base/path-rules.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { errorCode, messageOf } from "#core/base/thrown.ts";
+import type { PathRules } from "#core/base/path-rules.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { type LeaseLockOptions, withLeaseLock } from "./lease-lock.node.ts";
 import {
   type Lease,

@@ -21,7 +21,7 @@
 import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { errorCode } from "../../base/thrown.ts";
+import { errorCode } from "#core/base/thrown.ts";
 import { LeaseStoreError } from "./lease-store.ts";
 
 /** How a lock is taken. */

@@ -1,6 +1,6 @@
 /** The contract of `LeaseStore`, run on every implementation. */
 import { describe, expect, it } from "vitest";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { type LeaseNetwork, type LeaseStore, leasesOf, releaseOwner } from "./lease-store.ts";
 
 const SBX = { containerId: "SBX", ifName: "eth0" };

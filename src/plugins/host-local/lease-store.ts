@@ -1,5 +1,5 @@
 /** Where host-local keeps who owns which address: what the allocator needs of it (cni.md §4.3). */
-import { type Ip, formatIp } from "../../net/ip.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 
 /** The attachment that owns an address. */
 export interface LeaseOwner {

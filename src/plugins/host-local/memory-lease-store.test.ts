@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { fork } from "../../base/fork.ts";
-import { parseIp } from "../../net/ip.ts";
+import { fork } from "#core/base/fork.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { describeLeaseStore } from "./lease-store.suite.ts";
 import { MemoryLeaseStore } from "./lease-store.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import type { Platform } from "../../cni/plugin.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Platform } from "#contracts/cni/plugin.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { type Leases, MemoryLeaseStore } from "./lease-store.ts";
 import { HostLocal } from "./plugin.ts";
 

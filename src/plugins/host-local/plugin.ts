@@ -1,13 +1,13 @@
 /** The IPAM plugin host-local: addresses from ranges, kept on the node (cni.md §4). */
-import type { Compat } from "../../base/compat.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { readPrevResult, readValidAttachments } from "../../cni/configuration.ts";
-import { DecodeError } from "../../cni/json.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import { type CniIp, type CniDns, type CniResult, EMPTY_DNS } from "../../cni/result.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { type Ip, familyOf, formatIp } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { readPrevResult, readValidAttachments } from "#contracts/cni/configuration.ts";
+import { DecodeError } from "#contracts/cni/json.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniIp, type CniDns, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
 import {
   type HostLocalConfiguration,
   HostLocalConfigurationError,

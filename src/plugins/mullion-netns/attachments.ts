@@ -1,9 +1,9 @@
 /** What the plugin remembers of each attachment, so that DEL without a path and GC find the namespace again. */
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { readStruct, formatJson, parseJson } from "../../cni/json.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { parseGuid } from "../../hcn/guid.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { readStruct, formatJson, parseJson } from "#contracts/cni/json.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { ScratchStore } from "../flannel/scratch-store.ts";
 
 /** A namespace of Linux, and the one of HNS that stands for it. */

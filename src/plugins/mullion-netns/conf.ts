@@ -1,6 +1,6 @@
 /** The configuration of mullion-netns: the delegate's, and where the plugin remembers its attachments. */
-import { DecodeError, StructReader } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
+import { DecodeError, StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 
 const DATA_FOLDER_DEFAULT = "/var/lib/cni/mullion-netns";
 

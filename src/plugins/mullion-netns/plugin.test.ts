@@ -1,17 +1,17 @@
 // The meta plugin mullion-netns: against HNS itself, with win-bridge as delegate, and against its fakes for faults.
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, it } from "vitest";
-import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import { CniError } from "../../cni/error.ts";
-import { parseNetworkList } from "../../cni/conflist.ts";
-import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
-import { createEndpoint, createNetwork, listEndpoints, listNamespaces } from "../../hcn/operations.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { errorOf, runWithTexts } from "../../testing/cni/cni-process.ts";
-import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
-import { ScriptedPlugin, resultWith } from "../../testing/cni/scripted-plugin.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import { parseNetworkList } from "#contracts/cni/conflist.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import { MemoryResultCache, CniRuntime } from "#contracts/cni/runtime.ts";
+import { createEndpoint, createNetwork, listEndpoints, listNamespaces } from "#contracts/hcn/operations.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
+import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { MemoryScratchStore } from "../flannel/scratch-store.ts";
 import { WinBridge } from "../win-bridge/plugin.ts";
 import { guidOfPath } from "./namespaces.ts";

@@ -6,17 +6,17 @@
  * What is in the way of a crash: the file of the attachment is written first and deleted last, and the GUID follows from
  * the path, so that DEL, GC and another ADD find whatever was made.
  */
-import type { Compat } from "../../base/compat.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { readValidAttachments } from "../../cni/configuration.ts";
-import { DecodeError, StructReader, formatJson } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
-import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import type { Guid } from "../../hcn/guid.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { readValidAttachments } from "#contracts/cni/configuration.ts";
+import { DecodeError, StructReader, formatJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { ScratchStore } from "../flannel/scratch-store.ts";
 import { HnsCaller } from "../windows-endpoint/failure.ts";
 import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";

@@ -1,12 +1,12 @@
 /** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
-import type { Compat } from "../../base/compat.ts";
-import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { DecodeError, type StructReader, StructReader as Reader } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { CniDns } from "../../cni/result.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { readStandardConfiguration } from "#contracts/cni/configuration.ts";
+import { DecodeError, type StructReader, StructReader as Reader } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { CniDns } from "#contracts/cni/result.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, parseInterfaceAddress } from "#core/net/prefix.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
 
 /** The names of the executables, and the type of network that each makes. */

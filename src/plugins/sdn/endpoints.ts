@@ -1,17 +1,17 @@
 /** The endpoint of a call over HCN: made, attached, compared, removed (cni.md §2.4). */
-import type { Compat } from "../../base/compat.ts";
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { readPrevResult } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError, describeError } from "../../cni/error.ts";
-import type { CniResult } from "../../cni/result.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { StoredEndpoint } from "../../hcn/endpoint.ts";
-import { hasFeature } from "../../hcn/features.ts";
-import { equalGuids } from "../../hcn/guid.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
-import { addNamespaceEndpoint, createEndpoint } from "../../hcn/operations.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { readPrevResult } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { StoredEndpoint } from "#contracts/hcn/endpoint.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { addNamespaceEndpoint, createEndpoint } from "#contracts/hcn/operations.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { type HnsCaller, namespaceCall } from "../windows-endpoint/failure.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
 import {

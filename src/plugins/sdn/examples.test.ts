@@ -1,9 +1,9 @@
 // nat, sdnbridge and sdnoverlay in the worked examples of cni.md §7.D: what HNS is asked for, what the runtime reads.
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../base/json.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, sdnNode } from "../../testing/cni/windows-plugin-node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, sdnNode } from "#test/support/cni/windows-plugin-node.ts";
 import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import type { SdnName } from "./conf.ts";

@@ -1,7 +1,7 @@
 /** The configuration as upstream writes it anew for its IPAM plugin: fields it does not know are lost (row 102). */
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { formatDns, formatInterfaceAddress } from "../../cni/result.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { formatDns, formatInterfaceAddress } from "#contracts/cni/result.ts";
+import { formatIp } from "#core/net/ip.ts";
 import type { SdnConfiguration, SdnRoute } from "./conf.ts";
 import { configuredDns } from "./name-resolution.ts";
 

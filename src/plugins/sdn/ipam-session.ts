@@ -1,9 +1,9 @@
 /** The IPAM plugin of one call, and the text that it gets. */
-import type { Compat } from "../../base/compat.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { formatJson } from "../../cni/json.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniIp } from "../../cni/result.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { formatJson } from "#contracts/cni/json.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniIp } from "#contracts/cni/result.ts";
 import type { SdnConfiguration } from "./conf.ts";
 import { makeIpamConfiguration } from "./ipam-conf.ts";
 

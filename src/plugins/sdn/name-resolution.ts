@@ -1,5 +1,5 @@
 /** Names, as these plugins give them to pods (cni.md §2.4, §2.9). */
-import type { CniDns } from "../../cni/result.ts";
+import type { CniDns } from "#contracts/cni/result.ts";
 import type { SdnConfiguration } from "./conf.ts";
 
 /** The configured part; the first search entry begins with the namespace of the pod, if that is known (row 103). */

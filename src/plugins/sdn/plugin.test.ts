@@ -1,11 +1,11 @@
 // Where nat, sdnbridge and sdnoverlay are better than upstream (cni.md §8), and what upstream gets wrong.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, sdnNode } from "../../testing/cni/windows-plugin-node.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, sdnNode } from "#test/support/cni/windows-plugin-node.ts";
 
 const MODES = ["upstream", "hardened"] as const;
 

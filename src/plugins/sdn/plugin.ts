@@ -2,16 +2,16 @@
  * Microsoft's plugins nat, sdnbridge and sdnoverlay: one program under three names (cni.md §2.4). It makes an endpoint for
  * every container, and the network, too, when there is none of that name.
  */
-import type { Compat } from "../../base/compat.ts";
-import { parseCniArguments } from "../../cni/parameters.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
-import { DecodeError } from "../../cni/json.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { parseCniArguments } from "#contracts/cni/parameters.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { readValidAttachments, requirePrevResult } from "#contracts/cni/configuration.ts";
+import { DecodeError } from "#contracts/cni/json.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import { requireNetwork } from "../windows-endpoint/plugin-traits.ts";
 import { HnsCaller } from "../windows-endpoint/failure.ts";
 import { type SdnName, readSdnConfiguration } from "./conf.ts";

@@ -1,9 +1,9 @@
 /** The policies of an endpoint and of a network that is made on demand (cni.md §2.4). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError, PluginPanic } from "../../cni/error.ts";
-import { isJsonObject } from "../../base/json.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { NAT_FLAGS } from "#contracts/hcn/nat-policy.ts";
 import type { PortMapping } from "../windows-endpoint/conf.ts";
 import { decodeHcnPolicy, parsePortProtocol } from "../windows-endpoint/policies.ts";
 import type { SdnConfiguration, SdnFlags } from "./conf.ts";

@@ -1,12 +1,12 @@
 /** The result as upstream prints it (cni.md §2.4). */
-import { decodeUtf8 } from "../../base/utf8.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { type CniIp, type CniResult, EMPTY_DNS } from "../../cni/result.ts";
-import type { HostComputeEndpoint, IpConfig } from "../../hcn/endpoint.ts";
-import { type HostComputeNetwork, subnetsOf } from "../../hcn/network.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "../../net/ip.ts";
-import { parseMac } from "../../net/mac.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { decodeUtf8 } from "#core/base/utf8.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { type CniIp, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
+import type { HostComputeEndpoint, IpConfig } from "#contracts/hcn/endpoint.ts";
+import { type HostComputeNetwork, subnetsOf } from "#contracts/hcn/network.ts";
+import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import { applyForeignMask } from "../windows-endpoint/hcn-endpoint.ts";
 
 const MAC_BYTES = 6;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { fork } from "../../base/fork.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "../../testing/cni/windows-plugin-node.ts";
-import { CniError } from "../../cni/error.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { fork } from "#core/base/fork.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "#test/support/cni/windows-plugin-node.ts";
+import { CniError } from "#contracts/cni/error.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 

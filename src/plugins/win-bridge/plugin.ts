@@ -4,9 +4,9 @@
  * The network, and the bridge endpoint at network + 2 that is the pods' gateway, are made by others (flanneld,
  * scripts).
  */
-import type { Compat } from "../../base/compat.ts";
-import { StructReader } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
 import { gatewayPlusTwo } from "../windows-endpoint/ipam-session.ts";
 import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
 import {

@@ -1,9 +1,9 @@
 // win-overlay in the worked examples of cni.md §7.B: what HNS is asked for, and what the runtime reads.
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../base/json.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { NAMESPACE, NETWORKS, overlayNode } from "../../testing/cni/windows-plugin-node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { NAMESPACE, NETWORKS, overlayNode } from "#test/support/cni/windows-plugin-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
 const NONE = { CNI_NETNS: "none" };

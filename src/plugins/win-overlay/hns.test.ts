@@ -1,13 +1,13 @@
 // win-overlay against the HNS of this project, which validates and allocates as Windows does.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { parseNetworkList } from "../../cni/conflist.ts";
-import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { CniPlugin } from "../../cni/plugin.ts";
-import { MemoryResultCache, CniRuntime } from "../../cni/runtime.ts";
-import { formatResult } from "../../cni/result.ts";
-import { createNamespace, createNetwork, listEndpoints } from "../../hcn/operations.ts";
-import { CBR0, hnsNode } from "../../testing/hns/hns-node.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { parseNetworkList } from "#contracts/cni/conflist.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin } from "#contracts/cni/plugin.ts";
+import { MemoryResultCache, CniRuntime } from "#contracts/cni/runtime.ts";
+import { formatResult } from "#contracts/cni/result.ts";
+import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { MemoryLeaseStore } from "../host-local/lease-store.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { WinOverlay } from "./plugin.ts";

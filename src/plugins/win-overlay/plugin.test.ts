@@ -1,10 +1,10 @@
 // win-overlay where it is better than upstream (cni.md §8), and what stops it.
 import { describe, expect, it } from "vitest";
-import type { Compat } from "../../base/compat.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { errorOf } from "../../testing/cni/cni-process.ts";
-import { resultWith } from "../../testing/cni/scripted-plugin.ts";
-import { overlayNode } from "../../testing/cni/windows-plugin-node.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { errorOf } from "#test/support/cni/cni-process.ts";
+import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { overlayNode } from "#test/support/cni/windows-plugin-node.ts";
 
 function config(fields: object = {}): object {
   return {

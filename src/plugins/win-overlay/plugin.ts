@@ -4,14 +4,14 @@
  * The network is made by flanneld, OVN or scripts. The MAC of the endpoint is made of the pod's address, because the
  * other nodes derive it in the same way.
  */
-import type { Compat } from "../../base/compat.ts";
-import { StructReader } from "../../cni/json.ts";
-import { type JsonObject } from "../../base/json.ts";
-import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
-import type { CniIp } from "../../cni/result.ts";
-import type { HnsNetwork } from "../../hcn/v1-documents.ts";
-import { getHnsNetworkByName } from "../../hcn/v1-operations.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
+import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
+import type { CniIp } from "#contracts/cni/result.ts";
+import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import { getHnsNetworkByName } from "#contracts/hcn/v1-operations.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
 import {
   type WindowsConfiguration,

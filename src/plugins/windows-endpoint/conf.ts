@@ -1,10 +1,10 @@
 /** The configuration that win-bridge and win-overlay share (cni.md §2.1). */
-import type { Compat } from "../../base/compat.ts";
-import { readStandardConfiguration } from "../../cni/configuration.ts";
-import { StructReader } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import type { CniDns } from "../../cni/result.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { readStandardConfiguration } from "#contracts/cni/configuration.ts";
+import { StructReader } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import type { CniDns } from "#contracts/cni/result.ts";
 
 /** One entry of `policies`; the keys of `value` keep their case. */
 export interface ConfiguredPolicy {

@@ -1,11 +1,11 @@
 /** What an endpoint shall be, before it is one of HCN or of HNS v1. */
-import type { Compat } from "../../base/compat.ts";
-import { annotate } from "../../cni/error.ts";
-import { type CniIp, type CniDns } from "../../cni/result.ts";
-import { hasFeature } from "../../hcn/features.ts";
-import { getHnsVersion } from "../../hcn/v1-operations.ts";
-import { familyOf, formatIp } from "../../net/ip.ts";
-import { type InterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { annotate } from "#contracts/cni/error.ts";
+import { type CniIp, type CniDns } from "#contracts/cni/result.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
+import { type InterfaceAddress } from "#core/net/prefix.ts";
 import type { ConfiguredPolicy, WindowsConfiguration } from "./conf.ts";
 import type { AddLoopback, Allocation, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
 import { addLoopbackDsr, mapBothFamilies } from "./policies.ts";

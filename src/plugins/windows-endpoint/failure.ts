@@ -1,9 +1,9 @@
 /** Failures of HNS as errors of CNI, in the sentences of the Go client (cni.md §2.1, hcn.md §6.3). */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError, toCniError } from "../../cni/error.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { HcnError, HcnNotFoundError, formatFailedCall, isNotFoundError } from "../../hcn/error.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError, toCniError } from "#contracts/cni/error.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { HcnError, HcnNotFoundError, formatFailedCall, isNotFoundError } from "#contracts/hcn/error.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 function explanationOf(error: HcnError): KnowledgeCode | undefined {
   if (error.explanation !== undefined) return error.explanation;

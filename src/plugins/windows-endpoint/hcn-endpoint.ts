@@ -1,19 +1,19 @@
 /** The endpoint in HCN: its document, and the life of one (cni.md §2.1, v2 ADD and DEL). */
-import type { Compat } from "../../base/compat.ts";
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError, PluginPanic, annotate } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "../../cni/result.ts";
-import type { Dns, Route } from "../../hcn/base-document.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "#contracts/cni/result.ts";
+import type { Dns, Route } from "#contracts/hcn/base-document.ts";
 import {
   type HostComputeEndpoint,
   type IpConfig,
   ENDPOINT_FLAGS,
   type StoredEndpoint,
-} from "../../hcn/endpoint.ts";
-import { equalGuids } from "../../hcn/guid.ts";
-import { present } from "../../hcn/json-reader.ts";
-import { type HostComputeNetwork, isDefaultRoute, subnetsOf } from "../../hcn/network.ts";
+} from "#contracts/hcn/endpoint.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import { present } from "#contracts/hcn/json-reader.ts";
+import { type HostComputeNetwork, isDefaultRoute, subnetsOf } from "#contracts/hcn/network.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -24,10 +24,10 @@ import {
   modifyEndpointPolicies,
   namespaceOf,
   removeNamespaceEndpoint,
-} from "../../hcn/operations.ts";
-import { SCHEMA_V2_0 } from "../../hcn/schema-version.ts";
-import { type Ip, type IpFamily, familyOf, parseIp, formatIp } from "../../net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress, prefixContains } from "../../net/prefix.ts";
+} from "#contracts/hcn/operations.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/schema-version.ts";
+import { type Ip, type IpFamily, familyOf, parseIp, formatIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, parseInterfaceAddress, prefixContains } from "#core/net/prefix.ts";
 import { collectGarbage } from "./plugin-traits.ts";
 import type { EndpointPlan } from "./endpoint-plan.ts";
 import type { PlannedAddress } from "./ipam-session.ts";

@@ -5,14 +5,14 @@
  * On Windows a running container gets its endpoint through its compute system (HCS), not through HNS.
  * Inferred: here the HNS call `attach` stands for it, which has the same effect on HNS' objects.
  */
-import type { Compat } from "../../base/compat.ts";
-import { readPrevResult, type GcAttachment } from "../../cni/configuration.ts";
-import { equalFold } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue } from "../../base/json.ts";
-import { CniError, CNI_CODES, PluginPanic, annotate } from "../../cni/error.ts";
-import type { CniDns, CniIp, CniResult } from "../../cni/result.ts";
-import { equalGuids } from "../../hcn/guid.ts";
-import { type HnsEndpoint, type HnsNetwork, parseHnsEndpoint } from "../../hcn/v1-documents.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { readPrevResult, type GcAttachment } from "#contracts/cni/configuration.ts";
+import { equalFold } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import { CniError, CNI_CODES, PluginPanic, annotate } from "#contracts/cni/error.ts";
+import type { CniDns, CniIp, CniResult } from "#contracts/cni/result.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import { type HnsEndpoint, type HnsNetwork, parseHnsEndpoint } from "#contracts/hcn/v1-documents.ts";
 import {
   attachHnsEndpoint,
   deleteHnsEndpoint,
@@ -22,9 +22,9 @@ import {
   listHnsEndpoints,
   requestHns,
   getHnsNetworkByName,
-} from "../../hcn/v1-operations.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+} from "#contracts/hcn/v1-operations.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import type { WindowsConfiguration } from "./conf.ts";
 import type { EndpointApi, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
 import { collectGarbage, requireNetwork } from "./plugin-traits.ts";

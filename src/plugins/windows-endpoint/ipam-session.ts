@@ -1,11 +1,11 @@
 /** The IPAM plugin of one call: addresses asked for, given back when the call fails. */
-import type { Compat } from "../../base/compat.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import { CNI_CODES, CniError, annotate, annotateDelegate } from "../../cni/error.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import { type CniIp, formatInterfaceAddress } from "../../cni/result.ts";
-import { type Ip, type Ipv4, type Ipv6 } from "../../net/ip.ts";
-import { type InterfaceAddress, maskIp } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import { CNI_CODES, CniError, annotate, annotateDelegate } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniIp, formatInterfaceAddress } from "#contracts/cni/result.ts";
+import { type Ip, type Ipv4, type Ipv6 } from "#core/net/ip.ts";
+import { type InterfaceAddress, maskIp } from "#core/net/prefix.ts";
 
 /** One address of an endpoint, and the next hop of the default route of its family. */
 export interface PlannedAddress {

@@ -1,11 +1,11 @@
 /** What distinguishes the main plugins for Windows from each other: everything else is one implementation. */
-import type { Compat } from "../../base/compat.ts";
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError, annotate, describeError } from "../../cni/error.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import type { Ip } from "../../net/ip.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { ConfiguredPolicy, HnsApi, WindowsConfiguration } from "./conf.ts";
 import type { IpamSession, PlannedAddress } from "./ipam-session.ts";
 import { type HnsCaller, isMissing } from "./failure.ts";

@@ -4,14 +4,14 @@
  * There are two dialects. HNS v1 takes flat bodies (`{"Type", …}`) and gets every value as it was written; HCN
  * takes `{"Type", "Settings"}`. Looking into a body is done with case, as in upstream.
  */
-import type { Compat } from "../../base/compat.ts";
-import { CNI_CODES, CniError } from "../../cni/error.ts";
-import { StructReader, equalFold } from "../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { NAT_FLAGS } from "../../hcn/nat-policy.ts";
-import { familyOf } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { StructReader, equalFold } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { NAT_FLAGS } from "#contracts/hcn/nat-policy.ts";
+import { familyOf } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import type { ConfiguredPolicy, HnsApi, PortMapping } from "./conf.ts";
 
 const ENDPOINT_POLICY = "EndpointPolicy";

@@ -1,7 +1,7 @@
 /** Whose endpoint it is: sandbox, endpoint name, namespace (cni.md §2.1, §2.7). */
-import type { GcAttachment } from "../../cni/configuration.ts";
-import { isCniName } from "../../cni/parameters.ts";
-import { parseGuid } from "../../hcn/guid.ts";
+import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import { isCniName } from "#contracts/cni/parameters.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 
 /** `CNI_NETNS` of a sandbox that has no namespace (dockershim). */
 export const NO_NAMESPACE = "none";

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DecodeError, parseJson } from "../../cni/json.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { CniError } from "../../cni/error.ts";
-import type { Ipv4 } from "../../net/ip.ts";
-import { formatIp } from "../../net/ip.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { DecodeError, parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import type { Ipv4 } from "#core/net/ip.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import { gatewayPlusTwo } from "./ipam-session.ts";
 import { readWindowsConfiguration } from "./conf.ts";
 import { holdsJson } from "./hcn-api.ts";

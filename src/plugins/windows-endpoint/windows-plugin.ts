@@ -2,15 +2,15 @@
  * A main plugin for Windows: an endpoint on an HNS network for every pod (cni.md §2.1). The network is made by others
  * (flanneld, scripts); the plugin looks for it under the name of the configuration.
  */
-import type { Compat } from "../../base/compat.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { readValidAttachments, requirePrevResult } from "../../cni/configuration.ts";
-import { CNI_CODES, CniError, PluginPanic, describeError } from "../../cni/error.ts";
-import { DecodeError } from "../../cni/json.ts";
-import type { Delegate } from "../../cni/plugin-runner.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniResult } from "../../cni/result.ts";
-import type { HcnClient } from "../../hcn/client.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { readValidAttachments, requirePrevResult } from "#contracts/cni/configuration.ts";
+import { CNI_CODES, CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
+import { DecodeError } from "#contracts/cni/json.ts";
+import type { Delegate } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HnsApi as HnsApiName, WindowsConfiguration } from "./conf.ts";
 import { IpamSession } from "./ipam-session.ts";
 import { HnsCaller } from "./failure.ts";

@@ -1,5 +1,5 @@
 /** A terminal in memory: what verbs print, and the files they read and write. */
-import type { Terminal } from "../../cmd/mullion/terminal.ts";
+import type { Terminal } from "#cli/mullion/terminal.ts";
 
 export class MemoryTerminal implements Terminal {
   readonly columns = 100;

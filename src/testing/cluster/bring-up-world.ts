@@ -1,18 +1,18 @@
 /** Bring-ups for tests: a cluster of a Linux and a Windows node, by options that differ from the usual ones. */
-import { defined } from "../../base/assert.ts";
-import { bringUp, prepareNode } from "../../cluster/bring-up/bring-up.ts";
+import { defined } from "#core/base/assert.ts";
+import { bringUp, prepareNode } from "#cluster/bring-up/bring-up.ts";
 import {
   type BringUpFault,
   type BringUpOptions,
   type ScriptEdit,
   type ScriptParameters,
   defaultOptions,
-} from "../../cluster/bring-up/options.ts";
-import type { BringUpReport, StepReport } from "../../cluster/bring-up/report.ts";
-import type { ScriptNode } from "../../cluster/bring-up/script-node.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
-import { parseFlanneldRelease } from "../../flannel/release.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+} from "#cluster/bring-up/options.ts";
+import type { BringUpReport, StepReport } from "#cluster/bring-up/report.ts";
+import type { ScriptNode } from "#cluster/bring-up/script-node.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { parseFlanneldRelease } from "#programs/flannel/release.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 
 export interface Asked {
   readonly backend?: "vxlan" | "host-gw";

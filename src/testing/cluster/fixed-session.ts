@@ -2,12 +2,12 @@
  * A running cluster that stays as its file says: it can be listed and traced, and refuses to change. Its Kubernetes
  * objects are those that a cluster file implies: nodes, namespaces and pods.
  */
-import type { KubeKind, KubeObject, Namespace, Node, Pod } from "../../kube/objects.ts";
-import type { WindowsBuild } from "../../knowledge/profiles.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
-import type { Cluster, ClusterNode, ClusterPod } from "../../cluster/cluster.ts";
-import { RequestError } from "../../cluster/request-error.ts";
+import type { KubeKind, KubeObject, Namespace, Node, Pod } from "#contracts/kubernetes/objects.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "#cluster/cluster.ts";
+import { RequestError } from "#cluster/request-error.ts";
 import type {
   ApplyReport,
   ClusterSession,
@@ -15,7 +15,7 @@ import type {
   DeleteReport,
   NodeReport,
   TimeReport,
-} from "../../cluster/session/session.ts";
+} from "#cluster/session/session.ts";
 
 function refuseChange(): never {
   throw new RequestError(

@@ -1,12 +1,12 @@
 /** A client of a cluster with Services, for tests of what people look at. */
-import type { ControlClient } from "../../api/client.ts";
-import { inProcessClient } from "../../api/in-process.ts";
-import { SILENT_LOG } from "../../base/log.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
-import { openSession } from "../../cluster/session/open-session.ts";
-import { AssertionError } from "../../base/assert.ts";
-import { readModel } from "../../cluster/verify/model-of-cluster.ts";
-import { verifyCluster } from "../../cluster/verify/verify.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import { inProcessClient } from "#cluster/api/in-process.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { openSession } from "#cluster/session/open-session.ts";
+import { AssertionError } from "#core/base/assert.ts";
+import { readModel } from "#cluster/verify/model-of-cluster.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
 
 /** Builds the cluster of these texts; manifests beside it cannot be applied. */
 export async function openInspectionClient(...texts: readonly string[]): Promise<ControlClient> {

@@ -1,5 +1,5 @@
 /** Kubernetes objects for tests of names: only the fields that names come from. */
-import type { EndpointSlice, Namespace, Service } from "../../kube/objects.ts";
+import type { EndpointSlice, Namespace, Service } from "#contracts/kubernetes/objects.ts";
 
 function metadata(namespace: string, name: string): Service["metadata"] {
   return { namespace, name, uid: `uid-${namespace}-${name}`, resourceVersion: "1" };

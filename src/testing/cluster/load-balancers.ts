@@ -1,10 +1,15 @@
 /** Load balancers of a cluster's Windows nodes, made through HCN as kube-proxy makes them, for tests of the data plane. */
-import { defined } from "../../base/assert.ts";
-import type { Cluster, ClusterNode } from "../../cluster/cluster.ts";
-import { hcnClientOf } from "../../cluster/machines/windows-node.ts";
-import type { HcnClient } from "../../hcn/client.ts";
-import { createEndpoint, createLoadBalancer, getNetworkByName, listEndpoints } from "../../hcn/operations.ts";
-import { formatIp } from "../../net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Cluster, ClusterNode } from "#cluster/cluster.ts";
+import { hcnClientOf } from "#cluster/machines/windows-node.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import {
+  createEndpoint,
+  createLoadBalancer,
+  getNetworkByName,
+  listEndpoints,
+} from "#contracts/hcn/operations.ts";
+import { formatIp } from "#core/net/ip.ts";
 
 export interface LoadBalancerSpec {
   /** Default `win-1`. */

@@ -1,7 +1,7 @@
 /** A cluster with Services of all sorts, for tests that look at what they do. */
-import type { Cluster } from "../../cluster/cluster.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
-import { openSession } from "../../cluster/session/open-session.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { openSession } from "#cluster/session/open-session.ts";
 
 export interface ServiceClusterOptions {
   /** Of both Windows nodes. */

@@ -1,35 +1,31 @@
 /** Running clusters for tests: texts in, objects applied and deleted, flows asked in copies, state as plain values. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { defined } from "../../base/assert.ts";
-import { type Cluster, forkCluster } from "../../cluster/cluster.ts";
-import { findTraceEnd } from "../../cluster/trace/find-trace-end.ts";
-import { readInput } from "../../cluster/input/read-input.ts";
-import {
-  inventoryEndpoints,
-  inventoryLoadBalancers,
-  inventoryNamespaces,
-} from "../../cluster/views/inventory.ts";
-import { runAttempt } from "../../cluster/trace/probe-trace-end.ts";
-import { raiseMachines } from "../../cluster/machines/raise-machines.ts";
-import { type BeginReport, RunningCluster } from "../../cluster/session/running-cluster.ts";
-import type { ApplyReport, DeleteReport } from "../../cluster/session/session.ts";
-import type { ProbeProtocol } from "../../cluster/trace/trace-report.ts";
-import { WindowsKubelet } from "../../cluster/machines/windows-pods.ts";
-import { LinuxBridge } from "../../fabric/linux-bridge.ts";
-import { LAYER_NAMES } from "../../hns/compile/layers.ts";
-import { ServiceContext } from "../../hns/service/service-context.ts";
-import { SwitchDatapath } from "../../hns/ports/switch-datapath.ts";
-import { NameProbe } from "../../host/name-probe.ts";
-import type { ProbeResult } from "../../host/probe-result.ts";
-import { parseIdentification } from "../../host/services/identification.ts";
-import type { FileProblem } from "../../knowledge/file-problem.ts";
-import { KUBE_KINDS, findKind } from "../../kube/kinds.ts";
-import { loadManifests } from "../../kube/load/load-manifests.ts";
-import type { Pod } from "../../kube/objects.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { formatPrefix } from "../../net/prefix.ts";
-import { DEFAULT_DATA_DIR } from "../../plugins/host-local/conf.ts";
+import { defined } from "#core/base/assert.ts";
+import { type Cluster, forkCluster } from "#cluster/cluster.ts";
+import { findTraceEnd } from "#cluster/trace/find-trace-end.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { inventoryEndpoints, inventoryLoadBalancers, inventoryNamespaces } from "#cluster/views/inventory.ts";
+import { runAttempt } from "#cluster/trace/probe-trace-end.ts";
+import { raiseMachines } from "#cluster/machines/raise-machines.ts";
+import { type BeginReport, RunningCluster } from "#cluster/session/running-cluster.ts";
+import type { ApplyReport, DeleteReport } from "#cluster/session/session.ts";
+import type { ProbeProtocol } from "#cluster/trace/trace-report.ts";
+import { WindowsKubelet } from "#cluster/machines/windows-pods.ts";
+import { LinuxBridge } from "#dataplane/fabric/linux-bridge.ts";
+import { LAYER_NAMES } from "#hns/compile/layers.ts";
+import { ServiceContext } from "#hns/service/service-context.ts";
+import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
+import { NameProbe } from "#dataplane/host/name-probe.ts";
+import type { ProbeResult } from "#dataplane/host/probe-result.ts";
+import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { KUBE_KINDS, findKind } from "#contracts/kubernetes/kinds.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { formatPrefix } from "#core/net/prefix.ts";
+import { DEFAULT_DATA_DIR } from "#programs/plugins/host-local/conf.ts";
 
 /** A dump of a cluster among `dumps/`. */
 export function dumpText(name: string): string {

@@ -2,17 +2,17 @@
  * Packet walks in the notation of dataplane.md §0.4, so that a test reads like the table it comes from:
  * A, B pods on W1, C on W2, D on L1, X outside, `Am` a MAC, BR1 a bridge endpoint, p the client's port, q a NAT port.
  */
-import { readU16, readU48, readU8 } from "../../base/bytes.ts";
-import type { Cluster } from "../../cluster/cluster.ts";
-import { parseClusterFile } from "../../cluster/file/parse-cluster-file.ts";
-import { openCluster } from "../../cluster/session/open-cluster.ts";
-import { tracePacket } from "../../cluster/trace/trace.ts";
-import type { HeardEvent } from "../../cluster/trace/trace-collector.ts";
-import type { ProbeProtocol, TraceReport } from "../../cluster/trace/trace-report.ts";
-import type { Ip } from "../../net/ip.ts";
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { type Mac, formatMac } from "../../net/mac.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
+import { readU16, readU48, readU8 } from "#core/base/bytes.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { openCluster } from "#cluster/session/open-cluster.ts";
+import { tracePacket } from "#cluster/trace/trace.ts";
+import type { HeardEvent } from "#cluster/trace/trace-collector.ts";
+import type { ProbeProtocol, TraceReport } from "#cluster/trace/trace-report.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 
 /** Where a packet stands: what `1 A stack`, `4 wire` of a table become. */
 export interface Stage {

@@ -1,7 +1,7 @@
 /** A plugin's process made of texts, for tests. */
-import type { CniPlugin, Platform } from "../../cni/plugin.ts";
-import { type CniProcess, runPlugin } from "../../cni/program.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
+import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
+import { type CniProcess, runPlugin } from "#contracts/cni/program.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** What one run left behind. */
 export interface PluginRun {

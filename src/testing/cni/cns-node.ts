@@ -1,9 +1,9 @@
 /** A node of Azure with a CNS that a test sets up (cni.md §7.E). */
-import type { Compat } from "../../base/compat.ts";
-import type { PoolContainer } from "../../plugins/cns/address-pool.ts";
-import type { IpConfiguration, NetworkContainer } from "../../plugins/cns/documents.ts";
-import { transportTo } from "../../plugins/cns/in-process-transport.ts";
-import { CnsService, type CnsServiceOptions, NO_CONFIGURATION } from "../../plugins/cns/service.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { PoolContainer } from "#programs/plugins/cns/address-pool.ts";
+import type { IpConfiguration, NetworkContainer } from "#programs/plugins/cns/documents.ts";
+import { transportTo } from "#programs/plugins/cns/in-process-transport.ts";
+import { CnsService, type CnsServiceOptions, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
 import { FakeHcnClient } from "../hns/fake-hcn-client.ts";
 import { type AzureNode, azureNode } from "./windows-plugin-node.ts";
 

@@ -1,10 +1,10 @@
 /** A node for tests of the flannel meta plugin: files in memory, delegates that are told what to do or are real ones. */
-import type { Compat } from "../../base/compat.ts";
-import { RunnerDelegate, InProcessRunner } from "../../cni/plugin-runner.ts";
-import type { CniPlugin, Platform } from "../../cni/plugin.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { Flannel } from "../../plugins/flannel/plugin.ts";
-import { MemoryScratchStore } from "../../plugins/flannel/scratch-store.ts";
+import type { Compat } from "#core/base/compat.ts";
+import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
+import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { Flannel } from "#programs/plugins/flannel/plugin.ts";
+import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-store.ts";
 import { type PluginRun, runWithTexts } from "./cni-process.ts";
 import { ScriptedPlugin } from "./scripted-plugin.ts";
 import { NAMESPACE } from "./windows-plugin-node.ts";

@@ -2,9 +2,9 @@
  * A plugin's process that dies: at some call to the world outside, before the call has an effect or before its answer is
  * read. What it asks for after that never happens; locks that it held are free, as the system frees them.
  */
-import type { HcnClient } from "../../hcn/client.ts";
-import type { StateStore } from "../../plugins/azure-vnet/state-store.ts";
-import type { HttpTransport } from "../../plugins/cns/transport.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { StateStore } from "#programs/plugins/azure-vnet/state-store.ts";
+import type { HttpTransport } from "#programs/plugins/cns/transport.ts";
 
 /** Never: the process is gone. */
 function forever<T>(): Promise<T> {

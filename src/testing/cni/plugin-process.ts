@@ -3,8 +3,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { thisInstallation, writeLauncher } from "../../cmd/programs/launchers.ts";
-import { PROGRAMS } from "../../cmd/programs/table.ts";
+import { thisInstallation, writeLauncher } from "#cli/programs/launchers.ts";
+import { PROGRAMS } from "#cli/programs/table.ts";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 

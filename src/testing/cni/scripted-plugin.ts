@@ -1,11 +1,11 @@
 /** A plugin that does what a test tells it and remembers what it was asked. */
-import type { Compat } from "../../base/compat.ts";
-import type { CniPlugin, PluginRequest } from "../../cni/plugin.ts";
-import type { CniCommand } from "../../cni/parameters.ts";
-import { type CniResult, EMPTY_DNS } from "../../cni/result.ts";
-import { SPEC_VERSIONS } from "../../cni/version.ts";
-import { defined } from "../../base/assert.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniCommand } from "#contracts/cni/parameters.ts";
+import { type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
+import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 
 /** A result with one address and nothing else. */
 export function resultWith(...addresses: readonly string[]): CniResult {

@@ -3,39 +3,39 @@
  * R is the router 10.0.0.1, X an outside host 203.0.113.10, E an external client 198.51.100.7, W2 another machine of the
  * segment. What a followed packet meets is told in rows like those of the walks.
  */
-import { readU16, readU48, readU8 } from "../../base/bytes.ts";
-import { VirtualClock } from "../../base/clock.ts";
-import { defined } from "../../base/assert.ts";
-import { Prng } from "../../base/prng.ts";
-import type { PacketTag, Recorder, TraceEvent } from "../../base/recorder.ts";
-import type { Device, Receiver } from "../../device/device.ts";
-import type { OutsideHost } from "../../fabric/outside-host.ts";
-import { PhysicalHostSwitch } from "../../fabric/physical-host-switch.ts";
-import { ROUTER_MAC, Underlay, outsideIpv6 } from "../../fabric/underlay.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
-import type { HostComputeNetwork } from "../../hcn/network.ts";
+import { readU16, readU48, readU8 } from "#core/base/bytes.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
+import { PhysicalHostSwitch } from "#dataplane/fabric/physical-host-switch.ts";
+import { ROUTER_MAC, Underlay, outsideIpv6 } from "#dataplane/fabric/underlay.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
   createNetwork,
-} from "../../hcn/operations.ts";
-import { HnsService } from "../../hns/service/hns-service.ts";
-import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
-import { SwitchDatapath } from "../../hns/ports/switch-datapath.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { Host } from "../../host/host.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "../../host/probe.ts";
-import type { ProbeResult } from "../../host/probe-result.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
-import type { KnowledgeCode } from "../../knowledge/codes.ts";
-import { parseProfile } from "../../knowledge/profiles.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
-import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { ANY_IPV4, ANY_IPV6, parseInterfaceAddress, parsePrefix } from "../../net/prefix.ts";
-import { FABRIC_GATEWAY_MAC } from "../../vswitch/tunnel-forwarding.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import type { Packet } from "../../wire/packet.ts";
+} from "#contracts/hcn/operations.ts";
+import { HnsService } from "#hns/service/hns-service.ts";
+import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
+import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { Host } from "#dataplane/host/host.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import type { ProbeResult } from "#dataplane/host/probe-result.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { ANY_IPV4, ANY_IPV6, parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
 
 export const W1_MAC: Mac = defined(parseMac("00-22-48-00-00-11"), "the fixture's MAC is one");
 const W2_MAC = defined(parseMac("00-22-48-00-00-12"), "the fixture's MAC is one");

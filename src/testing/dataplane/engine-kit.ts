@@ -1,16 +1,16 @@
 /** Small words for tests of the match-action engine: addresses, rules, groups, frames, and what became of them. */
-import { defined } from "../../base/assert.ts";
-import { readU16, readU48 } from "../../base/bytes.ts";
-import { type Ip, type Ipv4, type Ipv6, formatIp, parseIp } from "../../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { type Prefix, parsePrefix } from "../../net/prefix.ts";
-import { type Group, createGroup } from "../../vfp/group.ts";
-import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "../../vfp/rule.ts";
-import { type Verdict, VfpPort, type VfpPortOptions } from "../../vfp/vfp-port.ts";
-import { buildTcpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import type { Packet } from "../../wire/packet.ts";
-import type { TcpFields } from "../../wire/tcp.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import { type Ip, type Ipv4, type Ipv6, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
+import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
+import { type Verdict, VfpPort, type VfpPortOptions } from "#dataplane/vfp/vfp-port.ts";
+import { buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { TcpFields } from "#core/wire/tcp.ts";
 
 export const ip = (text: string): Ip => defined(parseIp(text), "an address");
 export const ip4 = (text: string): Ipv4 => ip(text) as Ipv4;

@@ -2,16 +2,16 @@
  * Two Linux nodes with pods, an outside host, and Services on them: the smallest cluster in which every rule of a Linux
  * node has something to do.
  */
-import type { Cluster, ClusterPod } from "../../cluster/cluster.ts";
-import { LinuxServices } from "../../cluster/services/linux-services.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "../../host/probe.ts";
-import type { ProbeResult } from "../../host/probe-result.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import type { Netfilter } from "../../host/netfilter/netfilter.ts";
-import { invertTuple } from "../../host/netfilter/tuple.ts";
-import type { EndpointSlice, Service } from "../../kube/objects.ts";
-import type { FiveTuple } from "../../net/five-tuple.ts";
-import { formatIp } from "../../net/ip.ts";
+import type { Cluster, ClusterPod } from "#cluster/cluster.ts";
+import { LinuxServices } from "#cluster/services/linux-services.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import type { ProbeResult } from "#dataplane/host/probe-result.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Netfilter } from "#dataplane/host/netfilter/netfilter.ts";
+import { invertTuple } from "#dataplane/host/netfilter/tuple.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import type { FiveTuple } from "#core/net/five-tuple.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { EventList, ip } from "./stack-world.ts";
 import { openTestCluster } from "../cluster/walk.ts";
 

@@ -1,8 +1,8 @@
 /** A device that loses, repeats and delays frames by chance, repeatably from a seed. */
-import type { Clock, Task } from "../../base/clock.ts";
-import type { Prng } from "../../base/prng.ts";
-import type { Device, Receiver } from "../../device/device.ts";
-import type { Packet } from "../../wire/packet.ts";
+import type { Clock, Task } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { Packet } from "#core/wire/packet.ts";
 
 export interface LossyOptions {
   /** Each from 0 to 1. Default 0. */

@@ -1,15 +1,15 @@
 /** A client on one side of a router, the cluster's DNS server on the other: what tests of names start from. */
-import { DnsServer } from "../../cluster/names/dns-server.ts";
-import { ClusterZone } from "../../dns/cluster-zone.ts";
-import type { NameSource } from "../../dns/answer.ts";
-import type { DnsSettings } from "../../host/stack.ts";
-import { NameLookup, type NameLookupOptions } from "../../host/resolver/name-lookup.ts";
-import type { NameResult } from "../../host/resolver/name-result.ts";
-import type { OperatingSystem } from "../../host/stack-profile.ts";
-import type { Ip } from "../../net/ip.ts";
-import { type DnsMessage, parseDns } from "../../wire/dns/dns.ts";
-import { Headers, destinationIp } from "../../wire/headers.ts";
-import { UdpView } from "../../wire/udp.ts";
+import { DnsServer } from "#cluster/names/dns-server.ts";
+import { ClusterZone } from "#control-plane/dns/cluster-zone.ts";
+import type { NameSource } from "#control-plane/dns/answer.ts";
+import type { DnsSettings } from "#dataplane/host/stack.ts";
+import { NameLookup, type NameLookupOptions } from "#dataplane/host/resolver/name-lookup.ts";
+import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
+import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { type DnsMessage, parseDns } from "#core/wire/dns/dns.ts";
+import { Headers, destinationIp } from "#core/wire/headers.ts";
+import { UdpView } from "#core/wire/udp.ts";
 import { serviceObject, sliceObject } from "../cluster/kube-objects.ts";
 import { type RoutedPair, makeRoutedPair } from "./routed-pair.ts";
 import { ip } from "./stack-world.ts";

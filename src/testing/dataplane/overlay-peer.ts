@@ -1,15 +1,15 @@
 /** The scripted Linux node L1 of the overlay walks. */
-import { defined } from "../../base/assert.ts";
-import { readU16, readU48 } from "../../base/bytes.ts";
-import type { PacketTag } from "../../base/recorder.ts";
-import type { Device, Receiver } from "../../device/device.ts";
-import { type Ip, type Ipv4, parseIp } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { ArpOperation, ArpView } from "../../wire/arp.ts";
-import { buildArpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
-import { encapsulateVxlan } from "../../wire/tunnels/encapsulation.ts";
-import { EtherType } from "../../wire/ethertype.ts";
-import type { Packet } from "../../wire/packet.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import { type Ip, type Ipv4, parseIp } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { ArpOperation, ArpView } from "#core/wire/arp.ts";
+import { buildArpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { EtherType } from "#core/wire/ethertype.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { OVERLAY_MACS } from "./overlay-stages.ts";
 
 const ip = (text: string): Ip => defined(parseIp(text), "an address");

@@ -1,11 +1,11 @@
 /** Walks of overlay networks as the tables of dataplane.md §2.3 write them: names of MACs and addresses, one row a frame. */
-import { defined } from "../../base/assert.ts";
-import { readU16, readU32, readU48, readU8 } from "../../base/bytes.ts";
-import type { TraceEvent } from "../../base/recorder.ts";
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../../net/mac.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import { TunnelHeaders } from "../../wire/tunnels/tunnel.ts";
+import { defined } from "#core/base/assert.ts";
+import { readU16, readU32, readU48, readU8 } from "#core/base/bytes.ts";
+import type { TraceEvent } from "#core/base/recorder.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 
 const mac = (text: string): Mac => defined(parseMac(text), "a MAC");
 

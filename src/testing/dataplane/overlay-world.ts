@@ -2,34 +2,34 @@
  * Two Windows nodes with an overlay network each, made through HNS by hand, a scripted VXLAN peer in the place of a Linux
  * node, and a host outside: the world of the walks of dataplane.md §2.3, with its names and MACs.
  */
-import { defined } from "../../base/assert.ts";
-import { VirtualClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import { Prng } from "../../base/prng.ts";
-import type { PacketTag, Recorder, TraceEvent } from "../../base/recorder.ts";
-import type { Device } from "../../device/device.ts";
-import type { FrameFilter } from "../../fabric/learning-switch.ts";
-import { Underlay } from "../../fabric/underlay.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import type { HostComputeEndpoint } from "../../hcn/endpoint.ts";
+import { defined } from "#core/base/assert.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
+import type { Device } from "#dataplane/device/device.ts";
+import type { FrameFilter } from "#dataplane/fabric/learning-switch.ts";
+import { Underlay } from "#dataplane/fabric/underlay.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
   createNetwork,
-} from "../../hcn/operations.ts";
-import { HnsService } from "../../hns/service/hns-service.ts";
-import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
-import { SwitchDatapath } from "../../hns/ports/switch-datapath.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { Host } from "../../host/host.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "../../host/udp.ts";
-import { parseProfile } from "../../knowledge/profiles.ts";
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
-import { type Ip, formatIp, parseIp } from "../../net/ip.ts";
-import { type Mac, formatMac } from "../../net/mac.ts";
-import { ANY_IPV4, parseInterfaceAddress, parsePrefix } from "../../net/prefix.ts";
-import type { Packet } from "../../wire/packet.ts";
+} from "#contracts/hcn/operations.ts";
+import { HnsService } from "#hns/service/hns-service.ts";
+import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
+import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { Host } from "#dataplane/host/host.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
+import { ANY_IPV4, parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { ScriptedPeer } from "./overlay-peer.ts";
 import { OVERLAY_MACS, type OverlayStage, describeStage, stageName } from "./overlay-stages.ts";
 

@@ -1,16 +1,16 @@
 /** Arbitrary packets, rules and ports for properties of the engine: few values, so that packets meet rules and flows. */
 import fc from "fast-check";
-import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
-import { type Prefix, parsePrefix, prefixOf } from "../../net/prefix.ts";
-import { AddressSet } from "../../vfp/address-set.ts";
-import { createGroup } from "../../vfp/group.ts";
-import type { Condition } from "../../vfp/condition.ts";
-import type { Group } from "../../vfp/group.ts";
-import { type Mapping, MappingSpace } from "../../vfp/mapping-space.ts";
-import { NatPool } from "../../vfp/nat-pool.ts";
-import type { Action, VfpDirection, LayerDefinition, Rule } from "../../vfp/rule.ts";
-import { VfpPort } from "../../vfp/vfp-port.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { type Prefix, parsePrefix, prefixOf } from "#core/net/prefix.ts";
+import { AddressSet } from "#dataplane/vfp/address-set.ts";
+import { createGroup } from "#dataplane/vfp/group.ts";
+import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import { type Mapping, MappingSpace } from "#dataplane/vfp/mapping-space.ts";
+import { NatPool } from "#dataplane/vfp/nat-pool.ts";
+import type { Action, VfpDirection, LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
+import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import {
   buildArpFrame,
   buildIcmpFrame,
@@ -18,10 +18,10 @@ import {
   buildIpFrame,
   buildTcpFrame,
   buildUdpFrame,
-} from "../../wire/build-frame.ts";
-import { encapsulateNvgre, encapsulateVxlan } from "../../wire/tunnels/encapsulation.ts";
-import { Packet } from "../../wire/packet.ts";
-import type { TcpOption } from "../../wire/tcp-options.ts";
+} from "#core/wire/build-frame.ts";
+import { encapsulateNvgre, encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { Packet } from "#core/wire/packet.ts";
+import type { TcpOption } from "#core/wire/tcp-options.ts";
 import { ReferenceEngine } from "./reference-engine.ts";
 
 function macs(...texts: string[]): Mac[] {

@@ -4,11 +4,11 @@
  * computes every checksum anew. What nobody can know (the hash that chooses a back end, the order in which a pool gives
  * ports, the arithmetic of a rate) it shares with the engine.
  */
-import { keepsBackEnd } from "../../vfp/back-end.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { VfpDirection, Rule } from "../../vfp/rule.ts";
-import { type Charge, TokenBucket } from "../../vfp/token-bucket.ts";
-import type { Packet } from "../../wire/packet.ts";
+import { keepsBackEnd } from "#dataplane/vfp/back-end.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
+import { type Charge, TokenBucket } from "#dataplane/vfp/token-bucket.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { Dropped, type Edit, type Seen, Subject, holds } from "./reference-packet.ts";
 import {
   ReferenceWalk,

@@ -11,27 +11,27 @@ import {
   writeU32,
   writeU48,
   writeU8,
-} from "../../base/bytes.ts";
-import { type Ip, bitsOf, familyOf } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { type Prefix, prefixContains } from "../../net/prefix.ts";
-import type { Condition } from "../../vfp/condition.ts";
-import { entropyPort } from "../../vfp/encapsulation.ts";
-import { FlowKey } from "../../vfp/flow-key.ts";
-import type { VfpDirection } from "../../vfp/rule.ts";
-import { updateChecksum } from "../../wire/checksum.ts";
+} from "#core/base/bytes.ts";
+import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { type Prefix, prefixContains } from "#core/net/prefix.ts";
+import type { Condition } from "#dataplane/vfp/condition.ts";
+import { entropyPort } from "#dataplane/vfp/encapsulation.ts";
+import { FlowKey } from "#dataplane/vfp/flow-key.ts";
+import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import { updateChecksum } from "#core/wire/checksum.ts";
 import {
   decapsulateNvgre,
   decapsulateVxlan,
   encapsulateNvgre,
   encapsulateVxlan,
-} from "../../wire/tunnels/encapsulation.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import type { Packet } from "../../wire/packet.ts";
-import { TcpOptionKind, findTcpOption } from "../../wire/tcp-options.ts";
-import { fillChecksums } from "../../wire/transport-checksum.ts";
-import { readTtl } from "../../wire/ttl.ts";
-import { TunnelHeaders } from "../../wire/tunnels/tunnel.ts";
+} from "#core/wire/tunnels/encapsulation.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { TcpOptionKind, findTcpOption } from "#core/wire/tcp-options.ts";
+import { fillChecksums } from "#core/wire/transport-checksum.ts";
+import { readTtl } from "#core/wire/ttl.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 
 /** What a rule can ask for. */
 export interface Seen {

@@ -1,16 +1,16 @@
 /** A packet's way through the naive twin of the match-action engine: one layer, one rule, one edit after the other. */
-import { readU16, readU8, writeU16 } from "../../base/bytes.ts";
-import { type Ip, familyOf } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import { chooseBackEnd } from "../../vfp/back-end.ts";
-import { hashWords } from "../../vfp/flow-table.ts";
-import type { Group } from "../../vfp/group.ts";
-import type { NatPool } from "../../vfp/nat-pool.ts";
-import type { LbnatBackEnd, Rule, VfpDirection, LayerDefinition } from "../../vfp/rule.ts";
-import type { Charge } from "../../vfp/token-bucket.ts";
-import { checksumOf, updateChecksum } from "../../wire/checksum.ts";
-import { Headers, destinationIp, sourceIp } from "../../wire/headers.ts";
-import { fillChecksums } from "../../wire/transport-checksum.ts";
+import { readU16, readU8, writeU16 } from "#core/base/bytes.ts";
+import { type Ip, familyOf } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { chooseBackEnd } from "#dataplane/vfp/back-end.ts";
+import { hashWords } from "#dataplane/vfp/flow-table.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { NatPool } from "#dataplane/vfp/nat-pool.ts";
+import type { LbnatBackEnd, Rule, VfpDirection, LayerDefinition } from "#dataplane/vfp/rule.ts";
+import type { Charge } from "#dataplane/vfp/token-bucket.ts";
+import { checksumOf, updateChecksum } from "#core/wire/checksum.ts";
+import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { fillChecksums } from "#core/wire/transport-checksum.ts";
 import {
   Dropped,
   type Edit,
@@ -22,7 +22,7 @@ import {
   textOf,
   writeIp,
 } from "./reference-packet.ts";
-import type { Mapping } from "../../vfp/mapping-space.ts";
+import type { Mapping } from "#dataplane/vfp/mapping-space.ts";
 
 export interface Step {
   readonly group: Group;

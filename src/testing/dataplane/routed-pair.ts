@@ -1,9 +1,9 @@
 /** Two hosts on both sides of a router, with ears on all cables: the smallest network with everything in it. */
-import { memoryPair } from "../../device/memory-pair.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { Host } from "../../host/host.ts";
-import type { Interface } from "../../host/interface.ts";
-import type { OperatingSystem } from "../../host/stack-profile.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { Host } from "#dataplane/host/host.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import { LossyDevice } from "./lossy-device.ts";
 import {
   CaptureDevice,

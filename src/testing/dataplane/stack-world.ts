@@ -1,17 +1,17 @@
 /** What tests of stacks and fabrics start from: an environment, ears for traces, and ears on cables. */
-import type { Clock } from "../../base/clock.ts";
-import { VirtualClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import { formatHex } from "../../base/hex.ts";
-import { Prng } from "../../base/prng.ts";
-import type { PacketTag, Recorder, TraceEvent } from "../../base/recorder.ts";
-import type { Device, Receiver } from "../../device/device.ts";
-import { type Ip, parseIp } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
-import { type InterfaceAddress, type Prefix, parseInterfaceAddress, parsePrefix } from "../../net/prefix.ts";
-import { Headers } from "../../wire/headers.ts";
-import type { Packet } from "../../wire/packet.ts";
-import { type ChecksumProblem, verifyChecksums } from "../../wire/transport-checksum.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { formatHex } from "#core/base/hex.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { type InterfaceAddress, type Prefix, parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { type ChecksumProblem, verifyChecksums } from "#core/wire/transport-checksum.ts";
 
 /** An environment whose clock tests may move. */
 export interface TestEnvironment extends Environment {

@@ -2,14 +2,14 @@
  * Whether everybody in a cluster with flannel means the same: the leases of the Nodes, the policies and routes of Windows
  * nodes, and neighbours, forwarding entries and routes of Linux nodes. For tests.
  */
-import type { ClusterNode } from "../../cluster/cluster.ts";
-import { hcnClientOf } from "../../cluster/machines/windows-node.ts";
-import { LinuxVxlan } from "../../fabric/linux-vxlan.ts";
-import { listNetworks } from "../../hcn/operations.ts";
-import { formatRoute } from "../../host/route-table.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { formatPrefix, prefixCovers } from "../../net/prefix.ts";
+import type { ClusterNode } from "#cluster/cluster.ts";
+import { hcnClientOf } from "#cluster/machines/windows-node.ts";
+import { LinuxVxlan } from "#dataplane/fabric/linux-vxlan.ts";
+import { listNetworks } from "#contracts/hcn/operations.ts";
+import { formatRoute } from "#dataplane/host/route-table.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { formatPrefix, prefixCovers } from "#core/net/prefix.ts";
 import type { SessionWorld } from "../cluster/session-world.ts";
 
 const PREFIX = "flannel.alpha.coreos.com/";

@@ -1,5 +1,5 @@
 /** An etcd in memory for tests: revisions, grants that run out, compaction, and a way to be gone. */
-import type { VirtualClock } from "../../base/clock.ts";
+import type { VirtualClock } from "#core/base/clock.ts";
 import type {
   EtcdClient,
   EtcdEvent,
@@ -7,8 +7,8 @@ import type {
   EtcdRange,
   EtcdValue,
   EtcdWatcher,
-} from "../../flannel/etcd/etcd-client.ts";
-import { FlannelError } from "../../flannel/flannel-error.ts";
+} from "#programs/flannel/etcd/etcd-client.ts";
+import { FlannelError } from "#programs/flannel/flannel-error.ts";
 
 interface Change {
   readonly revision: number;

@@ -1,6 +1,6 @@
 /** Nodes of a Kubernetes in memory for tests of flanneld: an API server that can be gone, slow or forgetful. */
-import { type KubeError, kubeErrorOf, unreachable } from "../../kube/error.ts";
-import type { KubeKind, KubeObjects } from "../../kube/objects.ts";
+import { type KubeError, kubeErrorOf, unreachable } from "#contracts/kubernetes/error.ts";
+import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type {
   KubeList,
   KubePatch,
@@ -10,7 +10,7 @@ import type {
   WatchListener,
   WatchOptions,
   WriteOptions,
-} from "../../kube/source.ts";
+} from "#contracts/kubernetes/source.ts";
 
 type Node = KubeObjects["Node"];
 type NodeEvent = WatchEvent<"Node">;

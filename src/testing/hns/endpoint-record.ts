@@ -1,13 +1,13 @@
 /** Records of one network and its endpoints for tests of the rules that they compile to. */
-import { defined } from "../../base/assert.ts";
-import type { PolicyDocument } from "../../hcn/base-document.ts";
-import { parseEndpointPolicies } from "../../hcn/endpoint-policy.ts";
-import { parseNetworkPolicies } from "../../hcn/network-policy.ts";
-import type { EndpointRecord } from "../../hns/service/endpoint/endpoint-record.ts";
-import type { NetworkRecord, RecordBase, RouteRecord } from "../../hns/service/network/network-record.ts";
-import { parseIp } from "../../net/ip.ts";
-import { type Mac, parseMac } from "../../net/mac.ts";
-import { ANY_IPV4 } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { parseEndpointPolicies } from "#contracts/hcn/endpoint-policy.ts";
+import { parseNetworkPolicies } from "#contracts/hcn/network-policy.ts";
+import type { EndpointRecord } from "#hns/service/endpoint/endpoint-record.ts";
+import type { NetworkRecord, RecordBase, RouteRecord } from "#hns/service/network/network-record.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
+import { ANY_IPV4 } from "#core/net/prefix.ts";
 
 function base(id: string, name: string): RecordBase {
   return {

@@ -5,8 +5,8 @@ import {
   createNetwork,
   listLoadBalancers,
   modifyLoadBalancer,
-} from "../../hcn/operations.ts";
-import { requestHns } from "../../hcn/v1-operations.ts";
+} from "#contracts/hcn/operations.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
 import { FakeHcnClient } from "./fake-hcn-client.ts";
 
 const PORTS = [{ Protocol: 6, InternalPort: 8080, ExternalPort: 80 }] as const;

@@ -1,15 +1,15 @@
 /**
  * An HNS in memory that notes every call and echoes what it is sent, for golden tests of programs above the HCN
- * line. It validates nothing; `src/hns` is the service that does.
+ * line. It validates nothing; `#hns` is the service that does.
  */
-import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { ENDPOINT_FLAGS } from "../../hcn/endpoint.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
-import { equalGuids } from "../../hcn/guid.ts";
-import { isJsonObject } from "../../base/json.ts";
+import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
 
 /** One noted call that changes something. */
 export interface NotedCall {

@@ -1,14 +1,14 @@
 /**
- * Golden conversations with HNS: requests in, what the service returns out. A file of `src/hns/golden/` is one section of
+ * Golden conversations with HNS: requests in, what the service returns out. A file of `#hns/golden/` is one section of
  * hcn.md §9; its values are those of the document, and what differs from run to run stands as a word in angle brackets.
  */
-import type { HcnClient, HcnNotification, HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../base/json.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { isJsonObject } from "../../base/json.ts";
-import { NOTIFICATION_TYPES } from "../../hcn/notification.ts";
-import { familyOf, parseIp } from "../../net/ip.ts";
-import { parsePrefix, prefixContains } from "../../net/prefix.ts";
+import type { HcnClient, HcnNotification, HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { familyOf, parseIp } from "#core/net/ip.ts";
+import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
 import type { HnsNodeOptions } from "./hns-node.ts";
 
 interface Expectation {

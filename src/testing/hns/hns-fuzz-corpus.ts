@@ -1,6 +1,6 @@
 /** Requests that are right, from which the fuzzer makes wrong ones. `$Network` and its like stand for ids. */
-import type { HcnObjectKind } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const DEFAULT_ROUTE = { NextHop: "10.244.2.1", DestinationPrefix: "0.0.0.0/0" } as const;

@@ -3,12 +3,12 @@
  * with a record, never breaks; what is refused has changed nothing; whatever is listed can be shown, in both dialects,
  * and what objects say of each other is true.
  */
-import { Prng } from "../../base/prng.ts";
-import { type HcnObjectKind, HCN_KINDS } from "../../hcn/client.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../base/json.ts";
-import { HCN_ERRORS } from "../../hcn/error-codes.ts";
-import { HcnError } from "../../hcn/error.ts";
-import type { HnsService } from "../../hns/service/hns-service.ts";
+import { Prng } from "#core/base/prng.ts";
+import { type HcnObjectKind, HCN_KINDS } from "#contracts/hcn/client.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsService } from "#hns/service/hns-service.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS, FUZZ_V1_BODIES } from "./hns-fuzz-corpus.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

@@ -1,18 +1,18 @@
 /** One node's HNS for tests: a service with an adapter and a datapath that only keeps the books. */
-import { VirtualClock } from "../../base/clock.ts";
-import type { Environment } from "../../base/environment.ts";
-import { defined } from "../../base/assert.ts";
-import { Prng } from "../../base/prng.ts";
-import { memoryPair } from "../../device/memory-pair.ts";
-import { RecordingDatapath } from "../../hns/recording-datapath.ts";
-import { HnsService } from "../../hns/service/hns-service.ts";
-import { InProcessHcnClient } from "../../hns/service/in-process-client.ts";
-import type { NetworkingOptions } from "../../hns/service/network/networking-options.ts";
-import type { PhysicalAdapter } from "../../hns/ports/adapter-description.ts";
-import { type ServiceVersion, type WindowsBuild, parseProfile } from "../../knowledge/profiles.ts";
-import type { QuirkSettings } from "../../knowledge/quirks.ts";
-import { parseMac } from "../../net/mac.ts";
-import { parseInterfaceAddress } from "../../net/prefix.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { RecordingDatapath } from "#hns/recording-datapath.ts";
+import { HnsService } from "#hns/service/hns-service.ts";
+import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
+import type { NetworkingOptions } from "#hns/service/network/networking-options.ts";
+import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
+import { type ServiceVersion, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
+import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { parseInterfaceAddress } from "#core/net/prefix.ts";
 
 /** An adapter as tests write it; the rest as of a physical adapter. */
 export type AdapterFields = Pick<PhysicalAdapter, "name" | "medium" | "isVirtual" | "outsideSwitch"> & {

@@ -1,6 +1,6 @@
 /** An Overlay network as flanneld leaves it on a Windows node: a range of its own, and the way to another node's. */
-import type { HcnClient } from "../../hcn/client.ts";
-import { createEndpoint, createNetwork } from "../../hcn/operations.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";
 
 /** The network's name. */
 export const OVERLAY = "vxlan0";

@@ -1,11 +1,11 @@
 /** An HNS that fails now and then, as a program sees it: calls are refused, or not answered in time. */
-import type { Prng } from "../../base/prng.ts";
-import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "../../hcn/client.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import type { HcnErrorCode } from "../../hcn/error-codes.ts";
-import { HcnError } from "../../hcn/error.ts";
-import { ForwardingHcnClient } from "../../hcn/forwarding-client.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { ForwardingHcnClient } from "#contracts/hcn/forwarding-client.ts";
 
 const REFUSALS: readonly HcnErrorCode[] = [
   "HCN_E_PORT_NOT_FOUND",

@@ -1,15 +1,15 @@
 /** The fixture of kube-proxy's decision table (kube-proxy.md §8.1): one node, a fake HNS, Services and slices. */
-import type { Compat } from "../../base/compat.ts";
-import type { JsonObject } from "../../base/json.ts";
-import type { Guid } from "../../hcn/guid.ts";
-import { type HostComputeEndpoint, parseEndpoint } from "../../hcn/endpoint.ts";
-import type { HnsVersion } from "../../hcn/features.ts";
-import { parseLoadBalancer } from "../../hcn/load-balancer.ts";
-import { KubeProxy } from "../../kube-proxy/kube-proxy.ts";
-import type { KubeProxyOptions } from "../../kube-proxy/options.ts";
-import { ProxyObjects } from "../../kube-proxy/tracking/proxy-objects.ts";
-import type { SyncReport } from "../../kube-proxy/report.ts";
-import type { EndpointSlice, Service, ServicePort } from "../../kube/objects.ts";
+import type { Compat } from "#core/base/compat.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { type HostComputeEndpoint, parseEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
+import { parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { KubeProxy } from "#programs/kube-proxy/kube-proxy.ts";
+import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
+import { ProxyObjects } from "#programs/kube-proxy/tracking/proxy-objects.ts";
+import type { SyncReport } from "#programs/kube-proxy/report.ts";
+import type { EndpointSlice, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import { FakeHcnClient, type NotedCall } from "../hns/fake-hcn-client.ts";
 import { formatLoadBalancer, formatRemoteEndpoint } from "./load-balancer-notation.ts";
 

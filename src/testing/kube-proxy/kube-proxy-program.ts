@@ -1,11 +1,16 @@
 /** The program `kube-proxy` in this process: an HNS in memory, manifests in memory, sockets and a clock that stand still. */
-import { VirtualClock } from "../../base/clock.ts";
-import { openFeed } from "../../cmd/kube-proxy/open-feed.ts";
-import { type ProgramProcess, runKubeProxy } from "../../cmd/kube-proxy/program.ts";
-import { createEndpoint, createNetwork, listEndpoints, listLoadBalancers } from "../../hcn/operations.ts";
-import { type LocalHns, createHns } from "../../hns/local-hns.ts";
-import type { ObjectFeed } from "../../kube-proxy/daemon/object-feed.ts";
-import type { HttpAnswer, HttpHandler } from "../../kube-proxy/daemon/health/http-answer.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { openFeed } from "#cli/kube-proxy/open-feed.ts";
+import { type ProgramProcess, runKubeProxy } from "#cli/kube-proxy/program.ts";
+import {
+  createEndpoint,
+  createNetwork,
+  listEndpoints,
+  listLoadBalancers,
+} from "#contracts/hcn/operations.ts";
+import { type LocalHns, createHns } from "#hns/local-hns.ts";
+import type { ObjectFeed } from "#programs/kube-proxy/daemon/object-feed.ts";
+import type { HttpAnswer, HttpHandler } from "#programs/kube-proxy/daemon/health/http-answer.ts";
 import { MemoryTerminal } from "../cli/memory-terminal.ts";
 
 /** The HNS network of this node. */

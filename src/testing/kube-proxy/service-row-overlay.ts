@@ -2,15 +2,15 @@
  * As `service-row-world.ts`, on an overlay network: W1 is the node, W2 has the pods elsewhere, X is outside (dataplane.md §2.3).
  * The node's pods are 192.168.4.0/24, so that the source VIP is 192.168.4.3 here.
  */
-import { defined } from "../../base/assert.ts";
-import { createEndpoint, createLoadBalancerOnly } from "../../hcn/operations.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { TcpProbe, UdpProbe } from "../../host/probe.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
-import { parseIdentification } from "../../host/services/identification.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
-import { parsePrefix } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { parsePrefix } from "#core/net/prefix.ts";
 import { ip } from "../dataplane/driver-world.ts";
 import { ADDRESS } from "./kube-proxy-node.ts";
 import { OVERLAY_MACS } from "../dataplane/overlay-stages.ts";

@@ -2,15 +2,15 @@
  * A node on which the load balancers of a row of kube-proxy's decision table are made by hand, with pods, a client in a pod
  * and one outside: L2Bridge, pods in a range of their own (dataplane.md §2.4 B-4, B-7).
  */
-import { defined } from "../../base/assert.ts";
-import { createEndpoint, createLoadBalancerOnly } from "../../hcn/operations.ts";
-import type { HostComputeLoadBalancer } from "../../hcn/load-balancer.ts";
-import { HOST_ATTACH, attachHnsEndpoint } from "../../hcn/v1-operations.ts";
-import type { Compartment } from "../../host/compartment.ts";
-import { IdentificationServer } from "../../host/services/identification-server.ts";
-import { parseIdentification } from "../../host/services/identification.ts";
-import { formatIp } from "../../net/ip.ts";
-import { parseInterfaceAddress, parsePrefix } from "../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
 import { DriverWorld, ip } from "../dataplane/driver-world.ts";
 import { ADDRESS } from "./kube-proxy-node.ts";
 

@@ -1,8 +1,8 @@
 /** Well-formed frames of every kind for property tests. */
 import * as fc from "fast-check";
-import type { Ipv4, Ipv6 } from "../../net/ip.ts";
-import type { Mac } from "../../net/mac.ts";
-import type { ArpRepr } from "../../wire/arp.ts";
+import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { ArpRepr } from "#core/wire/arp.ts";
 import {
   type IpFields,
   type LinkFields,
@@ -14,19 +14,19 @@ import {
   buildNdFrame,
   buildTcpFrame,
   buildUdpFrame,
-} from "../../wire/build-frame.ts";
-import { encapsulateGeneve, encapsulateNvgre, encapsulateVxlan } from "../../wire/tunnels/encapsulation.ts";
-import type { GeneveOption } from "../../wire/tunnels/geneve.ts";
-import type { IcmpRepr } from "../../wire/icmp.ts";
-import type { Icmpv6Repr } from "../../wire/icmpv6/icmpv6.ts";
-import type { Ipv6Extension } from "../../wire/ipv6.ts";
-import type { NdOption } from "../../wire/icmpv6/nd-options.ts";
-import type { NdRepr } from "../../wire/icmpv6/nd.ts";
-import type { Packet } from "../../wire/packet.ts";
-import type { TcpFields } from "../../wire/tcp.ts";
-import type { TcpOption } from "../../wire/tcp-options.ts";
-import type { VlanTag } from "../../wire/vlan.ts";
-import { prefixOf } from "../../net/prefix.ts";
+} from "#core/wire/build-frame.ts";
+import { encapsulateGeneve, encapsulateNvgre, encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import type { GeneveOption } from "#core/wire/tunnels/geneve.ts";
+import type { IcmpRepr } from "#core/wire/icmp.ts";
+import type { Icmpv6Repr } from "#core/wire/icmpv6/icmpv6.ts";
+import type { Ipv6Extension } from "#core/wire/ipv6.ts";
+import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
+import type { NdRepr } from "#core/wire/icmpv6/nd.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import type { TcpFields } from "#core/wire/tcp.ts";
+import type { TcpOption } from "#core/wire/tcp-options.ts";
+import type { VlanTag } from "#core/wire/vlan.ts";
+import { prefixOf } from "#core/net/prefix.ts";
 
 export const arbitraryU8: fc.Arbitrary<number> = fc.integer({ min: 0, max: 0xff });
 export const arbitraryU16: fc.Arbitrary<number> = fc.integer({ min: 0, max: 0xffff });

@@ -1,5 +1,5 @@
 /** Runs an emitter so that a byte it forgets, and a byte it writes too much, is seen. For tests. */
-import { AssertionError } from "../../base/assert.ts";
+import { AssertionError } from "#core/base/assert.ts";
 
 const MARGIN_BYTES = 8;
 

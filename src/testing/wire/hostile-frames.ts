@@ -1,14 +1,14 @@
 /** Frames that nobody well-meaning sends, made from frames of real conversations (seeded). */
-import { readU16, writeU16 } from "../../base/bytes.ts";
-import type { Prng } from "../../base/prng.ts";
-import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
-import { BROADCAST_MAC, type Mac } from "../../net/mac.ts";
-import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame, buildUdpFrame } from "../../wire/build-frame.ts";
-import { encapsulateNvgre, encapsulateVxlan } from "../../wire/tunnels/encapsulation.ts";
-import { Headers, sourceIp } from "../../wire/headers.ts";
-import { Packet } from "../../wire/packet.ts";
-import { TcpFlag } from "../../wire/tcp.ts";
-import { fillChecksums } from "../../wire/transport-checksum.ts";
+import { readU16, writeU16 } from "#core/base/bytes.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
+import { BROADCAST_MAC, type Mac } from "#core/net/mac.ts";
+import { buildIcmpv6Frame, buildNdFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { encapsulateNvgre, encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { Headers, sourceIp } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { fillChecksums } from "#core/wire/transport-checksum.ts";
 
 const ETHERNET = 14;
 /** What still has room for six tunnels around it. */

@@ -1,6 +1,6 @@
 /** Reads back the captures that `PcapngWriter` writes; big-endian sections of Ethernet only. For tests. */
-import { AssertionError } from "../../base/assert.ts";
-import { readU16, readU32 } from "../../base/bytes.ts";
+import { AssertionError } from "#core/base/assert.ts";
+import { readU16, readU32 } from "#core/base/bytes.ts";
 
 export interface ReadInterface {
   readonly name: string;

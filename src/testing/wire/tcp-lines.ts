@@ -1,7 +1,7 @@
 /** TCP segments as lines of text, to compare conversations with tables. */
-import { EthernetView } from "../../wire/ethernet.ts";
-import { Ipv4View } from "../../wire/ipv4.ts";
-import { TcpFlag, TcpView } from "../../wire/tcp.ts";
+import { EthernetView } from "#core/wire/ethernet.ts";
+import { Ipv4View } from "#core/wire/ipv4.ts";
+import { TcpFlag, TcpView } from "#core/wire/tcp.ts";
 import type { CapturedFrame } from "../dataplane/stack-world.ts";
 
 const FLAG_NAMES = [

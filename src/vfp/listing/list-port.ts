@@ -1,6 +1,6 @@
 /** A port of the engine as a listing: what `vfpctrl` would say of it. */
-import { type Ip, formatIp } from "../../net/ip.ts";
-import { type Mac, formatMac } from "../../net/mac.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import { type RuleCounters, newLayerCounters, newTcpCounters } from "../counters.ts";
 import { FlowKey } from "../flow-key.ts";
 import type { Group } from "../group.ts";

@@ -3,7 +3,7 @@
  * control API. It holds what the text carries and nothing more, so that text and listing are the same thing twice.
  * Source of fields and labels: dataplane.md §7.
  */
-import type { TranspositionWords } from "../../base/recorder.ts";
+import type { TranspositionWords } from "#core/base/recorder.ts";
 import type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "../counters.ts";
 
 /** One line under `Conditions:`. Labels and values are those of the text. */

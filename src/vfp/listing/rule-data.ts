@@ -7,10 +7,10 @@
  * block `Modify:`; `Encap Destination(s):` with `{ name=value, … }`. Inferred: the names of fields inside these, and the
  * lines of qos, mark, mapencap and caredirect.
  */
-import { formatIp, parseIp } from "../../net/ip.ts";
-import { formatMac, parseMac } from "../../net/mac.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { formatMac, parseMac } from "#core/net/mac.ts";
 import type { Action, LbnatBackEnd, EncapDestination, Rule } from "../rule.ts";
-import type { TunnelKind } from "../../wire/tunnels/tunnel.ts";
+import type { TunnelKind } from "#core/wire/tunnels/tunnel.ts";
 import { parseNumber } from "./conditions.ts";
 import { type ListedRule, TypeFlag } from "./listing.ts";
 

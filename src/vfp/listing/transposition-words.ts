@@ -1,7 +1,7 @@
 /** A transposition in the words that the ETW events of VFP have for it (dataplane.md §1.10). */
-import type { TranspositionWords } from "../../base/recorder.ts";
-import { formatIp } from "../../net/ip.ts";
-import { formatMac } from "../../net/mac.ts";
+import type { TranspositionWords } from "#core/base/recorder.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
 import type { Encapsulation } from "../encapsulation.ts";
 import { type AddressWords, type Transposition, wordsToIp } from "../transposition.ts";
 

@@ -1,15 +1,15 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../../base/hex.ts";
-import { parseIp } from "../../net/ip.ts";
-import { parseMac } from "../../net/mac.ts";
+import { formatHex } from "#core/base/hex.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
 import {
   arbitraryIpFields,
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU16,
-} from "../../testing/wire/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
+} from "#test/support/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { buildUdpFrame } from "../build-frame.ts";
 import { decapsulateVxlan, encapsulateVxlan, isVxlan } from "./encapsulation.ts";
 import { EthernetView } from "../ethernet.ts";

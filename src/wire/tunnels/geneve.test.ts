@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../../base/hex.ts";
-import { parseIp } from "../../net/ip.ts";
-import { parseMac } from "../../net/mac.ts";
+import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
 import {
   arbitraryGeneveOptions,
   arbitraryIpFields,
   arbitraryLink,
   arbitraryPlainFrame,
   arbitraryU16,
-} from "../../testing/wire/arbitrary-frames.ts";
-import { DATAPLANE_VECTORS } from "../../testing/wire/dataplane-vectors.ts";
+} from "#test/support/wire/arbitrary-frames.ts";
+import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { decapsulateGeneve, encapsulateGeneve, isGeneve } from "./encapsulation.ts";
 import { describeFrame, formatFrame } from "../text/format.ts";
 import { GeneveView, TRANSPARENT_ETHERNET, emitGeneve, geneveLength, toGeneveFields } from "./geneve.ts";

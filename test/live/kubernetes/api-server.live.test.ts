@@ -1,13 +1,13 @@
 // The client of a real API server: the contract of all KubeSources, and what happens when the server goes away.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { RealClock } from "../../../src/base/real-clock.node.ts";
-import { KubeError } from "../../../src/kube/error.ts";
-import { Informer } from "../../../src/kube/informer.ts";
+import { RealClock } from "#core/base/real-clock.node.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { Informer } from "#contracts/kubernetes/informer.ts";
 import {
   type ApiServerSource,
   openApiServerSource,
-} from "../../../src/kube/server/api-server-source.node.ts";
-import { contractOfKubeSources } from "../../../src/kube/source-contract.suite.ts";
+} from "#contracts/kubernetes/server/api-server-source.node.ts";
+import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
 import { CONTROL_PLANE_TIMEOUT_MS, ControlPlane } from "./control-plane.ts";
 
 let plane: ControlPlane;

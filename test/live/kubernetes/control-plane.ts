@@ -3,7 +3,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openApiServerSource } from "../../../src/kube/server/api-server-source.node.ts";
+import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import { findEtcd, findProgram } from "../../../tools/live-programs.ts";
 import { Program, freePorts } from "./processes.ts";
 

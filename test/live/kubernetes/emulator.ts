@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmptyCluster } from "../../../src/cmd/mullion/kube/empty-cluster.ts";
-import { KubeServer } from "../../../src/kube/http/server.node.ts";
-import type { MemoryKubeSource } from "../../../src/kube/memory/memory-kube-source.ts";
+import { openEmptyCluster } from "#cli/mullion/kube/empty-cluster.ts";
+import { KubeServer } from "#control-plane/http/server.node.ts";
+import type { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 
 function now(): string {
   return new Date().toISOString().replace(/\.\d+Z$/, "Z");

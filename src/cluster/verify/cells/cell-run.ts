@@ -1,13 +1,13 @@
 /** One cell at work: as many attempts as it takes, one after the other. */
-import { defined } from "../../../base/assert.ts";
-import type { Task } from "../../../base/clock.ts";
-import type { Compartment } from "../../../host/compartment.ts";
-import type { Probe, ProbeOwner, ProbeResult } from "../../../host/probe-result.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "../../../host/probe.ts";
-import { NameLookup } from "../../../host/resolver/name-lookup.ts";
-import type { NameResult, ResolverOwner } from "../../../host/resolver/name-result.ts";
-import { parseIdentification } from "../../../host/services/identification.ts";
-import { type Ip, formatIp } from "../../../net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Task } from "#core/base/clock.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Probe, ProbeOwner, ProbeResult } from "#dataplane/host/probe-result.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
+import type { NameResult, ResolverOwner } from "#dataplane/host/resolver/name-result.ts";
+import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cell.ts";
 import type { Attempt } from "../observation.ts";
 

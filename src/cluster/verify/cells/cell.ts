@@ -1,7 +1,7 @@
 /** One question of the matrix: who asks whom for what, and what the table expects. */
-import type { Expectation, FlowFacts, FlowName, FlowProtocol } from "../../../knowledge/expectations.ts";
-import { findExpectation } from "../../../knowledge/expectation-table.ts";
-import type { Ip, IpFamily } from "../../../net/ip.ts";
+import type { Expectation, FlowFacts, FlowName, FlowProtocol } from "#core/catalogue/expectations.ts";
+import { findExpectation } from "#core/catalogue/expectation-table.ts";
+import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { VerifySender } from "../model.ts";
 
 /** Whom a cell asks. */

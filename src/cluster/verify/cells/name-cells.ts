@@ -1,5 +1,5 @@
 /** Cells that ask a Service by name. */
-import type { FlowName } from "../../../knowledge/expectations.ts";
+import type { FlowName } from "#core/catalogue/expectations.ts";
 import { type Cell, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import { isOrdinary, pairFacts, serviceFacts } from "../facts.ts";

@@ -1,6 +1,6 @@
 /** Cells to ports of nodes and to the addresses of load balancers. */
-import type { FlowName } from "../../../knowledge/expectations.ts";
-import { type Ip, formatIp } from "../../../net/ip.ts";
+import type { FlowName } from "#core/catalogue/expectations.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import { countLocal, serviceFacts } from "../facts.ts";

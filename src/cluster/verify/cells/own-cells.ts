@@ -1,7 +1,7 @@
 /** Cells of the expectations that stand in the cluster file. */
-import type { Expectation } from "../../../knowledge/expectations.ts";
-import { defined } from "../../../base/assert.ts";
-import { parseIp } from "../../../net/ip.ts";
+import type { Expectation } from "#core/catalogue/expectations.ts";
+import { defined } from "#core/base/assert.ts";
+import { parseIp } from "#core/net/ip.ts";
 import type { Cluster } from "../../cluster.ts";
 import type { ExpectationSpec } from "../../file/cluster-file.ts";
 import { findTraceEnd } from "../../trace/find-trace-end.ts";

@@ -1,5 +1,5 @@
 /** Cells between pods, nodes and the outside. */
-import type { FlowName, FlowProtocol } from "../../../knowledge/expectations.ts";
+import type { FlowName, FlowProtocol } from "#core/catalogue/expectations.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { type RepresentativePair, groupBy, representativePairs, ringPairs } from "../classes.ts";
 import { isOrdinary, pairFacts, relationOf } from "../facts.ts";

@@ -1,6 +1,6 @@
 /** Cells from inside and outside the cluster to Services. */
-import type { FlowName } from "../../../knowledge/expectations.ts";
-import type { Ip } from "../../../net/ip.ts";
+import type { FlowName } from "#core/catalogue/expectations.ts";
+import type { Ip } from "#core/net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import {

@@ -1,11 +1,11 @@
 /** What a runtime hands to plugins by capability (cni.md §1.9), from options of the command line. */
-import { messageOf } from "../../../base/thrown.ts";
-import { parseJson } from "../../../cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "../../../base/json.ts";
-import { parseIp } from "../../../net/ip.ts";
-import { formatMac, parseMac } from "../../../net/mac.ts";
-import { isPort } from "../../../net/port-range.ts";
-import { parseInterfaceAddress, parsePrefix } from "../../../net/prefix.ts";
+import { messageOf } from "#core/base/thrown.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { formatMac, parseMac } from "#core/net/mac.ts";
+import { isPort } from "#core/net/port-range.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
 import type { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 

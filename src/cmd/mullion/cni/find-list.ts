@@ -1,10 +1,10 @@
 /** Finds a list of plugins: by the path of its file, or by the name of its network in a folder (cni.md §1.1). */
 import { basename, dirname, extname, join } from "node:path";
-import { type NetworkList, parseNetworkList, parseSinglePlugin } from "../../../cni/conflist.ts";
-import { CniError, describeError } from "../../../cni/error.ts";
-import { parseJson } from "../../../cni/json.ts";
-import { isJsonObject } from "../../../base/json.ts";
-import { isCniName } from "../../../cni/parameters.ts";
+import { type NetworkList, parseNetworkList, parseSinglePlugin } from "#contracts/cni/conflist.ts";
+import { CniError, describeError } from "#contracts/cni/error.ts";
+import { parseJson } from "#contracts/cni/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { isCniName } from "#contracts/cni/parameters.ts";
 import { describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";

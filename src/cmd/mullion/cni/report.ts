@@ -1,10 +1,10 @@
 /** What `mullion cni` prints: results, and failures with the next step. */
-import type { CachedAttachment } from "../../../cni/runtime.ts";
-import { CNI_CODES, type CniError } from "../../../cni/error.ts";
-import { formatJson } from "../../../cni/json.ts";
-import { type JsonObject } from "../../../base/json.ts";
-import { type JsonSchema, closedObject } from "../../../base/json-schema.ts";
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
+import type { CachedAttachment } from "#contracts/cni/runtime.ts";
+import { CNI_CODES, type CniError } from "#contracts/cni/error.ts";
+import { formatJson } from "#contracts/cni/json.ts";
+import { type JsonObject } from "#core/base/json.ts";
+import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Terminal } from "../terminal.ts";
 import type { CniFormat } from "./verbs.ts";
 

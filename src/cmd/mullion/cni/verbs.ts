@@ -1,5 +1,5 @@
 /** What each verb of `mullion cni` is given, and the seam between the command line and the verbs. */
-import type { JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 
 export const CNI_FORMATS = ["text", "json"] as const;

@@ -1,14 +1,14 @@
 /** Which HNS a verb works on: a service that runs, or one that is made for this command from a dump. */
 import { resolve } from "node:path";
-import type { HcnClient } from "../../../hcn/client.ts";
-import type { HnsDumps } from "../../../hcn/dumps.ts";
-import type { HnsFaults } from "../../../hcn/faults/hns-faults.ts";
-import { HttpHnsFaults } from "../../../hcn/faults/http-faults.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { type Variables, findHnsAddress } from "../../../hcn/find-hns.node.ts";
-import { HttpHcnClient, formatHttpAddress } from "../../../hcn/http-client.node.ts";
-import { HttpHnsDumps } from "../../../hcn/http-dumps.node.ts";
-import { createHns } from "../../../hns/local-hns.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { HnsDumps } from "#contracts/hcn/dumps.ts";
+import type { HnsFaults } from "#contracts/hcn/faults/hns-faults.ts";
+import { HttpHnsFaults } from "#contracts/hcn/faults/http-faults.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { type Variables, findHnsAddress } from "#contracts/hcn/find-hns.node.ts";
+import { HttpHcnClient, formatHttpAddress } from "#contracts/hcn/http-client.node.ts";
+import { HttpHnsDumps } from "#contracts/hcn/http-dumps.node.ts";
+import { createHns } from "#hns/local-hns.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";

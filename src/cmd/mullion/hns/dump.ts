@@ -1,6 +1,6 @@
 /** `mullion hns dump` and `mullion hns restore`. */
-import { type HnsDump, DUMP_KINDS } from "../../../hcn/dumps.ts";
-import { formatDump } from "../../../hns/dump/read-dump.ts";
+import { type HnsDump, DUMP_KINDS } from "#contracts/hcn/dumps.ts";
+import { formatDump } from "#hns/dump/read-dump.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";

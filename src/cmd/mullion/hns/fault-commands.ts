@@ -1,10 +1,10 @@
 /** `mullion hns fault …` and `mullion hns quirk …` on the command line. */
 import { Argument, type Command, Option } from "commander";
-import { HCN_KINDS } from "../../../hcn/client.ts";
-import { COST_MODELS, CALL_OPERATIONS, RESTART_STATES } from "../../../hcn/faults/fault.ts";
-import type { RestartState } from "../../../hcn/faults/fault.ts";
-import { EFFECT_MEANINGS } from "../../../hcn/faults/fault-fields.ts";
-import { parseQuirk } from "../../../knowledge/quirks.ts";
+import { HCN_KINDS } from "#contracts/hcn/client.ts";
+import { COST_MODELS, CALL_OPERATIONS, RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
+import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import { EFFECT_MEANINGS } from "#contracts/hcn/faults/fault-fields.ts";
+import { parseQuirk } from "#core/catalogue/quirks.ts";
 import { EXIT_CODES, type Run, examples, usage } from "../options.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";

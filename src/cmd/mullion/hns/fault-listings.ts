@@ -1,8 +1,8 @@
 /** Faults and defects as tables. */
-import { QUIRK_TEXTS } from "../../../catalogue/quirk-texts.ts";
-import type { FaultStatus, HnsFault } from "../../../hcn/faults/fault.ts";
-import type { QuirkStatus } from "../../../hcn/faults/hns-faults.ts";
-import { QUIRKS, type QuirkSetting } from "../../../knowledge/quirks.ts";
+import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
+import type { FaultStatus, HnsFault } from "#contracts/hcn/faults/fault.ts";
+import type { QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
+import { QUIRKS, type QuirkSetting } from "#core/catalogue/quirks.ts";
 import type { Listing } from "../table.ts";
 
 /** Fields of a fault beside its id and effect, as `key=value`. */

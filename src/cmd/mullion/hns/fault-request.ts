@@ -1,10 +1,10 @@
 /** What `mullion hns fault` and `mullion hns quirk` are asked to do. */
-import type { FaultEffectName, HnsFault, RestartState } from "../../../hcn/faults/fault.ts";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { EFFECT_FIELDS } from "../../../hcn/faults/fault-fields.ts";
-import { readFault } from "../../../hcn/faults/read-fault.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
+import type { FaultEffectName, HnsFault, RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { EFFECT_FIELDS } from "#contracts/hcn/faults/fault-fields.ts";
+import { readFault } from "#contracts/hcn/faults/read-fault.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { Failure } from "../failure.ts";
 import type { ListFormat } from "../table.ts";
 import type { HnsTarget } from "./connect.ts";

@@ -1,9 +1,9 @@
 /** `mullion hns fault …` and `mullion hns quirk …`: faults and defects of an HNS that runs. */
-import type { HnsFaults } from "../../../hcn/faults/hns-faults.ts";
-import { isFaultPlan, readFault, readFaultPlan } from "../../../hcn/faults/read-fault.ts";
-import { parseJsonText } from "../../../hcn/json-value.ts";
-import { LIMITS } from "../../../base/limits.ts";
-import { QUIRK_TEXTS } from "../../../catalogue/quirk-texts.ts";
+import type { HnsFaults } from "#contracts/hcn/faults/hns-faults.ts";
+import { isFaultPlan, readFault, readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";
+import { parseJsonText } from "#contracts/hcn/json-value.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";

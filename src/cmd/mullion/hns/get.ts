@@ -1,7 +1,7 @@
 /** `mullion hns get`: what a service holds. */
 import { stringify } from "yaml";
-import type { HcnClient } from "../../../hcn/client.ts";
-import type { JsonObject } from "../../../base/json.ts";
+import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { Failure } from "../failure.ts";
 import { formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";

@@ -1,6 +1,6 @@
 /** Kinds of objects of HNS by the names that people write. */
-import { nearestNames } from "../../../base/nearest-name.ts";
-import type { HcnObjectKind } from "../../../hcn/client.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import { usage } from "../options.ts";
 
 export interface HnsKindNames {

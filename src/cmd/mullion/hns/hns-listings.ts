@@ -1,7 +1,7 @@
 /** Objects of one service as tables. */
-import type { HnsItem } from "../../../api/documents.ts";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { isJsonObject } from "../../../base/json.ts";
+import type { HnsItem } from "#cluster/api/documents.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import { hnsListing } from "../listings-hns.ts";
 import type { Column, Listing } from "../table.ts";
 import { type HnsKindNames, HNS_OBJECT_KINDS } from "./hns-kinds.ts";

@@ -1,8 +1,8 @@
 /** Documents of a service, whole kinds at a time. */
-import type { HcnClient, HcnObjectKind, HostComputeQuery } from "../../../hcn/client.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { isNotFoundError } from "../../../hcn/error.ts";
+import type { HcnClient, HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { isNotFoundError } from "#contracts/hcn/error.ts";
 
 export const QUERY_V2: HostComputeQuery = { SchemaVersion: { Major: 2, Minor: 0 } };
 export const QUERY_V1: HostComputeQuery = { SchemaVersion: { Major: 1, Minor: 0 } };

@@ -1,8 +1,8 @@
 /** The dumps that a command line names, as objects; what is wrong with them goes to where people look. */
-import { LIMITS } from "../../../base/limits.ts";
-import type { DumpItem } from "../../../hcn/dumps.ts";
-import type { DumpProblem } from "../../../hns/dump/dumped-object.ts";
-import { type DumpFile, readDumps } from "../../../hns/dump/read-dumps.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { DumpItem } from "#contracts/hcn/dumps.ts";
+import type { DumpProblem } from "#hns/dump/dumped-object.ts";
+import { type DumpFile, readDumps } from "#hns/dump/read-dumps.ts";
 import { Failure, SilentFailure, describeSystemError, reportProblems } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 

@@ -1,6 +1,6 @@
 /** The faults and defects that `mullion hns serve` begins with. */
-import type { FaultInjector } from "../../../hns/failures/faults/fault-injector.ts";
-import { parseQuirk } from "../../../knowledge/quirks.ts";
+import type { FaultInjector } from "#hns/failures/faults/fault-injector.ts";
+import { parseQuirk } from "#core/catalogue/quirks.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { applyFile } from "./fault.ts";

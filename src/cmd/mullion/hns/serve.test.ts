@@ -2,11 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HcnNotification } from "../../../hcn/client.ts";
-import { findHns } from "../../../hcn/find-hns.node.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
-import { createNetwork, listNetworks } from "../../../hcn/operations.ts";
-import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
+import type { HcnNotification } from "#contracts/hcn/client.ts";
+import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import type { ExitCode } from "../terminal.ts";
 import { serve } from "./serve.ts";

@@ -1,17 +1,17 @@
 /** `mullion hns serve`: the HNS of a node without networks, for programs that speak HCN. */
 import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
-import { RealClock } from "../../../base/real-clock.node.ts";
-import { defaultSocketPath } from "../../../hcn/find-hns.node.ts";
-import { formatHttpAddress } from "../../../hcn/http-client.node.ts";
-import { TokenFileError, openTokenFile } from "../../../hcn/token-file.node.ts";
-import { HnsHttpServer, type ListenAddress } from "../../../hns/http/http-server.node.ts";
-import { type LocalHns, type LocalHnsOptions, createHns } from "../../../hns/local-hns.ts";
-import { type DurableHns, openHns } from "../../../hns/durable-hns.node.ts";
-import type { ServedFacts } from "../../../hns/http/http-app.node.ts";
-import { StateFolderError } from "../../../hns/store/state-folder.node.ts";
-import type { RestoreNote } from "../../../hns/store/stored-object.ts";
-import { PROFILE_NAMES, parseProfile } from "../../../knowledge/profiles.ts";
+import { RealClock } from "#core/base/real-clock.node.ts";
+import { defaultSocketPath } from "#contracts/hcn/find-hns.node.ts";
+import { formatHttpAddress } from "#contracts/hcn/http-client.node.ts";
+import { TokenFileError, openTokenFile } from "#contracts/hcn/token-file.node.ts";
+import { HnsHttpServer, type ListenAddress } from "#hns/http/http-server.node.ts";
+import { type LocalHns, type LocalHnsOptions, createHns } from "#hns/local-hns.ts";
+import { type DurableHns, openHns } from "#hns/durable-hns.node.ts";
+import type { ServedFacts } from "#hns/http/http-app.node.ts";
+import { StateFolderError } from "#hns/store/state-folder.node.ts";
+import type { RestoreNote } from "#hns/store/stored-object.ts";
+import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import { processLog } from "../process-log.ts";

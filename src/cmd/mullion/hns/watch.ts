@@ -1,7 +1,7 @@
 /** `mullion hns watch`: notifications as they come, until somebody ends it. */
-import type { HcnClient, HcnNotification, HcnObjectKind } from "../../../hcn/client.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import type { HcnClient, HcnNotification, HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { nameOf } from "./hns-listings.ts";

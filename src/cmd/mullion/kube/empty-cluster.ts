@@ -1,10 +1,10 @@
 /** A control plane without machines: for programs that bring their own nodes. */
 import { randomInt } from "node:crypto";
-import { defined } from "../../../base/assert.ts";
-import { Prng } from "../../../base/prng.ts";
-import { MemoryKube } from "../../../kube/memory/memory-kube.ts";
-import { MemoryKubeSource } from "../../../kube/memory/memory-kube-source.ts";
-import { type Prefix, parsePrefix } from "../../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 
 const SEED_MAX = 2 ** 47;
 

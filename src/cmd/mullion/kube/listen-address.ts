@@ -1,5 +1,5 @@
 /** Where `mullion kube serve` listens. */
-import { parseIp } from "../../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { usage } from "../options.ts";
 
 export interface ListenAddress {

@@ -2,8 +2,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openApiServerSource } from "../../../kube/server/api-server-source.node.ts";
-import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
+import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import { serve } from "./serve.ts";
 

@@ -1,11 +1,11 @@
 /** `mullion kube serve`: a cluster file's Kubernetes API for kubectl, kube-proxy, flanneld. */
 import { resolve } from "node:path";
-import { Turns } from "../../../api/turns.ts";
-import { KUBERNETES_MINOR_MAX } from "../../../cluster/file/description.ts";
-import { formatKubernetesVersion } from "../../../cluster/session/node-object.ts";
-import type { KubeSourceOptions } from "../../../cluster/session/running-cluster.ts";
-import { KubeServer } from "../../../kube/http/server.node.ts";
-import type { MemoryKubeSource } from "../../../kube/memory/memory-kube-source.ts";
+import { Turns } from "#cluster/api/turns.ts";
+import { KUBERNETES_MINOR_MAX } from "#cluster/file/description.ts";
+import { formatKubernetesVersion } from "#cluster/session/node-object.ts";
+import type { KubeSourceOptions } from "#cluster/session/running-cluster.ts";
+import { KubeServer } from "#control-plane/http/server.node.ts";
+import type { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { LEFT_OUT } from "../cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { openSession } from "../open-session.ts";

@@ -1,6 +1,6 @@
 /** `mullion programs` and `mullion run` on the command line. */
 import { Argument, type Command, Option } from "commander";
-import { nearestNames } from "../../../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { type Run, examples, usage } from "../options.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import type { Installation } from "../../programs/launchers.ts";
 import { PROGRAMS } from "../../programs/table.ts";
 import { runMullion } from "../program.ts";

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { nearestNames } from "../../../base/nearest-name.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import {
   type Installation,
   launcherFiles,

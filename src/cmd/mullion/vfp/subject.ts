@@ -1,8 +1,8 @@
 /** What `mullion vfp` is about: a port of the cluster, or what vfpctrl printed on a node. */
-import { decodeSource } from "../../../base/source-text.ts";
-import type { ListedLayer } from "../../../vfp/listing/listing.ts";
-import { parseRulesJson } from "../../../vfp-text/json-rules.ts";
-import { type ListingProblem, type ReadListing, parseRules } from "../../../vfp-text/parse-rules.ts";
+import { decodeSource } from "#core/base/source-text.ts";
+import type { ListedLayer } from "#dataplane/vfp/listing/listing.ts";
+import { parseRulesJson } from "#diagnose/vfp-text/json-rules.ts";
+import { type ListingProblem, type ReadListing, parseRules } from "#diagnose/vfp-text/parse-rules.ts";
 import { type ClusterTarget, connectCluster } from "../cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";

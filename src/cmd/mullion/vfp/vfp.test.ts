@@ -1,6 +1,6 @@
 // Ports, dumps, and how they differ, from one end of the command line to the other.
 import { describe, expect, it } from "vitest";
-import { MemoryTerminal } from "../../../testing/cli/memory-terminal.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runVfpctrl } from "../../vfpctrl/program.ts";
 import { runMullion } from "../program.ts";
 import { diff, ports, show } from "./vfp.ts";

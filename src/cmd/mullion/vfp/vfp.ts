@@ -1,8 +1,8 @@
 /** `mullion vfp`: ports, their rules, and how they differ. */
-import type { NodePort } from "../../../cluster/views/vfp-ports.ts";
-import { compareListings, describeDifference } from "../../../vfp-text/compare-listings.ts";
-import { loadListing } from "../../../vfp-text/load-listing.ts";
-import { ruleListLines } from "../../../vfp-text/print-rules.ts";
+import type { NodePort } from "#cluster/views/vfp-ports.ts";
+import { compareListings, describeDifference } from "#diagnose/vfp-text/compare-listings.ts";
+import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
+import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
 import { connectCluster } from "../cluster-target.ts";
 import { type Listing, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";

@@ -1,11 +1,11 @@
 /** What `mullion wine --trace-calls` writes: one record per call of HCN, and one per notification. */
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { errorCodeOf } from "../../../hcn/error-codes.ts";
-import { HTTP_OPERATIONS, isHttpOperation } from "../../../hcn/http-operations.ts";
-import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "../../../hcn/http-protocol.ts";
-import { isJsonObject } from "../../../base/json.ts";
-import { parseJsonText } from "../../../hcn/json-value.ts";
-import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
+import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http-operations.ts";
+import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http-protocol.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseJsonText } from "#contracts/hcn/json-value.ts";
+import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 
 export interface CallRecord {
   readonly event: "call";

@@ -1,5 +1,5 @@
 /** The JSON Schema of a line of `mullion wine --trace-calls`, published as schemas/hns-calls.v1alpha1.json. */
-import { type JsonSchema, closedObject } from "../../../base/json-schema.ts";
+import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
 
 const TEXT: JsonSchema = { type: "string" };
 const TIME: JsonSchema = {

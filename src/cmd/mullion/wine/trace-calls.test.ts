@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { type CallTracer, traceCalls } from "./trace-calls.ts";
 
 const TOKEN = "Bearer secret";

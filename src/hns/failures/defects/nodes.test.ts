@@ -1,6 +1,6 @@
 // Defects of nodes and of what HNS keeps (dataplane.md §9): without each one it is good, with it as users met it.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
 import {
   createEndpoint,
   createLoadBalancer,
@@ -10,16 +10,16 @@ import {
   getNetworkById,
   listLoadBalancers,
   modifyEndpointPolicies,
-} from "../../../hcn/operations.ts";
-import { NameLookup } from "../../../host/resolver/name-lookup.ts";
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
-import { parseInterfaceAddress, parsePrefix } from "../../../net/prefix.ts";
+} from "#contracts/hcn/operations.ts";
+import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
 import { InProcessHcnClient } from "../../service/in-process-client.ts";
 import { createHns } from "../../local-hns.ts";
 import { MemoryObjectStore } from "../../store/store.ts";
 import { loadService } from "../../store/open-service.ts";
-import { type DriverPod, DriverWorld, ip } from "../../../testing/dataplane/driver-world.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 const A = "10.0.0.50";
 const B = "10.0.0.51";

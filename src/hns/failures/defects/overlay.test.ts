@@ -5,16 +5,11 @@ import {
   createLoadBalancer,
   deleteNetwork,
   modifyNetworkPolicies,
-} from "../../../hcn/operations.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
-import { OVERLAY_MACS } from "../../../testing/dataplane/overlay-stages.ts";
-import {
-  Ear,
-  type OverlayPod,
-  OverlayWorld,
-  remoteSubnet,
-} from "../../../testing/dataplane/overlay-world.ts";
-import { ip } from "../../../testing/dataplane/driver-world.ts";
+} from "#contracts/hcn/operations.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { OVERLAY_MACS } from "#test/support/dataplane/overlay-stages.ts";
+import { Ear, type OverlayPod, OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
+import { ip } from "#test/support/dataplane/driver-world.ts";
 
 const { W1dr, W2dr } = OVERLAY_MACS;
 const HOST_ROUTE = { Type: "HostRoute", Settings: {} };

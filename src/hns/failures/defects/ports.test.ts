@@ -1,13 +1,13 @@
 // Defects of ports, flows and the wire (dataplane.md §9): without each one it is good, with it as users met it.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import { createLoadBalancer, modifyEndpointPolicies } from "../../../hcn/operations.ts";
-import { fork } from "../../../base/fork.ts";
-import { UdpProbe } from "../../../host/probe.ts";
-import type { TcpConnection, TcpCloseReason, TcpOwner } from "../../../host/tcp-connection.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
-import { type DriverPod, DriverWorld, ip } from "../../../testing/dataplane/driver-world.ts";
-import type { SwitchPort } from "../../../vswitch/switch-port.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { createLoadBalancer, modifyEndpointPolicies } from "#contracts/hcn/operations.ts";
+import { fork } from "#core/base/fork.ts";
+import { UdpProbe } from "#dataplane/host/probe.ts";
+import type { TcpConnection, TcpCloseReason, TcpOwner } from "#dataplane/host/tcp-connection.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 
 const A = "10.0.0.50";
 const B = "10.0.0.51";

@@ -2,21 +2,21 @@
  * Spoils what ports are programmed with, behind the compiler: the defects that leave rules out, keep them or add some
  * (dataplane.md §9).
  */
-import type { Guid } from "../../../hcn/guid.ts";
-import type { Ip } from "../../../net/ip.ts";
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import type { QuirkName } from "../../../knowledge/quirks.ts";
-import { type Group, createGroup } from "../../../vfp/group.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { QuirkName } from "#core/catalogue/quirks.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { CompileCache } from "../../compile/compile-cache.ts";
 import type { HostLayerName, LayerName } from "../../compile/layers.ts";
 import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/network-view.ts";
 import type { RoutedEndpoint } from "../../compile/sdn-routes.ts";
 import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
-import type { Rule, VfpDirection } from "../../../vfp/rule.ts";
+import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, networkProvenance } from "../../compile/provenance.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "../../../hcn/address-list.ts";
-import { type Prefix, hostPrefix, prefixContains, prefixFamily } from "../../../net/prefix.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import { type Prefix, hostPrefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
 
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
 // (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of

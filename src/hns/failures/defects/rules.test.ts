@@ -1,7 +1,7 @@
 // Defects of the rules of ports (dataplane.md §9): without each one it is good, with it as users met it.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { HostComputeLoadBalancer } from "../../../hcn/load-balancer.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
 import {
   createEndpoint,
   createLoadBalancer,
@@ -10,10 +10,10 @@ import {
   listEndpoints,
   modifyEndpointPolicies,
   modifyLoadBalancer,
-} from "../../../hcn/operations.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
-import { type DriverPod, DriverWorld, ip } from "../../../testing/dataplane/driver-world.ts";
-import type { SwitchPort } from "../../../vswitch/switch-port.ts";
+} from "#contracts/hcn/operations.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 
 const A = "10.0.0.50";
 const B = "10.0.0.51";

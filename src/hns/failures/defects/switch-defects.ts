@@ -1,22 +1,22 @@
 /** Brings ports, pools, uplinks and stacks of a node in line with its defects. Each knows only its own setting. */
-import type { QuirkName } from "../../../knowledge/quirks.ts";
-import type { Interface } from "../../../host/interface.ts";
-import type { Compartment } from "../../../host/compartment.ts";
-import { DEFAULT_FLOW_SETTINGS } from "../../../vfp/port-settings.ts";
-import { ReceivePace } from "../../../vswitch/receive-pace.ts";
-import type { SwitchPort } from "../../../vswitch/switch-port.ts";
-import type { TakenPort, WireFaults } from "../../../vswitch/wire-faults.ts";
-import { VXLAN_PORT } from "../../../wire/tunnels/vxlan.ts";
+import type { QuirkName } from "#core/catalogue/quirks.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { DEFAULT_FLOW_SETTINGS } from "#dataplane/vfp/port-settings.ts";
+import { ReceivePace } from "#dataplane/switch/receive-pace.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import type { TakenPort, WireFaults } from "#dataplane/switch/wire-faults.ts";
+import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import type { LayerName } from "../../compile/layers.ts";
 import type { QuirkSet } from "../quirk-set.ts";
-import type { FilterProgram } from "../../../host/windows-filtering/filter-program.ts";
+import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
 import { hostFiltersOf } from "../../compile/host-filters.ts";
 import type { EndpointRecord } from "../../service/endpoint/endpoint-record.ts";
 import { frameOf } from "../../service/network/policy-index.ts";
 import type { NetworkRecord } from "../../service/network/network-record.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
-import type { Task } from "../../../base/clock.ts";
-import type { Group } from "../../../vfp/group.ts";
+import type { Task } from "#core/base/clock.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 
 /** Longer than anything idles: two days. */
 const UNFORGOTTEN_TTL_MS = 172_800_000;

@@ -1,18 +1,18 @@
 /** What of a call faults ask for: the same for HCN and for HNS v1, which are two ways to one service. */
-import type { HcnObjectKind, HostComputeQuery } from "../../../hcn/client.ts";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import type { CallMatch, CallOperation, DegradableKind, RestartState } from "../../../hcn/faults/fault.ts";
-import { equalGuids, parseGuid } from "../../../hcn/guid.ts";
-import { isJsonObject } from "../../../base/json.ts";
-import { parseJsonText } from "../../../hcn/json-value.ts";
-import { LOAD_BALANCER_FLAGS } from "../../../hcn/load-balancer.ts";
-import type { QuirkStatus } from "../../../hcn/faults/hns-faults.ts";
-import type { WindowsBuild } from "../../../knowledge/profiles.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
-import { ENDPOINT_FLAGS } from "../../../hcn/endpoint.ts";
-import { HCN_ERRORS } from "../../../hcn/error-codes.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { CallMatch, CallOperation, DegradableKind, RestartState } from "#contracts/hcn/faults/fault.ts";
+import { equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseJsonText } from "#contracts/hcn/json-value.ts";
+import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import type { QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsService } from "../../service/hns-service.ts";
 
 /** A v1 call as it came. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { CostModelName } from "../../../hcn/faults/fault.ts";
-import { parseProfile } from "../../../knowledge/profiles.ts";
-import { createNetwork, listNetworks } from "../../../hcn/operations.ts";
-import { faultyNode } from "../../../testing/hns/faulty-node.ts";
-import { CBR0 } from "../../../testing/hns/hns-node.ts";
+import type { CostModelName } from "#contracts/hcn/faults/fault.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
+import { faultyNode } from "#test/support/hns/faulty-node.ts";
+import { CBR0 } from "#test/support/hns/hns-node.ts";
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
 
 /** 5000 remote endpoints, then 2000 load balancers: the cluster of kubernetes/kubernetes#109124. */

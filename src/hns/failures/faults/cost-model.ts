@@ -8,11 +8,11 @@
  * ClusterIPs and 5000 remote endpoints take 110 and 22 minutes on Server 2019, before and after an update of Windows,
  * and 10 and 1 on Server 2022.
  */
-import { type CallOperation, type CostModelName, COST_MODELS } from "../../../hcn/faults/fault.ts";
-import type { HcnObjectKind } from "../../../hcn/client.ts";
-import type { WindowsBuild } from "../../../knowledge/profiles.ts";
-import { hasUpdate } from "../../../knowledge/profiles.ts";
-import { formatMarkdownTable } from "../../../base/markdown-table.ts";
+import { type CallOperation, type CostModelName, COST_MODELS } from "#contracts/hcn/faults/fault.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import { hasUpdate } from "#core/catalogue/profiles.ts";
+import { formatMarkdownTable } from "#core/base/markdown-table.ts";
 
 export interface CostModel {
   /** A call that reads: list or query. An idle pass of kube-proxy, some 76 calls, took 7.2 ms (kubernetes#130963). */

@@ -1,7 +1,7 @@
 /** What calls fail with because of faults: each error names its fault, so that nobody looks for it in Windows. */
-import { HcnError } from "../../../hcn/error.ts";
-import { type HcnErrorCode, errorCodeOf } from "../../../hcn/error-codes.ts";
-import { hresultOf } from "../../../hcn/faults/read-fault.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { type HcnErrorCode, errorCodeOf } from "#contracts/hcn/error-codes.ts";
+import { hresultOf } from "#contracts/hcn/faults/read-fault.ts";
 
 /** An error of a fault, given by name or number. */
 export function injectedError(error: string | number, faultId: string, what: string): HcnError {

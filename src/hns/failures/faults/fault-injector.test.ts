@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { fork } from "../../../base/fork.ts";
-import type { HcnNotification } from "../../../hcn/client.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import { readFault, readFaultPlan } from "../../../hcn/faults/read-fault.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import { fork } from "#core/base/fork.ts";
+import type { HcnNotification } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { readFault, readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -15,10 +15,10 @@ import {
   listEndpointsOfNetwork,
   listLoadBalancers,
   listNetworks,
-} from "../../../hcn/operations.ts";
-import { requestHns } from "../../../hcn/v1-operations.ts";
-import { type FaultyNode, faultyNode } from "../../../testing/hns/faulty-node.ts";
-import { CBR0 } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
+import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
+import { CBR0 } from "#test/support/hns/hns-node.ts";
 
 const LOAD_BALANCER = { operation: "create", kind: "LoadBalancer" } as const;
 

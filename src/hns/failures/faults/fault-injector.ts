@@ -5,11 +5,11 @@
  * Faults are asked in the order in which they came; the first one that ends a call ends the asking. First come those
  * that concern the service as a whole, then those of single objects, then those of calls.
  */
-import type { Clock } from "../../../base/clock.ts";
-import { type Log, SILENT_LOG } from "../../../base/log.ts";
-import type { HcnNotification, HostComputeQuery } from "../../../hcn/client.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { Clock } from "#core/base/clock.ts";
+import { type Log, SILENT_LOG } from "#core/base/log.ts";
+import type { HcnNotification, HostComputeQuery } from "#contracts/hcn/client.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import type {
   CostFault,
   FaultStatus,
@@ -18,10 +18,10 @@ import type {
   RestartState,
   CallMatch,
   FaultSchedule,
-} from "../../../hcn/faults/fault.ts";
-import type { HnsFaults, QuirkStatus } from "../../../hcn/faults/hns-faults.ts";
-import { FAULTS_MAX, invalidFault } from "../../../hcn/faults/read-fault.ts";
-import type { QuirkName, QuirkSetting } from "../../../knowledge/quirks.ts";
+} from "#contracts/hcn/faults/fault.ts";
+import type { HnsFaults, QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
+import { FAULTS_MAX, invalidFault } from "#contracts/hcn/faults/read-fault.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import {
   type CallFacts,
   describeCall,
@@ -34,7 +34,7 @@ import {
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
 import { injectedError } from "./fault-errors.ts";
 import { HungCalls, waitFor } from "./waiting-calls.ts";
-import { Prng } from "../../../base/prng.ts";
+import { Prng } from "#core/base/prng.ts";
 
 // One fault in force: what it concerns, what it strikes, what it has done.
 

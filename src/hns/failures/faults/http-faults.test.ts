@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HttpHcnClient } from "../../../hcn/http-client.node.ts";
-import { HttpHnsFaults } from "../../../hcn/faults/http-faults.ts";
-import type { HnsFault } from "../../../hcn/faults/fault.ts";
-import { readFaultPlan } from "../../../hcn/faults/read-fault.ts";
-import { listEndpoints, listLoadBalancers, listNetworks } from "../../../hcn/operations.ts";
-import { type FaultyNode, faultyNode } from "../../../testing/hns/faulty-node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHnsFaults } from "#contracts/hcn/faults/http-faults.ts";
+import type { HnsFault } from "#contracts/hcn/faults/fault.ts";
+import { readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";
+import { listEndpoints, listLoadBalancers, listNetworks } from "#contracts/hcn/operations.ts";
+import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
 import { HnsHttpServer } from "../../http/http-server.node.ts";
 
 let folder = "";

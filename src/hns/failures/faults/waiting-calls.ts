@@ -1,6 +1,6 @@
 /** Calls that wait: for a time of the clock, or for somebody to let them go on. */
-import type { Clock, Task } from "../../../base/clock.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { Clock, Task } from "#core/base/clock.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 
 /** Who waits is no part of the world: a fork, which has the task too, wakes nobody. */
 class WakeUp implements Task {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import {
   addNetworkAdapter,
   containerDocument,
   networkAdapterRequest,
   removeNetworkAdapter,
-} from "../../../hcn/compute-systems.ts";
+} from "#contracts/hcn/compute-systems.ts";
 import {
   addNamespaceContainer,
   addNamespaceEndpoint,
@@ -18,9 +18,9 @@ import {
   getNamespaceContainerIds,
   getNamespaceEndpointIds,
   removeNamespaceContainer,
-} from "../../../hcn/operations.ts";
-import { attachHnsEndpoint, detachHnsEndpoint } from "../../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { attachHnsEndpoint, detachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const MISSING = "0fb28d70-306c-469d-9690-3245a82d882a";
 const VM = "641313e1-7ae8-4ddb-94e5-3215f3a0b218";

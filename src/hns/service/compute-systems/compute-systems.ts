@@ -2,17 +2,17 @@
  * Compute systems: create, change, end (hcn.md §4.5). A container in a namespace has the namespace's endpoints; what it
  * was given besides, and what a virtual machine has, is attached to it alone.
  */
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   type ComputeSystemRequest,
   parseAdapterRequest,
   parseComputeSystem,
-} from "../../../hcn/compute-system-document.ts";
-import type { ComputeSystem } from "../../../hcn/compute-systems.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { HCS_NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
-import { parseGuid } from "../../../hcn/guid.ts";
+} from "#contracts/hcn/compute-system-document.ts";
+import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
 import { requireEndpoint } from "../endpoint/endpoints.ts";
 import type { NamespaceRecord } from "../namespace/namespace-record.ts";

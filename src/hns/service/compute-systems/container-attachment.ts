@@ -3,8 +3,8 @@
  * a namespace gets endpoints through it; one without has a compartment of its own, made with its first endpoint, and
  * further containers may share that endpoint.
  */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   attachEndpoint,
   checkHealthy,

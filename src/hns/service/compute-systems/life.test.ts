@@ -1,10 +1,14 @@
 /** Properties over sequences of calls of HNS and HCS: nothing leaks, nothing is half attached. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addNetworkAdapter, containerDocument, networkAdapterRequest } from "../../../hcn/compute-systems.ts";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+import {
+  addNetworkAdapter,
+  containerDocument,
+  networkAdapterRequest,
+} from "#contracts/hcn/compute-systems.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const RUNS = { seed: 20_251_121, numRuns: 80 } as const;

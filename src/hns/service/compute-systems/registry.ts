@@ -2,10 +2,10 @@
  * The containers and virtual machines of the node, as far as HNS asks for them. They belong to the Host Compute
  * Service, so they outlive a restart of HNS. Plain data.
  */
-import type { ComputeSystemType } from "../../../hcn/compute-systems.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { equalGuids } from "../../../hcn/guid.ts";
+import type { ComputeSystemType } from "#contracts/hcn/compute-systems.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
 
 export interface ComputeSystemRecord {
   readonly id: string;

@@ -1,9 +1,9 @@
 /** Endpoints behind network adapters of virtual machines (hcn.md §4.5, §9.21). */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { equalGuids } from "../../../hcn/guid.ts";
-import type { JsonReader } from "../../../hcn/json-reader.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import type { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { checkHealthy, checkLocal, notifyNetwork, updateEndpoint } from "../endpoint/attachment.ts";
 import type { EndpointRecord, VirtualMachinePort } from "../endpoint/endpoint-record.ts";
 import type { ServiceContext } from "../service-context.ts";

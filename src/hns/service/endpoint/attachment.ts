@@ -1,12 +1,12 @@
 /** Attaching and detaching an endpoint: making its vNIC and taking it away (hcn.md §4.4, §4.5). */
-import { assert } from "../../../base/assert.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { ENDPOINT_FLAGS } from "../../../hcn/endpoint.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { NETWORK_FLAGS } from "../../../hcn/network.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
-import { type Ip, parseIp } from "../../../net/ip.ts";
-import type { Group } from "../../../vfp/group.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import { asksDhcp } from "./endpoint-addresses.ts";
 import { compileBandwidth } from "../../compile/endpoint-parts.ts";
 import { filtersOf } from "../../failures/defects/switch-defects.ts";

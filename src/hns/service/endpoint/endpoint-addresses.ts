@@ -1,19 +1,11 @@
 /** The addresses of a new endpoint (hcn.md §4.2): asked for, out of a block, given out, or left to DHCP. */
-import { defined } from "../../../base/assert.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "../../../hcn/endpoint.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { ZERO_GUID } from "../../../hcn/guid.ts";
-import {
-  type Ip,
-  type IpFamily,
-  bitsOf,
-  familyOf,
-  formatIp,
-  isMulticastIp,
-  parseIp,
-} from "../../../net/ip.ts";
-import { formatPrefix, prefixFamily } from "../../../net/prefix.ts";
+import { defined } from "#core/base/assert.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "#contracts/hcn/endpoint.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "#core/net/ip.ts";
+import { formatPrefix, prefixFamily } from "#core/net/prefix.ts";
 import type { AddressPlace, AddressPool } from "../address-pool.ts";
 import type { EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, SubnetRecord } from "../network/network-record.ts";

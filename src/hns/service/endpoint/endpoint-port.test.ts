@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { HcnNotification } from "../../../hcn/client.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import { ENDPOINT_STATES } from "../../../hcn/endpoint.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import type { HcnNotification } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { ENDPOINT_STATES } from "#contracts/hcn/endpoint.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   addNamespaceContainer,
   addNamespaceEndpoint,
@@ -14,8 +14,8 @@ import {
   listEndpoints,
   modifyEndpointPolicies,
   queryBy,
-} from "../../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const VM = "641313e1-7ae8-4ddb-94e5-3215f3a0b218";
 const PORT = "4f60f2e3-8a9a-46c3-a8e3-3c57f4a79330";

@@ -1,10 +1,10 @@
 /** An endpoint as the service keeps it: checked values, frozen, replaced as a whole on each change. */
-import type { Dns } from "../../../hcn/base-document.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { ENDPOINT_FLAGS, ENDPOINT_STATES } from "../../../hcn/endpoint.ts";
-import type { EndpointPolicy } from "../../../hcn/endpoint-policy.ts";
-import type { Ip } from "../../../net/ip.ts";
-import type { Mac } from "../../../net/mac.ts";
+import type { Dns } from "#contracts/hcn/base-document.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ENDPOINT_FLAGS, ENDPOINT_STATES } from "#contracts/hcn/endpoint.ts";
+import type { EndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import type { RecordBase, RouteRecord } from "../network/network-record.ts";
 
 export interface IpConfigRecord {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { HostComputeEndpoint } from "../../../hcn/endpoint.ts";
-import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import {
   createEndpoint,
   createNamespace,
@@ -14,8 +14,8 @@ import {
   addNamespaceEndpoint,
   modifyEndpointPolicies,
   queryBy,
-} from "../../../hcn/operations.ts";
-import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "#test/support/hns/hns-node.ts";
 
 async function nodeWithNetwork(profile = "ws2022"): Promise<HnsNode & { networkId: string }> {
   const node = hnsNode({ profile });

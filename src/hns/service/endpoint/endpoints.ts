@@ -1,16 +1,16 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
-import { guidOf } from "../../../base/prng.ts";
-import { readPolicies } from "../../../hcn/policy-list.ts";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "../../../hcn/endpoint.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { JsonReader } from "../../../hcn/json-reader.ts";
-import { type ModifyRequestType, parseModifyRequest, type ModifyRequest } from "../../../hcn/modify.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
-import { ENDPOINT_POLICY_TYPES } from "../../../hcn/policy-type.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "../../../hcn/schema-version.ts";
+import { guidOf } from "#core/base/prng.ts";
+import { readPolicies } from "#contracts/hcn/policy-list.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { type ModifyRequestType, parseModifyRequest, type ModifyRequest } from "#contracts/hcn/modify.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/schema-version.ts";
 import {
   checkHealthy,
   detachEndpoint,
@@ -29,7 +29,7 @@ import { removeFromNamespace } from "../namespace/namespace-members.ts";
 import type { NetworkRecord, RouteRecord, SubnetRecord } from "../network/network-record.ts";
 import { changedEndpointPolicies, policiesOfNewEndpoint } from "../policies/endpoint-policies.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { type Mac, formatMac, isGroupMac, parseMac } from "../../../net/mac.ts";
+import { type Mac, formatMac, isGroupMac, parseMac } from "#core/net/mac.ts";
 import { readRouteRecords } from "../network/network-validation.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import {

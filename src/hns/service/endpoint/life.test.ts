@@ -1,9 +1,9 @@
 /** Properties over sequences of calls and over any JSON: nothing leaks, nothing is half made, nothing but HcnError. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../base/json.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "../../../testing/hns/hns-node.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "#test/support/hns/hns-node.ts";
 import type { HnsService } from "../hns-service.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

@@ -2,11 +2,11 @@
  * Which host ports the node's endpoints map: the same protocol and port twice is refused (hcn.md §3.3), unless the
  * two listen on different addresses.
  */
-import type { Prng } from "../../../base/prng.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { NAT_FLAGS, type PortMappingPolicySetting } from "../../../hcn/nat-policy.ts";
-import { IpProtocol } from "../../../wire/ip-protocol.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/nat-policy.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 interface Mapping {
   readonly owner: Guid;

@@ -2,8 +2,8 @@
  * Remote endpoints, of which a big cluster has millions: on each node one for each pod elsewhere. What is equal on all
  * nodes is one value that they share; what is a record's own takes as little room as it can.
  */
-import { type GuidWords, guidOf } from "../../../base/prng.ts";
-import type { Guid } from "../../../hcn/guid.ts";
+import { type GuidWords, guidOf } from "#core/base/prng.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { EndpointAttachment, EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 
 /** What a creation says about an endpoint. Remote endpoints for one address agree in it, whatever the node. */

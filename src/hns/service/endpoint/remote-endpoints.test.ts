@@ -9,9 +9,9 @@ import {
   getEndpointById,
   listEndpoints,
   listEndpointsOfNetwork,
-} from "../../../hcn/operations.ts";
-import { HOST_ATTACH, getHnsEndpoint, requestHns } from "../../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { HOST_ATTACH, getHnsEndpoint, requestHns } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 

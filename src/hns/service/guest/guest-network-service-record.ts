@@ -1,12 +1,12 @@
 /** What the service keeps of guest network services: their records, and the ports that they have reserved. */
-import type { Guid } from "../../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type {
   GnsRpcServerInformation,
   GuestNetworkServiceState,
   GuestInterfaceState,
-} from "../../../hcn/guest-network-service.ts";
+} from "#contracts/hcn/guest-network-service.ts";
 import type { RecordBase } from "../network/network-record.ts";
-import { PORT_ACCESS } from "../../../hcn/port-reservation.ts";
+import { PORT_ACCESS } from "#contracts/hcn/port-reservation.ts";
 
 /** An endpoint of a mirrored network, as the guest has it. */
 export interface MirroredInterfaceRecord {

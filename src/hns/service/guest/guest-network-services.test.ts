@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { HcnClient, HcnNotification } from "../../../hcn/client.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
-import { listNetworks } from "../../../hcn/operations.ts";
+import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { listNetworks } from "#contracts/hcn/operations.ts";
 import { createHns } from "../../local-hns.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;

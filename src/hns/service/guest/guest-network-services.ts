@@ -1,16 +1,16 @@
 /** Guest network services: create, change of state, delete, and the interfaces that they mirror (hcn.md §2.11, §5.2). */
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   type GuestInterfaceState,
   type GuestNetworkService,
   type GuestNetworkServiceState,
   readRequestedState,
-} from "../../../hcn/guest-network-service.ts";
-import { ZERO_GUID } from "../../../hcn/guid.ts";
-import { parseModifyRequest } from "../../../hcn/modify.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+} from "#contracts/hcn/guest-network-service.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+import { parseModifyRequest } from "#contracts/hcn/modify.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "./guest-network-service-record.ts";
 

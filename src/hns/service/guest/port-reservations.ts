@@ -2,9 +2,9 @@
  * Ports that guest network services have reserved (hcn.md §1.3). They live with the service's process: handles do not
  * outlive it.
  */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { ZERO_GUID } from "../../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import {
   PORT_ACCESS,
   PORT_PROTOCOLS,
@@ -12,7 +12,7 @@ import {
   type PortRangeReservation,
   type PortRequest,
   type SinglePortRequest,
-} from "../../../hcn/port-reservation.ts";
+} from "#contracts/hcn/port-reservation.ts";
 import { requireGuestNetworkService } from "./guest-network-services.ts";
 import { type GuestNetworkServiceRecord, type Reservation } from "./guest-network-service-record.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -1,8 +1,8 @@
 /** Which front ends the node's load balancers have: the same address, protocol and port twice is refused (hcn.md §4.7). */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { LOAD_BALANCER_FLAGS } from "../../../hcn/load-balancer.ts";
-import { type Ip, formatIp } from "../../../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 
 /** What of a load balancer its front ends are. */

@@ -1,6 +1,6 @@
 /** What programs that keep load balancers in HNS rely on: kube-proxy and hcsshim (hcn.md §8.5, §10). */
 import { describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import {
   addLoadBalancerEndpoint,
   createEndpoint,
@@ -10,12 +10,12 @@ import {
   listEndpoints,
   listLoadBalancers,
   removeLoadBalancerEndpoint,
-} from "../../../hcn/operations.ts";
-import { isNotFoundError } from "../../../hcn/error.ts";
-import type { HostComputeLoadBalancer } from "../../../hcn/load-balancer.ts";
-import type { HostComputeNetwork } from "../../../hcn/network.ts";
-import { requestHns } from "../../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { isNotFoundError } from "#contracts/hcn/error.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 
 interface Fixture extends HnsNode {
   readonly endpoints: readonly [string, string];

@@ -1,6 +1,6 @@
 /** Deleting a load balancer, and what defects leave of it (hcn.md §4.7). */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../endpoint/endpoint-record.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";
 import type { LoadBalancerRecord } from "./load-balancer-record.ts";

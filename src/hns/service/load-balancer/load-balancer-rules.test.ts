@@ -1,17 +1,17 @@
 // Which rules a load balancer puts on which ports (dataplane.md §2.2.3, §10), and the node's budget of ports (§3.5).
 import { beforeEach, describe, expect, it } from "vitest";
-import { VirtualClock } from "../../../base/clock.ts";
-import { defined } from "../../../base/assert.ts";
-import { Prng } from "../../../base/prng.ts";
-import { memoryPair } from "../../../device/memory-pair.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { Host } from "../../../host/host.ts";
-import { parseProfile } from "../../../knowledge/profiles.ts";
-import { parseIp } from "../../../net/ip.ts";
-import { parseMac } from "../../../net/mac.ts";
-import { CBR0 } from "../../../testing/hns/hns-node.ts";
-import type { SwitchPort } from "../../../vswitch/switch-port.ts";
-import type { VirtualSwitch } from "../../../vswitch/virtual-switch.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { Host } from "#dataplane/host/host.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { CBR0 } from "#test/support/hns/hns-node.ts";
+import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { HnsService } from "../hns-service.ts";
 import { SwitchDatapath } from "../../ports/switch-datapath.ts";
 

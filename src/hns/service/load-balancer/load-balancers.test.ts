@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../../base/json.ts";
-import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
-import type { HcnError } from "../../../hcn/error.ts";
-import type { HostComputeLoadBalancer } from "../../../hcn/load-balancer.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
+import type { HcnError } from "#contracts/hcn/error.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -18,9 +18,9 @@ import {
   modifyLoadBalancer,
   queryBy,
   removeNamespaceEndpoint,
-} from "../../../hcn/operations.ts";
-import { requestHns } from "../../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 import { InProcessHcnClient } from "../in-process-client.ts";
 import { MemoryObjectStore } from "../../store/store.ts";
 

@@ -1,22 +1,22 @@
 /** Load balancers: create, change, delete (hcn.md §4.7, §8.5). HNS tells nobody of them (hcn.md §1.4). */
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   type HostComputeLoadBalancer,
   parseLoadBalancer,
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   type LoadBalancerPortMapping,
-} from "../../../hcn/load-balancer.ts";
-import { type Ip, isMulticastIp, parseIp } from "../../../net/ip.ts";
-import { prefixContains } from "../../../net/prefix.ts";
+} from "#contracts/hcn/load-balancer.ts";
+import { type Ip, isMulticastIp, parseIp } from "#core/net/ip.ts";
+import { prefixContains } from "#core/net/prefix.ts";
 import type { LoadBalancerRecord, LoadBalancerPortMappingRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { parseGuid } from "../../../hcn/guid.ts";
+import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
-import { backEndsMaxOf } from "../../../knowledge/profiles.ts";
-import { IpProtocol } from "../../../wire/ip-protocol.ts";
+import { backEndsMaxOf } from "#core/catalogue/profiles.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { checkNotListening } from "../../ports/host-listeners.ts";
 
 // What a load balancer document has to be (hcn.md §4.7, §8.5). Inferred: the order in which its faults are found. First

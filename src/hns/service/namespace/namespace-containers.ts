@@ -1,7 +1,7 @@
 /** Containers of a namespace: what one meets that starts there, and who shares the endpoints (hcn.md §4.5, §2.10). */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { checkSharing, updateEndpoint } from "../endpoint/attachment.ts";
 import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
 import { updateNamespace } from "./namespace-members.ts";

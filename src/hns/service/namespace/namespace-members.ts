@@ -1,5 +1,5 @@
 /** The lists of a namespace's containers and endpoints. */
-import type { Guid } from "../../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { NamespaceRecord } from "./namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 

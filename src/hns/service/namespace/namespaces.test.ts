@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_STATES } from "../../../hcn/endpoint.ts";
-import type { HcnError } from "../../../hcn/error.ts";
+import { ENDPOINT_STATES } from "#contracts/hcn/endpoint.ts";
+import type { HcnError } from "#contracts/hcn/error.ts";
 import {
   addNamespaceContainer,
   addNamespaceEndpoint,
@@ -15,8 +15,8 @@ import {
   listNamespaces,
   removeNamespaceContainer,
   removeNamespaceEndpoint,
-} from "../../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 async function nodeWithEndpoint(): Promise<HnsNode & { networkId: string; endpointId: string }> {
   const node = hnsNode();

@@ -1,11 +1,11 @@
 /** Namespaces: create, members, delete (hcn.md §4.5). */
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { JsonReader } from "../../../hcn/json-reader.ts";
-import { type ModifyRequest, parseModifyRequest } from "../../../hcn/modify.ts";
-import type { HostComputeNamespace, NamespaceType } from "../../../hcn/namespace.ts";
-import { NOTIFICATION_TYPES } from "../../../hcn/notification.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/modify.ts";
+import type { HostComputeNamespace, NamespaceType } from "#contracts/hcn/namespace.ts";
+import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   attachEndpoint,
   attachToHost,

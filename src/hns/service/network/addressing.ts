@@ -6,17 +6,17 @@ import {
   type NetworkType,
   type Subnet,
   subnetsOf,
-} from "../../../hcn/network.ts";
-import { parseSubnetPolicy } from "../../../hcn/network-policy.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { addToIp, formatIp, type Ipv4, type Ip } from "../../../net/ip.ts";
-import { type Prefix, formatPrefix, prefixFamily, prefixOf, prefixesOverlap } from "../../../net/prefix.ts";
+} from "#contracts/hcn/network.ts";
+import { parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { addToIp, formatIp, type Ipv4, type Ip } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, prefixFamily, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";
 import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
 import { checkDisjoint, readSubnetRecord } from "./network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";
-import type { Prng } from "../../../base/prng.ts";
-import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 
 // The subnet that the service picks for a network that names none (hcn.md §4.1).
 

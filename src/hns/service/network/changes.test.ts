@@ -1,8 +1,8 @@
 /** Changing a network: name resolution, extensions, subnets and their blocks, the v1 update (hcn.md §5.2). */
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { createEndpoint, createNetwork, getNetworkById } from "../../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { createEndpoint, createNetwork, getNetworkById } from "#contracts/hcn/operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const VFP = "F74F241B-440F-4433-BB28-00F89EAD20D8";
 const NDIS = "430BDADD-BAB0-41AB-A369-94B67FA5BE0A";

@@ -1,11 +1,11 @@
 /** Extensions of the Hyper-V switch, and turning them on and off (hcn.md §2.12, §3.1, §5.2). */
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { formatUpperGuid } from "../../../hcn/guid.ts";
-import { JsonReader } from "../../../hcn/json-reader.ts";
-import type { NetworkPolicy } from "../../../hcn/network-policy.ts";
-import type { NetworkType } from "../../../hcn/network.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { formatUpperGuid } from "#contracts/hcn/guid.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { NetworkType } from "#contracts/hcn/network.ts";
 import type { NetworkRecord, ExtensionStates } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { isSwitchShared } from "./switch-placement.ts";

@@ -1,10 +1,10 @@
 /** What appears some time after a network was made (hcn.md §4.1, §9.5). */
 import { describe, expect, it } from "vitest";
-import { fork } from "../../../base/fork.ts";
-import type { JsonObject } from "../../../base/json.ts";
-import type { HostComputeNetwork, NetworkType } from "../../../hcn/network.ts";
-import { createNetwork, getNetworkById, modifyNetworkPolicies } from "../../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+import { fork } from "#core/base/fork.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { HostComputeNetwork, NetworkType } from "#contracts/hcn/network.ts";
+import { createNetwork, getNetworkById, modifyNetworkPolicies } from "#contracts/hcn/operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const DELAY_MS = 2_000;
 

@@ -2,9 +2,9 @@
  * What appears some time after a switch was made: the node has its addresses on the switch then (hcn.md §4.1).
  * Worked out from the clock when somebody looks; nothing waits.
  */
-import type { NetworkPolicy } from "../../../hcn/network-policy.ts";
-import { formatIp } from "../../../net/ip.ts";
-import { type Mac, formatMac, parseMac } from "../../../net/mac.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import { managementIpOf } from "../../compile/network-view.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -1,13 +1,13 @@
 /** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
-import type { Dns } from "../../../hcn/base-document.ts";
-import type { JsonValue } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import type { IpamType, NetworkType } from "../../../hcn/network.ts";
-import type { NetworkPolicy, SubnetPolicy } from "../../../hcn/network-policy.ts";
-import type { SchemaVersion } from "../../../hcn/schema-version.ts";
-import type { Ip } from "../../../net/ip.ts";
-import type { Mac } from "../../../net/mac.ts";
-import type { Prefix } from "../../../net/prefix.ts";
+import type { Dns } from "#contracts/hcn/base-document.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import type { IpamType, NetworkType } from "#contracts/hcn/network.ts";
+import type { NetworkPolicy, SubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import type { SchemaVersion } from "#contracts/hcn/schema-version.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Prefix } from "#core/net/prefix.ts";
 import type { KeptFields } from "../../store/kept-fields.ts";
 
 /**

@@ -1,9 +1,9 @@
 /** The rows of hcn.md §10 about networks, each as its client does it. */
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { HcnNotFoundError } from "../../../hcn/error.ts";
-import { isJsonObject } from "../../../base/json.ts";
-import type { HostComputeNetwork } from "../../../hcn/network.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { HcnNotFoundError } from "#contracts/hcn/error.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
 import {
   createEndpoint,
   createNetwork,
@@ -13,9 +13,9 @@ import {
   listEndpointsOfNetwork,
   listNetworks,
   modifyNetworkPolicies,
-} from "../../../hcn/operations.ts";
-import { requestHns } from "../../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } } as const;
 const UNKNOWN = "11111111-2222-4333-8444-555555555555";

@@ -3,13 +3,13 @@
  * subnets and prefixes Windows gives is known for host bits only; all that is wrong in a create request is
  * HCN_E_INVALID_NETWORK here, except IP subnets, which have a code of their own.
  */
-import type { Route } from "../../../hcn/base-document.ts";
-import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import type { HostComputeNetwork, IpSubnet, Subnet } from "../../../hcn/network.ts";
-import { parseSubnetPolicy } from "../../../hcn/network-policy.ts";
-import { type Ip, familyOf, formatIp, isMulticastIp, parseIp } from "../../../net/ip.ts";
-import { isGroupMac, parseMac } from "../../../net/mac.ts";
+import type { Route } from "#contracts/hcn/base-document.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HostComputeNetwork, IpSubnet, Subnet } from "#contracts/hcn/network.ts";
+import { parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import { type Ip, familyOf, formatIp, isMulticastIp, parseIp } from "#core/net/ip.ts";
+import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import {
   type Prefix,
   formatPrefix,
@@ -19,8 +19,8 @@ import {
   prefixContains,
   prefixCovers,
   prefixesOverlap,
-} from "../../../net/prefix.ts";
-import { isLinkLocal } from "../../../host/address-scope.ts";
+} from "#core/net/prefix.ts";
+import { isLinkLocal } from "#dataplane/host/address-scope.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 

@@ -1,5 +1,5 @@
 /** What a node's networks depend on besides its build of Windows. */
-import type { Guid } from "../../../hcn/guid.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import type { AllocationOrder } from "../address-pool.ts";
 
 /** An extension of the Hyper-V switch that is installed on the node. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import {
   createEndpoint,
   createNetwork,
@@ -8,10 +8,10 @@ import {
   getNetworkByName,
   listEndpoints,
   modifyNetworkPolicies,
-} from "../../../hcn/operations.ts";
-import type { HostComputeNetwork } from "../../../hcn/network.ts";
-import { parseMac } from "../../../net/mac.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 function withSubnet(prefix: string, gateway: string): HostComputeNetwork {
   const routes = [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? "::/0" : "0.0.0.0/0" }];

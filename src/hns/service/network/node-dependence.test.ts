@@ -1,8 +1,8 @@
 /** What of networks depends on the node: its build, its services, its adapters, its addresses (hcn.md §4.1, §6.1). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork } from "../../../hcn/network.ts";
-import { createEndpoint, createNetwork, deleteNetwork, listNetworks } from "../../../hcn/operations.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { createEndpoint, createNetwork, deleteNetwork, listNetworks } from "#contracts/hcn/operations.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const ETHERNET = { name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01-02-03" } as const;
 

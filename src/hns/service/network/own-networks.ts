@@ -2,10 +2,10 @@
  * Networks that the service makes without being asked: those of switches that were there before it, the Default Switch of
  * clients, and mirrored ones (hcn.md §2.12, §4.1, §5.1).
  */
-import type { Task } from "../../../base/clock.ts";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { JsonValue } from "../../../base/json.ts";
-import { NETWORK_FLAGS } from "../../../hcn/network.ts";
+import type { Task } from "#core/base/clock.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { JsonValue } from "#core/base/json.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
 import { createNetwork } from "./networks.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -1,8 +1,8 @@
 /** Networks that stand on one switch (hcn.md §4.1; the start scripts' network External). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork } from "../../../hcn/network.ts";
-import { createNetwork, getNetworkById } from "../../../hcn/operations.ts";
-import { type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import { createNetwork, getNetworkById } from "#contracts/hcn/operations.ts";
+import { type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const TWO_CARDS = [
   { name: "Ethernet", address: "192.168.56.11/24", mac: "00-22-48-01-02-03" },

@@ -1,11 +1,11 @@
 /** Subnets and IP subnets that come to a network and go (hcn.md §4.2, §5.2). */
-import type { JsonObject } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { JsonReader } from "../../../hcn/json-reader.ts";
-import type { ModifyRequestType } from "../../../hcn/modify.ts";
-import { type IpSubnet, type Subnet, readIpSubnet, readSubnet } from "../../../hcn/network.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "../../../net/prefix.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import type { ModifyRequestType } from "#contracts/hcn/modify.ts";
+import { type IpSubnet, type Subnet, readIpSubnet, readSubnet } from "#contracts/hcn/network.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
 import { checkDisjoint, readIpSubnetRecord, readSubnetRecord } from "./network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -1,24 +1,24 @@
 /** Who reaches whom on each kind of switch (hcn.md §4.1, table of network types). */
 import { describe, expect, it } from "vitest";
-import { VirtualClock } from "../../../base/clock.ts";
-import type { Environment } from "../../../base/environment.ts";
-import { Prng } from "../../../base/prng.ts";
-import { memoryPair } from "../../../device/memory-pair.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import type { Environment } from "#core/base/environment.ts";
+import { Prng } from "#core/base/prng.ts";
+import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
   createNamespace,
   createNetwork,
   deleteNetwork,
-} from "../../../hcn/operations.ts";
-import type { HostComputeNetwork } from "../../../hcn/network.ts";
-import type { Compartment } from "../../../host/compartment.ts";
-import { Host } from "../../../host/host.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "../../../host/udp.ts";
-import { parseProfile } from "../../../knowledge/profiles.ts";
-import { formatIp, parseIp } from "../../../net/ip.ts";
-import { parseMac } from "../../../net/mac.ts";
-import { ANY_IPV4, parseInterfaceAddress } from "../../../net/prefix.ts";
+} from "#contracts/hcn/operations.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { Host } from "#dataplane/host/host.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import { formatIp, parseIp } from "#core/net/ip.ts";
+import { parseMac } from "#core/net/mac.ts";
+import { ANY_IPV4, parseInterfaceAddress } from "#core/net/prefix.ts";
 import { HnsService } from "../hns-service.ts";
 import { InProcessHcnClient } from "../in-process-client.ts";
 import { SwitchDatapath } from "../../ports/switch-datapath.ts";

@@ -1,9 +1,9 @@
 /** Which switch a network gets, and which adapter an external one takes (hcn.md §3.1, §4.1). */
-import type { Guid } from "../../../hcn/guid.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import type { NetworkType } from "../../../hcn/network.ts";
-import type { NetworkPolicy } from "../../../hcn/network-policy.ts";
-import { parseIp } from "../../../net/ip.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { NetworkType } from "#contracts/hcn/network.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { parseIp } from "#core/net/ip.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";

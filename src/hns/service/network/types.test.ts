@@ -6,11 +6,11 @@ import {
   createNamespace,
   createNetwork,
   deleteNetwork,
-} from "../../../hcn/operations.ts";
-import type { HostComputeNetwork, Ipam, NetworkType } from "../../../hcn/network.ts";
-import { formatIp } from "../../../net/ip.ts";
-import { parsePrefix, prefixContains, prefixesOverlap } from "../../../net/prefix.ts";
-import { CBR0, type HnsNode, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import type { HostComputeNetwork, Ipam, NetworkType } from "#contracts/hcn/network.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { parsePrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
+import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const TWO_ADAPTERS = [
   { name: "Ethernet", address: "10.0.2.15/24", mac: "00-22-48-01-02-03" },

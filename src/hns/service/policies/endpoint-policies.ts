@@ -1,13 +1,13 @@
 /** The policies of one endpoint: what they have to be together, and what a request makes of them (hcn.md §3.3, §5.3). */
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { hasHostBits, parseAddressOrPrefix } from "../../../hcn/address-list.ts";
-import { type EndpointPolicy, parseEndpointPolicies } from "../../../hcn/endpoint-policy.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import type { ModifyRequestType } from "../../../hcn/modify.ts";
-import { NAT_FLAGS, type PortMappingPolicySetting } from "../../../hcn/nat-policy.ts";
-import type { EndpointPolicyType } from "../../../hcn/policy-type.ts";
-import { formatIp } from "../../../net/ip.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { hasHostBits, parseAddressOrPrefix } from "#contracts/hcn/address-list.ts";
+import { type EndpointPolicy, parseEndpointPolicies } from "#contracts/hcn/endpoint-policy.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { ModifyRequestType } from "#contracts/hcn/modify.ts";
+import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/nat-policy.ts";
+import type { EndpointPolicyType } from "#contracts/hcn/policy-type.ts";
+import { formatIp } from "#core/net/ip.ts";
 import { setsOf } from "../../compile/acl.ts";
 import { tuplesOf } from "./set-policies.ts";
 import { checkNotListening } from "../../ports/host-listeners.ts";

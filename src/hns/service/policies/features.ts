@@ -1,13 +1,13 @@
 /** What a version of HNS does not know yet (hcn.md §7.1): types of policies, and fields of them. */
-import { type AclPolicySetting, parseAclAddresses, parseAclProtocols } from "../../../hcn/acl-policy.ts";
-import { splitList } from "../../../hcn/address-list.ts";
-import type { EndpointPolicy } from "../../../hcn/endpoint-policy.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import type { HnsFeature } from "../../../hcn/features.ts";
-import type { NetworkPolicy } from "../../../hcn/network-policy.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "../../../hcn/policy-type.ts";
+import { type AclPolicySetting, parseAclAddresses, parseAclProtocols } from "#contracts/hcn/acl-policy.ts";
+import { splitList } from "#contracts/hcn/address-list.ts";
+import type { EndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import type { HnsFeature } from "#contracts/hcn/features.ts";
+import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/policy-type.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { NetworkType } from "../../../hcn/network.ts";
+import type { NetworkType } from "#contracts/hcn/network.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
 

@@ -1,13 +1,13 @@
 /** RuleType Host and L4WFPPROXY: what the firewall of a pod's compartment does (dataplane.md §2.14, §4, rows of §10). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import { modifyEndpointPolicies, modifyNetworkPolicies } from "../../../hcn/operations.ts";
-import type { Compartment } from "../../../host/compartment.ts";
-import { TcpProbe } from "../../../host/probe.ts";
-import { type DriverPod, DriverWorld, ip } from "../../../testing/dataplane/driver-world.ts";
-import { fork } from "../../../base/fork.ts";
-import { NO_LINK } from "../../../host/ip-output.ts";
-import { buildIpFrame } from "../../../wire/build-frame.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { modifyEndpointPolicies, modifyNetworkPolicies } from "#contracts/hcn/operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { TcpProbe } from "#dataplane/host/probe.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
+import { fork } from "#core/base/fork.ts";
+import { NO_LINK } from "#dataplane/host/ip-output.ts";
+import { buildIpFrame } from "#core/wire/build-frame.ts";
 
 interface Pods {
   readonly world: DriverWorld;

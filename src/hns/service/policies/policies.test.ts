@@ -1,8 +1,8 @@
 /** What HNS refuses of policies, and what requests make of lists of them (hcn.md §3, §5.3, §6.1, §7.1). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import type { HcnErrorCode } from "../../../hcn/error-codes.ts";
-import type { HostComputeEndpoint } from "../../../hcn/endpoint.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
 import {
   createEndpoint,
   createNetwork,
@@ -10,9 +10,9 @@ import {
   getNetworkById,
   modifyEndpointPolicies,
   modifyNetworkPolicies,
-} from "../../../hcn/operations.ts";
-import { requestHns } from "../../../hcn/v1-operations.ts";
-import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "../../../testing/hns/hns-node.ts";
+} from "#contracts/hcn/operations.ts";
+import { requestHns } from "#contracts/hcn/v1-operations.ts";
+import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 
 function policy(Type: string, Settings: PolicyDocument["Settings"] = {}): PolicyDocument {
   return { Type, Settings };

@@ -1,10 +1,10 @@
 /** QOS and L4Proxy on packets: what an endpoint's port does with them (dataplane.md §2.14). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "../../../hcn/base-document.ts";
-import { modifyEndpointPolicies, modifyNetworkPolicies } from "../../../hcn/operations.ts";
-import type { Compartment } from "../../../host/compartment.ts";
-import type { UdpOwner } from "../../../host/udp.ts";
-import { type DriverPod, DriverWorld, ip } from "../../../testing/dataplane/driver-world.ts";
+import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { modifyEndpointPolicies, modifyNetworkPolicies } from "#contracts/hcn/operations.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { UdpOwner } from "#dataplane/host/udp.ts";
+import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 const POD_NET = { prefix: "10.0.0.0/24", gateway: "10.0.0.1" };
 const PROXY = "10.0.0.51";

@@ -1,8 +1,8 @@
 /** `/accelnet` of HNS v1: the MACs of a fabric's management adapters, from HNS 15.4 on (hcn.md §1.7, §9.10). */
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import { HcnError } from "../../../hcn/error.ts";
-import { JsonReader } from "../../../hcn/json-reader.ts";
-import { isGroupMac, parseMac } from "../../../net/mac.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import { NO_GLOBALS } from "../../service/globals.ts";
 import { GLOBALS_ID } from "../../store/stored-globals.ts";
 import type { ServiceContext } from "../../service/service-context.ts";

@@ -2,10 +2,10 @@
  * What HNS v1 tells about the service itself (hcn.md §1.7). Only the version's answer, and that `/portpools` is an
  * object with `PortPoolAllocations`, are known. Inferred (hcn.md §11.6): the other fields here.
  */
-import type { JsonObject } from "../../../base/json.ts";
-import { formatUpperGuid } from "../../../hcn/guid.ts";
-import { NETWORK_TYPES } from "../../../hcn/network.ts";
-import { formatIp } from "../../../net/ip.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { formatUpperGuid } from "#contracts/hcn/guid.ts";
+import { NETWORK_TYPES } from "#contracts/hcn/network.ts";
+import { formatIp } from "#core/net/ip.ts";
 import type { RecordBase } from "../../service/network/network-record.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import type { Routes } from "../route.ts";

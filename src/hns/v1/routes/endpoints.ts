@@ -1,7 +1,7 @@
 /** `/endpoints` of HNS v1, and the counters and addresses of one. */
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
-import { isJsonObject } from "../../../base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { isJsonObject } from "#core/base/json.ts";
 import {
   createEndpoint,
   deleteEndpoint,

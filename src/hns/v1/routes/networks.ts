@@ -1,6 +1,6 @@
 /** `/networks` of HNS v1. */
-import type { JsonObject, JsonValue } from "../../../base/json.ts";
-import type { Guid } from "../../../hcn/guid.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
 import {
   createNetwork,
   deleteNetwork,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Node } from "../../../kube/objects.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { HttpAnswer } from "./http-answer.ts";
 import { ProxyHealth, type ProxyHealthOptions } from "./proxy-health.ts";
 

@@ -1,6 +1,6 @@
 /** Whether kube-proxy keeps up with changes, and whether its node wants traffic (kube-proxy.md §5.2). */
-import type { Node } from "../../../kube/objects.ts";
-import type { IpFamily } from "../../../net/ip.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import { type HttpAnswer, type HttpHandler, JSON_HEADERS, NOT_FOUND } from "./http-answer.ts";
 
 export interface ProxyHealthOptions {

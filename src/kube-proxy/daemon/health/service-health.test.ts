@@ -5,7 +5,7 @@ import {
   NODE_PORT,
   service,
   slice,
-} from "../../../testing/kube-proxy/kube-proxy-node.ts";
+} from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { behaviourOf } from "../../behaviour.ts";
 import { ProxyObjects } from "../../tracking/proxy-objects.ts";
 import type { HttpHandler, Listen } from "./http-answer.ts";

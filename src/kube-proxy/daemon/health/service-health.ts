@@ -2,7 +2,7 @@
  * A server for each Service with a `healthCheckNodePort`: cloud load balancers ask it whether this node has pods of the
  * Service (kube-proxy.md §5.1).
  */
-import type { IpFamily } from "../../../net/ip.ts";
+import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour } from "../../behaviour.ts";
 import type { ProxyObjects } from "../../tracking/proxy-objects.ts";
 import { endpointOn } from "../../tracking/tracked-endpoints.ts";

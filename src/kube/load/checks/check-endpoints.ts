@@ -1,6 +1,6 @@
 /** EndpointSlices and Endpoints (k8s.io/kubernetes, `pkg/apis/discovery/validation`, `ValidateEndpoints`). */
 import { notSpecial } from "./check-service.ts";
-import { parseIp } from "../../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 import {
   type Check,
   PORT,
@@ -15,7 +15,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "../../text/field-path.ts";
+import { below } from "#contracts/kubernetes/text/field-path.ts";
 import { DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS } from "./names.ts";
 
 const TARGET: Check = object({ kind: anyText, name: anyText, namespace: anyText, uid: anyText });

@@ -1,8 +1,8 @@
 /** What all objects have: metadata and label selectors (k8s.io/apimachinery, `api/validation`). */
-import type { KubeKind } from "../../objects.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { type Check, all, anyText, list, mapOf, object, oneOf, required, text } from "./field-check.ts";
-import { isFields } from "../../../base/json.ts";
-import { below } from "../../text/field-path.ts";
+import { isFields } from "#core/base/json.ts";
+import { below } from "#contracts/kubernetes/text/field-path.ts";
 import {
   ANNOTATION_KEY,
   DNS_LABEL,

@@ -1,5 +1,5 @@
 /** NetworkPolicies (k8s.io/kubernetes, `pkg/apis/networking/validation`). */
-import { parseInterfaceAddress, prefixContains, prefixCovers, prefixOf } from "../../../net/prefix.ts";
+import { parseInterfaceAddress, prefixContains, prefixCovers, prefixOf } from "#core/net/prefix.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import {
   type Check,
@@ -13,7 +13,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "../../text/field-path.ts";
+import { below } from "#contracts/kubernetes/text/field-path.ts";
 import { CIDR, PORT_NAME } from "./names.ts";
 
 const portOrName: Check = (value, path, faults) => {

@@ -1,5 +1,5 @@
 /** Pods and pod templates, as far as Mullion reads them (k8s.io/kubernetes, `pkg/apis/core/validation`). */
-import { type Fields, isFields } from "../../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
@@ -20,7 +20,7 @@ import {
   text,
   textOr,
 } from "./field-check.ts";
-import { type FieldPath, below } from "../../text/field-path.ts";
+import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
 import { LABELS, TEMPLATE_METADATA, expressionOf } from "./check-metadata.ts";
 import {
   DNS_LABEL,

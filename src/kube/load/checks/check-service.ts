@@ -1,6 +1,6 @@
 /** Services (k8s.io/kubernetes, `pkg/apis/core/validation`, `ValidateService`). */
-import { parseIp } from "../../../net/ip.ts";
-import type { Fields } from "../../../base/json.ts";
+import { parseIp } from "#core/net/ip.ts";
+import type { Fields } from "#core/base/json.ts";
 import {
   type Check,
   type FieldFaults,
@@ -20,7 +20,7 @@ import {
   text,
   textOr,
 } from "./field-check.ts";
-import { type FieldPath, below } from "../../text/field-path.ts";
+import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
 import {
   CIDR,
   DNS_LABEL,

@@ -1,8 +1,8 @@
 /** Deployments and their relatives (k8s.io/kubernetes, `pkg/apis/apps/validation` and `pkg/apis/batch/validation`). */
-import { matchesSelector } from "../../labels.ts";
+import { matchesSelector } from "#contracts/kubernetes/labels.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import { POD_TEMPLATE } from "./check-pod.ts";
-import { isFields } from "../../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import {
   type Check,
   COUNT,
@@ -16,7 +16,7 @@ import {
   required,
   text,
 } from "./field-check.ts";
-import { below } from "../../text/field-path.ts";
+import { below } from "#contracts/kubernetes/text/field-path.ts";
 import { DNS_SUBDOMAIN, QUALIFIED_NAME } from "./names.ts";
 
 const SELECTOR_ADVICE = "Write spec.selector.matchLabels with the labels of the template.";

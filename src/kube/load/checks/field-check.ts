@@ -2,9 +2,9 @@
  * Checks of fields, joined from small ones. A check looks at one value and tells its faults; a field that Mullion does
  * not read is not looked at. A field that is absent or null is good unless it is required, as in Kubernetes.
  */
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import { type FieldPath, below } from "../../text/field-path.ts";
-import { type Fields, isFields } from "../../../base/json.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type FieldPath, below } from "#contracts/kubernetes/text/field-path.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import type { TextRule } from "./names.ts";
 
 /** A fault of a field. */

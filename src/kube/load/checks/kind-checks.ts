@@ -1,5 +1,5 @@
 /** Which checks an object of each kind must pass. */
-import type { KubeKind } from "../../objects.ts";
+import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { ENDPOINTS, ENDPOINT_SLICE } from "./check-endpoints.ts";
 import { metadataOf } from "./check-metadata.ts";
 import { NETWORK_POLICY } from "./check-network-policy.ts";
@@ -15,7 +15,7 @@ import {
   STATEFUL_SET,
 } from "./check-workload.ts";
 import { COUNT, type Check, type FieldFaults, anyText, integer, object, required } from "./field-check.ts";
-import { type Fields } from "../../../base/json.ts";
+import { type Fields } from "#core/base/json.ts";
 
 const TRANSITIONS_MAX = 2_147_483_647;
 

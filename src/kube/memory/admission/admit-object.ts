@@ -1,5 +1,5 @@
 /** What the API server fills in and refuses before it stores an object. */
-import type { EndpointSlice, KubeObject, Node } from "../../objects.ts";
+import type { EndpointSlice, KubeObject, Node } from "#contracts/kubernetes/objects.ts";
 import { type Refusal, type Reservations, admitService } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { generatedName } from "./names.ts";

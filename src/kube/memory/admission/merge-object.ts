@@ -2,7 +2,7 @@
  * An object given again: what people say replaces what they said before, and what the server or a controller filled in
  * stays (k8s.io/kubernetes, `PrepareForUpdate` and `ValidateUpdate` of each kind).
  */
-import type { KubeObject, Node, Pod, Service, ServicePort } from "../../objects.ts";
+import type { KubeObject, Node, Pod, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import type { Refusal } from "../services/admit-service.ts";
 import { equalJson } from "../deep.ts";
 import { completePodSpec } from "./pod-template.ts";

@@ -1,5 +1,5 @@
 /** Names that Kubernetes draws by lot, from a seed (k8s.io/apimachinery, `util/rand`). */
-import type { Prng } from "../../../base/prng.ts";
+import type { Prng } from "#core/base/prng.ts";
 
 /** Letters that make no words and no doubt. */
 const ALPHABET = "bcdfghjklmnpqrstvwxz2456789";

@@ -1,6 +1,6 @@
 /** Pods made from templates, and what the API server fills in for every pod. */
-import type { OwnerReference } from "../../pod.ts";
-import type { KubeObject, Pod, PodSpec, PodTemplateSpec } from "../../objects.ts";
+import type { OwnerReference } from "#contracts/kubernetes/pod.ts";
+import type { KubeObject, Pod, PodSpec, PodTemplateSpec } from "#contracts/kubernetes/objects.ts";
 
 type Container = NonNullable<PodSpec["containers"]>[number];
 

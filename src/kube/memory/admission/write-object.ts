@@ -3,12 +3,12 @@
  * changed them in between, status and spec each by its own path (k8s.io/kubernetes, the strategies of
  * `pkg/registry/core/*`: `PrepareForCreate`, `PrepareForUpdate`).
  */
-import { LIMITS } from "../../../base/limits.ts";
-import { refusedObject, resourceOf } from "../../load/checked-object.ts";
-import { KubeError } from "../../error.ts";
-import { KINDS } from "../../kinds.ts";
-import type { KubeKind, KubeObject } from "../../objects.ts";
-import type { DeleteOptions, WriteOptions } from "../../source.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { refusedObject, resourceOf } from "#control-plane/load/checked-object.ts";
+import { KubeError } from "#contracts/kubernetes/error.ts";
+import { KINDS } from "#contracts/kubernetes/kinds.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
+import type { DeleteOptions, WriteOptions } from "#contracts/kubernetes/source.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
 import type { Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";

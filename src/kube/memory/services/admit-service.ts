@@ -2,10 +2,10 @@
  * A Service on its way into the store: families, cluster IPs and node ports are checked or chosen
  * (k8s.io/kubernetes, `pkg/registry/core/service/storage/alloc.go`). The messages are the API server's.
  */
-import type { Prng } from "../../../base/prng.ts";
-import type { KnowledgeCode } from "../../../knowledge/codes.ts";
-import { formatIp, parseIp, familyOf } from "../../../net/ip.ts";
-import type { Service, ServicePort } from "../../objects.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { formatIp, parseIp, familyOf } from "#core/net/ip.ts";
+import type { Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import { keyOf } from "../object-store.ts";
 import { type ServiceAllocators, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";

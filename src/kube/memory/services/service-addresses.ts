@@ -4,10 +4,10 @@
  * so that nothing can be lost. A free one is chosen by chance from the upper band of the range, which leaves the lower
  * band to people who choose themselves (KEP-3070, KEP-3668); chance is a function of seed and name, not of the order.
  */
-import type { Prng } from "../../../base/prng.ts";
-import { type Ip, type IpFamily, addToIp, familyOf, formatIp, parseIp } from "../../../net/ip.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixFamily } from "../../../net/prefix.ts";
-import type { Service } from "../../objects.ts";
+import type { Prng } from "#core/base/prng.ts";
+import { type Ip, type IpFamily, addToIp, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
+import type { Service } from "#contracts/kubernetes/objects.ts";
 import { keyOf } from "../object-store.ts";
 
 export type IpFamilyName = "IPv4" | "IPv6";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Prng } from "../../../base/prng.ts";
-import type { Service } from "../../objects.ts";
+import { Prng } from "#core/base/prng.ts";
+import type { Service } from "#contracts/kubernetes/objects.ts";
 import { MemoryKube } from "../memory-kube.ts";
 import type { MemoryKubeOptions } from "../options.ts";
 import { OPTIONS, apply, objectsOf, range, service, start } from "../kube.suite.ts";

@@ -2,7 +2,7 @@
 import { shown } from "../../views/address-ranges.ts";
 import { type CniView, type PluginView, cniView, fieldOf, networkNameOf } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
-import { isFields } from "../../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import { keyOf } from "../../input/fields.ts";
 import { flannelView, networkNameOfFlannel } from "../../views/flannel-view.ts";
 import type { LintRule } from "../../rule.ts";

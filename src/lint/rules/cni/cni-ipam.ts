@@ -1,6 +1,6 @@
 /** Rules over the `ipam` object of CNI configurations. */
-import { type Ip, addToIp, formatIp, parseIp } from "../../../net/ip.ts";
-import { type Prefix, lastIp, parsePrefix, prefixContains } from "../../../net/prefix.ts";
+import { type Ip, addToIp, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Prefix, lastIp, parsePrefix, prefixContains } from "#core/net/prefix.ts";
 import {
   familyOfPrefix,
   formatRange,
@@ -19,7 +19,7 @@ import {
   isHnsPlugin,
   typeName,
 } from "../../views/cni-view.ts";
-import { type Fields, isFields } from "../../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { type Path, isTrueAt, keyOf, listAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 

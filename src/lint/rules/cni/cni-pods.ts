@@ -1,5 +1,5 @@
 /** Rules over what pods get from a CNI plugin besides an address: name servers and host ports. */
-import { parseIp } from "../../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 import { isPlaceholder, shown } from "../../views/address-ranges.ts";
 import { type PluginView, cniView, fieldOf, hasCapability, isHnsPlugin } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";

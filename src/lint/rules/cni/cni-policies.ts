@@ -1,5 +1,5 @@
 /** Rules over the policies in CNI configurations: their dialect, their types, and the addresses in them. */
-import { parseIp } from "../../../net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
 import {
   familyOfPrefix,
   isPlaceholder,
@@ -19,8 +19,8 @@ import {
   routePrefixOf,
   settingsOf,
 } from "../../views/cni-view.ts";
-import { getProfile } from "../../../knowledge/profiles.ts";
-import { isFields } from "../../../base/json.ts";
+import { getProfile } from "#core/catalogue/profiles.ts";
+import { isFields } from "#core/base/json.ts";
 import { keyOf, listAt, textAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 import { isFilledInLater } from "../json-files.ts";

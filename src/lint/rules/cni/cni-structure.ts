@@ -11,7 +11,7 @@ import {
   policyListName,
 } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
-import { isFields } from "../../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import { isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
 

@@ -1,12 +1,12 @@
 /** What Kubernetes itself would refuse, and traps of a text that an editor does not show. */
-import { KINDS, isKubeKind } from "../../../kube/kinds.ts";
-import { convertOld } from "../../../kube/load/convert-old.ts";
-import { FieldFaults } from "../../../kube/load/checks/field-check.ts";
-import { stepsOf } from "../../../kube/text/field-path.ts";
-import { checkObject } from "../../../kube/load/checks/kind-checks.ts";
-import { parseClusterFile } from "../../../cluster/file/parse-cluster-file.ts";
+import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import { convertOld } from "#control-plane/load/convert-old.ts";
+import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
+import { stepsOf } from "#contracts/kubernetes/text/field-path.ts";
+import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
 import { type Path, textAt } from "../../input/fields.ts";
-import { isFields } from "../../../base/json.ts";
+import { isFields } from "#core/base/json.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 

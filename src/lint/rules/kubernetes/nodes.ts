@@ -1,16 +1,10 @@
 /** Node objects: builds that are known to be broken, addresses, ranges, what flannel wrote on them. */
-import { type WindowsBuild, parseProfile, updateRevision } from "../../../knowledge/profiles.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "../../../net/ip.ts";
-import {
-  type Prefix,
-  formatPrefix,
-  parsePrefix,
-  prefixContains,
-  prefixesOverlap,
-} from "../../../net/prefix.ts";
+import { type WindowsBuild, parseProfile, updateRevision } from "#core/catalogue/profiles.ts";
+import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parsePrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import { type Fields, isFields } from "../../../base/json.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
 import { type Path, listAt, numberAt, textAt } from "../../input/fields.ts";
 import { readJsonText } from "../../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";

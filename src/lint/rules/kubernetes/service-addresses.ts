@@ -1,5 +1,5 @@
 /** Families, ports and addresses of Services, against builds of Windows and versions. */
-import { SERVICE_NAME_LABEL } from "../../../kube/labels.ts";
+import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";

@@ -1,5 +1,5 @@
 /** Which Services a rule looks at, and what several rules ask of one. */
-import { type WindowsBuild, hnsVersionOf } from "../../../knowledge/profiles.ts";
+import { type WindowsBuild, hnsVersionOf } from "#core/catalogue/profiles.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { textAt } from "../../input/fields.ts";

@@ -1,5 +1,5 @@
 /** Traffic policies, affinity, annotations and numbers of back ends, against builds of Windows and versions. */
-import { type WindowsBuild, backEndsMaxOf, getProfile } from "../../../knowledge/profiles.ts";
+import { type WindowsBuild, backEndsMaxOf, getProfile } from "#core/catalogue/profiles.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
