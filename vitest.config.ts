@@ -26,6 +26,7 @@ const config: ViteUserConfig = defineConfig({
             "src/**/*.test.ts",
             "tools/**/*.test.ts",
             "examples/**/*.test.ts",
+            "test/support/**/*.test.ts",
             "test/unit/**/*.test.ts",
           ],
           exclude: ["**/*.long.test.ts", "**/*.live.test.ts", "**/node_modules/**"],

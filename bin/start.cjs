@@ -3,7 +3,7 @@
 // node_modules. CommonJS, because that starts faster, and written so that a very old Node can say that it is too old.
 // What a start in a package does not need is loaded where it is used: a plugin lives for some milliseconds.
 //
-// A launcher (src/cmd/programs/launcher-text.ts) runs this file itself: node start.cjs [--source] NAME ARGUMENT...
+// A launcher (src/cli/programs/launcher-text.ts) runs this file itself: node start.cjs [--source] NAME ARGUMENT...
 "use strict";
 const { existsSync } = require("node:fs");
 const { join } = require("node:path");
@@ -12,12 +12,12 @@ const root = join(__dirname, "..");
 
 /**
  * Runs a program with the arguments of this process; the promise, if there is one, ends with it.
- * @param {string} name mullion, or one of src/cmd/programs/table.ts; its bundle is dist/programs/NAME.cjs
+ * @param {string} name mullion, or one of src/cli/programs/table.ts; its bundle is dist/programs/NAME.cjs
  * @param {boolean} isBundleFirst in a clone that has been built: the bundle, which starts faster, or the source
  */
 function start(name, isBundleFirst) {
   const isOwn = name === "mullion";
-  const source = join(root, "src", "cmd", ...(isOwn ? ["mullion", "main.ts"] : ["programs", "start.ts"]));
+  const source = join(root, "src", "cli", ...(isOwn ? ["mullion", "main.ts"] : ["programs", "start.ts"]));
   const bundle = join(root, "dist", "programs", `${name}.cjs`);
   if (isBundleFirst && existsSync(bundle)) return startBundle(bundle);
   if (existsSync(source)) return startSource(name, source);

@@ -1,6 +1,6 @@
 /**
  * The executables for the package: one CommonJS file each, `dist/programs/NAME.cjs`, with what they use of other packages:
- * `mullion`, and those of `src/cmd/programs/table.ts`. A CNI plugin lives for one call, and one file starts in half the time of a hundred
+ * `mullion`, and those of `src/cli/programs/table.ts`. A CNI plugin lives for one call, and one file starts in half the time of a hundred
  * (bench/cni-start-up.ts); CommonJS, because it starts without Node's module loader. The tools share what they have in
  * common, in `dist/programs/shared/`: each verb of `mullion` is a file of its own there, so that a light one does not
  * read the others.
@@ -111,12 +111,13 @@ const START_IN_TABLE = /\bstart: async \(\) => \(await import\("[^"]+"\)\)\.\w+\
  * are bundles, bin/start.cjs starts those.
  */
 function entries(root: string): Plugin {
-  const table = join(root, "src", "cmd", "programs", "table.ts");
+  const table = join(root, "src", "cli", "programs", "table.ts");
   return {
     name: "program-entries",
-    resolveId: (id, importer) => {
+    resolveId(id, importer) {
       if (id.startsWith(ENTRY)) return id;
-      return importer?.startsWith(ENTRY) === true ? join(dirname(table), id) : undefined;
+      if (importer?.startsWith(ENTRY) !== true) return undefined;
+      return id.startsWith("#") ? this.resolve(id, table) : join(dirname(table), id);
     },
     load: (id) =>
       id.startsWith(ENTRY) ? entryOf(id.slice(ENTRY.length), readFileSync(table, "utf8")) : undefined,
@@ -125,7 +126,7 @@ function entries(root: string): Plugin {
 }
 
 function inputOf(root: string, name: string): string {
-  return name === "mullion" ? join(root, "src", "cmd", "mullion", "main.ts") : `${ENTRY}${name}`;
+  return name === "mullion" ? join(root, "src", "cli", "mullion", "main.ts") : `${ENTRY}${name}`;
 }
 
 /** Bundles programs with one another; returns the modules that are in them. */

@@ -167,7 +167,10 @@ describe("a planted fault", () => {
 
   it("path is found", () => {
     expect(
-      findMissingPaths([page("See `src/base/assert.ts`, `src/*/mod.tsx` and `src/no/where.ts`.")], KNOWN),
+      findMissingPaths(
+        [page("See `src/core/base/assert.ts`, `src/*/mod.tsx` and `src/no/where.ts`.")],
+        KNOWN,
+      ),
     ).toEqual(["docs/a.md: src/*/mod.tsx does not exist", "docs/a.md: src/no/where.ts does not exist"]);
   });
 

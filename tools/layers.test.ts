@@ -1,51 +1,44 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FLOORS, findForbiddenImports, mayImport, runTimePackages } from "./layers.ts";
+import { ROOMS, findForbiddenImports, mayImport, runTimePackages } from "./layers.ts";
 import { readFiles } from "./source-files.ts";
 
-describe("the floors of src/", () => {
+describe("the rooms of src/", () => {
   it("are kept by every import", () => {
     expect(findForbiddenImports(readFiles("src/**/*.ts"))).toEqual([]);
   });
 
-  it("hold each folder once", () => {
-    const folders = FLOORS.flat();
-    expect(new Set(folders).size).toBe(folders.length);
+  it("are nine, each with its folders once", () => {
+    expect(ROOMS.map(({ name }) => name)).toHaveLength(9);
+    for (const { inside } of ROOMS) expect(new Set(inside.flat()).size).toBe(inside.flat().length);
   });
 
   it.each([
-    ["hns", "vswitch", true],
-    ["hns", "wire", true],
-    ["cluster", "plugins", true],
-    ["plugins", "hcn", true],
-    ["plugins", "hns", false],
-    ["plugins", "vswitch", false],
-    ["plugins", "vfp", false],
-    ["plugins", "device", false],
-    ["plugins", "wire", false],
-    ["flannel", "plugins", false],
-    ["vfp", "device", false],
-    ["vfp", "hns", false],
-    ["hcn", "cni", false],
-    ["base", "net", false],
-    ["knowledge", "hcn", false],
-    ["knowledge", "catalogue", false],
-    ["hns", "catalogue", false],
-    ["plugins", "catalogue", false],
-    ["cluster", "catalogue", false],
-    ["cluster", "verify-text", false],
-    ["api", "catalogue", false],
-    ["vfp", "vfp-text", false],
-    ["vswitch", "vfp-text", false],
-    ["cluster", "vfp-text", false],
-    ["kube", "kube/control-plane", false],
-    ["kube-proxy", "kube/control-plane", false],
-    ["cluster", "kube/control-plane", true],
-    ["lint", "catalogue", true],
-    ["verify-text", "cluster", true],
+    ["hns", "dataplane/switch", true],
+    ["hns", "core/wire", true],
+    ["cluster", "programs/plugins", true],
+    ["control-plane/dns", "core/wire", true],
+    ["programs/plugins", "contracts/hcn", true],
+    ["programs/plugins", "hns", false],
+    ["programs/plugins", "dataplane/switch", false],
+    ["programs/plugins", "dataplane/vfp", false],
+    ["programs/plugins", "dataplane/device", false],
+    ["programs/plugins", "core/wire", false],
+    ["programs/plugins", "control-plane/memory", false],
+    ["programs/flannel", "programs/plugins", false],
+    ["dataplane/vfp", "dataplane/device", false],
+    ["dataplane/vfp", "dataplane/host", false],
+    ["dataplane/host", "dataplane/vfp", true],
+    ["dataplane/vfp", "hns", false],
+    ["contracts/hcn", "contracts/cni", false],
+    ["contracts/kubernetes", "control-plane/load", false],
+    ["core/base", "core/net", false],
+    ["core/catalogue", "contracts/hcn", false],
+    ["cluster", "diagnose/catalogue", false],
+    ["diagnose/catalogue", "diagnose/lint", false],
   ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {
-    expect(mayImport(from, to)).toBe(isAllowed);
+    expect(mayImport(`src/${from}/a.ts`, `src/${to}/b.ts`)).toBe(isAllowed);
   });
 });
 
@@ -76,33 +69,27 @@ describe("the packages that run", () => {
 });
 
 describe("a planted import", () => {
+  const plugin = "src/programs/plugins/win-bridge/plugin.ts";
+
   it.each([
-    ["src/vfp/rule.ts", '"../hns/store.ts"', "src/vfp may not import src/hns"],
-    ["src/plugins/win-bridge/plugin.ts", '"../../hns/hns-service.ts"', "src/plugins may not import src/hns"],
-    [
-      "src/plugins/win-bridge/plugin.ts",
-      '"../../vswitch/virtual-switch.ts"',
-      "src/plugins may not import src/vswitch",
-    ],
-    ["src/vfp/rule.ts", '"../device/device.ts"', "src/vfp may not import src/device"],
-    [
-      "src/kube-proxy/proxier.ts",
-      '"../kube/memory/memory-kube.ts"',
-      "src/kube-proxy may not import src/kube/control-plane",
-    ],
-    ["src/kube/informer.ts", '"./load/names.ts"', "src/kube may not import src/kube/control-plane"],
-    ["src/net/ip.ts", '"../wire/packet.ts"', "src/net may not import src/wire"],
-    ["src/hns/store.ts", '"node:fs"', "only *.node.ts files, cmd/ and tests may"],
-    ["src/hns/store.ts", '"./store.node.ts"', "only *.node.ts files, cmd/ and tests may touch the machine"],
-    ["src/hns/store.ts", '"../testing/frames.ts"', "only tests may"],
+    ["src/dataplane/vfp/rule.ts", '"#hns/store.ts"', "src/dataplane may not import src/hns"],
+    [plugin, '"#hns/hns-service.ts"', "programs see contracts"],
+    [plugin, '"#core/wire/arp.ts"', "programs see contracts, core/catalogue, core/net, core/base"],
+    ["src/dataplane/vfp/rule.ts", '"../device/device.ts"', "src/dataplane/vfp may not import"],
+    ["src/core/net/ip.ts", '"../wire/packet.ts"', "src/core/net may not import src/core/wire"],
+    ["src/hns/store.ts", '"node:fs"', "only *.node.ts files, cli/ and tests may"],
+    ["src/hns/store.ts", '"./store.node.ts"', "only *.node.ts files, cli/ and tests may touch the machine"],
+    ["src/hns/store.ts", '"#test/support/frames.ts"', "only tests may"],
     ["src/hns/store.ts", '"./store.test.ts"', "only tests may"],
     ["src/hns/store.ts", '"../../tools/layers.ts"', "lies outside src/"],
+    ["src/hns/store.ts", '"../core/base/assert.ts"', "another room is called #room/…"],
     ["src/hns/store.ts", '"lodash"', "lodash, which is no run-time dependency"],
     ["src/hns/store.ts", '"yaml"', "src/hns may not"],
-    ["src/shelf/book.ts", '"../base/assert.ts"', "src/shelf has no floor"],
+    ["src/shelf/book.ts", '"#core/base/assert.ts"', "src/shelf has no place"],
   ])("%s from %s is found", (path, specifier, message) => {
     for (const statement of [
       `import { x } from ${specifier};`,
+      `import type { X } from ${specifier};`,
       `export { x } from ${specifier};`,
       `import(${specifier})`,
     ]) {
@@ -113,20 +100,20 @@ describe("a planted import", () => {
   });
 
   it("over several lines is found", () => {
-    const text = 'import {\n  type A,\n  b,\n} from "../hns/store.ts";\n';
-    expect(findForbiddenImports([{ path: "src/vfp/rule.ts", text }])).toEqual([
-      "src/vfp/rule.ts imports src/hns/store.ts: src/vfp may not import src/hns",
+    const text = 'import {\n  type A,\n  b,\n} from "#hns/store.ts";\n';
+    expect(findForbiddenImports([{ path: "src/dataplane/vfp/rule.ts", text }])).toEqual([
+      "src/dataplane/vfp/rule.ts imports src/hns/store.ts: src/dataplane may not import src/hns",
     ]);
   });
 
   it.each([
-    ["src/cmd/mullion/main.ts", "node:fs"],
-    ["src/cmd/mullion/main.ts", "commander"],
+    ["src/cli/mullion/main.ts", "node:fs"],
+    ["src/cli/mullion/main.ts", "commander"],
     ["src/hns/file-store.node.ts", "node:fs"],
     ["src/hns/file-store.node.ts", "./other.node.ts"],
-    ["src/plugins/win-bridge/plugin.test.ts", "../../hns/in-process-client.ts"],
-    ["src/plugins/win-bridge/plugin.test.ts", "../../testing/frames.ts"],
-    ["src/wire/dns/dns.ts", "dns-packet"],
+    ["src/programs/plugins/win-bridge/plugin.test.ts", "#hns/in-process-client.ts"],
+    ["src/programs/plugins/win-bridge/plugin.test.ts", "#test/support/frames.ts"],
+    ["src/core/wire/dns.ts", "dns-packet"],
   ])("%s from %s is fine", (path, specifier) => {
     expect(findForbiddenImports([{ path, text: `import "${specifier}";\n` }])).toEqual([]);
   });

@@ -1,61 +1,55 @@
 /**
- * The floors of `src/`: which folder may import which. ARCHITECTURE.md explains them; this is the table itself.
+ * The rooms of `src/`: which folder may import which, values and types alike. ARCHITECTURE.md draws them; this is the
+ * table itself.
  */
 import { type SourceFile, isTest, readImportMap, resolveImport, specifiersOf } from "./source-files.ts";
 
-/** The front door of the library: a file above all floors, which shows what lies on them. */
+/** The front door of the library: a file above all rooms, which shows what is in them. */
 const DOOR = "mod.node.ts";
 
-/** From top to bottom. A folder imports only from floors below its own. */
-export const FLOORS: readonly (readonly string[])[] = [
-  [DOOR],
-  ["cmd"],
-  ["sim", "lint", "doctor", "verify-text"],
-  // What people read. Nothing below sees it: a report carries codes, and who prints it adds the words.
-  ["catalogue", "vfp-text"],
-  ["api"],
-  ["cluster"],
-  ["kube/control-plane"],
-  ["plugins", "flannel", "kube-proxy", "cloud-routes", "ovn", "azure", "dns"],
-  ["fabric"],
-  ["hns"],
-  ["host"],
-  ["vswitch"],
-  ["vfp", "ovs", "device"],
-  ["hcn", "cni", "kube"],
-  ["knowledge"],
-  ["wire"],
-  ["net"],
-  ["base"],
+/** A room, and the order of what is in it where that matters. */
+interface Room {
+  readonly name: string;
+  /** Sub-rooms from top to bottom; those of one list do not import one another. */
+  readonly inside: readonly (readonly string[])[];
+}
+
+/** From top to bottom. A room imports only from rooms below it, through `#room/…`. */
+export const ROOMS: readonly Room[] = [
+  { name: "cli", inside: [] },
+  // What people read is here. Nothing below sees it: a report carries codes, and who prints it adds the words.
+  {
+    name: "diagnose",
+    inside: [
+      ["doctor", "lint", "verify-text"],
+      ["catalogue", "vfp-text"],
+    ],
+  },
+  { name: "cluster", inside: [] },
+  { name: "control-plane", inside: [] },
+  { name: "programs", inside: [["plugins", "flannel", "kube-proxy", "ovn", "azure"]] },
+  { name: "hns", inside: [] },
+  { name: "dataplane", inside: [["fabric"], ["host"], ["switch"], ["vfp", "ovs", "device"]] },
+  { name: "contracts", inside: [["hcn", "cni", "kubernetes"]] },
+  { name: "core", inside: [["catalogue"], ["wire"], ["net"], ["base"]] },
 ];
 
 /**
- * Control-plane programs hold an `HcnClient` and nothing below it: what they do against Mullion's HNS in memory
- * they also do over a socket, and against Windows.
+ * Programs hold an `HcnClient` and nothing below it: what they do against Mullion's HNS in memory they also do over a
+ * socket, and against Windows.
  */
-const PROGRAMS: readonly string[] = [
-  "plugins",
-  "flannel",
-  "kube-proxy",
-  "cloud-routes",
-  "ovn",
-  "azure",
-  "dns",
-];
-const SEEN_BY_PROGRAMS: readonly string[] = ["hcn", "cni", "kube", "knowledge", "net", "base"];
-/** DNS speaks in messages, so it knows their bytes. */
-const SEEN_BY_DNS: readonly string[] = [...SEEN_BY_PROGRAMS, "wire"];
+const SEEN_BY_PROGRAMS: readonly string[] = ["contracts", "core/catalogue", "core/net", "core/base"];
 
 /** Packages that run, and the folders that may use them (docs/decisions/0004-dependencies.md). */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  commander: ["cmd"],
-  yaml: ["cluster", "kube", "kube/control-plane", "lint", "doctor", "cmd"],
-  "dns-packet": ["wire", "dns"],
-  "@kubernetes/client-node": ["kube"],
-  hono: ["api", "hns", "kube/control-plane"],
-  "@hono/node-server": ["api", "hns", "kube/control-plane", "cmd"],
-  koffi: ["hcn"],
-  "prom-client": ["kube-proxy"],
+  commander: ["cli"],
+  yaml: ["cli", "diagnose", "cluster", "control-plane", "contracts/kubernetes"],
+  "dns-packet": ["control-plane/dns", "core/wire"],
+  "@kubernetes/client-node": ["contracts/kubernetes"],
+  hono: ["cluster/api", "control-plane", "hns"],
+  "@hono/node-server": ["cli", "cluster/api", "control-plane", "hns"],
+  koffi: ["contracts/hcn"],
+  "prom-client": ["programs/kube-proxy"],
 };
 
 /**
@@ -64,8 +58,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
  */
 const BUNDLED: readonly string[] = ["commander", "@kubernetes/client-node", "prom-client"];
 
-/** Parts of `src/kube/` that are a control plane; the rest is what programs see of one. */
-const CONTROL_PLANE: readonly string[] = ["controllers", "http", "load", "memory", "patch"];
 /** The packages that are installed with Mullion, and those that are in its executables. */
 export function runTimePackages(): {
   readonly installed: readonly string[];
@@ -75,23 +67,44 @@ export function runTimePackages(): {
   return { installed: installed.toSorted(), bundled: BUNDLED.toSorted() };
 }
 
-/** `src/vfp/rule.ts` is in folder `vfp`. */
-function folderOf(path: string): string {
-  const [, folder = "", part = ""] = path.split("/");
-  return folder === "kube" && CONTROL_PLANE.includes(part) ? "kube/control-plane" : folder;
+/** Where a file stands: `src/dataplane/vfp/rule.ts` is in `vfp` of `dataplane`. */
+interface Place {
+  readonly room: string;
+  readonly sub: string;
 }
 
-function floorOf(folder: string): number {
-  return FLOORS.findIndex((floor) => floor.includes(folder));
+function placeOf(path: string): Place {
+  const [, room = "", sub = ""] = path.split("/");
+  return { room, sub: sub.includes(".") ? "" : sub };
 }
 
-/** True when a file of folder `from` may import from folder `to`. */
-export function mayImport(from: string, to: string): boolean {
-  if (from === to) return true;
-  if (floorOf(from) < 0 || floorOf(to) < 0) return false;
-  if (from === "dns") return SEEN_BY_DNS.includes(to);
-  if (PROGRAMS.includes(from)) return SEEN_BY_PROGRAMS.includes(to);
-  return floorOf(to) > floorOf(from);
+function floorOf(room: string): number {
+  if (room === DOOR) return -1;
+  return ROOMS.findIndex(({ name }) => name === room);
+}
+
+function isWithin(path: string, folders: readonly string[]): boolean {
+  return folders.some((folder) => path.startsWith(`src/${folder}/`));
+}
+
+/** What is wrong with an import of one file by another, if anything is. */
+function checkPlaces(path: string, target: string): string | undefined {
+  const [from, to] = [placeOf(path), placeOf(target)];
+  if (from.room !== to.room) {
+    if (floorOf(to.room) <= floorOf(from.room)) return `src/${from.room} may not import src/${to.room}`;
+    if (from.room !== "programs" || isWithin(target, SEEN_BY_PROGRAMS)) return undefined;
+    return `programs see ${SEEN_BY_PROGRAMS.join(", ")} and nothing else`;
+  }
+  if (from.sub === to.sub) return undefined;
+  const order = ROOMS[floorOf(from.room)]?.inside ?? [];
+  const [above, below] = [from.sub, to.sub].map((sub) => order.findIndex((row) => row.includes(sub)));
+  if (above === undefined || below === undefined || above < 0 || below < 0 || above < below) return undefined;
+  return `src/${from.room}/${from.sub} may not import src/${to.room}/${to.sub}`;
+}
+
+/** True when the order of the rooms lets one file import the other. */
+export function mayImport(path: string, target: string): boolean {
+  return checkPlaces(path, target) === undefined;
 }
 
 function isNodeFile(path: string): boolean {
@@ -100,34 +113,35 @@ function isNodeFile(path: string): boolean {
 
 /** Files that may touch the machine. */
 function mayTouchMachine(path: string): boolean {
-  return isNodeFile(path) || folderOf(path) === "cmd" || isTest(path);
+  return isNodeFile(path) || path.startsWith("src/cli/") || isTest(path);
 }
 
-function checkRelative(path: string, target: string): string | undefined {
-  const [from, to] = [folderOf(path), folderOf(target)];
-  if (!target.startsWith("src/")) return `${path} imports ${target}, which lies outside src/`;
-  if (isNodeFile(target) && !mayTouchMachine(path)) {
-    return `${path} imports ${target}: only *.node.ts files, cmd/ and tests may touch the machine`;
-  }
+function checkFile(path: string, specifier: string, target: string): string | undefined {
+  const found = `${path} imports ${target}`;
   if (isTest(path)) return undefined;
-  if (isTest(target)) return `${path} imports ${target}: only tests may`;
-  if (mayImport(from, to)) return undefined;
-  return `${path} imports ${target}: src/${from} may not import src/${to}`;
+  if (isTest(target)) return `${found}: only tests may`;
+  if (!target.startsWith("src/")) return `${found}, which lies outside src/`;
+  if (isNodeFile(target) && !mayTouchMachine(path)) {
+    return `${found}: only *.node.ts files, cli/ and tests may touch the machine`;
+  }
+  if (placeOf(path).room !== placeOf(target).room && specifier.startsWith(".")) {
+    return `${found}: another room is called #room/…`;
+  }
+  const problem = checkPlaces(path, target);
+  return problem === undefined ? undefined : `${found}: ${problem}`;
 }
 
 function checkPackage(path: string, name: string): string | undefined {
   if (name.startsWith("node:")) {
     return mayTouchMachine(path)
       ? undefined
-      : `${path} imports ${name}: only *.node.ts files, cmd/ and tests may`;
+      : `${path} imports ${name}: only *.node.ts files, cli/ and tests may`;
   }
   if (isTest(path)) return undefined;
   const root = name.startsWith("@") ? name.split("/").slice(0, 2).join("/") : (name.split("/")[0] ?? name);
   const folders = PACKAGES[root];
   if (folders === undefined) return `${path} imports the package ${root}, which is no run-time dependency`;
-  return folders.includes(folderOf(path))
-    ? undefined
-    : `${path} imports ${root}: src/${folderOf(path)} may not`;
+  return isWithin(path, folders) ? undefined : `${path} imports ${root}: src/${placeOf(path).room} may not`;
 }
 
 /** Every import that breaks the table, one sentence each. */
@@ -135,12 +149,11 @@ export function findForbiddenImports(files: readonly SourceFile[]): readonly str
   const problems: string[] = [];
   const map = readImportMap();
   for (const { path, text } of files) {
-    const folder = folderOf(path);
-    if (floorOf(folder) < 0 && folder !== "testing")
-      problems.push(`src/${folder} has no floor in tools/layers.ts`);
+    const { room } = placeOf(path);
+    if (room !== DOOR && floorOf(room) < 0) problems.push(`src/${room} has no place in tools/layers.ts`);
     for (const name of specifiersOf(text)) {
       const target = resolveImport(path, name, map);
-      const problem = target === undefined ? checkPackage(path, name) : checkRelative(path, target);
+      const problem = target === undefined ? checkPackage(path, name) : checkFile(path, name, target);
       if (problem !== undefined) problems.push(problem);
     }
   }

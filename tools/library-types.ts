@@ -113,6 +113,6 @@ function checkPackages(root: string, dist: string): void {
 
 /** What is left to do when the library is compiled to `dist`. */
 export function finishLibrary(root: string, dist: string): void {
-  bringTypes(root, join(dist, "kube"), "objects.d.ts");
+  bringTypes(root, join(dist, "contracts", "kubernetes"), "objects.d.ts");
   checkPackages(root, dist);
 }

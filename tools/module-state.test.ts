@@ -4,13 +4,13 @@ import { readFiles } from "./source-files.ts";
 
 /** Caches that are still to find an owner; none may join them. */
 const LEFT = [
-  "src/catalogue/log/signatures.ts BUILT",
+  "src/dataplane/vfp/condition-matcher.ts KNOWN_SETS",
+  "src/dataplane/vfp/rule-index.ts KNOWN_MATCHERS",
+  "src/dataplane/vfp/rule-index.ts LAST_PILED",
+  "src/diagnose/catalogue/log/signatures.ts BUILT",
+  "src/diagnose/lint/views/cni-view.ts VIEWS",
   "src/hns/compile/remote-subnets.ts KNOWN_RULES",
   "src/hns/service/network/policy-index.ts INDEXES",
-  "src/lint/views/cni-view.ts VIEWS",
-  "src/vfp/condition-matcher.ts KNOWN_SETS",
-  "src/vfp/rule-index.ts KNOWN_MATCHERS",
-  "src/vfp/rule-index.ts LAST_PILED",
 ];
 
 describe("the modules of src/", () => {
@@ -33,7 +33,7 @@ describe("planted state", () => {
     "const STATE: Record<string, number> = {};\nfunction f() {\n  delete STATE['a'];\n}",
     "const STATE = {};\nObject.assign(STATE, { a: 1 });",
   ])("is found in %j", (text) => {
-    expect(findModuleState([{ path: "src/vfp/rule.ts", text }])).toHaveLength(1);
+    expect(findModuleState([{ path: "src/dataplane/vfp/rule.ts", text }])).toHaveLength(1);
   });
 
   it.each([
@@ -43,6 +43,6 @@ describe("planted state", () => {
     "function f() {\n  const list = [];\n  list.push(1);\n}",
     "// KNOWN.set('a', 1)\nconst KNOWN = new Map();",
   ])("is not seen in %j", (text) => {
-    expect(findModuleState([{ path: "src/vfp/rule.ts", text }])).toEqual([]);
+    expect(findModuleState([{ path: "src/dataplane/vfp/rule.ts", text }])).toEqual([]);
   });
 });

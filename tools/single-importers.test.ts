@@ -5,25 +5,25 @@ import { type SourceFile, readFiles } from "./source-files.ts";
 
 /** Folders that the rule holds for. */
 const FOLDERS = [
-  "src/base",
-  "src/cloud-routes",
+  "src/core/base",
+  "src/control-plane/cloud",
   "src/cluster",
-  "src/dns",
-  "src/flannel",
-  "src/kube-proxy",
-  "src/kube/load",
-  "src/kube/memory",
-  "src/lint",
-  "src/net",
-  "src/wire",
+  "src/control-plane/dns",
+  "src/programs/flannel",
+  "src/programs/kube-proxy",
+  "src/control-plane/load",
+  "src/control-plane/memory",
+  "src/diagnose/lint",
+  "src/core/net",
+  "src/core/wire",
 ];
 
 const ALLOWED = JSON.parse(readFileSync("tools/single-importers.json", "utf8")) as readonly AllowedAlone[];
 
 const FILES = readFiles("src/**/*.ts");
 
-const USER: SourceFile = { path: "src/vfp/port.ts", text: 'import { rule } from "./rule.ts";\n' };
-const RULE: SourceFile = { path: "src/vfp/rule.ts", text: "export const rule = 1;\n" };
+const USER: SourceFile = { path: "src/dataplane/vfp/port.ts", text: 'import { rule } from "./rule.ts";\n' };
+const RULE: SourceFile = { path: "src/dataplane/vfp/rule.ts", text: "export const rule = 1;\n" };
 
 describe("a small file that one neighbour alone imports", () => {
   it.each(FOLDERS)("has a reason in %s", (folder) => {
@@ -39,25 +39,25 @@ describe("a small file that one neighbour alone imports", () => {
 
   it("is found with its lines and its importer", () => {
     expect(findSingleImporters([USER, RULE])).toEqual([
-      { path: "src/vfp/rule.ts", lines: 1, importer: "src/vfp/port.ts" },
+      { path: "src/dataplane/vfp/rule.ts", lines: 1, importer: "src/dataplane/vfp/port.ts" },
     ]);
     expect(findUnreasoned([USER, RULE], [])).toEqual([
-      "src/vfp/rule.ts (1 lines) is there for port.ts alone: it belongs there, " +
+      "src/dataplane/vfp/rule.ts (1 lines) is there for port.ts alone: it belongs there, " +
         "or tools/single-importers.json says why not",
     ]);
   });
 
   it.each([
-    ["a second importer", [USER, RULE, { ...USER, path: "src/vfp/group.ts" }]],
+    ["a second importer", [USER, RULE, { ...USER, path: "src/dataplane/vfp/group.ts" }]],
     ["an importer in another folder", [{ path: "src/hns/a.ts", text: 'import "../vfp/rule.ts";' }, RULE]],
-    ["a door as its importer", [{ ...USER, path: "src/vfp/mod.ts" }, RULE]],
-    ["a test as its importer", [{ ...USER, path: "src/vfp/rule.test.ts" }, RULE]],
+    ["a door as its importer", [{ ...USER, path: "src/dataplane/vfp/mod.ts" }, RULE]],
+    ["a test as its importer", [{ ...USER, path: "src/dataplane/vfp/rule.test.ts" }, RULE]],
     ["eighty lines", [USER, { ...RULE, text: RULE.text.repeat(80) }]],
   ])("is not one with %s", (_what, files) => {
     expect(findSingleImporters(files)).toEqual([]);
   });
 
-  it.each(["src/vfp/rule.ts", "src/vfp/*.ts", "src/**.ts"])(
+  it.each(["src/dataplane/vfp/rule.ts", "src/dataplane/vfp/*.ts", "src/**.ts"])(
     "may stand alone by the reason of %s",
     (files) => {
       expect(findUnreasoned([USER, RULE], [{ files, reason: "a seam" }])).toEqual([]);
@@ -67,8 +67,8 @@ describe("a small file that one neighbour alone imports", () => {
 
 describe("a reason that no file needs", () => {
   it("is told", () => {
-    expect(findUnreasoned([RULE], [{ files: "src/vfp/rule.ts", reason: "a seam" }])).toEqual([
-      "tools/single-importers.json: no file needs the reason of src/vfp/rule.ts",
+    expect(findUnreasoned([RULE], [{ files: "src/dataplane/vfp/rule.ts", reason: "a seam" }])).toEqual([
+      "tools/single-importers.json: no file needs the reason of src/dataplane/vfp/rule.ts",
     ]);
   });
 });

@@ -28,7 +28,7 @@ export function readFiles(...patterns: readonly string[]): readonly SourceFile[]
 
 /** True for tests, and for suites that tests share. */
 export function isTest(path: string): boolean {
-  return /\.(test|suite)\.ts$/.test(path) || path.startsWith("src/testing/");
+  return /\.(test|suite)\.ts$/.test(path) || path.startsWith("test/");
 }
 
 /** Import and export statements, and imports in expressions and types; not the word in a text. */

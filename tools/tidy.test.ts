@@ -27,36 +27,36 @@ describe("the house rules", () => {
 
 describe("a planted fault", () => {
   it.each([
-    ["src/vfp/rule.ts", "const now = Date.now();", "time comes from a Clock"],
-    ["src/vfp/rule.ts", "const now = new Date();", "time comes from a Clock"],
-    ["src/vfp/rule.ts", "Math.random()", "chance comes from a Prng"],
-    ["src/vfp/rule.ts", "new DataView(buffer)", "src/base/bytes.ts"],
-    ["src/vfp/rule.ts", 'console.log("x")', "goes to a Log"],
-    ["src/vfp/rule.ts", "class A {\n  #x = 1;\n}", "declared with `private`"],
-    ["src/vfp/rule.ts", "let counter = 0;", "no module keeps state"],
-    ["src/vfp/rule.ts", "export let counter = 0;", "no module keeps state"],
-    ["src/vfp/mod.ts", 'export * from "./rule.ts";', "one by one"],
-    ["src/vfp/rule.ts", "// todo: finish", "finish it"],
-    ["src/vfp/rule.ts", "// This works for now.", "finish it"],
-    ["src/vfp/rule.ts", "// biome-ignore lint: because", "nothing is suppressed"],
-    ["src/vfp/rule.test.ts", "it.skip('x', () => {})", "no test is left out"],
+    ["src/dataplane/vfp/rule.ts", "const now = Date.now();", "time comes from a Clock"],
+    ["src/dataplane/vfp/rule.ts", "const now = new Date();", "time comes from a Clock"],
+    ["src/dataplane/vfp/rule.ts", "Math.random()", "chance comes from a Prng"],
+    ["src/dataplane/vfp/rule.ts", "new DataView(buffer)", "src/core/base/bytes.ts"],
+    ["src/dataplane/vfp/rule.ts", 'console.log("x")', "goes to a Log"],
+    ["src/dataplane/vfp/rule.ts", "class A {\n  #x = 1;\n}", "declared with `private`"],
+    ["src/dataplane/vfp/rule.ts", "let counter = 0;", "no module keeps state"],
+    ["src/dataplane/vfp/rule.ts", "export let counter = 0;", "no module keeps state"],
+    ["src/dataplane/vfp/mod.ts", 'export * from "./rule.ts";', "one by one"],
+    ["src/dataplane/vfp/rule.ts", "// todo: finish", "finish it"],
+    ["src/dataplane/vfp/rule.ts", "// This works for now.", "finish it"],
+    ["src/dataplane/vfp/rule.ts", "// biome-ignore lint: because", "nothing is suppressed"],
+    ["src/dataplane/vfp/rule.test.ts", "it.skip('x', () => {})", "no test is left out"],
     ["docs/start/first.md", "cd /home/me/mullion", "no path of somebody's machine"],
     ["docs/start/first.md", "text \nmore", "no blanks at the end"],
     ["docs/start/first.md", "one\n<<<<<<< HEAD\ntwo\n", "two versions were joined"],
     ["docs/start/first.md", "one\n> > > > > > > 1234567 (area: two)\n", "two versions were joined"],
-    ["src/vfp/utils.ts", "", "utils is no name"],
+    ["src/dataplane/vfp/utils.ts", "", "utils is no name"],
     ["src/helpers/rule.ts", "", "helpers is no name"],
-    ["src/vfp/natPool.ts", "", "not in kebab-case"],
-    ["src/vfp/index.ts", "", "index is no name"],
+    ["src/dataplane/vfp/natPool.ts", "", "not in kebab-case"],
+    ["src/dataplane/vfp/index.ts", "", "index is no name"],
   ])("%s: %s", (path, text, message) => {
     expect(findUntidiness([{ path, text }]).join("\n")).toContain(message);
   });
 
   it.each([
     ["src/hns/store.node.ts", "Date.now()"],
-    ["src/cmd/mullion/main.ts", 'console.log("x"); Date.now()'],
-    ["src/vfp/rule.ts", "function f() {\n  let x = 1;\n}"],
-    ["src/base/bytes.ts", "new DataView(b)"],
+    ["src/cli/mullion/main.ts", 'console.log("x"); Date.now()'],
+    ["src/dataplane/vfp/rule.ts", "function f() {\n  let x = 1;\n}"],
+    ["src/core/base/bytes.ts", "new DataView(b)"],
     ["docs/start/first.md", "dataDir is /var/lib/cni/networks"],
     ["docs/start/first.md", "https://example.com/home/page"],
     ["docs/start/first.md", "> quoted\n> > twice\n=======\n"],
@@ -65,20 +65,20 @@ describe("a planted fault", () => {
   });
 
   it("is a folder of four files without a README.md", () => {
-    const paths = ["a", "b", "c", "d"].map((name) => `src/vfp/${name}.ts`);
-    expect(findUnexplainedFolders(paths)).toEqual(["src/vfp"]);
-    expect(findUnexplainedFolders([...paths, "src/vfp/README.md"])).toEqual([]);
+    const paths = ["a", "b", "c", "d"].map((name) => `src/dataplane/vfp/${name}.ts`);
+    expect(findUnexplainedFolders(paths)).toEqual(["src/dataplane/vfp"]);
+    expect(findUnexplainedFolders([...paths, "src/dataplane/vfp/README.md"])).toEqual([]);
     expect(findUnexplainedFolders(paths.slice(1))).toEqual([]);
   });
 
   it("is an inference that no page names", () => {
-    const file = { path: "src/vfp/rule.ts", text: "// Inferred: nobody knows." };
+    const file = { path: "src/dataplane/vfp/rule.ts", text: "// Inferred: nobody knows." };
     expect(findUnlistedInferences([file], "")).toEqual([
-      "src/vfp/rule.ts: 1 inferences, 0 rows in docs/reference/fidelity.md",
+      "src/dataplane/vfp/rule.ts: 1 inferences, 0 rows in docs/reference/fidelity.md",
     ]);
-    expect(findUnlistedInferences([file], "| `src/vfp/rule.ts` | … | … |")).toEqual([]);
-    expect(findUnlistedInferences([{ ...file, text: "" }], "| `src/vfp/rule.ts` | … | … |")).toEqual([
-      "src/vfp/rule.ts: infers nothing any more",
-    ]);
+    expect(findUnlistedInferences([file], "| `src/dataplane/vfp/rule.ts` | … | … |")).toEqual([]);
+    expect(
+      findUnlistedInferences([{ ...file, text: "" }], "| `src/dataplane/vfp/rule.ts` | … | … |"),
+    ).toEqual(["src/dataplane/vfp/rule.ts: infers nothing any more"]);
   });
 });

@@ -12,7 +12,7 @@ interface Rule {
 const isSource = (path: string): boolean => path.startsWith("src/") && path.endsWith(".ts");
 const isCode = (path: string): boolean => /\.(ts|mjs|js)$/.test(path);
 const touchesMachine = (path: string): boolean =>
-  path.endsWith(".node.ts") || path.startsWith("src/cmd/") || path.endsWith(".live.test.ts");
+  path.endsWith(".node.ts") || path.startsWith("src/cli/") || path.endsWith(".live.test.ts");
 const isPure = (path: string): boolean => isSource(path) && !touchesMachine(path);
 const isRules = (path: string): boolean => path.startsWith("tools/tidy");
 
@@ -29,13 +29,13 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern: /\bnew DataView\(/,
-    instead: "bytes are read and written by src/base/bytes.ts",
-    appliesTo: (path) => isSource(path) && !isTest(path) && path !== "src/base/bytes.ts",
+    instead: "bytes are read and written by src/core/base/bytes.ts",
+    appliesTo: (path) => isSource(path) && !isTest(path) && path !== "src/core/base/bytes.ts",
   },
   {
     pattern: /\bconsole\.\w+\(/,
     instead: "what happened goes to a Log, results go to the caller",
-    appliesTo: (path) => isSource(path) && !path.startsWith("src/cmd/"),
+    appliesTo: (path) => isSource(path) && !path.startsWith("src/cli/"),
   },
   {
     pattern: /\bthis\.#\w|^\s+(?:static\s+|readonly\s+)*#\w+\s*[=;:(]/m,
@@ -119,7 +119,7 @@ export function findUntidiness(files: readonly SourceFile[]): readonly string[] 
 }
 
 /** Folders of plain values and interfaces. */
-const WITHOUT_README: ReadonlySet<string> = new Set(["src/base", "src/net"]);
+const WITHOUT_README: ReadonlySet<string> = new Set(["src/core/base", "src/core/net"]);
 const FILES_WITHOUT_README_MAX = 3;
 
 /** True when the folder, or one above it below `src/`, has a README.md. */
@@ -149,7 +149,7 @@ function countOf(text: string, pattern: RegExp): number {
 
 /**
  * Source files that say `Inferred` more often than docs/reference/fidelity.md has rows for them. A row begins with
- * the file: "| `src/vfp/rule.ts` | what is inferred | from what |".
+ * the file: "| `src/dataplane/vfp/rule.ts` | what is inferred | from what |".
  */
 export function findUnlistedInferences(files: readonly SourceFile[], fidelity: string): readonly string[] {
   const problems: string[] = [];

@@ -1,5 +1,5 @@
 /**
- * Writes `src/kube/http/protobuf-schema.ts` from the `generated.proto` files of Kubernetes: by number, name and type of
+ * Writes `src/control-plane/http/protobuf-schema.ts` from the `generated.proto` files of Kubernetes: by number, name and type of
  * the fields of everything that the served kinds consist of. Run when the version in test/live/go/kubernetes changes:
  * `node tools/write-kube-protobuf.ts`.
  */
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { findGo } from "./go-toolchain.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const OUTPUT = join(ROOT, "src/kube/http/protobuf-schema.ts");
+const OUTPUT = join(ROOT, "src/control-plane/http/protobuf-schema.ts");
 
 /** Go packages with their short names here. */
 const PACKAGES: Readonly<Record<string, string>> = {

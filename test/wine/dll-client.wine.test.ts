@@ -100,7 +100,7 @@ describe("the client over computenetwork and vmcompute", () => {
       });
       await client.enumerate("Network");
       process.stdout.write("listens ");`;
-    const target = new URL("../../src/hcn/mod.node.ts", import.meta.url).href;
+    const target = new URL("../../src/contracts/hcn/mod.node.ts", import.meta.url).href;
     const args = ["--input-type=module", "-e", script, target, JSON.stringify(LIBRARIES)];
     const child = spawn(process.execPath, args, { env: { ...process.env, ...variables } });
     const result = resultOf(child);
