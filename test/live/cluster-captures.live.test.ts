@@ -9,7 +9,7 @@ import type { Cluster } from "#cluster/cluster.ts";
 import { listTraceEnds } from "#cluster/trace/find-trace-end.ts";
 import type { HeardEvent } from "#cluster/trace/trace-collector.ts";
 import { tracePacket } from "#cluster/trace/trace.ts";
-import { openTestCluster } from "#test/support/cluster/walk.ts";
+import { openTestCluster } from "../support/cluster/walk.ts";
 
 const CHECKS = ["ip", "tcp", "udp"].flatMap((protocol) => ["-o", `${protocol}.check_checksum:TRUE`]);
 let folder: string;

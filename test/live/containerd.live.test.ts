@@ -10,8 +10,8 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createEndpoint, createNetwork, listEndpoints, namespaceOf } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "#hns/http/http-server.node.ts";
-import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
-import { BIN, PROGRAM_PATH as PATH } from "#test/support/cni/plugin-process.ts";
+import { CBR0, type HnsNode, hnsNode } from "../support/hns/hns-node.ts";
+import { BIN, PROGRAM_PATH as PATH } from "../support/cni/plugin-process.ts";
 
 const CONTAINER = `mullion-${process.pid}`;
 /** The place of plugins and lists is written into ctr. */

@@ -8,10 +8,10 @@ import { PcapngWriter } from "#dataplane/device/pcapng.ts";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
-import { arbitraryTcpFields } from "#test/support/wire/arbitrary-frames.ts";
-import { group, layer, makePort, rule } from "#test/support/dataplane/engine-kit.ts";
-import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
-import { makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
+import { arbitraryTcpFields } from "../support/wire/arbitrary-frames.ts";
+import { group, layer, makePort, rule } from "../support/dataplane/engine-kit.ts";
+import { DATAPLANE_VECTORS } from "../support/wire/dataplane-vectors.ts";
+import { makeRoutedPair } from "../support/dataplane/routed-pair.ts";
 import {
   buildArpFrame,
   buildIcmpFrame,

@@ -30,7 +30,7 @@ import {
   listEndpoints,
   namespaceOf,
 } from "#contracts/hcn/operations.ts";
-import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
+import { CBR0, hnsNode } from "../support/hns/hns-node.ts";
 import { thisInstallation, writeLauncher } from "#cli/programs/launchers.ts";
 import { PROGRAMS } from "#cli/programs/table.ts";
 import { bundlePrograms } from "../../tools/bundle-programs.ts";

@@ -13,7 +13,7 @@ import { NativeCalls } from "#contracts/hcn/dll/native-calls.node.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createNetwork } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "#hns/http/http-server.node.ts";
-import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
+import { CBR0, hnsNode } from "../support/hns/hns-node.ts";
 import { ClientHost, HostedClient } from "./hosted-client.ts";
 import { closePrograms, openPrograms, startProgramOnWine } from "./programs.ts";
 import { ROOT, resultOf } from "./test-daemon.ts";

@@ -5,12 +5,12 @@ import type { Hono } from "hono";
 import { beforeAll, describe, expect, it } from "vitest";
 import { LIMITS } from "#core/base/limits.ts";
 import { SILENT_LOG } from "#core/base/log.ts";
-import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { FixedSession } from "#test/support/cluster/fixed-session.ts";
-import { openCluster } from "#cluster/session/open-cluster.ts";
-import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
-import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
-import type { NodeChange } from "#cluster/life/node-change.ts";
+import { openCluster } from "../session/open-cluster.ts";
+import { TRACE_SCHEMA } from "../trace/trace-schema.ts";
+import { VERIFY_SCHEMA } from "../verify/verify-schema.ts";
+import type { NodeChange } from "../life/node-change.ts";
 import type {
   ApplyReport,
   ClusterSession,
@@ -19,9 +19,9 @@ import type {
   NodeReport,
   ObjectReference,
   SessionEvent,
-} from "#cluster/session/session.ts";
-import { readModel } from "#cluster/verify/model-of-cluster.ts";
-import { verifyCluster } from "#cluster/verify/verify.ts";
+} from "../session/session.ts";
+import { readModel } from "../verify/model-of-cluster.ts";
+import { verifyCluster } from "../verify/verify.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { createApp } from "./app.ts";
 import type { ErrorAnswer, TraceAnswer } from "./documents.ts";

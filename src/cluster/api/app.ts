@@ -6,14 +6,14 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
-import { CAPTURE_EPOCH_MS, captureTrace } from "#cluster/trace/capture.ts";
-import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
-import { countPackets } from "#cluster/views/packet-counters.ts";
-import { tracePacket } from "#cluster/trace/trace.ts";
-import { viewServices } from "#cluster/views/service-view.ts";
-import { listNodePorts, viewNodePort } from "#cluster/views/vfp-ports.ts";
-import type { VerifyReport } from "#cluster/verify/report.ts";
-import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
+import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
+import { TRACE_SCHEMA } from "../trace/trace-schema.ts";
+import { countPackets } from "../views/packet-counters.ts";
+import { tracePacket } from "../trace/trace.ts";
+import { viewServices } from "../views/service-view.ts";
+import { listNodePorts, viewNodePort } from "../views/vfp-ports.ts";
+import type { VerifyReport } from "../verify/report.ts";
+import { VERIFY_SCHEMA } from "../verify/verify-schema.ts";
 import {
   API_VERSION,
   type ApplyAnswer,

@@ -1,5 +1,5 @@
 /** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
-import type { VerifyReport } from "#cluster/verify/report.ts";
+import type { VerifyReport } from "../verify/report.ts";
 import {
   API_VERSION,
   type ApplyAnswer,

@@ -12,12 +12,12 @@ import type {
   InputText,
   NodeReport,
   RepairCount,
-} from "#cluster/session/session.ts";
-import type { AddressFamily, ProbeProtocol, TraceReport } from "#cluster/trace/trace-report.ts";
-import type { NodeChange } from "#cluster/life/node-change.ts";
-import type { NodePacketCounters } from "#cluster/views/packet-counters.ts";
-import type { ServiceFrontEnd } from "#cluster/views/service-view.ts";
-import type { NodePort, PortView } from "#cluster/views/vfp-ports.ts";
+} from "../session/session.ts";
+import type { AddressFamily, ProbeProtocol, TraceReport } from "../trace/trace-report.ts";
+import type { NodeChange } from "../life/node-change.ts";
+import type { NodePacketCounters } from "../views/packet-counters.ts";
+import type { ServiceFrontEnd } from "../views/service-view.ts";
+import type { NodePort, PortView } from "../views/vfp-ports.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 

@@ -1,7 +1,7 @@
 /** Errors as people and programs are told: what is wrong, what to do, the code, the HTTP status. */
 import { messageOf } from "#core/base/thrown.ts";
 import { CniError, PluginPanic } from "#contracts/cni/error.ts";
-import type { ProblemPlace, SessionProblem } from "#cluster/session/session.ts";
+import type { ProblemPlace, SessionProblem } from "../session/session.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ErrorDetails } from "./documents.ts";

@@ -2,8 +2,8 @@
 import { assert } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Log } from "#core/base/log.ts";
-import type { ClusterSession, InputText, SessionEvent, SessionProblem } from "#cluster/session/session.ts";
-import type { VerifyReport } from "#cluster/verify/report.ts";
+import type { ClusterSession, InputText, SessionEvent, SessionProblem } from "../session/session.ts";
+import type { VerifyReport } from "../verify/report.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Identity } from "./documents.ts";
 import { ApiError } from "./error-details.ts";

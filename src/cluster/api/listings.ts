@@ -1,5 +1,5 @@
 /** What the cluster consists of, as documents of the API. */
-import type { ClusterSession } from "#cluster/session/session.ts";
+import type { ClusterSession } from "../session/session.ts";
 import {
   type OnNode,
   inventoryEndpoints,
@@ -7,9 +7,9 @@ import {
   inventoryNamespaces,
   inventoryNetworks,
   inventoryNodes,
-} from "#cluster/views/inventory.ts";
-import type { Cluster } from "#cluster/cluster.ts";
-import type { KubernetesVersion } from "#cluster/file/cluster-file.ts";
+} from "../views/inventory.ts";
+import type { Cluster } from "../cluster.ts";
+import type { KubernetesVersion } from "../file/cluster-file.ts";
 import { formatIp } from "#core/net/ip.ts";
 import {
   type ClusterSummary,

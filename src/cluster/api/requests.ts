@@ -1,6 +1,6 @@
 /** Bodies of requests, checked at the edge: what comes out of here has the shape that its type says. */
-import type { InputText, ObjectReference } from "#cluster/session/session.ts";
-import { NODE_ACTIONS, type NodeAction, type NodeChange } from "#cluster/life/node-change.ts";
+import type { InputText, ObjectReference } from "../session/session.ts";
+import { NODE_ACTIONS, type NodeAction, type NodeChange } from "../life/node-change.ts";
 import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
 import type {
   ApplyRequest,

@@ -1,5 +1,5 @@
 /** The JSON Schema of the control API, published as schemas/api.v1alpha1.json and at `GET /v1alpha1/schema`. */
-import { NODE_ACTIONS } from "#cluster/life/node-change.ts";
+import { NODE_ACTIONS } from "../life/node-change.ts";
 import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { REPAIR_KINDS } from "#programs/kube-proxy/mod.ts";

@@ -1,6 +1,6 @@
 // A packet that is injected is remembered: flows, counters and drops of the cluster itself (pktmon, vfpctrl).
 import { beforeEach, describe, expect, it } from "vitest";
-import type { ControlClient } from "#cluster/api/client.ts";
+import type { ControlClient } from "../api/client.ts";
 import { openInspectionClient } from "#test/support/cluster/inspection-client.ts";
 
 const CLUSTER = `

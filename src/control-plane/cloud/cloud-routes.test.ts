@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { Prng } from "#core/base/prng.ts";
-import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
-import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { MemoryKube } from "../memory/memory-kube.ts";
+import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
+import { loadManifests } from "../load/load-manifests.ts";
 import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 import { AzureRoutes } from "./azure/azure-routes.ts";
 import { type AzureRoute, MemoryRouteTables } from "./azure/route-tables.ts";

@@ -1,6 +1,6 @@
 /** The DaemonSet controller (k8s.io/kubernetes, `pkg/controller/daemon`): one pod on every node that takes it. */
 import { isFinished } from "#contracts/kubernetes/pod.ts";
-import { completePodSpec, podFromTemplate } from "#control-plane/memory/admission/pod-template.ts";
+import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { DaemonSet, Node, Pod, PodSpec, PodTemplateSpec } from "#contracts/kubernetes/objects.ts";
 import type { Changes, NamePods } from "./changes.ts";
 import { matchesNode, nodeNameField, toleratesTaint } from "./node-fit.ts";

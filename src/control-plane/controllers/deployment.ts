@@ -2,9 +2,9 @@
  * The Deployment controller (k8s.io/kubernetes, `pkg/controller/deployment`): one ReplicaSet per template, the present
  * one with all replicas, the others with none. It goes straight to the end of a rollout.
  */
-import { canonicalJson, equalJson } from "#control-plane/memory/deep.ts";
-import { templateHash } from "#control-plane/memory/admission/names.ts";
-import { ownerReferenceTo } from "#control-plane/memory/admission/pod-template.ts";
+import { canonicalJson, equalJson } from "../memory/deep.ts";
+import { templateHash } from "../memory/admission/names.ts";
+import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import type { Deployment, PodTemplateSpec, ReplicaSet } from "#contracts/kubernetes/objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";
 

@@ -3,11 +3,11 @@
  * one set of slices per address family and per set of port numbers. Endpoints that stay keep their slice.
  */
 import type { Prng } from "#core/base/prng.ts";
-import { equalJson } from "#control-plane/memory/deep.ts";
-import { randomSuffix } from "#control-plane/memory/admission/names.ts";
-import { ownerReferenceTo } from "#control-plane/memory/admission/pod-template.ts";
+import { equalJson } from "../memory/deep.ts";
+import { randomSuffix } from "../memory/admission/names.ts";
+import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
-import { type ServiceSpec, isHeadless } from "#control-plane/memory/services/service-defaults.ts";
+import { type ServiceSpec, isHeadless } from "../memory/services/service-defaults.ts";
 import { isFinished, isReady, isTerminating, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import { type Changes, NO_CHANGES } from "./changes.ts";

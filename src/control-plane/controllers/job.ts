@@ -1,6 +1,6 @@
 /** The Job controller (k8s.io/kubernetes, `pkg/controller/job`): pods that run to their end. */
 import { isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
-import { completePodSpec, podFromTemplate } from "#control-plane/memory/admission/pod-template.ts";
+import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { Job, Pod, PodTemplateSpec } from "#contracts/kubernetes/objects.ts";
 import { type Changes, type NamePods, NO_CHANGES } from "./changes.ts";
 

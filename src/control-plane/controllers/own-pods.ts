@@ -1,7 +1,7 @@
 /** Which pods belong to a workload, and which of them count. */
 import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
 import type { KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
-import { ownerReferenceTo } from "#control-plane/memory/admission/pod-template.ts";
+import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import type { OwnPods } from "./changes.ts";
 import { KUBELET_REFUSALS } from "./kubelet-admission.ts";
 

@@ -1,5 +1,5 @@
 /** The ReplicaSet controller (k8s.io/kubernetes, `pkg/controller/replicaset`): as many pods as asked for. */
-import { completePodSpec, podFromTemplate } from "#control-plane/memory/admission/pod-template.ts";
+import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { Pod, PodTemplateSpec, ReplicaSet } from "#contracts/kubernetes/objects.ts";
 import { type Changes, type NamePods, NO_CHANGES } from "./changes.ts";
 import { adopted, byDispensability, isActive, ownPods } from "./own-pods.ts";

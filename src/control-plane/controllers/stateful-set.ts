@@ -1,6 +1,6 @@
 /** The StatefulSet controller (k8s.io/kubernetes, `pkg/controller/statefulset`): pods with numbers that stay. */
 import { isFinished } from "#contracts/kubernetes/pod.ts";
-import { completePodSpec, podFromTemplate } from "#control-plane/memory/admission/pod-template.ts";
+import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { Pod, PodTemplateSpec, StatefulSet } from "#contracts/kubernetes/objects.ts";
 import type { Changes } from "./changes.ts";
 import { adopted, ownPods } from "./own-pods.ts";

@@ -10,9 +10,9 @@ import { type Log, SILENT_LOG } from "#core/base/log.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { KubePatch, KubeSource, Selection } from "#contracts/kubernetes/source.ts";
-import { mappingOf } from "#control-plane/load/checks/field-check.ts";
-import { applyJsonPatch } from "#control-plane/patch/json-patch.ts";
-import { applyMergePatch } from "#control-plane/patch/apply-patch.ts";
+import { mappingOf } from "../load/checks/field-check.ts";
+import { applyJsonPatch } from "../patch/json-patch.ts";
+import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
 import {

@@ -3,8 +3,8 @@ import { Agent, type RequestOptions, request } from "node:https";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { start } from "#control-plane/memory/kube.suite.ts";
-import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { start } from "../memory/kube.suite.ts";
+import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { KubeServer } from "./server.node.ts";
 
 let server: KubeServer;

@@ -2,7 +2,7 @@
 import { LIMITS } from "#core/base/limits.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { showValue } from "#control-plane/load/checks/field-check.ts";
+import { showValue } from "../load/checks/field-check.ts";
 import { isNestedDeeper } from "#contracts/kubernetes/text/json-pieces.ts";
 import { readAnyYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import type {

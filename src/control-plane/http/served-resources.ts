@@ -3,7 +3,7 @@
  * as with Kubernetes: kube-proxy writes them in the group events.k8s.io, kubectl reads them in the core.
  */
 import { KINDS, KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
-import { hasStatus } from "#control-plane/memory/admission/write-object.ts";
+import { hasStatus } from "../memory/admission/write-object.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { start } from "#control-plane/memory/kube.suite.ts";
-import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { start } from "../memory/kube.suite.ts";
+import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
 import { KubeServer } from "./server.node.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Prng } from "#core/base/prng.ts";
-import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "#control-plane/memory/kube.suite.ts";
+import { MemoryKube } from "../memory/memory-kube.ts";
+import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "../memory/kube.suite.ts";
 import { loadManifests } from "./load-manifests.ts";
 import { YAML_PIECES, damageText } from "#test/support/damaged-text.ts";
 

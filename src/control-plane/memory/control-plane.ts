@@ -5,7 +5,7 @@
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
-import { type Origin, placeInOrigin } from "#control-plane/load/manifests.ts";
+import { type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { cascadeOf } from "./garbage.ts";

@@ -1,6 +1,6 @@
 /** What goes with an object that is deleted: garbage collection, and what controllers clear away after it. */
-import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "#control-plane/controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER } from "#control-plane/controllers/mirror-endpoints.ts";
+import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
 import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
 import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
 import { controllerOf } from "#contracts/kubernetes/pod.ts";

@@ -2,8 +2,8 @@
 import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
 import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
-import { loadManifests } from "#control-plane/load/load-manifests.ts";
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { loadManifests } from "../load/load-manifests.ts";
+import type { LoadedObject } from "../load/manifests.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { MemoryKube } from "./memory-kube.ts";
 import type { ApplyReport } from "./admission/apply.ts";

@@ -3,11 +3,11 @@
  * by what the controllers make of it.
  */
 import { fork } from "#core/base/fork.ts";
-import { checkedObject } from "#control-plane/load/checked-object.ts";
+import { checkedObject } from "../load/checked-object.ts";
 import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { Fields } from "#core/base/json.ts";
-import { patchedObject } from "#control-plane/patch/apply-patch.ts";
+import { patchedObject } from "../patch/apply-patch.ts";
 import { type Selector, selectorOf } from "#contracts/kubernetes/selection.ts";
 import type {
   DeleteOptions,

@@ -10,7 +10,7 @@ import type { Prng } from "#core/base/prng.ts";
 import type { KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
 import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "#contracts/kubernetes/source.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { LoadedObject } from "../load/manifests.ts";
 import { ControlPlane } from "./control-plane.ts";
 import { reconcileAll } from "./reconcile.ts";
 import { findings } from "./findings.ts";

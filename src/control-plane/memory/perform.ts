@@ -1,6 +1,6 @@
 /** Does what a controller wants. */
 import { LIMITS } from "#core/base/limits.ts";
-import type { Changes } from "#control-plane/controllers/changes.ts";
+import type { Changes } from "../controllers/changes.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { cascadeOf } from "./garbage.ts";
 import { referenceOf } from "./object-store.ts";

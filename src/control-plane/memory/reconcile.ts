@@ -1,14 +1,14 @@
 /** Lets the controllers run, each on what has changed, until nothing changes any more. */
 import { LIMITS } from "#core/base/limits.ts";
-import type { Changes, NamePods } from "#control-plane/controllers/changes.ts";
-import { reconcileDaemonSet } from "#control-plane/controllers/daemon-set.ts";
-import { reconcileDeployment } from "#control-plane/controllers/deployment.ts";
-import { reconcileJob } from "#control-plane/controllers/job.ts";
-import { kubeletRefusal } from "#control-plane/controllers/kubelet-admission.ts";
-import { reconcileReplicaSet } from "#control-plane/controllers/replica-set.ts";
-import { Scheduler } from "#control-plane/controllers/scheduler.ts";
-import { reconcileStatefulSet } from "#control-plane/controllers/stateful-set.ts";
-import { COUNTED_KINDS, equalStatus, workloadStatus } from "#control-plane/controllers/workload-status.ts";
+import type { Changes, NamePods } from "../controllers/changes.ts";
+import { reconcileDaemonSet } from "../controllers/daemon-set.ts";
+import { reconcileDeployment } from "../controllers/deployment.ts";
+import { reconcileJob } from "../controllers/job.ts";
+import { kubeletRefusal } from "../controllers/kubelet-admission.ts";
+import { reconcileReplicaSet } from "../controllers/replica-set.ts";
+import { Scheduler } from "../controllers/scheduler.ts";
+import { reconcileStatefulSet } from "../controllers/stateful-set.ts";
+import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workload-status.ts";
 import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
 import type { Job, KubeObject, Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "./control-plane.ts";

@@ -3,10 +3,10 @@
  * that was dumped, with its gaps: nobody makes pods or slices again that are there already.
  */
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
-import { presentReplicaSet } from "#control-plane/controllers/deployment.ts";
-import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "#control-plane/controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER } from "#control-plane/controllers/mirror-endpoints.ts";
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { presentReplicaSet } from "../controllers/deployment.ts";
+import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
+import type { LoadedObject } from "../load/manifests.ts";
 import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { podsOfMissingControllers } from "./garbage.ts";

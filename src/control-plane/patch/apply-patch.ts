@@ -1,8 +1,8 @@
 /** An object after a patch, checked again. */
 import { isFields } from "#core/base/json.ts";
-import { checkedObject } from "#control-plane/load/checked-object.ts";
+import { checkedObject } from "../load/checked-object.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { withoutTypeDependentFields } from "#control-plane/memory/services/type-dependent-fields.ts";
+import { withoutTypeDependentFields } from "../memory/services/type-dependent-fields.ts";
 import type { KubeKind, KubeObject, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { KubePatch } from "#contracts/kubernetes/source.ts";
 import { applyJsonPatch } from "./json-patch.ts";

@@ -1,7 +1,7 @@
 /** JSON patches (RFC 6902) on JSON values; nothing that is given is changed. */
 import { type Fields, isFields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { equalJson } from "#control-plane/memory/deep.ts";
+import { equalJson } from "../memory/deep.ts";
 import type { JsonPatchOperation } from "#contracts/kubernetes/source.ts";
 
 /** As many as the API server takes (k8s.io/apiserver, `maxJSONPatchOperations`). */

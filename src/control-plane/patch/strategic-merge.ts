@@ -4,7 +4,7 @@
  */
 import { type Fields, isFields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
-import { equalJson } from "#control-plane/memory/deep.ts";
+import { equalJson } from "../memory/deep.ts";
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
 import { listStrategyOf } from "./merge-keys.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Prng } from "#core/base/prng.ts";
+import { Prng } from "../base/prng.ts";
 import {
   ALL_UPDATES,
   type Expectation,

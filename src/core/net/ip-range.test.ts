@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defined } from "#core/base/assert.ts";
+import { defined } from "../base/assert.ts";
 import {
   formatIpRange,
   joinRanges,

@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { parseMac } from "#core/net/mac.ts";
+import { annotatedHex, formatHex } from "../base/hex.ts";
+import { parseIp } from "../net/ip.ts";
+import { parseMac } from "../net/mac.ts";
 import { arbitraryArp } from "#test/support/wire/arbitrary-frames.ts";
 import { emittedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { ARP_BYTES, ArpView, emitArp, toArpRepr } from "./arp.ts";

@@ -2,9 +2,9 @@
  * ARP for IPv4 on Ethernet (RFC 826; dataplane.md §6.5), 28 bytes: hardware type 0, protocol type 2, hardware
  * length 4, protocol length 5, operation 6, sender MAC 8, sender IP 14, target MAC 18, target IP 24.
  */
-import { readU16, readU32, readU48, writeU16, writeU32, writeU48 } from "#core/base/bytes.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import { readU16, readU32, readU48, writeU16, writeU32, writeU48 } from "../base/bytes.ts";
+import type { Ipv4 } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
 import { EtherType } from "./ethertype.ts";
 import type { MalformedReason } from "./malformed.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
-import { type Ip, parseIp } from "#core/net/ip.ts";
-import { type Mac, parseMac } from "#core/net/mac.ts";
+import { annotatedHex, formatHex } from "../base/hex.ts";
+import { type Ip, parseIp } from "../net/ip.ts";
+import { type Mac, parseMac } from "../net/mac.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import {
   type IpFields,

@@ -2,9 +2,9 @@
  * Whole frames from values: Ethernet, a tag, IP, a transport, with right checksums, in a packet with headroom.
  * Host stacks send with these, tests make their frames with them. What a sender must decide has no default.
  */
-import { assert } from "#core/base/assert.ts";
-import { writeU16 } from "#core/base/bytes.ts";
-import { type Ipv6, familyOf } from "#core/net/ip.ts";
+import { assert } from "../base/assert.ts";
+import { writeU16 } from "../base/bytes.ts";
+import { type Ipv6, familyOf } from "../net/ip.ts";
 import { ARP_BYTES, type ArpRepr, emitArp } from "./arp.ts";
 import {
   type FragmentFields,

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readU16, readU32, writeU16, writeU32 } from "#core/base/bytes.ts";
-import { annotatedHex } from "#core/base/hex.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { parseMac } from "#core/net/mac.ts";
+import { readU16, readU32, writeU16, writeU32 } from "../base/bytes.ts";
+import { annotatedHex } from "../base/hex.ts";
+import { parseIp } from "../net/ip.ts";
+import { parseMac } from "../net/mac.ts";
 import { arbitraryTcpFrame } from "#test/support/wire/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { buildTcpFrame } from "./build-frame.ts";

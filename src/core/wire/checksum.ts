@@ -2,7 +2,7 @@
  * The Internet checksum (RFC 1071), and its update when a field changes (RFC 1624).
  * Every NAT of ours updates; properties compare each update with a full computation.
  */
-import { readU16, readU8 } from "#core/base/bytes.ts";
+import { readU16, readU8 } from "../base/bytes.ts";
 
 /** Adds the 16-bit words of `bytes[start..end)` to `sum`, not folded. An odd last byte counts as the high one. */
 export function sumWords(bytes: Uint8Array, start: number, end: number, sum = 0): number {

@@ -1,8 +1,8 @@
 /** DHCP messages against RFC 2131 figure 1 and RFC 2132. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Ipv4 } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import type { Ipv4 } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
 import { type DhcpMessage, buildDhcp, parseDhcp } from "./dhcp.ts";
 
 const OFFER: DhcpMessage = {

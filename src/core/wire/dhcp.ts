@@ -1,16 +1,7 @@
 /** DHCP messages for IPv4 (RFC 2131 §2, RFC 2132): the fields and options that a lease needs. */
-import {
-  readU16,
-  readU32,
-  readU48,
-  readU8,
-  writeU16,
-  writeU32,
-  writeU48,
-  writeU8,
-} from "#core/base/bytes.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import { readU16, readU32, readU48, readU8, writeU16, writeU32, writeU48, writeU8 } from "../base/bytes.ts";
+import type { Ipv4 } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
 
 export const DHCP_SERVER_PORT = 67;
 export const DHCP_CLIENT_PORT = 68;

@@ -2,9 +2,9 @@
  * Link layer and IP headers of either family, as one value each, written in front of a payload. Frame builders and
  * encapsulation use it.
  */
-import { assert } from "#core/base/assert.ts";
-import { type Ip, familyOf } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import { assert } from "../base/assert.ts";
+import { type Ip, familyOf } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
 import { ETHERNET_HEADER_BYTES, emitEthernet } from "./ethernet.ts";
 import { EtherType } from "./ethertype.ts";
 import { emitIpv4, ipv4HeaderLength } from "./ipv4.ts";

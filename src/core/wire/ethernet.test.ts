@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
-import { type Ip, parseIp } from "#core/net/ip.ts";
-import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { annotatedHex, formatHex } from "../base/hex.ts";
+import { type Ip, parseIp } from "../net/ip.ts";
+import { type Mac, formatMac, parseMac } from "../net/mac.ts";
 import { arbitraryMac, arbitraryU16, arbitraryVlan } from "#test/support/wire/arbitrary-frames.ts";
 import { emittedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { EthernetView, emitEthernet, multicastMac, toEthernetFields } from "./ethernet.ts";

@@ -2,9 +2,9 @@
  * The Ethernet II header, 14 bytes: destination 0–5, source 6–11, ethertype 12–13.
  * The frame check sequence never reaches us: devices add and check it.
  */
-import { readU16, readU48, writeU16, writeU48 } from "#core/base/bytes.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import { readU16, readU48, writeU16, writeU48 } from "../base/bytes.ts";
+import type { Ip } from "../net/ip.ts";
+import type { Mac } from "../net/mac.ts";
 import type { MalformedReason } from "./malformed.ts";
 
 export const ETHERNET_HEADER_BYTES = 14;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex } from "#core/base/hex.ts";
-import { type Ip, parseIp } from "#core/net/ip.ts";
+import { annotatedHex } from "../base/hex.ts";
+import { type Ip, parseIp } from "../net/ip.ts";
 import { arbitraryFrame } from "#test/support/wire/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { patchedBytes } from "#test/support/wire/emitted-bytes.ts";

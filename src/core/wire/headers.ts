@@ -8,8 +8,8 @@
  * Inferred: no source says what Windows does with the frames that are refused here. A first fragment too short for its
  * transport header and a second IPv6 fragment header are refused because a filter could not see the ports.
  */
-import { readU128, readU16, readU32, readU8 } from "#core/base/bytes.ts";
-import type { Ip } from "#core/net/ip.ts";
+import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
+import type { Ip } from "../net/ip.ts";
 import { ARP_BYTES } from "./arp.ts";
 import { ETHERNET_HEADER_BYTES } from "./ethernet.ts";
 import { EtherType } from "./ethertype.ts";

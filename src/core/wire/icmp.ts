@@ -2,7 +2,7 @@
  * ICMP for IPv4 (RFC 792, RFC 1191): type 0, code 1, checksum 2, four bytes by type at 4, body 8.
  * Errors carry the start of the packet they are about.
  */
-import { readU16, readU8, writeU16, writeU32 } from "#core/base/bytes.ts";
+import { readU16, readU8, writeU16, writeU32 } from "../base/bytes.ts";
 import type { MalformedReason } from "./malformed.ts";
 
 export const ICMP_HEADER_BYTES = 8;

@@ -3,9 +3,9 @@
  * What only one family can say has its fixed answer in the other: nobody fragments IPv6 on the way, and its header has
  * no checksum.
  */
-import { assert } from "#core/base/assert.ts";
-import { readU128, readU16, readU32, readU8 } from "#core/base/bytes.ts";
-import type { Ipv6 } from "#core/net/ip.ts";
+import { assert } from "../base/assert.ts";
+import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
+import type { Ipv6 } from "../net/ip.ts";
 import type { Headers } from "./headers.ts";
 import { Ipv4View } from "./ipv4.ts";
 import { IPV6_FRAGMENT_HEADER_BYTES, IPV6_HEADER_BYTES } from "./ipv6.ts";

@@ -2,9 +2,9 @@
  * The IPv4 header (RFC 791), 20 to 60 bytes: version and header length 0, DSCP and ECN 1, total length 2,
  * identification 4, flags and fragment offset 6, TTL 8, protocol 9, checksum 10, source 12, destination 16, options 20.
  */
-import { assert } from "#core/base/assert.ts";
-import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "#core/base/bytes.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
+import { assert } from "../base/assert.ts";
+import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
+import type { Ipv4 } from "../net/ip.ts";
 import { checksumOf, sumWords, foldSum } from "./checksum.ts";
 import type { MalformedReason } from "./malformed.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
-import { type Ipv6, parseIp } from "#core/net/ip.ts";
+import { annotatedHex, formatHex } from "../base/hex.ts";
+import { type Ipv6, parseIp } from "../net/ip.ts";
 import {
   arbitraryExtension,
   arbitraryIpv6,

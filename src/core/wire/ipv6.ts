@@ -2,18 +2,9 @@
  * The IPv6 header (RFC 8200), 40 bytes: version, traffic class and flow label 0–3, payload length 4, next header 6,
  * hop limit 7, source 8, destination 24; and the extension headers that may follow it.
  */
-import { assert } from "#core/base/assert.ts";
-import {
-  readU128,
-  readU16,
-  readU32,
-  readU8,
-  writeU128,
-  writeU16,
-  writeU32,
-  writeU8,
-} from "#core/base/bytes.ts";
-import type { Ipv6 } from "#core/net/ip.ts";
+import { assert } from "../base/assert.ts";
+import { readU128, readU16, readU32, readU8, writeU128, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
+import type { Ipv6 } from "../net/ip.ts";
 import type { MalformedReason } from "./malformed.ts";
 
 export const IPV6_HEADER_BYTES = 40;

@@ -3,7 +3,7 @@
  * `Headers` is fast and strict; both refuse the same frames. A malformed frame gives the headers in front of the
  * broken one and then the reason.
  */
-import { readU16, readU32 } from "#core/base/bytes.ts";
+import { readU16, readU32 } from "../base/bytes.ts";
 import { ArpView } from "./arp.ts";
 import { EthernetView } from "./ethernet.ts";
 import { EtherType } from "./ethertype.ts";

@@ -2,9 +2,9 @@
  * A frame on its way: bytes with room in front, so that an encapsulation is written before the frame and
  * nothing is copied. All parts of the path hand on the same object and rewrite it in place.
  */
-import { assert } from "#core/base/assert.ts";
-import { viewOf } from "#core/base/bytes.ts";
-import type { PacketTag } from "#core/base/recorder.ts";
+import { assert } from "../base/assert.ts";
+import { viewOf } from "../base/bytes.ts";
+import type { PacketTag } from "../base/recorder.ts";
 
 /** Room kept before a frame: an outer Ethernet (14), IPv6 (40), UDP (8) and VXLAN (8) header fit. */
 export const HEADROOM_BYTES = 72;

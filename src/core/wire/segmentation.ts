@@ -2,8 +2,8 @@
  * Cutting a super frame into segments, as a device does for a stack that left it the work (dataplane.md §6.9): a TCP stream
  * into segments (large send), one long UDP datagram into datagrams of their own (USO).
  */
-import { assert } from "#core/base/assert.ts";
-import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "#core/base/bytes.ts";
+import { assert } from "../base/assert.ts";
+import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
 import { Headers } from "./headers.ts";
 import { IpProtocol } from "./ip-protocol.ts";
 import { Packet } from "./packet.ts";

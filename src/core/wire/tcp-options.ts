@@ -1,5 +1,5 @@
 /** TCP options: kind, length, data (RFC 9293 §3.1; RFC 7323 window scale and timestamps; RFC 2018 SACK). */
-import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "#core/base/bytes.ts";
+import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
 import { updateChecksum } from "./checksum.ts";
 import type { MalformedReason } from "./malformed.ts";
 

@@ -2,8 +2,8 @@
  * The TCP header (RFC 9293), 20 to 60 bytes: source port 0, destination port 2, sequence 4, acknowledgment 8,
  * data offset 12, flags 13, window 14, checksum 16, urgent pointer 18, options 20 (tcp-options.ts).
  */
-import { assert } from "#core/base/assert.ts";
-import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "#core/base/bytes.ts";
+import { assert } from "../base/assert.ts";
+import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../base/bytes.ts";
 import type { MalformedReason } from "./malformed.ts";
 import { type TcpOption, emitTcpOptions, tcpOptionsLength } from "./tcp-options.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readU16, writeU16 } from "#core/base/bytes.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { readU16, writeU16 } from "../base/bytes.ts";
+import { parseIp } from "../net/ip.ts";
 import { arbitraryFrame } from "#test/support/wire/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { buildIcmpFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "./build-frame.ts";

@@ -5,7 +5,7 @@
  * datagram covers all its fragments, so that of a fragment is left alone; so is that of an IPv6 packet whose routing
  * header still has hops to make, because its pseudo header names the last one.
  */
-import { readU16, readU8, writeU16 } from "#core/base/bytes.ts";
+import { readU16, readU8, writeU16 } from "../base/bytes.ts";
 import { finishSum, foldSum, pseudoHeaderSum, sumWords } from "./checksum.ts";
 import type { Headers } from "./headers.ts";
 import { ICMP_CHECKSUM_OFFSET } from "./icmp.ts";

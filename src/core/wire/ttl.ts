@@ -1,5 +1,5 @@
 /** The TTL of IPv4 and the hop limit of IPv6: what a router changes. */
-import { readU16, readU8, writeU16, writeU8 } from "#core/base/bytes.ts";
+import { readU16, readU8, writeU16, writeU8 } from "../base/bytes.ts";
 import { updateChecksum } from "./checksum.ts";
 import type { Headers } from "./headers.ts";
 

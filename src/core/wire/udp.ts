@@ -1,6 +1,6 @@
 /** The UDP header (RFC 768), 8 bytes: source port 0, destination port 2, length 4, checksum 6. */
-import { assert } from "#core/base/assert.ts";
-import { readU16, writeU16 } from "#core/base/bytes.ts";
+import { assert } from "../base/assert.ts";
+import { readU16, writeU16 } from "../base/bytes.ts";
 import type { MalformedReason } from "./malformed.ts";
 
 export const UDP_HEADER_BYTES = 8;

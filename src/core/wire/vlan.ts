@@ -2,7 +2,7 @@
  * The 802.1Q tag. The view starts behind ethertype 0x8100: priority (3 bits), drop eligible (1), VLAN id (12),
  * then the ethertype of what the tag carries.
  */
-import { readU16, readU8, writeU16 } from "#core/base/bytes.ts";
+import { readU16, readU8, writeU16 } from "../base/bytes.ts";
 import { ETHERNET_HEADER_BYTES } from "./ethernet.ts";
 import { EtherType } from "./ethertype.ts";
 import type { MalformedReason } from "./malformed.ts";

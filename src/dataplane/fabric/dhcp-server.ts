@@ -1,11 +1,11 @@
 /** A DHCP server on a machine of the segment (RFC 2131 §4.3): a range of addresses, one for each MAC that asks. */
 import { defined } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import { broadcastDhcp } from "#dataplane/host/dhcp/dhcp-frame.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Interface } from "#dataplane/host/interface.ts";
-import type { SocketFailure } from "#dataplane/host/socket-failure.ts";
-import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { broadcastDhcp } from "../host/dhcp/dhcp-frame.ts";
+import type { Compartment } from "../host/compartment.ts";
+import type { Interface } from "../host/interface.ts";
+import type { SocketFailure } from "../host/socket-failure.ts";
+import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
 import type { Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Prefix, prefixContains } from "#core/net/prefix.ts";

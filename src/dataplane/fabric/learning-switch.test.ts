@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { memoryPair } from "../device/memory-pair.ts";
 import { BROADCAST_MAC, type Mac, formatMac } from "#core/net/mac.ts";
 import {
   EventList,

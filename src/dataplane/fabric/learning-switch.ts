@@ -5,9 +5,9 @@
 import { assert } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import type { Device, Receiver } from "#dataplane/device/device.ts";
-import { type MemoryDevice, memoryPair } from "#dataplane/device/memory-pair.ts";
-import { DropCounters } from "#dataplane/host/drop-counters.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import { type MemoryDevice, memoryPair } from "../device/memory-pair.ts";
+import { DropCounters } from "../host/drop-counters.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";

@@ -3,12 +3,12 @@
  * on it that is the pods' gateway.
  */
 import type { Environment } from "#core/base/environment.ts";
-import type { Device } from "#dataplane/device/device.ts";
+import type { Device } from "../device/device.ts";
 import { writeU48 } from "#core/base/bytes.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { BridgeSegment } from "#dataplane/host/stack.ts";
-import type { Interface } from "#dataplane/host/interface.ts";
-import { filterBridged } from "#dataplane/host/netfilter/bridge-hooks.ts";
+import type { Compartment } from "../host/compartment.ts";
+import type { BridgeSegment } from "../host/stack.ts";
+import type { Interface } from "../host/interface.ts";
+import { filterBridged } from "../host/netfilter/bridge-hooks.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { InterfaceAddress } from "#core/net/prefix.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";

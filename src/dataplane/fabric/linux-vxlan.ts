@@ -4,11 +4,11 @@
  * learned or flooded: whoever runs it writes neighbours and forwarding entries, as flanneld does (control-planes.md §1.8).
  */
 import { readU16, readU48 } from "#core/base/bytes.ts";
-import type { Device, Receiver } from "#dataplane/device/device.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Interface } from "#dataplane/host/interface.ts";
-import { NO_LINK } from "#dataplane/host/ip-output.ts";
-import type { UdpTunnel } from "#dataplane/host/udp.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import type { Compartment } from "../host/compartment.ts";
+import type { Interface } from "../host/interface.ts";
+import { NO_LINK } from "../host/ip-output.ts";
+import type { UdpTunnel } from "../host/udp.ts";
 import { type Ip, type Ipv4, formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { formatMac } from "#core/net/mac.ts";

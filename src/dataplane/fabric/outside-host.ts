@@ -3,11 +3,11 @@
  * told to.
  */
 import type { Environment } from "#core/base/environment.ts";
-import type { Device } from "#dataplane/device/device.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import { Host } from "#dataplane/host/host.ts";
-import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
-import type { SocketFailure } from "#dataplane/host/socket-failure.ts";
+import type { Device } from "../device/device.ts";
+import type { Compartment } from "../host/compartment.ts";
+import { Host } from "../host/host.ts";
+import { IdentificationServer } from "../host/services/identification-server.ts";
+import type { SocketFailure } from "../host/socket-failure.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { ANY_IPV4, ANY_IPV6, type InterfaceAddress } from "#core/net/prefix.ts";

@@ -3,9 +3,9 @@
  * is connected to and nothing else, unless it is told; least of all pods and services.
  */
 import type { Environment } from "#core/base/environment.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import { Host } from "#dataplane/host/host.ts";
-import type { Interface, InterfaceOptions } from "#dataplane/host/interface.ts";
+import type { Compartment } from "../host/compartment.ts";
+import { Host } from "../host/host.ts";
+import type { Interface, InterfaceOptions } from "../host/interface.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
 

@@ -1,11 +1,11 @@
 /** Nodes, router, outside hosts and a Linux bridge together: who reaches whom, and who does not. */
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import { Host } from "#dataplane/host/host.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
-import type { ProbeResult } from "#dataplane/host/probe-result.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import { Host } from "../host/host.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "../host/probe.ts";
+import type { ProbeResult } from "../host/probe-result.ts";
+import type { Compartment } from "../host/compartment.ts";
+import { IdentificationServer } from "../host/services/identification-server.ts";
 import {
   CaptureDevice,
   EventList,

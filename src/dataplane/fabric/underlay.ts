@@ -4,7 +4,7 @@
  */
 import { assert, defined } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
-import type { MemoryDevice } from "#dataplane/device/memory-pair.ts";
+import type { MemoryDevice } from "../device/memory-pair.ts";
 import { type Ip, type Ipv6, addToIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";

@@ -11,7 +11,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
 import { isGroupMac } from "#core/net/mac.ts";
 import { type InterfaceAddress, type Prefix, prefixOf } from "#core/net/prefix.ts";
-import type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import { EtherType } from "#core/wire/ethertype.ts";
 import { Headers } from "#core/wire/headers.ts";

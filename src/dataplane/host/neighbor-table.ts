@@ -11,7 +11,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { BROADCAST_MAC, type Mac, isGroupMac } from "#core/net/mac.ts";
-import type { NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+import type { NextHopWaiter } from "../vfp/next-hop.ts";
 import { type ArpRepr, ArpView } from "#core/wire/arp.ts";
 import { buildArpFrame } from "#core/wire/build-frame.ts";
 import type { Packet } from "#core/wire/packet.ts";

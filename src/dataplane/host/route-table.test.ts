@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { memoryPair } from "../device/memory-pair.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
 import { Host } from "./host.ts";

@@ -1,7 +1,7 @@
 /** ARP, routing, ICMP and fragments of whole stacks that talk over cables. */
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { memoryPair } from "../device/memory-pair.ts";
 import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import { BROADCAST_MAC, formatMac } from "#core/net/mac.ts";
 import { EchoLog } from "#test/support/dataplane/echo-log.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { formatHex } from "#core/base/hex.ts";
 import { Prng } from "#core/base/prng.ts";
-import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { memoryPair } from "../device/memory-pair.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,

@@ -1,6 +1,6 @@
 /** A frame that passed a port's pipeline and waits for its turn under a rate (dataplane.md §1.6, DT-026). */
 import type { Task } from "#core/base/clock.ts";
-import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";
 

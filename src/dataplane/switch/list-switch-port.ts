@@ -1,8 +1,8 @@
 /** Ports of a switch as `vfpctrl /list-vmswitch-port` shows them (dataplane.md §7.9). */
 import { formatMac } from "#core/net/mac.ts";
-import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
-import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "#dataplane/vfp/listing/listing.ts";
+import type { ListedDrop, ListedForwarding, ListedSwitchPort } from "../vfp/listing/listing.ts";
 import { dropReason } from "./drop-reasons.ts";
 import type { SwitchPort, SwitchPortKind } from "./switch-port.ts";
 import type { VirtualSwitch } from "./virtual-switch.ts";

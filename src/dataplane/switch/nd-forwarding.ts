@@ -8,7 +8,7 @@ import { readU128, readU48, readU8, writeU128, writeU48, writeU8 } from "#core/b
 import type { Ipv6 } from "#core/net/ip.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
+import { AddressFlag } from "../vfp/port-settings.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

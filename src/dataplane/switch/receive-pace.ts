@@ -1,6 +1,6 @@
 /** A known defect: TCP comes out of a port much slower than it went in (dataplane.md §5.4, §9 F-28). */
 import type { Task } from "#core/base/clock.ts";
-import type { Device } from "#dataplane/device/device.ts";
+import type { Device } from "../device/device.ts";
 import type { Packet } from "#core/wire/packet.ts";
 
 const MS_PER_SECOND = 1_000;

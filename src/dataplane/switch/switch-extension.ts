@@ -10,7 +10,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { VfpDirection } from "#dataplane/vfp/rule.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
 import type { PortBlockTable } from "./port-blocks.ts";
 import type { StaticBinding, SwitchPort } from "./switch-port.ts";
 import type { VirtualSubnets } from "./virtual-subnets.ts";

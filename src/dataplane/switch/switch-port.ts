@@ -1,13 +1,13 @@
 /** One port of a virtual switch: a cable, a VFP pipeline, and what the switch knows of who is behind it. */
 import type { Clock, Task, Timer } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { Device, Receiver } from "../device/device.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { NextHopResolver, NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
-import type { VfpDirection, LayerDefinition } from "#dataplane/vfp/rule.ts";
-import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
+import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
+import type { VfpDirection, LayerDefinition } from "../vfp/rule.ts";
+import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { ReceivePace } from "./receive-pace.ts";
 import type { WireFaults } from "./wire-faults.ts";

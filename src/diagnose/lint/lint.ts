@@ -1,7 +1,7 @@
 /** The engine: files to documents, documents to findings. Pure; never throws for what files hold. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
-import type { Severity } from "#diagnose/catalogue/entry.ts";
+import { getEntry } from "../catalogue/catalogue.ts";
+import type { Severity } from "../catalogue/entry.ts";
 import { LintContext, type LintOptions } from "./context.ts";
 import type { LintDocument, PassedBy, Range } from "./input/document.ts";
 import { objectTypeOf, recognize } from "./input/recognize.ts";

@@ -1,6 +1,6 @@
 /** What a rule is. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "#diagnose/catalogue/entry.ts";
+import type { Severity } from "../catalogue/entry.ts";
 import type { LintContext } from "./context.ts";
 import type { DocumentKind, LintDocument, Place } from "./input/document.ts";
 

@@ -1,7 +1,7 @@
 /** Adds to a report what the catalogue has to say: verify itself knows rows of expectations and codes alone. */
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
-import { whyNotApplicable } from "#diagnose/catalogue/expectation-texts.ts";
-import { VERBATIM_INDENT } from "#diagnose/catalogue/prose.ts";
+import { getEntry } from "../catalogue/catalogue.ts";
+import { whyNotApplicable } from "../catalogue/expectation-texts.ts";
+import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 

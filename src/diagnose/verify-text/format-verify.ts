@@ -3,11 +3,11 @@
  * pods takes no more lines than one of ten; then what is denied, what does not apply, and the findings with their next
  * step. At most 100 columns.
  */
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { getEntry } from "../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FlowProtocol } from "#core/catalogue/expectations.ts";
 import { wrap } from "#core/base/wrap.ts";
-import { VERBATIM_INDENT } from "#diagnose/catalogue/prose.ts";
+import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { findHns } from "#contracts/hcn/find-hns.node.ts";
 import { createEndpoint, createNetwork, listLoadBalancers } from "#contracts/hcn/operations.ts";
-import { BIN as LAUNCHERS } from "#test/support/cni/plugin-process.ts";
+import { BIN as LAUNCHERS } from "../../support/cni/plugin-process.ts";
 import { findProgram } from "../../../tools/live-programs.ts";
 import { CONTROL_PLANE_TIMEOUT_MS, ControlPlane } from "./control-plane.ts";
 import { Program, freePorts } from "./processes.ts";

@@ -1,8 +1,8 @@
 /** Objects on their way into the store, as the API server takes them: completed, checked against what is there, stored. */
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { parseIp, formatIp } from "#core/net/ip.ts";
-import { type LoadedObject, placeInOrigin } from "#control-plane/load/manifests.ts";
-import { LoadReport } from "#control-plane/load/load-report.ts";
+import { type LoadedObject, placeInOrigin } from "../../load/manifests.ts";
+import { LoadReport } from "../../load/load-report.ts";
 import type { KubeObject, KubeKind } from "#contracts/kubernetes/objects.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
 import type { Refusal, Reservations } from "../services/admit-service.ts";

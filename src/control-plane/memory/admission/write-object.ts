@@ -4,7 +4,7 @@
  * `pkg/registry/core/*`: `PrepareForCreate`, `PrepareForUpdate`).
  */
 import { LIMITS } from "#core/base/limits.ts";
-import { refusedObject, resourceOf } from "#control-plane/load/checked-object.ts";
+import { refusedObject, resourceOf } from "../../load/checked-object.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { KINDS } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";

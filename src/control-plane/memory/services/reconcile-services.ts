@@ -3,8 +3,8 @@ import {
   MANAGED_BY_LABEL,
   SLICE_CONTROLLER,
   reconcileEndpointSlices,
-} from "#control-plane/controllers/endpoint-slices.ts";
-import { MIRRORING_CONTROLLER, reconcileMirror } from "#control-plane/controllers/mirror-endpoints.ts";
+} from "../../controllers/endpoint-slices.ts";
+import { MIRRORING_CONTROLLER, reconcileMirror } from "../../controllers/mirror-endpoints.ts";
 import { addToIp, formatIp } from "#core/net/ip.ts";
 import { lastIp } from "#core/net/prefix.ts";
 import type { Service } from "#contracts/kubernetes/objects.ts";

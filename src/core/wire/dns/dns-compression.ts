@@ -3,7 +3,7 @@
  * names that every reader expects pointers in are shortened: those of records and questions, and the data of the types of
  * RFC 1035 (RFC 3597 §4); the target of SRV stays whole (RFC 2782).
  */
-import { readU8 } from "#core/base/bytes.ts";
+import { readU8 } from "../../base/bytes.ts";
 import { DNS_HEADER_BYTES, type DnsRecordPlace, DnsType, readDnsStructure } from "./dns-structure.ts";
 
 /** Offsets of 14 bits are all that a pointer holds. */

@@ -2,8 +2,8 @@
  * The structure of a DNS message (RFC 1035 §4), checked before anything is decoded: where each question and record
  * lies, that every name and length fits, and that nothing can loop.
  */
-import { readU16, readU8 } from "#core/base/bytes.ts";
-import { LIMITS } from "#core/base/limits.ts";
+import { readU16, readU8 } from "../../base/bytes.ts";
+import { LIMITS } from "../../base/limits.ts";
 import type { MalformedReason } from "../malformed.ts";
 
 export const DNS_HEADER_BYTES = 12;

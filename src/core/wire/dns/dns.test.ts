@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
-import { LIMITS } from "#core/base/limits.ts";
-import { type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
+import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { LIMITS } from "../../base/limits.ts";
+import { type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, formatDns, parseDns } from "./dns.ts";
 import { isDnsName } from "./dns-structure.ts";
 import { describeMalformed } from "../malformed.ts";

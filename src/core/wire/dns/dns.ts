@@ -5,9 +5,9 @@
  * others stay bytes. Names are written without compression.
  */
 import { type ResourceRecord, encode, name as nameCodec, question as questionCodec } from "dns-packet";
-import { assert } from "#core/base/assert.ts";
-import { readU128, readU16, readU32, readU8 } from "#core/base/bytes.ts";
-import { type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
+import { assert } from "../../base/assert.ts";
+import { readU128, readU16, readU32, readU8 } from "../../base/bytes.ts";
+import { type Ipv4, type Ipv6, formatIp } from "../../net/ip.ts";
 import { type DnsRecordPlace, DnsType, isDnsName, readDnsStructure } from "./dns-structure.ts";
 import type { MalformedReason } from "../malformed.ts";
 

@@ -3,7 +3,7 @@
  * carry the start of the packet they are about. Neighbour discovery is in nd.ts,
  * multicast listener discovery in mld.ts.
  */
-import { readU16, readU32, readU8, writeU16, writeU32 } from "#core/base/bytes.ts";
+import { readU16, readU32, readU8, writeU16, writeU32 } from "../../base/bytes.ts";
 import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "../icmp.ts";
 import type { MalformedReason } from "../malformed.ts";
 

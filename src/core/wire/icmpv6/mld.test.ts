@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
-import { type Ipv6, parseIp } from "#core/net/ip.ts";
-import { parseMac } from "#core/net/mac.ts";
+import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { type Ipv6, parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import { emittedBytes, patchedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { buildMldFrame } from "../build-frame.ts";
 import { describeFrame } from "../text/format.ts";

@@ -6,9 +6,9 @@
  * interval at 25, the number of sources at 26; without the last eight bytes it is one of version 1. A report has the number
  * of records at 6 and records from 8: type 0, words of auxiliary data 1, sources 2, group 4, the sources 20.
  */
-import { assert } from "#core/base/assert.ts";
-import { readU128, readU16, readU8, writeU128, writeU16, writeU32, writeU8 } from "#core/base/bytes.ts";
-import type { Ipv6 } from "#core/net/ip.ts";
+import { assert } from "../../base/assert.ts";
+import { readU128, readU16, readU8, writeU128, writeU16, writeU32, writeU8 } from "../../base/bytes.ts";
+import type { Ipv6 } from "../../net/ip.ts";
 import { ICMP_CHECKSUM_OFFSET } from "../icmp.ts";
 import { Icmpv6Type } from "./icmpv6.ts";
 import { type Ipv6Extension, Ipv6ExtensionType } from "../ipv6.ts";

@@ -1,5 +1,5 @@
 /** Options of neighbour discovery (RFC 4861 §4.6, RFC 8106): type 0, length in units of 8 bytes 1, data 2. */
-import { assert } from "#core/base/assert.ts";
+import { assert } from "../../base/assert.ts";
 import {
   readU128,
   readU32,
@@ -10,10 +10,10 @@ import {
   writeU32,
   writeU48,
   writeU8,
-} from "#core/base/bytes.ts";
-import type { Ipv6 } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
-import { type Prefix, prefixOf } from "#core/net/prefix.ts";
+} from "../../base/bytes.ts";
+import type { Ipv6 } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
+import { type Prefix, prefixOf } from "../../net/prefix.ts";
 
 /** Types of the options that are read. Any octet may arrive. */
 export const NdOptionType = {

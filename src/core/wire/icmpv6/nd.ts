@@ -15,9 +15,9 @@ import {
   writeU16,
   writeU32,
   writeU8,
-} from "#core/base/bytes.ts";
-import type { Ipv6 } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+} from "../../base/bytes.ts";
+import type { Ipv6 } from "../../net/ip.ts";
+import type { Mac } from "../../net/mac.ts";
 import { ICMP_CHECKSUM_OFFSET } from "../icmp.ts";
 import { Icmpv6Type } from "./icmpv6.ts";
 import type { MalformedReason } from "../malformed.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseIp } from "#core/net/ip.ts";
-import { parseMac } from "#core/net/mac.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { buildIcmpFrame, buildTcpFrame } from "../build-frame.ts";
 import { type FieldChange, type FieldValue, diffFields, listFields } from "./fields.ts";

@@ -9,9 +9,9 @@
  * 8), `tcp.options.sack` holds all blocks (tshark: `sack_le`, `sack_re`). A malformed frame gives the fields in front of
  * the broken header, then `malformed` (not a name of tshark) with the reason.
  */
-import { formatHex } from "#core/base/hex.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { formatMac } from "#core/net/mac.ts";
+import { formatHex } from "../../base/hex.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
 import type { ArpView } from "../arp.ts";
 import type { EthernetView } from "../ethernet.ts";
 import { formatTcpFlags } from "./format-message.ts";

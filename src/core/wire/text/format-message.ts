@@ -1,6 +1,6 @@
 /** The speaking parts of messages as text: TCP flags and options, ARP, ICMP, ICMPv6, neighbour discovery. */
-import { formatIp } from "#core/net/ip.ts";
-import { formatMac } from "#core/net/mac.ts";
+import { formatIp } from "../../net/ip.ts";
+import { formatMac } from "../../net/mac.ts";
 import { ArpOperation, type ArpView } from "../arp.ts";
 import { IcmpType, IcmpUnreachable, type IcmpView } from "../icmp.ts";
 import { Icmpv6Type, Icmpv6Unreachable, type Icmpv6View } from "../icmpv6/icmpv6.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
-import { parseMac } from "#core/net/mac.ts";
+import { type Ip, type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import {
   buildArpFrame,

@@ -1,8 +1,8 @@
 /** Headers as text: one line per header, and one short line per frame, the same in traces, tests and commands. */
-import { formatHex } from "#core/base/hex.ts";
-import { type Ip, formatIp } from "#core/net/ip.ts";
-import { formatSocketAddress } from "#core/net/five-tuple.ts";
-import { formatMac } from "#core/net/mac.ts";
+import { formatHex } from "../../base/hex.ts";
+import { type Ip, formatIp } from "../../net/ip.ts";
+import { formatSocketAddress } from "../../net/five-tuple.ts";
+import { formatMac } from "../../net/mac.ts";
 import {
   formatArp,
   formatIcmp,

@@ -2,7 +2,7 @@
  * Encapsulation in place: outer headers go into a packet's headroom, and come off by moving its start. STT, which cuts a
  * frame into segments, makes new packets. Engines that look at every packet locate tunnels with tunnel.ts instead.
  */
-import { readU32 } from "#core/base/bytes.ts";
+import { readU32 } from "../../base/bytes.ts";
 import { buildTcpFrame } from "../build-frame.ts";
 import {
   type IpFields,

@@ -4,8 +4,8 @@
  *
  * HNS does not speak it; nodes of OVN and Antrea do.
  */
-import { assert } from "#core/base/assert.ts";
-import { readU16, readU24, readU8, writeU16, writeU24, writeU8 } from "#core/base/bytes.ts";
+import { assert } from "../../base/assert.ts";
+import { readU16, readU24, readU8, writeU16, writeU24, writeU8 } from "../../base/bytes.ts";
 import type { MalformedReason } from "../malformed.ts";
 
 export const GENEVE_HEADER_BYTES = 8;

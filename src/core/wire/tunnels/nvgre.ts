@@ -2,7 +2,7 @@
  * The NVGRE header (RFC 7637 §3.2; dataplane.md §6.4), 8 bytes: GRE flags and version 0, protocol type 2, virtual subnet
  * id 4–6, flow id 7. An Ethernet frame follows. Other kinds of GRE are no NVGRE and stay payload.
  */
-import { readU16, readU24, readU8, writeU16, writeU24, writeU8 } from "#core/base/bytes.ts";
+import { readU16, readU24, readU8, writeU16, writeU24, writeU8 } from "../../base/bytes.ts";
 import { TRANSPARENT_ETHERNET } from "./geneve.ts";
 import type { MalformedReason } from "../malformed.ts";
 

@@ -8,7 +8,7 @@
  * VXLAN    VNI: egress port (12 bits), datapath (12); bit 23 marks a group, the ingress port is not carried
  * ```
  */
-import { readU32, writeU32 } from "#core/base/bytes.ts";
+import { readU32, writeU32 } from "../../base/bytes.ts";
 import type { GeneveOption } from "./geneve.ts";
 
 /** Keys of OVN's logical world. */

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "#core/base/hex.ts";
-import { LIMITS } from "#core/base/limits.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { parseMac } from "#core/net/mac.ts";
+import { formatHex } from "../../base/hex.ts";
+import { LIMITS } from "../../base/limits.ts";
+import { parseIp } from "../../net/ip.ts";
+import { parseMac } from "../../net/mac.ts";
 import { arbitraryPlainFrame, arbitraryU16, arbitraryU8 } from "#test/support/wire/arbitrary-frames.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { encapsulateStt, readSttSegment } from "./encapsulation.ts";

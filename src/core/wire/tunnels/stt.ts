@@ -11,9 +11,9 @@
  * The length counts the STT header and the frame. HNS does not speak STT, and no free implementation is left that one
  * could exchange packets with: what holds this file is the document, tshark's dissector, and its own round trip.
  */
-import { assert } from "#core/base/assert.ts";
-import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "#core/base/bytes.ts";
-import { LIMITS } from "#core/base/limits.ts";
+import { assert } from "../../base/assert.ts";
+import { readU16, readU32, readU8, writeU16, writeU32, writeU8 } from "../../base/bytes.ts";
+import { LIMITS } from "../../base/limits.ts";
 import type { MalformedReason } from "../malformed.ts";
 
 export const STT_HEADER_BYTES = 18;

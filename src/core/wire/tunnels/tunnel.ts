@@ -2,7 +2,7 @@
  * Where the inner frame of a tunnel is, and what the tunnel calls itself: one look at a parsed packet, without
  * allocation. VXLAN and NVGRE, which VFP parses on every port (dataplane.md §1.2).
  */
-import { readU16, readU24, readU8 } from "#core/base/bytes.ts";
+import { readU16, readU24, readU8 } from "../../base/bytes.ts";
 import { Headers } from "../headers.ts";
 import { IpProtocol } from "../ip-protocol.ts";
 import type { MalformedReason } from "../malformed.ts";

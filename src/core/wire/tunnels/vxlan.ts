@@ -2,7 +2,7 @@
  * The VXLAN header (RFC 7348 §5; dataplane.md §6.1), 8 bytes: flags 0, reserved 1–3, VNI 4–6, reserved 7. An
  * Ethernet frame without check sequence follows.
  */
-import { readU24, readU8, writeU24, writeU8 } from "#core/base/bytes.ts";
+import { readU24, readU8, writeU24, writeU8 } from "../../base/bytes.ts";
 import type { MalformedReason } from "../malformed.ts";
 
 export const VXLAN_HEADER_BYTES = 8;

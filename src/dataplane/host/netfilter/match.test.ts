@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { FiveTuple } from "#core/net/five-tuple.ts";
-import { memoryPair } from "#dataplane/device/memory-pair.ts";
+import { memoryPair } from "../../device/memory-pair.ts";
 import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Host } from "../host.ts";

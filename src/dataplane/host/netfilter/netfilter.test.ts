@@ -30,7 +30,7 @@ import { Host } from "../host.ts";
 import { TcpProbe } from "../probe.ts";
 import { IdentificationServer } from "../services/identification-server.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
-import type { LinuxBridge } from "#dataplane/fabric/linux-bridge.ts";
+import type { LinuxBridge } from "../../fabric/linux-bridge.ts";
 import { Connection } from "./connection.ts";
 
 let world: LinuxWorld;

@@ -5,7 +5,7 @@
 import { readI32, readU16, readU32, writeU128, writeU16, writeU32 } from "#core/base/bytes.ts";
 import type { FiveTuple } from "#core/net/five-tuple.ts";
 import type { Ip, Ipv6 } from "#core/net/ip.ts";
-import { coveringChecksumOffset } from "#dataplane/vfp/transposition.ts";
+import { coveringChecksumOffset } from "../../vfp/transposition.ts";
 import { checksumOf, updateChecksum, updateChecksum32 } from "#core/wire/checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "#core/wire/icmp.ts";

@@ -2,7 +2,7 @@
 import type { Provenance } from "#core/base/recorder.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import type { Prefix } from "#core/net/prefix.ts";
-import type { Group } from "#dataplane/vfp/group.ts";
+import type { Group } from "../../vfp/group.ts";
 
 /** Which remote addresses and which ports a proxy does not get. */
 export interface RedirectionExceptions {

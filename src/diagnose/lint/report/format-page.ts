@@ -1,6 +1,6 @@
 /** All rules as a part of a page: docs/reference/lint.md. */
 import { formatMarkdownTable } from "#core/base/markdown-table.ts";
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DocumentKind } from "../input/document.ts";
 import { plainExample } from "./example-input.ts";

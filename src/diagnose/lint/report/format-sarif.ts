@@ -1,8 +1,8 @@
 /** A report as SARIF 2.1.0, for code scanning. */
 import { POSIX_PATHS, WINDOWS_PATHS } from "#core/base/path-rules.ts";
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "#diagnose/catalogue/entry.ts";
+import type { Severity } from "../../catalogue/entry.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
 import type { LintFinding, LintReport, SuppressedFinding } from "./report.ts";
 

@@ -1,8 +1,8 @@
 /** A report for people: each finding with its line and a caret, what to do about it, and a summary. */
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "#diagnose/catalogue/entry.ts";
-import { blocksOf } from "#diagnose/catalogue/prose.ts";
+import type { Severity } from "../../catalogue/entry.ts";
+import { blocksOf } from "../../catalogue/prose.ts";
 import { wrap } from "#core/base/wrap.ts";
 import type { LintFinding, LintReport } from "./report.ts";
 

@@ -1,6 +1,6 @@
 /** What linting gives: findings with exact places, what was passed by, and what was taken for granted. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "#diagnose/catalogue/entry.ts";
+import type { Severity } from "../../catalogue/entry.ts";
 import type { PassedBy } from "../input/document.ts";
 
 export interface LintFinding {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { getEntry } from "../../catalogue/catalogue.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { lintExample, plainExample } from "../report/example-input.ts";
 import { LINT_EXAMPLES } from "./all-examples.ts";

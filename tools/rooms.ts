@@ -124,8 +124,9 @@ function checkFile(path: string, specifier: string, target: string): string | un
   if (isNodeFile(target) && !mayTouchMachine(path)) {
     return `${found}: only *.node.ts files, cli/ and tests may touch the machine`;
   }
-  if (placeOf(path).room !== placeOf(target).room && specifier.startsWith(".")) {
-    return `${found}: another room is called #room/…`;
+  const crosses = placeOf(path).room !== placeOf(target).room;
+  if (crosses === specifier.startsWith(".")) {
+    return `${found}: ${crosses ? "another room is called #room/…" : "inside a room paths are relative"}`;
   }
   const problem = checkPlaces(path, target);
   return problem === undefined ? undefined : `${found}: ${problem}`;
@@ -150,7 +151,7 @@ export function findForbiddenImports(files: readonly SourceFile[]): readonly str
   const map = readImportMap();
   for (const { path, text } of files) {
     const { room } = placeOf(path);
-    if (room !== DOOR && floorOf(room) < 0) problems.push(`src/${room} has no place in tools/layers.ts`);
+    if (room !== DOOR && floorOf(room) < 0) problems.push(`src/${room} has no place in tools/rooms.ts`);
     for (const name of specifiersOf(text)) {
       const target = resolveImport(path, name, map);
       const problem = target === undefined ? checkPackage(path, name) : checkFile(path, name, target);

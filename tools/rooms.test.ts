@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ROOMS, findForbiddenImports, mayImport, runTimePackages } from "./layers.ts";
+import { ROOMS, findForbiddenImports, mayImport, runTimePackages } from "./rooms.ts";
 import { readFiles } from "./source-files.ts";
 
 describe("the rooms of src/", () => {
@@ -81,8 +81,9 @@ describe("a planted import", () => {
     ["src/hns/store.ts", '"./store.node.ts"', "only *.node.ts files, cli/ and tests may touch the machine"],
     ["src/hns/store.ts", '"#test/support/frames.ts"', "only tests may"],
     ["src/hns/store.ts", '"./store.test.ts"', "only tests may"],
-    ["src/hns/store.ts", '"../../tools/layers.ts"', "lies outside src/"],
+    ["src/hns/store.ts", '"../../tools/rooms.ts"', "lies outside src/"],
     ["src/hns/store.ts", '"../core/base/assert.ts"', "another room is called #room/…"],
+    ["src/hns/store.ts", '"#hns/dump/dump.ts"', "inside a room paths are relative"],
     ["src/hns/store.ts", '"lodash"', "lodash, which is no run-time dependency"],
     ["src/hns/store.ts", '"yaml"', "src/hns may not"],
     ["src/shelf/book.ts", '"#core/base/assert.ts"', "src/shelf has no place"],
