@@ -4,26 +4,16 @@
  * make for Windows comes along.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildShim } from "./build-shim.ts";
 import { bundlePrograms } from "./bundle-programs.ts";
 import { finishLibrary } from "./library-types.ts";
-import { readImportMap } from "./source-files.ts";
 
 const ROOT = join(fileURLToPath(new URL(".", import.meta.url)), "..");
 const DIST = join(ROOT, "dist");
 const PROGRAMS = join(DIST, "programs");
-
-/** Compiled files call one another as the sources do: `#room/….ts` is `dist/room/….js` to them. */
-function writeImportMap(): void {
-  const imports = Object.entries(readImportMap()).flatMap(([name, path]) =>
-    path.startsWith("./src/") ? [[name, path.replace(/^\.\/src\//, "./").replace(/\.ts$/, ".js")]] : [],
-  );
-  const manifest = { type: "module", imports: Object.fromEntries(imports) as object };
-  writeFileSync(join(DIST, "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
-}
 
 /** Takes away what an earlier build left, and leaves what the other compilers made. */
 function clear(): void {
@@ -51,5 +41,4 @@ function compileLibrary(): void {
 if (process.argv.includes("--all")) buildShim();
 clear();
 compileLibrary();
-writeImportMap();
 await bundlePrograms(ROOT, PROGRAMS);

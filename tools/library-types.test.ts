@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { declareModels, packagesOf, readModel } from "./library-types.ts";
+import { declareModels, packagesOf, readModel, withRelativeRooms } from "./library-types.ts";
 
 const MODELS = join(import.meta.dirname, "../node_modules/@kubernetes/client-node/dist/gen/models");
 
@@ -64,4 +64,17 @@ import "node:fs";
 type E = import("yaml").Node;
 `;
   expect(packagesOf(text)).toEqual(["hono", "@hono/node-server", "yaml"]);
+});
+
+it.each([
+  ["mod.node.js", 'export { a } from "#core/net/ip.ts";', 'export { a } from "./core/net/ip.js";'],
+  ["hns/ports/port.js", 'import "#core/net/ip.ts";', 'import "../../core/net/ip.js";'],
+  ["hns/port.d.ts", 'a: import("#core/net/ip.ts").Ip;', 'a: import("../core/net/ip.js").Ip;'],
+  [
+    "hns/port.js",
+    'const a = "#core/net/ip.ts"; import "./b.js";',
+    'const a = "#core/net/ip.ts"; import "./b.js";',
+  ],
+])("in %s, %s becomes %s", (path, text, expected) => {
+  expect(withRelativeRooms(path, text)).toBe(expected);
 });

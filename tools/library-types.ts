@@ -3,7 +3,7 @@
  * that client with all that it brings along, so the build writes the types that are reached into `dist/`.
  */
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix, relative, sep } from "node:path";
 
 const CLIENT = "@kubernetes/client-node";
 /** Where they are written, beside the file that names them. */
@@ -96,6 +96,30 @@ export function packagesOf(text: string): readonly string[] {
     );
 }
 
+/** A file of another room, in a statement or in a type. */
+const ROOM_IMPORT = /(\bfrom "|^import "|\bimport\(")#([^"]+)\.ts"/gm;
+
+/**
+ * A compiled file with relative paths to other rooms. `imports` of package.json lead `#room/…` to the sources, which no
+ * package holds; bundlers and older resolutions of TypeScript read no such field of a nested package.json.
+ * @param path of the file below `dist/`, with slashes.
+ */
+export function withRelativeRooms(path: string, text: string): string {
+  return text.replace(ROOM_IMPORT, (_all, begin: string, target: string) => {
+    const way = posix.relative(posix.dirname(path), `${target}.js`);
+    return `${begin}${way.startsWith(".") ? way : `./${way}`}"`;
+  });
+}
+
+function relateRooms(dist: string): void {
+  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile() || !/\.(?:js|ts)$/.test(entry.name)) continue;
+    const path = join(entry.parentPath, entry.name);
+    const below = relative(dist, path).split(sep).join(posix.sep);
+    writeFileSync(path, withRelativeRooms(below, readFileSync(path, "utf8")));
+  }
+}
+
 /** @throws Error when the library names a package that nobody installs with it. */
 function checkPackages(root: string, dist: string): void {
   const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -114,5 +138,6 @@ function checkPackages(root: string, dist: string): void {
 /** What is left to do when the library is compiled to `dist`. */
 export function finishLibrary(root: string, dist: string): void {
   bringTypes(root, join(dist, "contracts", "kubernetes"), "objects.d.ts");
+  relateRooms(dist);
   checkPackages(root, dist);
 }
