@@ -3,11 +3,11 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { createEndpoint, createNamespace, createNetwork } from "#contracts/hcn/operations.ts";
 import { thisInstallation, writeLauncher } from "#cli/programs/launchers.ts";
 import { PROGRAMS } from "#cli/programs/table.ts";
-import { SerialExchange } from "#contracts/hcn/serial-exchange.node.ts";
+import { SerialExchange } from "#contracts/hcn/http/serial-exchange.node.ts";
 import { bundlePrograms } from "../tools/bundle-programs.ts";
 
 /** Where Debian's package containernetworking-plugins has its executables. */

@@ -34,7 +34,7 @@ export { type LintInput, lint } from "#diagnose/lint/lint.ts";
 export type { LintFinding, LintReport } from "#diagnose/lint/report/report.ts";
 // HNS: that of this node, one in this process, and one that is served to others.
 export type { HcnClient } from "#contracts/hcn/client.ts";
-export { type FindHnsOptions, findHns } from "#contracts/hcn/find-hns.node.ts";
+export { type FindHnsOptions, findHns } from "#contracts/hcn/http/find-hns.node.ts";
 export { type DurableHns, openHns } from "#hns/durable-hns.node.ts";
 export { HnsHttpServer, type HnsHttpServerOptions } from "#hns/http/http-server.node.ts";
 export { type LocalHns, type LocalHnsOptions, createHns } from "#hns/local-hns.ts";

@@ -19,7 +19,7 @@ import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import { MemoryResultCache, type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
 import { isAtLeast } from "#contracts/cni/version.ts";
 import type { InProcessHcnClient } from "#hns/service/in-process-client.ts";
-import type { HostComputeNetwork, Subnet } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork, Subnet } from "#contracts/hcn/documents/network.ts";
 import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
 import { lint } from "#diagnose/lint/mod.ts";
 import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";

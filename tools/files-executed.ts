@@ -18,7 +18,7 @@ import {
   createNamespace,
   createNetwork,
 } from "#contracts/hcn/operations.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createHns } from "#hns/mod.ts";
 import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";

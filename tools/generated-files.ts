@@ -6,13 +6,13 @@ import { cniReportSchema } from "#cli/mullion/cni/report.ts";
 import { callSchema } from "#cli/mullion/wine/call-schema.ts";
 import { BRING_UP_SCHEMA } from "#cluster/bring-up/report-schema.ts";
 import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
-import { formatDocumentsPage } from "#contracts/hcn/format-documents-page.ts";
+import { formatDocumentsPage } from "#contracts/hcn/description/format-documents-page.ts";
 import { formatEffects } from "#contracts/hcn/faults/format-page.ts";
 import { formatCosts } from "#hns/failures/faults/cost-model.ts";
 import { formatKnownFaults, formatQuirks } from "#diagnose/catalogue/format-quirks.ts";
 import { faultPlanSchema } from "#contracts/hcn/faults/fault-schema.ts";
 import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
-import { hnsOpenApi } from "#contracts/hcn/openapi.ts";
+import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
 import { dumpSchema } from "#hns/dump/dump-schema.ts";
 import {
   errorsSchema,

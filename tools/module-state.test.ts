@@ -4,12 +4,12 @@ import { readFiles } from "./source-files.ts";
 
 /** Caches that are still to find an owner; none may join them. */
 const LEFT = [
-  "src/dataplane/vfp/condition-matcher.ts KNOWN_SETS",
-  "src/dataplane/vfp/rule-index.ts KNOWN_MATCHERS",
-  "src/dataplane/vfp/rule-index.ts LAST_PILED",
+  "src/dataplane/vfp/matching/condition-matcher.ts KNOWN_SETS",
+  "src/dataplane/vfp/matching/rule-index.ts KNOWN_MATCHERS",
+  "src/dataplane/vfp/matching/rule-index.ts LAST_PILED",
   "src/diagnose/catalogue/log/signatures.ts BUILT",
   "src/diagnose/lint/views/cni-view.ts VIEWS",
-  "src/hns/compile/remote-subnets.ts KNOWN_RULES",
+  "src/hns/compile/overlay/remote-subnets.ts KNOWN_RULES",
   "src/hns/service/network/policy-index.ts INDEXES",
 ];
 

@@ -5,7 +5,7 @@
 import { runCommand, VERBS } from "./run-command.ts";
 import { createProgram } from "#cli/mullion/program.ts";
 import { BRING_UP_FAULTS, RUNTIMES, SCRIPT_EDITS, SCRIPT_SETS } from "#cluster/bring-up/options.ts";
-import { HNS_KIND_NAMES, KUBE_KIND_NAMES } from "#cli/mullion/kinds.ts";
+import { HNS_KIND_NAMES, KUBE_KIND_NAMES } from "#cli/mullion/get/kinds.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 
 /** A program and its words. */

@@ -46,7 +46,7 @@ const FOLDERS = Object.keys(MOVES).toSorted((a, b) => b.length - a.length);
 
 const CODE = "{src,tools,bench,test,examples}/**/*.{ts,mjs}";
 /** The specifier of an import or export statement, of an import in an expression or a type, of a mock. */
-const SPECIFIER = /(\bfrom\s*"|^import\s*"|\b(?:import|doMock)\(\s*")(\.[^"]+|#[^"]+)"/gm;
+const SPECIFIER = /(\bfrom\s*"|^import\s*"|\b(?:import|doMock|doUnmock)\(\s*")(\.[^"]+|#[^"]+)"/gm;
 
 function folderOf(path: string): string | undefined {
   return FOLDERS.find((folder) => path.startsWith(`${folder}/`));

@@ -2,9 +2,9 @@
 import { runHnsdiag } from "#cli/hnsdiag/program.ts";
 import { runPktmon } from "#cli/pktmon/program.ts";
 import { runVfpctrl } from "#cli/vfpctrl/program.ts";
-import { bringUp } from "#cli/mullion/bring-up.ts";
+import { bringUp } from "#cli/mullion/cluster/bring-up.ts";
 import { demo } from "#cli/mullion/demo.ts";
-import { get } from "#cli/mullion/get.ts";
+import { get } from "#cli/mullion/get/get.ts";
 import { dump } from "#cli/mullion/hns/dump.ts";
 import { get as getHns } from "#cli/mullion/hns/get.ts";
 import { lint } from "#cli/mullion/lint.ts";

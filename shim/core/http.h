@@ -32,7 +32,7 @@ typedef struct {
 
 #define HTTP_CANCEL_MS 200
 
-/* What the service speaks (HTTP_VERSION of src/contracts/hcn/http-protocol.ts): each request and each answer names it. */
+/* What the service speaks (HTTP_VERSION of src/contracts/hcn/http/http-protocol.ts): each request and each answer names it. */
 #define HTTP_VERSION "1"
 /* Instead of a status: who answers names another version, or none. */
 #define HTTP_OTHER_VERSION (-2)

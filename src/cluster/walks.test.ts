@@ -1,7 +1,7 @@
 // The L2Bridge walks of dataplane.md §2.4, stage by stage and field by field, on assembled clusters.
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Stage, type Walk, openTestCluster, walk } from "#test/support/cluster/walk.ts";
-import { TcpProbe } from "#dataplane/host/probe.ts";
+import { TcpProbe } from "#dataplane/host/probes/probe.ts";
 import { hostPrefix } from "#core/net/prefix.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 

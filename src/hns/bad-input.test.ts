@@ -10,7 +10,7 @@ import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
 import { HCN_ERRORS, type HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { HnsHttpServer } from "./http/http-server.node.ts";
 

@@ -1,7 +1,7 @@
 /** What programs do with endpoints, call by call, and what the service owes them (hcn.md §10). */
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "#core/base/json.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError, HcnNotFoundError, isNotFoundError } from "#contracts/hcn/error.ts";
 import {
   addNamespaceEndpoint,

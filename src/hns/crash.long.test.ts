@@ -14,7 +14,7 @@ import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { openStateFolder } from "./store/state-folder.node.ts";
 

@@ -1,6 +1,6 @@
 /** What each version of HNS can do, by what a client sees of it: hcn.md §7.1 by §7.2. */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type HnsFeature, featuresOf, hasFeature } from "#contracts/hcn/features.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { type Golden, GoldenRun, type GoldenService } from "#test/support/hns/golden.ts";
 import { type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import { HnsHttpServer } from "./http/http-server.node.ts";

@@ -18,7 +18,11 @@ import type { ComputeSystem, ComputeSystems } from "#contracts/hcn/compute-syste
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { checkScope } from "#contracts/hcn/notification-scope.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "#contracts/hcn/port-reservation.ts";
+import type {
+  PortRangeEntry,
+  PortRangeReservation,
+  PortRequest,
+} from "#contracts/hcn/documents/port-reservation.ts";
 import type { HostAnswer, HostError, HostRequest } from "./dll-host.ts";
 
 /** An answer that is waited for. */

@@ -23,7 +23,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type WinePrefix, prepareWinePrefix } from "#cli/mullion/wine/wine-prefix.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { type ProgramResult, ROOT, resultOf } from "./test-daemon.ts";
 import { windowsNode, windowsPath } from "./windows-node.ts";

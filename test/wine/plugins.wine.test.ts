@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
-import type { HostComputeNetwork, Ipam } from "#contracts/hcn/network.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
+import type { HostComputeNetwork, Ipam } from "#contracts/hcn/documents/network.ts";
 import {
   createEndpoint,
   createNamespace,

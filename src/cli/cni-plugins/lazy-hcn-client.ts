@@ -9,7 +9,11 @@ import type {
 } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "#contracts/hcn/port-reservation.ts";
+import type {
+  PortRangeEntry,
+  PortRangeReservation,
+  PortRequest,
+} from "#contracts/hcn/documents/port-reservation.ts";
 
 export class LazyHcnClient implements HcnClient {
   private readonly open: () => Promise<HcnClient>;
@@ -97,8 +101,8 @@ export class LazyHcnClient implements HcnClient {
 /** The node's HNS for a process that lives for one call: looked for by the first call, over one connection. */
 export function openHns(): LazyHcnClient {
   return new LazyHcnClient(async () => {
-    const { findHns } = await import("#contracts/hcn/find-hns.node.ts");
-    const { SerialExchange } = await import("#contracts/hcn/serial-exchange.node.ts");
+    const { findHns } = await import("#contracts/hcn/http/find-hns.node.ts");
+    const { SerialExchange } = await import("#contracts/hcn/http/serial-exchange.node.ts");
     return findHns({ variables: process.env, exchange: (address) => new SerialExchange(address) });
   });
 }

@@ -7,7 +7,7 @@ import { EtcdGatewayClient } from "#programs/flannel/etcd/gateway-client.node.ts
 import { IprouteHost } from "#programs/flannel/linux/iproute-host.ts";
 import { MachineSubnetFiles } from "#programs/flannel/node/machine-subnet-files.node.ts";
 import { PowerShellHost } from "#programs/flannel/windows/powershell-host.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
 import { packageVersion } from "../installation.ts";

@@ -1,6 +1,6 @@
 /** The program on an overlay network: source VIP, remote endpoints with the address of their node, ClusterIPs as endpoints. */
 import { describe, expect, it } from "vitest";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { listEndpoints, listLoadBalancers } from "#contracts/hcn/operations.ts";
 import { type LocalHns, createHns } from "#hns/local-hns.ts";
 import { ProgramRun } from "#test/support/kube-proxy/kube-proxy-program.ts";

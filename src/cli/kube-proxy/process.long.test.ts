@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import {
   createEndpoint,
   createNetwork,

@@ -3,7 +3,7 @@ import { unwatchFile, watchFile } from "node:fs";
 import { hostname, networkInterfaces } from "node:os";
 import { RealClock } from "#core/base/real-clock.node.ts";
 import type { ProxyInterface } from "#programs/kube-proxy/options.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { LazyHcnClient } from "../cni-plugins/lazy-hcn-client.ts";
 import { packageVersion } from "../installation.ts";
 import { processTerminal } from "../mullion/process-terminal.ts";

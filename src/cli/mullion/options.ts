@@ -1,6 +1,6 @@
 /** Options and helps that several verbs share. */
 import { type Command, Option } from "commander";
-import type { ClusterTarget, InputPaths, RunningName } from "./cluster-target.ts";
+import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import { Failure } from "./failure.ts";
 
 /** Runs a verb and keeps its exit code; `wine` has that of the program which it runs. */

@@ -11,7 +11,7 @@ import { entrySchema } from "#diagnose/catalogue/schema.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
-import { readCluster } from "./read-cluster.ts";
+import { readCluster } from "./cluster/read-cluster.ts";
 import type { ExitCode } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
 

@@ -1,15 +1,15 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "#core/net/port-range.ts";
-import { addBringUp } from "./bring-up-command.ts";
-import { addExplain } from "./explain-command.ts";
+import { addBringUp } from "./cluster/bring-up-command.ts";
+import { addExplain } from "./explain/explain-command.ts";
 import { wrap } from "#core/base/wrap.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";
 import { addKube } from "./kube/commands.ts";
-import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./kinds.ts";
-import { addControlPlane, addNode, addPass } from "./node-commands.ts";
+import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./get/kinds.ts";
+import { addControlPlane, addNode, addPass } from "./cluster/node-commands.ts";
 import {
   EXAMPLE,
   type Run,
@@ -20,7 +20,7 @@ import {
   usage,
 } from "./options.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
-import { addApply, addDelete, addDown, addUp } from "./running-commands.ts";
+import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import {

@@ -1,6 +1,6 @@
 /** `mullion trace`: follows one packet and its answer. */
 import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
-import { connectCluster } from "./cluster-target.ts";
+import { connectCluster } from "./cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { TraceRequest } from "./verbs.ts";

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { VerifyReport } from "#cluster/verify/report.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
-import { explain } from "./explain.ts";
+import { explain } from "./explain/explain.ts";
 import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";

@@ -3,10 +3,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { demo } from "./demo.ts";
-import { get } from "./get.ts";
+import { get } from "./get/get.ts";
 import { serve } from "./hns/serve.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";

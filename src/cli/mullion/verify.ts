@@ -3,7 +3,7 @@ import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import type { ObserveProgress } from "#cluster/verify/observe.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
-import { type ClusterTarget, connectCluster } from "./cluster-target.ts";
+import { type ClusterTarget, connectCluster } from "./cluster/cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import type { VerifyRequest } from "./verbs.ts";

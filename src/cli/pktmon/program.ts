@@ -3,7 +3,7 @@
  * §7.12). Packets themselves are written by `mullion trace --pcap`. What is Mullion's own is spelled `--mullion-…`.
  */
 import { describeKnownError } from "#cluster/api/error-details.ts";
-import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts";
+import { type ClusterTarget, connectCluster } from "../mullion/cluster/cluster-target.ts";
 import type { Connect } from "../vfpctrl/program.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";

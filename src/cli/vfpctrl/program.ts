@@ -6,7 +6,7 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import type { ControlClient } from "#cluster/api/client.ts";
 import { describeKnownError } from "#cluster/api/error-details.ts";
 import type { LbDsrForm } from "#diagnose/vfp-text/lb-dsr-id.ts";
-import { type ClusterTarget, connectCluster } from "../mullion/cluster-target.ts";
+import { type ClusterTarget, connectCluster } from "../mullion/cluster/cluster-target.ts";
 import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { startTool } from "../programs/start-tool.ts";

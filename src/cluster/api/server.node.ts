@@ -8,7 +8,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { ApiError } from "./error-details.ts";
 import { type ClusterPlace, placeError, removePlace } from "./state-folder.node.ts";
-import { isListening } from "#contracts/hcn/unix-socket.node.ts";
+import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;

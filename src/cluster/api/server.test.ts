@@ -8,7 +8,7 @@ import { Hono } from "hono";
 import { streamSSE } from "hono/streaming";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ControlClient } from "./client.ts";
-import { isListening } from "#contracts/hcn/unix-socket.node.ts";
+import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 import { ControlServer } from "./server.node.ts";
 import { socketTransport } from "./socket-transport.node.ts";
 import { type ClusterPlace, clusterPlace } from "./state-folder.node.ts";

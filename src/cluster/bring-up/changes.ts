@@ -1,8 +1,8 @@
 /** What is otherwise on the node after a step: two looks at everything that the scripts touch, compared. */
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { subnetsOf } from "#contracts/hcn/network.ts";
+import { subnetsOf } from "#contracts/hcn/documents/network.ts";
 import { listEndpoints, listLoadBalancers, listNetworks } from "#contracts/hcn/operations.ts";
-import { formatRoute } from "#dataplane/host/route-table.ts";
+import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";

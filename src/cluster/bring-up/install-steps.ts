@@ -1,6 +1,6 @@
 /** From nothing to files and a vSwitch: what `install.ps1` does, and `KubeCluster.ps1` in its own order. */
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
 import { formatPrefix } from "#core/net/prefix.ts";
 import { dnsAddressIn } from "../names/dns-manifests.ts";

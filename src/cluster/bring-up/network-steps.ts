@@ -5,7 +5,7 @@ import { isJsonObject } from "#core/base/json.ts";
 import { InProcessRunner, runForOutput } from "#contracts/cni/plugin-runner.ts";
 import { parseNetworkConfig } from "#programs/flannel/network-config.ts";
 import type { SubnetFiles } from "#programs/flannel/node/subnet-file.ts";
-import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { parsePrefix, formatPrefix, prefixContains } from "#core/net/prefix.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { HostLocal } from "#programs/plugins/host-local/plugin.ts";

@@ -8,7 +8,7 @@ import type { NodeFiles } from "../flannel/node-files.ts";
 import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName, listEndpoints, listNetworks } from "#contracts/hcn/operations.ts";
-import { formatRoute } from "#dataplane/host/route-table.ts";
+import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";

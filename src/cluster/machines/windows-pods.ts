@@ -10,7 +10,7 @@ import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import { MemoryResultCache, type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import {
   addNamespaceEndpoint,

@@ -1,6 +1,6 @@
 /** Makes the networks of a Windows node by HCN calls, as the agent of each driver does before its first pod. */
 import { defined } from "#core/base/assert.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
   createEndpoint,

@@ -1,9 +1,13 @@
 /** The HCN documents of a node's networks and of its pods' endpoints, driver by driver (hcn.md §3.1, §4.1; dataplane.md §2). */
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint, parseEndpoint } from "#contracts/hcn/endpoint.ts";
-import { NAT_FLAGS } from "#contracts/hcn/nat-policy.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import {
+  ENDPOINT_FLAGS,
+  type HostComputeEndpoint,
+  parseEndpoint,
+} from "#contracts/hcn/documents/endpoint.ts";
+import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { type Ip, type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
 import { ANY_IPV4, formatPrefix } from "#core/net/prefix.ts";

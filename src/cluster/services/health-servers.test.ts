@@ -1,7 +1,7 @@
 // Health checks of load balancers, asked with real packets as a cloud asks them: at nodes, and at a Service's address.
 import { beforeAll, describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
-import { TcpProbe } from "#dataplane/host/probe.ts";
+import { TcpProbe } from "#dataplane/host/probes/probe.ts";
 import { parseIp } from "#core/net/ip.ts";
 import {
   type SessionWorld,

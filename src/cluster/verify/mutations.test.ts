@@ -3,13 +3,13 @@
  * A matrix that stays green here would be worth nothing.
  */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type * as LoadBalancerPlan from "#hns/compile/load-balancer-plan.ts";
+import type * as LoadBalancerPlan from "#hns/compile/load-balancer/load-balancer-plan.ts";
 import type * as OutBoundNat from "#hns/compile/outbound-nat.ts";
 import type * as PortMapping from "#hns/compile/port-mapping.ts";
 import type * as CandidateNames from "#dataplane/host/resolver/candidate-names.ts";
-import type * as VfpAction from "#dataplane/vfp/action.ts";
+import type * as VfpAction from "#dataplane/vfp/actions/action.ts";
 import type * as LinuxMasquerade from "../services/linux-masquerade.ts";
-import type { ActionResult } from "#dataplane/vfp/action-result.ts";
+import type { ActionResult } from "#dataplane/vfp/actions/action-result.ts";
 import type { VerifyReport } from "./report.ts";
 
 /** Opens the cluster and verifies it with all modules loaded anew, so that they see what is broken. */
@@ -48,7 +48,7 @@ const RULE_COMPILERS: readonly Mutation[] = [
   {
     name: "a load balancer forgets its last back end",
     apply: () =>
-      vi.doMock("#hns/compile/load-balancer-plan.ts", async (original) => {
+      vi.doMock("#hns/compile/load-balancer/load-balancer-plan.ts", async (original) => {
         const real = await original<typeof LoadBalancerPlan>();
         const frontEndsOf: typeof real.frontEndsOf = (...given) =>
           real.frontEndsOf(...given).map((each) => ({
@@ -86,7 +86,7 @@ function mockAction(
   type: string,
   change: (result: Extract<ActionResult, { kind: "pass" }>) => ActionResult,
 ): void {
-  vi.doMock("#dataplane/vfp/action.ts", async (original) => {
+  vi.doMock("#dataplane/vfp/actions/action.ts", async (original) => {
     const real = await original<typeof VfpAction>();
     const evaluateAction: typeof real.evaluateAction = (action, subject, context) => {
       const result = real.evaluateAction(action, subject, context);
@@ -161,12 +161,12 @@ const RESOLVER_RULES: readonly Mutation[] = [
 ];
 
 afterEach(() => {
-  vi.doUnmock("../../hns/compile/outbound-nat.ts");
-  vi.doUnmock("../../hns/compile/load-balancer-plan.ts");
-  vi.doUnmock("../../hns/compile/port-mapping.ts");
+  vi.doUnmock("#hns/compile/outbound-nat.ts");
+  vi.doUnmock("#hns/compile/load-balancer/load-balancer-plan.ts");
+  vi.doUnmock("#hns/compile/port-mapping.ts");
   vi.doUnmock("../services/linux-masquerade.ts");
-  vi.doUnmock("../../vfp/action.ts");
-  vi.doUnmock("../../host/resolver/candidate-names.ts");
+  vi.doUnmock("#dataplane/vfp/actions/action.ts");
+  vi.doUnmock("#dataplane/host/resolver/candidate-names.ts");
   vi.resetModules();
 });
 

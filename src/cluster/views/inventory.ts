@@ -2,10 +2,10 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
-import type { HostComputeNamespace } from "#contracts/hcn/namespace.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import type { HostComputeNamespace } from "#contracts/hcn/documents/namespace.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "#contracts/hcn/operations.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { formatIp } from "#core/net/ip.ts";

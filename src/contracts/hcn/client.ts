@@ -4,7 +4,7 @@
  * The calls are those of `computenetwork.dll` (hcn.md §1.2, §1.5) with GUIDs in place of handles.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./documents/port-reservation.ts";
 
 import type { ComputeSystems } from "./compute-systems.ts";
 

@@ -11,7 +11,7 @@ import type {
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import type { ComputeSystems } from "./compute-systems.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./port-reservation.ts";
+import type { PortRangeEntry, PortRangeReservation, PortRequest } from "./documents/port-reservation.ts";
 
 export class ForwardingHcnClient implements HcnClient {
   protected readonly inner: HcnClient;

@@ -15,8 +15,8 @@ export {
   type AclRuleType,
   type SetPolicySetting,
   type TierAclPolicySetting,
-} from "./acl-policy.ts";
-export type { BaseDocument, Dns, Health, PolicyDocument, Route } from "./base-document.ts";
+} from "./documents/acl-policy.ts";
+export type { BaseDocument, Dns, Health, PolicyDocument, Route } from "./documents/base-document.ts";
 export {
   DEFAULT_QUERY,
   type Guid,
@@ -34,13 +34,13 @@ export {
   type IpConfig,
   type StoredEndpoint,
   parseEndpoint,
-} from "./endpoint.ts";
+} from "./documents/endpoint.ts";
 export {
   type EndpointPolicy,
   type EndpointPolicySettings,
   parseEndpointPolicies,
   parseEndpointPolicy,
-} from "./endpoint-policy.ts";
+} from "./documents/endpoint-policy.ts";
 export { HCN_ERRORS, type HcnErrorCode } from "./error-codes.ts";
 export {
   type ErrorRecord,
@@ -63,14 +63,14 @@ export {
   LOAD_BALANCER_PORT_FLAGS,
   type LoadBalancerPortMapping,
   parseLoadBalancer,
-} from "./load-balancer.ts";
-export { type ModifyRequest, type ModifyRequestType } from "./modify.ts";
+} from "./documents/load-balancer.ts";
+export { type ModifyRequest, type ModifyRequestType } from "./documents/modify.ts";
 export {
   type HostComputeNamespace,
   type NamespaceResource,
   type NamespaceType,
   parseNamespace,
-} from "./namespace.ts";
+} from "./documents/namespace.ts";
 export { type PodShims, syncNamespace } from "./namespace-sync.ts";
 export {
   type ComputeSystem,
@@ -86,7 +86,7 @@ export {
   type OutBoundNatPolicySetting,
   type PortMappingPolicySetting,
   type SdnRoutePolicySetting,
-} from "./nat-policy.ts";
+} from "./documents/nat-policy.ts";
 export {
   type HostComputeNetwork,
   type Ipam,
@@ -98,13 +98,13 @@ export {
   isDefaultRoute,
   parseNetwork,
   subnetsOf,
-} from "./network.ts";
+} from "./documents/network.ts";
 export {
   type NetworkPolicy,
   type NetworkPolicySettings,
   parseNetworkPolicies,
   parseNetworkPolicy,
-} from "./network-policy.ts";
+} from "./documents/network-policy.ts";
 export { NOTIFICATION_TYPES } from "./notification.ts";
 export {
   addLoadBalancerEndpoint,
@@ -144,10 +144,10 @@ export {
   type EndpointPolicyType,
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,
-} from "./policy-type.ts";
-export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./proxy-policy.ts";
-export { SCHEMA_V2_0, type SchemaVersion } from "./schema-version.ts";
-export { type HostComputeRoute, parseSdnRoute } from "./sdn-route.ts";
+} from "./documents/policy-type.ts";
+export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./documents/proxy-policy.ts";
+export { SCHEMA_V2_0, type SchemaVersion } from "./documents/schema-version.ts";
+export { type HostComputeRoute, parseSdnRoute } from "./documents/sdn-route.ts";
 export {
   addSdnRoute,
   addSdnRouteEndpoint,
@@ -158,8 +158,13 @@ export {
   modifySdnRoute,
   removeSdnRouteEndpoint,
 } from "./sdn-route-operations.ts";
-export type { EndpointAttachDetachRequest, HnsEndpoint, HnsNetwork, HnsSubnet } from "./v1-documents.ts";
-export type { HnsPolicy } from "./description.ts";
+export type {
+  EndpointAttachDetachRequest,
+  HnsEndpoint,
+  HnsNetwork,
+  HnsSubnet,
+} from "./documents/v1-documents.ts";
+export type { HnsPolicy } from "./description/description.ts";
 export {
   HOST_ATTACH,
   attachHnsEndpoint,

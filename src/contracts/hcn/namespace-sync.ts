@@ -3,7 +3,7 @@
  * service knows nothing of it.
  */
 import type { Guid } from "./guid.ts";
-import type { HostComputeNamespace } from "./namespace.ts";
+import type { HostComputeNamespace } from "./documents/namespace.ts";
 
 /** The shims of pods in utility VMs, as they are found on a node: on Windows by a registry key and a pipe. */
 export interface PodShims {

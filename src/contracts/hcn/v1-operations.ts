@@ -5,15 +5,15 @@ import type { Guid } from "./guid.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import type { HnsVersion } from "./features.ts";
-import { JsonReader } from "./json-reader.ts";
-import { checkJsonObject } from "./json-value.ts";
+import { JsonReader } from "./description/json-reader.ts";
+import { checkJsonObject } from "./description/json-value.ts";
 import {
   type EndpointAttachDetachRequest,
   type HnsEndpoint,
   type HnsNetwork,
   parseHnsEndpoint,
   parseHnsNetwork,
-} from "./v1-documents.ts";
+} from "./documents/v1-documents.ts";
 
 /**
  * Makes a v1 call and opens its envelope.

@@ -7,7 +7,7 @@ import { readU16, readU48 } from "#core/base/bytes.ts";
 import type { Device, Receiver } from "../device/device.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
-import { NO_LINK } from "../host/ip-output.ts";
+import { NO_LINK } from "../host/ip/ip-output.ts";
 import type { UdpTunnel } from "../host/udp.ts";
 import { type Ip, type Ipv4, formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";

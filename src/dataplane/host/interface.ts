@@ -7,9 +7,9 @@ import { type InterfaceAddress, lastIp, prefixOf } from "#core/net/prefix.ts";
 import { ETHERNET_HEADER_BYTES } from "#core/wire/ethernet.ts";
 import { EtherType } from "#core/wire/ethertype.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
-import { Ipv6Link } from "./ipv6-link.ts";
-import { NeighborTable } from "./neighbor-table.ts";
+import { UNSPECIFIED, isLinkLocal } from "./ip/address-scope.ts";
+import { Ipv6Link } from "./ip/ipv6-link.ts";
+import { NeighborTable } from "./ip/neighbor-table.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
 import type { OutgoingPacket, BridgeSegment, Stack, StackInterface } from "./stack.ts";
 

@@ -20,8 +20,8 @@ import { Icmpv6View } from "#core/wire/icmpv6/icmpv6.ts";
 import { Ipv6PacketView } from "#core/wire/ip-view.ts";
 import { NdView } from "#core/wire/icmpv6/nd.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
-import type { EchoOptions } from "./echo-request.ts";
-import type { TcpCloseReason, TcpOwner, TcpConnection } from "./tcp-connection.ts";
+import type { EchoOptions } from "./probes/echo-request.ts";
+import type { TcpCloseReason, TcpOwner, TcpConnection } from "./tcp/tcp-connection.ts";
 import type { UdpDatagram, UdpSocket } from "./udp.ts";
 
 class UdpLog {

@@ -22,7 +22,7 @@ import { EthernetView } from "#core/wire/ethernet.ts";
 import { IcmpView } from "#core/wire/icmp.ts";
 import { Ipv4View } from "#core/wire/ipv4.ts";
 import { pushVlan } from "#core/wire/vlan.ts";
-import type { EchoOptions } from "./echo-request.ts";
+import type { EchoOptions } from "./probes/echo-request.ts";
 import { Host } from "./host.ts";
 import type { OperatingSystem } from "./stack-profile.ts";
 

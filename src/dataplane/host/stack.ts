@@ -9,7 +9,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, Ipv6 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
-import type { NextHopWaiter } from "../vfp/next-hop.ts";
+import type { NextHopWaiter } from "../vfp/actions/next-hop.ts";
 import type { IpFields } from "#core/wire/build-frame.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { IpView } from "#core/wire/ip-view.ts";

@@ -8,7 +8,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { UdpView } from "#core/wire/udp.ts";
 import type { DeliveryFailure } from "./delivery-failure.ts";
 import type { LocalPacket, Stack } from "./stack.ts";
-import { NO_LINK } from "./ip-output.ts";
+import { NO_LINK } from "./ip/ip-output.ts";
 import { LocalPorts } from "./local-ports.ts";
 import type { SentPacket } from "./sent-packet.ts";
 import type { SocketFailure } from "./socket-failure.ts";

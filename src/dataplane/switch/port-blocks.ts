@@ -5,7 +5,7 @@
  */
 import type { Ip } from "#core/net/ip.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import type { PortBlockSource } from "../vfp/nat-pool.ts";
+import type { PortBlockSource } from "../vfp/actions/nat-pool.ts";
 
 /** Ports 49152 to 65535 (dataplane.md §1.8). */
 const DYNAMIC_RANGE: PortRange = Object.freeze({ first: 49_152, last: 65_535 });

@@ -5,7 +5,7 @@ import type { Device, Receiver } from "../device/device.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { NextHopResolver, NextHopWaiter } from "../vfp/next-hop.ts";
+import type { NextHopResolver, NextHopWaiter } from "../vfp/actions/next-hop.ts";
 import type { VfpDirection, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "#core/wire/packet.ts";

@@ -11,7 +11,7 @@ import type { TraceEvent } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import type { PortBlockSource } from "../vfp/nat-pool.ts";
+import type { PortBlockSource } from "../vfp/actions/nat-pool.ts";
 import type { VfpDirection } from "../vfp/rule.ts";
 import { EtherType } from "#core/wire/ethertype.ts";
 import { Headers } from "#core/wire/headers.ts";

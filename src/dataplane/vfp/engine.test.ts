@@ -10,7 +10,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
 import { createGroup } from "./group.ts";
-import { NatPool } from "./nat-pool.ts";
+import { NatPool } from "./actions/nat-pool.ts";
 import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "./rule.ts";
 import { VfpPort, type Verdict } from "./vfp-port.ts";
 

@@ -14,7 +14,7 @@ import {
 import { readU16 } from "#core/base/bytes.ts";
 import { checksumOf } from "#core/wire/checksum.ts";
 import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
-import { QuotedPacket } from "./icmp-error.ts";
+import { QuotedPacket } from "./actions/icmp-error.ts";
 import type { ReferenceEngine } from "#test/support/dataplane/reference-engine.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { Headers } from "#core/wire/headers.ts";

@@ -5,12 +5,12 @@
  */
 import { assert } from "#core/base/assert.ts";
 import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
-import type { Condition } from "./condition.ts";
-import { ConditionMatcher, type MissReason } from "./condition-matcher.ts";
+import type { Condition } from "./matching/condition.ts";
+import { ConditionMatcher, type MissReason } from "./matching/condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Action, VfpDirection, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
-import { PrefixIndex, onlyDestination } from "./prefix-index.ts";
-import { type IndexedRule, RuleIndex, type RuleSet, indexRule } from "./rule-index.ts";
+import { PrefixIndex, onlyDestination } from "./matching/prefix-index.ts";
+import { type IndexedRule, RuleIndex, type RuleSet, indexRule } from "./matching/rule-index.ts";
 
 /** A rule that almost matched. */
 export interface NearMiss {

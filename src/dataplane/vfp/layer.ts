@@ -5,17 +5,17 @@
 import { assert } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { type LayerCounters, type RuleCounters, newLayerCounters } from "./counters.ts";
-import type { FlowCensus } from "./flow-census.ts";
+import type { FlowCensus } from "./flows/flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { FlowStamps } from "./flow-stamps.ts";
-import { FlowTable } from "./flow-table.ts";
+import { FlowStamps } from "./flows/flow-stamps.ts";
+import { FlowTable } from "./flows/flow-table.ts";
 import type { Group } from "./group.ts";
 import { KeyPool } from "./key-pool.ts";
-import type { ChainStep, LayerFlow, RuleMatch } from "./layer-flow.ts";
-import { LayerFlowPair } from "./layer-flow.ts";
-import type { NatPool } from "./nat-pool.ts";
+import type { ChainStep, LayerFlow, RuleMatch } from "./flows/layer-flow.ts";
+import { LayerFlowPair } from "./flows/layer-flow.ts";
+import type { NatPool } from "./actions/nat-pool.ts";
 import type { VfpDirection, LayerDefinition, Rule } from "./rule.ts";
-import type { Transposition } from "./transposition.ts";
+import type { Transposition } from "./actions/transposition.ts";
 
 /** A tuple that had no flow in a layer when a packet came through. */
 export interface LayerMiss {

@@ -15,7 +15,7 @@ import { NdView } from "#core/wire/icmpv6/nd.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { PortAddressInfo, PortGuards } from "./port-settings.ts";
 import type { VfpDirection } from "./rule.ts";
-import { writeDscp } from "./transposition.ts";
+import { writeDscp } from "./actions/transposition.ts";
 
 const BROADCAST_MAC = 0xffff_ffff_ffff as Mac;
 const REDIRECT = 137;

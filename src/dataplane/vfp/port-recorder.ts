@@ -4,11 +4,11 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { ChainStep, LayerFlow, RuleMatch } from "./layer-flow.ts";
+import type { ChainStep, LayerFlow, RuleMatch } from "./flows/layer-flow.ts";
 import type { Layer } from "./layer.ts";
 import type { LbnatBackEnd, VfpDirection, Rule } from "./rule.ts";
 import { summarizeTransposition, describeTransposition } from "./listing/transposition-words.ts";
-import type { Transposition } from "./transposition.ts";
+import type { Transposition } from "./actions/transposition.ts";
 
 /** The port, as a trace names it. */
 interface NamedPort {

@@ -2,7 +2,7 @@
 import { readU8 } from "#core/base/bytes.ts";
 import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { FlowKey } from "./flow-key.ts";
-import { QuotedPacket } from "./icmp-error.ts";
+import { QuotedPacket } from "./actions/icmp-error.ts";
 
 /** All headers of a plain packet. */
 const HEAD_BYTES_USUAL = 128;

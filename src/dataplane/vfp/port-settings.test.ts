@@ -24,7 +24,7 @@ import { buildArpFrame, buildEthernetFrame, buildIpFrame, buildNdFrame } from "#
 import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
-import { NatPool } from "./nat-pool.ts";
+import { NatPool } from "./actions/nat-pool.ts";
 import type { Action } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";
 

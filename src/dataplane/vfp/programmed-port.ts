@@ -5,12 +5,12 @@
 import { assert } from "#core/base/assert.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { FlowCensus } from "./flow-census.ts";
+import { FlowCensus } from "./flows/flow-census.ts";
 import type { Group } from "./group.ts";
 import { Layer } from "./layer.ts";
-import type { MappingSpace } from "./mapping-space.ts";
-import type { NatPool } from "./nat-pool.ts";
-import { NO_WAITER, type NextHopResolver, type NextHopWaiter } from "./next-hop.ts";
+import type { MappingSpace } from "./actions/mapping-space.ts";
+import type { NatPool } from "./actions/nat-pool.ts";
+import { NO_WAITER, type NextHopResolver, type NextHopWaiter } from "./actions/next-hop.ts";
 import { GuardPost } from "./port-guards.ts";
 import {
   DEFAULT_FLOW_SETTINGS,

@@ -7,7 +7,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { TunnelKind } from "#core/wire/tunnels/tunnel.ts";
-import type { Condition } from "./condition.ts";
+import type { Condition } from "./matching/condition.ts";
 import type { RateLimit } from "./token-bucket.ts";
 
 /** `out`: from the vNIC into the switch. `in`: from the switch to the vNIC (dataplane.md §0.4). */

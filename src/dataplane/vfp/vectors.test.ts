@@ -9,8 +9,8 @@ import { type Prefix, hostPrefix, parsePrefix } from "#core/net/prefix.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
 import { createGroup } from "./group.ts";
-import { NatPool } from "./nat-pool.ts";
-import type { NextHop } from "./next-hop.ts";
+import { NatPool } from "./actions/nat-pool.ts";
+import type { NextHop } from "./actions/next-hop.ts";
 import type { Action, Rule } from "./rule.ts";
 import { VfpPort } from "./vfp-port.ts";
 

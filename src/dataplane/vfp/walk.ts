@@ -7,27 +7,27 @@ import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { readTtl } from "#core/wire/ttl.ts";
 import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
-import { equalActions, evaluateAction } from "./action.ts";
-import type { ActionContext, ActionPass, ActionResult, ActionSubject } from "./action-result.ts";
-import { keepsBackEnd } from "./back-end.ts";
-import type { FlowCensus } from "./flow-census.ts";
+import { equalActions, evaluateAction } from "./actions/action.ts";
+import type { ActionContext, ActionPass, ActionResult, ActionSubject } from "./actions/action-result.ts";
+import { keepsBackEnd } from "./actions/back-end.ts";
+import type { FlowCensus } from "./flows/flow-census.ts";
 import {
   classOfProtocol,
   type ChainStep,
   type LayerFlow,
   type LayerFlowPair,
   type RuleMatch,
-} from "./layer-flow.ts";
+} from "./flows/layer-flow.ts";
 import type { FlowKey } from "./flow-key.ts";
-import type { QuotedPacket } from "./icmp-error.ts";
+import type { QuotedPacket } from "./actions/icmp-error.ts";
 import type { Layer, LayerMiss } from "./layer.ts";
 import { type PortParserSettings, vxlanPortFor } from "./port-settings.ts";
 import type { PortRecorder } from "./port-recorder.ts";
 import type { VfpDirection, Rule } from "./rule.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import type { Charge } from "./token-bucket.ts";
-import { NOTHING, Transposition } from "./transposition.ts";
-import { IP_BYTES_MAX, popTunnel } from "./unified-flow.ts";
+import { NOTHING, Transposition } from "./actions/transposition.ts";
+import { IP_BYTES_MAX, popTunnel } from "./flows/unified-flow.ts";
 
 /**
  * `turned`: the packet goes on, but leaves the port on the side that it came from. `delayed`: it is rewritten and passes

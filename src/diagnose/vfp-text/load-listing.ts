@@ -2,7 +2,7 @@
  * A listing as what a port of the engine takes, so that packets can be sent through what a real node printed. What the
  * text does not carry is named, rule by rule.
  */
-import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { assert } from "#core/base/assert.ts";
 import type { Provenance } from "#core/base/recorder.ts";
 import { prefixFamily } from "#core/net/prefix.ts";

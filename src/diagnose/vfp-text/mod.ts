@@ -9,15 +9,15 @@
  * const verdict = port.process("out", packet, headers, clock.nowMs()); // the packet is rewritten in place
  */
 export { BURST_FRAMES_MAX, Burst, BurstFrame } from "#dataplane/vfp/burst.ts";
-export type { Condition } from "#dataplane/vfp/condition.ts";
+export type { Condition } from "#dataplane/vfp/matching/condition.ts";
 export { Group, createGroup } from "#dataplane/vfp/group.ts";
-export { AddressSet } from "#dataplane/vfp/address-set.ts";
+export { AddressSet } from "#dataplane/vfp/matching/address-set.ts";
 export type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "#dataplane/vfp/counters.ts";
 export { Layer } from "#dataplane/vfp/layer.ts";
-export { type Mapping, MappingSpace } from "#dataplane/vfp/mapping-space.ts";
-export { NatPool } from "#dataplane/vfp/nat-pool.ts";
-export type { NatPoolOptions, PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
-export type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/next-hop.ts";
+export { type Mapping, MappingSpace } from "#dataplane/vfp/actions/mapping-space.ts";
+export { NatPool } from "#dataplane/vfp/actions/nat-pool.ts";
+export type { NatPoolOptions, PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
+export type { NextHop, NextHopResolver, NextHopWaiter } from "#dataplane/vfp/actions/next-hop.ts";
 export {
   AddressFlag,
   DEFAULT_FLOW_SETTINGS,

@@ -11,12 +11,12 @@ import {
   type AclTuple,
   parseAclAddresses,
   parseAclProtocols,
-} from "#contracts/hcn/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+} from "#contracts/hcn/documents/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
 import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
-import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";

@@ -1,7 +1,7 @@
 /** Address sets of a network (`SetPolicy`) as prefixes, for the ACLs that name them (hcn.md §3.1, §3.5). */
-import type { SetPolicySetting } from "#contracts/hcn/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/address-list.ts";
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { SetPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/documents/address-list.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { type Prefix, maskIp, prefixFamily } from "#core/net/prefix.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";

@@ -2,9 +2,9 @@
  * ACLs of RuleType Host and L4WFPPROXY → what the Windows Filtering Platform of the endpoint's compartment is told
  * (dataplane.md §2.14, §4; hcn.md §3.3, §3.5). They hold on networks of every type, since no switch port is asked.
  */
-import { parseAclProtocols } from "#contracts/hcn/acl-policy.ts";
-import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/address-list.ts";
-import type { L4WfpProxyPolicySetting, ProxyExceptions } from "#contracts/hcn/proxy-policy.ts";
+import { parseAclProtocols } from "#contracts/hcn/documents/acl-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/documents/address-list.ts";
+import type { L4WfpProxyPolicySetting, ProxyExceptions } from "#contracts/hcn/documents/proxy-policy.ts";
 import type {
   FilterProgram,
   ProxyRedirection,

@@ -6,12 +6,12 @@
  * incoming ones get the pod's as destination. In the "own subnet" shape frames go to the bridge endpoint unchanged and
  * the host routes them, so that layer has no rules.
  */
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/nat-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
 import { type Ip, type IpFamily, familyOf, formatIp } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import { type Prefix, formatPrefix, hostPrefix, prefixFamily } from "#core/net/prefix.ts";
-import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { StaticBindingDefinition } from "../ports/datapath.ts";

@@ -9,8 +9,8 @@
  * Inferred: the layer, its place before the load balancers, the names, and that the proxy itself is never redirected.
  */
 import type { Provenance } from "#core/base/recorder.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
-import type { L4ProxyPolicySetting } from "#contracts/hcn/proxy-policy.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import type { L4ProxyPolicySetting } from "#contracts/hcn/documents/proxy-policy.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Prefix, hostPrefix, prefixContains, prefixFamily, parsePrefix } from "#core/net/prefix.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { type Ipv4, parseIp } from "#core/net/ip.ts";
 import { formatPrefix } from "#core/net/prefix.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";

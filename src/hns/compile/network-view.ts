@@ -3,11 +3,11 @@ import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import type { LoadBalancerTable } from "./load-balancer-table.ts";
-import type { OverlayPlan } from "./overlay-plan.ts";
-import type { RemoteSubnets } from "./remote-subnets.ts";
+import type { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
+import type { OverlayPlan } from "./overlay/overlay-plan.ts";
+import type { RemoteSubnets } from "./overlay/remote-subnets.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import { type Prefix, formatPrefix, prefixFamily } from "#core/net/prefix.ts";
 
 /** The node as rules see it. */

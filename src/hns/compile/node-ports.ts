@@ -1,5 +1,5 @@
 /** What load balancers take of the node's own ports: blocks for source NAT, and the node ports that they serve. */
-import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { familyOf, formatIp, type Ip } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
@@ -14,11 +14,11 @@ import {
   familyOfBalancer,
   hasFlag,
   isBalanced,
-} from "./load-balancer-plan.ts";
+} from "./load-balancer/load-balancer-plan.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { LocalPorts } from "#dataplane/host/local-ports.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import type { PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+import type { PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
 
 /**
  * The source of translated connections: the load balancer's SourceVIP, else the node's address, as B-4 has it.

@@ -9,7 +9,7 @@ import type { PortProgram } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
-import { LoadBalancerTable } from "./load-balancer-table.ts";
+import { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { NetworkView } from "./network-view.ts";
 import { frameOf } from "../service/network/policy-index.ts";
 import { compilePrograms } from "./port-program.ts";

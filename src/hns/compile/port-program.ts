@@ -35,9 +35,9 @@ import {
   type Shape,
   shapeOf,
 } from "./network-view.ts";
-import { compileOverlayProgram } from "./overlay-program.ts";
+import { compileOverlayProgram } from "./overlay/overlay-program.ts";
 import { prefixFamily } from "#core/net/prefix.ts";
-import { compilePaRoute } from "./pa-route.ts";
+import { compilePaRoute } from "./overlay/pa-route.ts";
 import { type RoutedEndpoint } from "./sdn-routes.ts";
 
 /** The rule for translated packets, the same on all ports of a network. */

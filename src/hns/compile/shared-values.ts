@@ -3,10 +3,10 @@
  * the nodes hands one to all of them; without, a service has its own. Everything in it is frozen and found by identity
  * or by what it says, so it makes no difference to what a node does, and forks of the world share it.
  */
-import type { IpConfig } from "#contracts/hcn/endpoint.ts";
+import type { IpConfig } from "#contracts/hcn/documents/endpoint.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import { hostPrefix } from "#core/net/prefix.ts";
-import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { LbnatBackEnd } from "#dataplane/vfp/rule.ts";
 import type { IpConfigRecord } from "../service/endpoint/endpoint-record.ts";
 import type { EndpointTraits } from "../service/endpoint/remote-endpoint.ts";

@@ -1,6 +1,6 @@
 /** Tiers of ACLs (hcn.md §3.3; dataplane.md §4.1), asked as a port asks them. */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import { FlowKey } from "#dataplane/vfp/flow-key.ts";
 import { parseIp } from "#core/net/ip.ts";

@@ -5,7 +5,7 @@
  * to the next tier. Inferred: so does a tier without a matching rule, and the endpoint's plain ACLs with their built-in
  * pair come behind the last tier.
  */
-import type { AclAction, TierAclPolicySetting, TierAclRule } from "#contracts/hcn/acl-policy.ts";
+import type { AclAction, TierAclPolicySetting, TierAclRule } from "#contracts/hcn/documents/acl-policy.ts";
 import type { Provenance } from "#core/base/recorder.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Action, VfpDirection, Rule } from "#dataplane/vfp/rule.ts";

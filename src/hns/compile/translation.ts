@@ -2,7 +2,7 @@
  * A network behind the host → what the host's WinNAT does for it (dataplane.md §2.7): source NAT of its IPv4 prefixes,
  * and a static mapping per PortMapping policy and protocol of its attached endpoints. IPv6 is not translated (§2.11).
  */
-import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { StaticMapping } from "#dataplane/host/winnat/nat-program.ts";
 import { type Ipv4, parseIp } from "#core/net/ip.ts";
 import { prefixFamily } from "#core/net/prefix.ts";

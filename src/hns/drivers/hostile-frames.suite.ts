@@ -8,14 +8,14 @@ import { readU16 } from "#core/base/bytes.ts";
 import { Prng } from "#core/base/prng.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { createLoadBalancer } from "#contracts/hcn/operations.ts";
 import { ROUTER_MAC } from "#dataplane/fabric/underlay.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import { type DriverPod, DriverWorld, W1_MAC } from "#test/support/dataplane/driver-world.ts";
 import { framesBeside, makeHostile } from "#test/support/wire/hostile-frames.ts";
-import type { NextHop, NextHopResolver } from "#dataplane/vfp/next-hop.ts";
+import type { NextHop, NextHopResolver } from "#dataplane/vfp/actions/next-hop.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 import { EtherType } from "#core/wire/ethertype.ts";
 import { formatFrame } from "#core/wire/text/format.ts";
@@ -267,7 +267,7 @@ export async function surviveHostileFrames(driver: Driver, seed: number, count: 
     for (const { vfp } of node.ports)
       expect(vfp.unifiedFlowCount).toBeLessThanOrEqual(LIMITS.flowsPerPortMax);
     node.world.run(600_000);
-    // Stacks believe a forged neighbour until their probes find nobody there (#dataplane/host/neighbor-table.ts), which can take
+    // Stacks believe a forged neighbour until their probes find nobody there (#dataplane/host/ip/neighbor-table.ts), which can take
     // longer than the first caller waits. After that everybody has to be answered again.
     converse(node, driver);
     expect(converse(node, driver)).toEqual(before[0]);

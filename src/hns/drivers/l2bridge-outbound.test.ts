@@ -1,6 +1,6 @@
 /** What leaves a pod of an L2Bridge node, with which source, and what comes back (rows of dataplane.md §10). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { createEndpoint } from "#contracts/hcn/operations.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { formatIp } from "#core/net/ip.ts";

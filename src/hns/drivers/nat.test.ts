@@ -2,11 +2,11 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { writeU16, writeU8 } from "#core/base/bytes.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { deleteNetwork, removeNamespaceEndpoint } from "#contracts/hcn/operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { encodeAscii } from "#dataplane/host/services/ascii.ts";
-import type { TcpOwner } from "#dataplane/host/tcp-connection.ts";
+import type { TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";

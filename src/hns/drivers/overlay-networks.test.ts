@@ -11,7 +11,7 @@ import {
   modifyNetworkPolicies,
 } from "#contracts/hcn/operations.ts";
 import { DhcpClient } from "#dataplane/host/dhcp/dhcp-client.ts";
-import type { TcpOwner } from "#dataplane/host/tcp-connection.ts";
+import type { TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { buildUdpFrame } from "#core/wire/build-frame.ts";

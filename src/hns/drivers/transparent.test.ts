@@ -1,6 +1,6 @@
 /** The Transparent driver, as a packet sees it (dataplane.md §2.6, walks T-1 to T-9, rows of §10). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";

@@ -4,10 +4,10 @@ import type { Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { LIMITS } from "#core/base/limits.ts";
 import type { HnsDumps } from "#contracts/hcn/dumps.ts";
-import { DUMP_PATH, RESTORE_PATH, parseRestoreRequest } from "#contracts/hcn/dump-protocol.ts";
+import { DUMP_PATH, RESTORE_PATH, parseRestoreRequest } from "#contracts/hcn/http/dump-protocol.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { formatHttpError } from "#contracts/hcn/http-protocol.ts";
-import { parseAnswerText } from "#contracts/hcn/json-value.ts";
+import { formatHttpError } from "#contracts/hcn/http/http-protocol.ts";
+import { parseAnswerText } from "#contracts/hcn/description/json-value.ts";
 
 const TOO_LARGE = 413;
 const JSON_TYPE = { "content-type": "application/json" };

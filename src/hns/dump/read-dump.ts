@@ -9,7 +9,7 @@ import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { checkJsonObject } from "#contracts/hcn/json-value.ts";
+import { checkJsonObject } from "#contracts/hcn/description/json-value.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
 import { readFormatList } from "./format-list.ts";
@@ -18,7 +18,7 @@ import { BrokenJson, type Extent, type Member, membersOf, parseValue, visitItems
 import { undoPowerShell } from "./power-shell.ts";
 import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
 import { type TextLine, linesOf } from "./text-lines.ts";
-import { parseDumpItem } from "#contracts/hcn/dump-protocol.ts";
+import { parseDumpItem } from "#contracts/hcn/http/dump-protocol.ts";
 import { DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
 
 // Our own dump as a text: the objects in stored form, which is what the durable store keeps, so nothing is lost on the way

@@ -4,8 +4,8 @@
  */
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { NETWORK_TYPES } from "#contracts/hcn/network.ts";
-import type { Dialect } from "#contracts/hcn/schema-version.ts";
+import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
+import type { Dialect } from "#contracts/hcn/documents/schema-version.ts";
 
 export interface ObjectShape {
   readonly kind: HcnObjectKind;

@@ -2,17 +2,17 @@
  * Objects in v1 form as v2 documents, without a check (hcn.md §2.12, field map). What v2 has no place for is source to the
  * v1 document, which a dump keeps beside this one.
  */
-import { BASE } from "#contracts/hcn/base-document.ts";
+import { BASE } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { ZERO_GUID, parseGuid } from "#contracts/hcn/guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "#contracts/hcn/load-balancer.ts";
-import { NETWORK_TYPES } from "#contracts/hcn/network.ts";
-import { ENDPOINT_FORM } from "#contracts/hcn/v1-documents.ts";
-import { type HnsPolicy } from "#contracts/hcn/description.ts";
-import { type V1Place, v1FormOf } from "#contracts/hcn/v1-form.ts";
+import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
+import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
+import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
+import { type HnsPolicy } from "#contracts/hcn/description/description.ts";
+import { type V1Place, v1FormOf } from "#contracts/hcn/documents/v1-form.ts";
 import { type PolicyOwner, fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;

@@ -13,7 +13,7 @@ import { FAULT_PATHS } from "#contracts/hcn/faults/fault-paths.ts";
 import type { FaultStatus } from "#contracts/hcn/faults/fault.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { HCN_KINDS } from "#contracts/hcn/client.ts";
-import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "#contracts/hcn/http-operations.ts";
+import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
 import {
   HTTP_NOTIFICATIONS_PATH,
   HTTP_PREFIX,
@@ -21,12 +21,12 @@ import {
   HTTP_VERSION_HEADER,
   formatHttpError,
   httpStatusOf,
-} from "#contracts/hcn/http-protocol.ts";
-import { JsonReader } from "#contracts/hcn/json-reader.ts";
+} from "#contracts/hcn/http/http-protocol.ts";
+import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseJsonText } from "#contracts/hcn/json-value.ts";
+import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
 import { checkScope } from "#contracts/hcn/notification-scope.ts";
-import { hnsOpenApi } from "#contracts/hcn/openapi.ts";
+import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { addDumpPaths } from "../dump/http-dumps.node.ts";
 import type { FaultInjector } from "../failures/faults/fault-injector.ts";

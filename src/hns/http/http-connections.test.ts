@@ -8,7 +8,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { LIMITS } from "#core/base/limits.ts";
 import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createEndpoint, createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";

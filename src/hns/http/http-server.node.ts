@@ -20,8 +20,8 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { Log } from "#core/base/log.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { isPipeName } from "#contracts/hcn/pipe-name.ts";
-import { isListening } from "#contracts/hcn/unix-socket.node.ts";
+import { isPipeName } from "#contracts/hcn/http/pipe-name.ts";
+import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 import { HnsApp, type ServedFacts } from "./http-app.node.ts";
 
 /** Where to listen. On Windows the socket's path is the name of a pipe. Port 0: the system chooses. */

@@ -6,13 +6,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "#core/base/limits.ts";
 import { describeHcnClient } from "#contracts/hcn/client.suite.ts";
 import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
-import type { HttpAddress, HttpExchange } from "#contracts/hcn/http-exchange.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
+import type { HttpAddress, HttpExchange } from "#contracts/hcn/http/http-exchange.node.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createNetwork } from "#contracts/hcn/operations.ts";
-import { PooledExchange } from "#contracts/hcn/pooled-exchange.node.ts";
-import { SerialExchange } from "#contracts/hcn/serial-exchange.node.ts";
+import { PooledExchange } from "#contracts/hcn/http/pooled-exchange.node.ts";
+import { SerialExchange } from "#contracts/hcn/http/serial-exchange.node.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
 

@@ -1,7 +1,7 @@
 /** The host's vNIC port of a switch, as networks program it. */
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { NatPool, type PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+import { NatPool, type PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 import { HOST_LAYER_NAMES, HOST_TUNNEL_LAYERS } from "../compile/layers.ts";
 import type { HostPoolDefinition, HostProgram, TunnelSettings } from "./datapath.ts";

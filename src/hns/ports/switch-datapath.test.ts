@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { VirtualClock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { fork } from "#core/base/fork.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { Prng } from "#core/base/prng.ts";
 import { memoryPair } from "#dataplane/device/memory-pair.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -21,7 +21,7 @@ import {
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { Host } from "#dataplane/host/host.ts";
-import { formatRoute } from "#dataplane/host/route-table.ts";
+import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import { type Ip, type Ipv4, formatIp, parseIp } from "#core/net/ip.ts";

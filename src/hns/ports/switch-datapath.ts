@@ -5,7 +5,7 @@ import type { Environment } from "#core/base/environment.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { DhcpClient } from "#dataplane/host/dhcp/dhcp-client.ts";
-import { isLinkLocal } from "#dataplane/host/address-scope.ts";
+import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { Host } from "#dataplane/host/host.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import { DnsRelay } from "#dataplane/host/services/dns-relay.ts";
@@ -13,7 +13,7 @@ import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-pro
 import type { Ip } from "#core/net/ip.ts";
 import type { InterfaceAddress } from "#core/net/prefix.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import { NatPool, type PortBlockSource } from "#dataplane/vfp/nat-pool.ts";
+import { NatPool, type PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

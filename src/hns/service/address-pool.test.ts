@@ -1,6 +1,6 @@
 /** Which addresses endpoints get and which nobody gets (hcn.md §4.2, §11.1). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork, IpSubnet } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork, IpSubnet } from "#contracts/hcn/documents/network.ts";
 import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import type { AllocationOrder } from "./address-pool.ts";

@@ -9,7 +9,7 @@
 import type { Prng } from "#core/base/prng.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "#contracts/hcn/network.ts";
+import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
 import {
   type Prefix,

@@ -2,9 +2,9 @@
  * What is stored and returned but does not act on packets. Every such policy is named in the object's health data, so
  * that nothing is accepted and silently ignored.
  */
-import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
-import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "#contracts/hcn/load-balancer.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
+import { LOAD_BALANCER_FLAGS, LOAD_BALANCER_PORT_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { asksDhcp } from "./endpoint/endpoint-addresses.ts";
 import type { EndpointRecord } from "./endpoint/endpoint-record.ts";

@@ -14,7 +14,11 @@ import { checkScope, isHeardBy } from "#contracts/hcn/notification-scope.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { ComputeSystems } from "#contracts/hcn/compute-systems.ts";
-import type { PortRangeEntry, PortRangeReservation, PortRequest } from "#contracts/hcn/port-reservation.ts";
+import type {
+  PortRangeEntry,
+  PortRangeReservation,
+  PortRequest,
+} from "#contracts/hcn/documents/port-reservation.ts";
 import type { HnsDumps } from "#contracts/hcn/dumps.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { isUnreachable } from "../failures/faults/fault-errors.ts";

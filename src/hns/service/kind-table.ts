@@ -6,12 +6,12 @@
 import type { HcnCreateOptions, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { parseEndpoint } from "#contracts/hcn/endpoint.ts";
-import { parseGuestNetworkService } from "#contracts/hcn/guest-network-service.ts";
+import { parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { parseGuestNetworkService } from "#contracts/hcn/documents/guest-network-service.ts";
 import { checkGuid } from "#contracts/hcn/guid.ts";
-import { parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
-import { parseNetwork } from "#contracts/hcn/network.ts";
-import type { CheckedQuery } from "#contracts/hcn/query.ts";
+import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
+import { parseNetwork } from "#contracts/hcn/documents/network.ts";
+import type { CheckedQuery } from "#contracts/hcn/documents/query.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoint/endpoints.ts";
 import {
   createGuestNetworkService,
@@ -31,7 +31,7 @@ import {
   modifyNamespace,
   requireNamespace,
 } from "./namespace/namespaces.ts";
-import { parseSdnRoute } from "#contracts/hcn/sdn-route.ts";
+import { parseSdnRoute } from "#contracts/hcn/documents/sdn-route.ts";
 import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./network/networks.ts";
 import { createSdnRoute, deleteSdnRoute, modifySdnRoute, requireSdnRoute } from "./sdn-routes.ts";
 import { asProcessed } from "./old-schema.ts";

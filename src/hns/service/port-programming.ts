@@ -10,7 +10,7 @@ import type { Group } from "#dataplane/vfp/group.ts";
 import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
 import type { SharedValues } from "../compile/shared-values.ts";
 import type { CompileCache } from "../compile/compile-cache.ts";
-import type { LoadBalancerFacts, ServiceTraits } from "../compile/load-balancer-plan.ts";
+import type { LoadBalancerFacts, ServiceTraits } from "../compile/load-balancer/load-balancer-plan.ts";
 import {
   type NetworkView,
   type NodeFacts,
@@ -21,10 +21,10 @@ import {
   serviceRangesOf,
 } from "../compile/network-view.ts";
 import { ProgramDefects } from "../failures/defects/program-defects.ts";
-import { isMapped, planOverlay } from "../compile/overlay-plan.ts";
-import { compileHostTunnel, compileRouter } from "../compile/overlay-program.ts";
+import { isMapped, planOverlay } from "../compile/overlay/overlay-plan.ts";
+import { compileHostTunnel, compileRouter } from "../compile/overlay/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "../compile/port-program.ts";
-import { remoteSubnetsOf } from "../compile/remote-subnets.ts";
+import { remoteSubnetsOf } from "../compile/overlay/remote-subnets.ts";
 import { reservedPoolsOf } from "../compile/node-ports.ts";
 import { compileTranslation } from "../compile/translation.ts";
 import type { Datapath, PortProgram } from "../ports/datapath.ts";

@@ -9,7 +9,7 @@ import {
   deleteNetwork,
   listEndpoints,
 } from "#contracts/hcn/operations.ts";
-import type { HostComputeRoute } from "#contracts/hcn/sdn-route.ts";
+import type { HostComputeRoute } from "#contracts/hcn/documents/sdn-route.ts";
 import {
   addSdnRoute,
   addSdnRouteEndpoint,

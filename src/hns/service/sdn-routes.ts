@@ -5,7 +5,11 @@
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { type HostComputeRoute, parseSdnRoute, routesOfSdnRoute } from "#contracts/hcn/sdn-route.ts";
+import {
+  type HostComputeRoute,
+  parseSdnRoute,
+  routesOfSdnRoute,
+} from "#contracts/hcn/documents/sdn-route.ts";
 import { checkSameNetwork, readBackEndList } from "./load-balancer/load-balancers.ts";
 import { checkTakesSdnRoutes } from "./policies/features.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";

@@ -1,5 +1,5 @@
 /** What all parts of one node's service share. */
-import type { BaseDocument } from "#contracts/hcn/base-document.ts";
+import type { BaseDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Clock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type { Prng } from "#core/base/prng.ts";
@@ -8,7 +8,7 @@ import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/schema-version.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/documents/schema-version.ts";
 import {
   type WindowsBuild,
   hnsVersionOf,
@@ -18,7 +18,7 @@ import {
 import type { QuirkName, QuirkSetting, QuirkSettings } from "#core/catalogue/quirks.ts";
 import { CompileCache } from "../compile/compile-cache.ts";
 import { SharedValues } from "../compile/shared-values.ts";
-import type { ServiceTraits } from "../compile/load-balancer-plan.ts";
+import type { ServiceTraits } from "../compile/load-balancer/load-balancer-plan.ts";
 import type { NodeFacts } from "../compile/network-view.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
 import type { Datapath } from "../ports/datapath.ts";

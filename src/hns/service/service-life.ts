@@ -3,7 +3,7 @@
  * object by object: whoever listened was told that the service goes away.
  */
 import type { RestartState } from "#contracts/hcn/faults/fault.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { detachEndpoint, updateEndpoint } from "./endpoint/attachment.ts";
 import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
 import { removeEndpoint } from "./endpoint/endpoints.ts";

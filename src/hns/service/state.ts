@@ -18,8 +18,8 @@ import type { NetworkRecord } from "./network/network-record.ts";
 import { PortMappingTable } from "./endpoint/port-mapping-table.ts";
 import { type SdnRouteRecord, SdnRouteTable } from "./sdn-route-record.ts";
 import type { RoutedEndpoint } from "../compile/sdn-routes.ts";
-import { isMapped } from "../compile/overlay-plan.ts";
-import { LoadBalancerTable } from "../compile/load-balancer-table.ts";
+import { isMapped } from "../compile/overlay/overlay-plan.ts";
+import { LoadBalancerTable } from "../compile/load-balancer/load-balancer-table.ts";
 import { formatIp } from "#core/net/ip.ts";
 
 // Which load balancers name an endpoint as a back end, whether it still exists or not. Plain data.

@@ -2,15 +2,19 @@
  * Reads documents that nobody checks: those of a store, of a dump, of a real node. What does not read is noted and left
  * out, and the rest is taken.
  */
-import type { Dns, Route } from "#contracts/hcn/base-document.ts";
-import { readDns, readRoutes } from "#contracts/hcn/base-readers.ts";
+import type { Dns, Route } from "#contracts/hcn/documents/base-document.ts";
+import { readDns, readRoutes } from "#contracts/hcn/documents/base-readers.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { JsonReader } from "#contracts/hcn/json-reader.ts";
+import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { SCHEMA_V2_0, type SchemaVersion, readSchemaVersion } from "#contracts/hcn/schema-version.ts";
-import type { ObjectReader } from "#contracts/hcn/read-object.ts";
+import {
+  SCHEMA_V2_0,
+  type SchemaVersion,
+  readSchemaVersion,
+} from "#contracts/hcn/documents/schema-version.ts";
+import type { ObjectReader } from "#contracts/hcn/description/read-object.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { maskIp, parseInterfaceAddress, type Prefix } from "#core/net/prefix.ts";

@@ -1,6 +1,6 @@
 /** Policies of stored documents: those that read become values, with the fields that nobody here knows. */
-import { readPolicies } from "#contracts/hcn/policy-list.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { readPolicies } from "#contracts/hcn/documents/policy-list.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { LenientReader } from "./lenient-reader.ts";
 
 interface Policy {

@@ -1,11 +1,16 @@
 /** Endpoints in stored form. */
-import { ENDPOINT_FLAGS, ENDPOINT_READER, ENDPOINT_STATES, parseEndpoint } from "#contracts/hcn/endpoint.ts";
-import { parseEndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import {
+  ENDPOINT_FLAGS,
+  ENDPOINT_READER,
+  ENDPOINT_STATES,
+  parseEndpoint,
+} from "#contracts/hcn/documents/endpoint.ts";
+import { parseEndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { ZERO_GUID, parseGuid } from "#contracts/hcn/guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { bitsOf, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import type {

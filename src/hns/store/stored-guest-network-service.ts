@@ -2,7 +2,7 @@
 import {
   GUEST_NETWORK_SERVICE_STATES,
   parseGuestNetworkService,
-} from "#contracts/hcn/guest-network-service.ts";
+} from "#contracts/hcn/documents/guest-network-service.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type {
   LoadBalancerPortMappingRecord,

@@ -1,5 +1,5 @@
 /** Namespaces in stored form. */
-import { NAMESPACE_TYPES } from "#contracts/hcn/namespace.ts";
+import { NAMESPACE_TYPES } from "#contracts/hcn/documents/namespace.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";

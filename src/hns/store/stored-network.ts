@@ -6,9 +6,9 @@ import {
   parseNetwork,
   subnetsOf,
   type Subnet,
-} from "#contracts/hcn/network.ts";
-import { parseNetworkPolicy, parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
-import { NETWORK_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+} from "#contracts/hcn/documents/network.ts";
+import { parseNetworkPolicy, parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
+import { NETWORK_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { chooseMac, chooseMacRange } from "../service/address-pool.ts";
 import type {

@@ -1,7 +1,7 @@
 /** SDN routes in stored form. */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { parseSdnRoute, routesOfSdnRoute } from "#contracts/hcn/sdn-route.ts";
+import { parseSdnRoute, routesOfSdnRoute } from "#contracts/hcn/documents/sdn-route.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { sdnRouteDocument } from "../view/sdn-route-view.ts";

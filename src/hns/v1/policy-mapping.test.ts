@@ -1,10 +1,10 @@
 /** One row per v1 spelling of hcn.md §3.6: as v1 clients send it, as v2 shows it, as v1 shows it again. */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
-import { parseEndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
-import { parseNetworkPolicy, parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { parseEndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import { parseNetworkPolicy, parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { getNetworkById } from "#contracts/hcn/operations.ts";
-import type { HnsPolicy } from "#contracts/hcn/description.ts";
+import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { createHnsNetwork, requestHns } from "#contracts/hcn/v1-operations.ts";
 import { hnsNode } from "#test/support/hns/hns-node.ts";
 import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";

@@ -1,9 +1,9 @@
 /** v1 policies ↔ v2 policies (hcn.md §3.6). A v1 policy is flat; its fields have names of their own. */
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { NAT_FLAGS } from "#contracts/hcn/nat-policy.ts";
-import type { HnsPolicy } from "#contracts/hcn/description.ts";
+import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 
 /** Fields of one type: v1 name to v2 name. */
 type FieldMap = Readonly<Record<string, string>>;

@@ -1,11 +1,11 @@
 /** v1 requests as v2 documents, so that one path checks both (hcn.md §2.12, field map). */
-import type { Dns, PolicyDocument, Route } from "#contracts/hcn/base-document.ts";
+import type { Dns, PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader, enumerationName, present } from "#contracts/hcn/json-reader.ts";
-import { type HostComputeNamespace, parseNamespace } from "#contracts/hcn/namespace.ts";
-import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "#contracts/hcn/network.ts";
+import { JsonReader, enumerationName, present } from "#contracts/hcn/description/json-reader.ts";
+import { type HostComputeNamespace, parseNamespace } from "#contracts/hcn/documents/namespace.ts";
+import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "#contracts/hcn/documents/network.ts";
 import {
   ENDPOINT_FORM,
   type HnsEndpoint,
@@ -13,8 +13,8 @@ import {
   type HnsSubnet,
   parseHnsEndpoint,
   parseHnsNetwork,
-} from "#contracts/hcn/v1-documents.ts";
-import { type HnsPolicy } from "#contracts/hcn/description.ts";
+} from "#contracts/hcn/documents/v1-documents.ts";
+import { type HnsPolicy } from "#contracts/hcn/description/description.ts";
 import type { ExtensionChange } from "../service/network/extensions.ts";
 import type { NetworkRequest } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";

@@ -1,8 +1,8 @@
 /** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
-import { BASE, type PolicyDocument, ROUTE } from "#contracts/hcn/base-document.ts";
+import { BASE, type PolicyDocument, ROUTE } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { policyDocument } from "#contracts/hcn/endpoint-policy.ts";
-import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/print-object.ts";
+import { policyDocument } from "#contracts/hcn/documents/endpoint-policy.ts";
+import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/description/print-object.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { formatPrefix } from "#core/net/prefix.ts";
 import type { NotEnforced } from "../service/enforcement.ts";

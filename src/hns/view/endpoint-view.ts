@@ -1,7 +1,7 @@
 /** An endpoint as results show it, in both dialects (hcn.md §2.3, §2.12, §9.11). */
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT } from "#contracts/hcn/endpoint.ts";
+import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
 import { ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { notEnforcedOnEndpoint } from "../service/enforcement.ts";
@@ -13,8 +13,8 @@ import { policyToV1 } from "../v1/policy-mapping.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";
 import { withKept } from "../store/kept-fields.ts";
 import { healthData, policyDocuments, sortFields, baseValues, routeValues } from "./document-fields.ts";
-import { type PrintableOf, printerOf } from "#contracts/hcn/print-object.ts";
-import { ENDPOINT_FORM } from "#contracts/hcn/v1-documents.ts";
+import { type PrintableOf, printerOf } from "#contracts/hcn/description/print-object.ts";
+import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;

@@ -1,6 +1,6 @@
 /** A guest network service as results show it; v1 never knew it, so both dialects show the same (hcn.md §2.11). */
 import type { JsonObject } from "#core/base/json.ts";
-import { GUEST_NETWORK_SERVICE_STATES } from "#contracts/hcn/guest-network-service.ts";
+import { GUEST_NETWORK_SERVICE_STATES } from "#contracts/hcn/documents/guest-network-service.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

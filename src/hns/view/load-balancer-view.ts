@@ -5,7 +5,7 @@ import {
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
-} from "#contracts/hcn/load-balancer.ts";
+} from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type NotEnforced, notEnforcedOnLoadBalancer } from "../service/enforcement.ts";
 import type {

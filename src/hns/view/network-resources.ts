@@ -5,7 +5,7 @@
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";

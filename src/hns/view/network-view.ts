@@ -1,7 +1,7 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
-import { DNS } from "#contracts/hcn/base-document.ts";
+import { DNS } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { printerOf } from "#contracts/hcn/print-object.ts";
+import { printerOf } from "#contracts/hcn/description/print-object.ts";
 import { familyOf } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { formatPrefix } from "#core/net/prefix.ts";

@@ -9,8 +9,8 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import {
   createEndpoint,
   createNetwork,

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { assert, defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   createEndpoint,
   createNetwork,

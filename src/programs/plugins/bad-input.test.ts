@@ -12,14 +12,14 @@ import { pathRulesOf } from "#core/base/path-rules.ts";
 import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts";
 import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import {
   createNamespace,
   createNetwork,
   getNamespaceEndpointIds,
   listEndpoints,
 } from "#contracts/hcn/operations.ts";
-import { SerialExchange } from "#contracts/hcn/serial-exchange.node.ts";
+import { SerialExchange } from "#contracts/hcn/http/serial-exchange.node.ts";
 import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { Flannel } from "./flannel/plugin.ts";

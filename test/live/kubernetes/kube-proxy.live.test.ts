@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { createEndpoint, createNetwork, listLoadBalancers } from "#contracts/hcn/operations.ts";
 import { BIN as LAUNCHERS } from "../../support/cni/plugin-process.ts";
 import { findProgram } from "../../../tools/live-programs.ts";

@@ -12,8 +12,8 @@ import type { Device, Receiver } from "#dataplane/device/device.ts";
 import type { OutsideHost } from "#dataplane/fabric/outside-host.ts";
 import { PhysicalHostSwitch } from "#dataplane/fabric/physical-host-switch.ts";
 import { ROUTER_MAC, Underlay, outsideIpv6 } from "#dataplane/fabric/underlay.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,
@@ -25,8 +25,8 @@ import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { Host } from "#dataplane/host/host.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
-import type { ProbeResult } from "#dataplane/host/probe-result.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
+import type { ProbeResult } from "#dataplane/host/probes/probe-result.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";

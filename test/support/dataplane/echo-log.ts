@@ -1,6 +1,6 @@
 /** Hears what becomes of echo requests: for tests of stacks. */
 import type { DeliveryFailure } from "#dataplane/host/delivery-failure.ts";
-import type { EchoReply, EchoRequest } from "#dataplane/host/echo-request.ts";
+import type { EchoReply, EchoRequest } from "#dataplane/host/probes/echo-request.ts";
 
 export class EchoLog {
   readonly replies: EchoReply[] = [];

@@ -10,8 +10,8 @@ import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
 import type { Device } from "#dataplane/device/device.ts";
 import type { FrameFilter } from "#dataplane/fabric/learning-switch.ts";
 import { Underlay } from "#dataplane/fabric/underlay.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,

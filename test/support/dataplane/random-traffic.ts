@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type Prefix, parsePrefix, prefixOf } from "#core/net/prefix.ts";
-import { AddressSet } from "#dataplane/vfp/address-set.ts";
+import { AddressSet } from "#dataplane/vfp/matching/address-set.ts";
 import { createGroup } from "#dataplane/vfp/group.ts";
-import type { Condition } from "#dataplane/vfp/condition.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import { type Mapping, MappingSpace } from "#dataplane/vfp/mapping-space.ts";
-import { NatPool } from "#dataplane/vfp/nat-pool.ts";
+import { type Mapping, MappingSpace } from "#dataplane/vfp/actions/mapping-space.ts";
+import { NatPool } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { Action, VfpDirection, LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
 import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import {

@@ -4,7 +4,7 @@
  * computes every checksum anew. What nobody can know (the hash that chooses a back end, the order in which a pool gives
  * ports, the arithmetic of a rate) it shares with the engine.
  */
-import { keepsBackEnd } from "#dataplane/vfp/back-end.ts";
+import { keepsBackEnd } from "#dataplane/vfp/actions/back-end.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import { type Charge, TokenBucket } from "#dataplane/vfp/token-bucket.ts";

@@ -15,8 +15,8 @@ import {
 import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { type Prefix, prefixContains } from "#core/net/prefix.ts";
-import type { Condition } from "#dataplane/vfp/condition.ts";
-import { entropyPort } from "#dataplane/vfp/encapsulation.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
+import { entropyPort } from "#dataplane/vfp/actions/encapsulation.ts";
 import { FlowKey } from "#dataplane/vfp/flow-key.ts";
 import type { VfpDirection } from "#dataplane/vfp/rule.ts";
 import { updateChecksum } from "#core/wire/checksum.ts";

@@ -2,10 +2,10 @@
 import { readU16, readU8, writeU16 } from "#core/base/bytes.ts";
 import { type Ip, familyOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { chooseBackEnd } from "#dataplane/vfp/back-end.ts";
-import { hashWords } from "#dataplane/vfp/flow-table.ts";
+import { chooseBackEnd } from "#dataplane/vfp/actions/back-end.ts";
+import { hashWords } from "#dataplane/vfp/flows/flow-table.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import type { NatPool } from "#dataplane/vfp/nat-pool.ts";
+import type { NatPool } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { LbnatBackEnd, Rule, VfpDirection, LayerDefinition } from "#dataplane/vfp/rule.ts";
 import type { Charge } from "#dataplane/vfp/token-bucket.ts";
 import { checksumOf, updateChecksum } from "#core/wire/checksum.ts";
@@ -22,7 +22,7 @@ import {
   textOf,
   writeIp,
 } from "./reference-packet.ts";
-import type { Mapping } from "#dataplane/vfp/mapping-space.ts";
+import type { Mapping } from "#dataplane/vfp/actions/mapping-space.ts";
 
 export interface Step {
   readonly group: Group;

@@ -6,7 +6,7 @@ import type { ClusterNode } from "#cluster/cluster.ts";
 import { hcnClientOf } from "#cluster/machines/windows-node.ts";
 import { LinuxVxlan } from "#dataplane/fabric/linux-vxlan.ts";
 import { listNetworks } from "#contracts/hcn/operations.ts";
-import { formatRoute } from "#dataplane/host/route-table.ts";
+import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { formatPrefix, prefixCovers } from "#core/net/prefix.ts";

@@ -23,7 +23,7 @@ import { HnsService } from "#hns/service/hns-service.ts";
 import { InProcessHcnClient } from "#hns/service/in-process-client.ts";
 import type { NetworkingOptions } from "#hns/service/network/networking-options.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
-import { formatRoute } from "#dataplane/host/route-table.ts";
+import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import { Host } from "#dataplane/host/host.ts";
 import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";

@@ -1,8 +1,8 @@
 /** Records of one network and its endpoints for tests of the rules that they compile to. */
 import { defined } from "#core/base/assert.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
-import { parseEndpointPolicies } from "#contracts/hcn/endpoint-policy.ts";
-import { parseNetworkPolicies } from "#contracts/hcn/network-policy.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { parseEndpointPolicies } from "#contracts/hcn/documents/endpoint-policy.ts";
+import { parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
 import type { EndpointRecord } from "#hns/service/endpoint/endpoint-record.ts";
 import type { NetworkRecord, RecordBase, RouteRecord } from "#hns/service/network/network-record.ts";
 import { parseIp } from "#core/net/ip.ts";

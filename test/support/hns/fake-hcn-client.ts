@@ -5,7 +5,7 @@
 import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";

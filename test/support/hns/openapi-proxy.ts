@@ -4,8 +4,8 @@
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request } from "node:http";
-import { SCHEMA_OF_KIND } from "#contracts/hcn/document-schemas.ts";
-import { hnsOpenApi } from "#contracts/hcn/openapi.ts";
+import { SCHEMA_OF_KIND } from "#contracts/hcn/description/document-schemas.ts";
+import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
 
 const ID = "hns.openapi.json";
 

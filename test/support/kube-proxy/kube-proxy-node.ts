@@ -2,9 +2,9 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { type HostComputeEndpoint, parseEndpoint } from "#contracts/hcn/endpoint.ts";
+import { type HostComputeEndpoint, parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import { parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { KubeProxy } from "#programs/kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
 import { ProxyObjects } from "#programs/kube-proxy/tracking/proxy-objects.ts";

@@ -2,8 +2,8 @@
  * Load balancers and endpoints in the notation of the decision table (kube-proxy.md §8.1):
  * `C:80→8080 [R1,EP-L1] L0 P0 D0`, with `S=…` when there is a source VIP, and the protocol in front unless it is TCP.
  */
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 
 /** Names for addresses and identifiers; what has none shows as it is. */
 export type SymbolNames = ReadonlyMap<string, string>;

@@ -5,7 +5,7 @@
 import { defined } from "#core/base/assert.ts";
 import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import { TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import { TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { parseIdentification } from "#dataplane/host/services/identification.ts";
 import { formatIp } from "#core/net/ip.ts";

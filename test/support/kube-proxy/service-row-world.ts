@@ -4,7 +4,7 @@
  */
 import { defined } from "#core/base/assert.ts";
 import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";

@@ -2,7 +2,7 @@
 import type { HnsItem } from "#cluster/api/documents.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { hnsListing } from "../listings-hns.ts";
+import { hnsListing } from "../get/listings-hns.ts";
 import type { Column, Listing } from "../table.ts";
 import { type HnsKindNames, HNS_OBJECT_KINDS } from "./hns-kinds.ts";
 import { textOf } from "./list-objects.ts";

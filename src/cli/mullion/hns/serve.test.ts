@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
-import { findHns } from "#contracts/hcn/find-hns.node.ts";
+import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";

@@ -2,9 +2,9 @@
 import { randomInt } from "node:crypto";
 import { resolve } from "node:path";
 import { RealClock } from "#core/base/real-clock.node.ts";
-import { defaultSocketPath } from "#contracts/hcn/find-hns.node.ts";
-import { formatHttpAddress } from "#contracts/hcn/http-client.node.ts";
-import { TokenFileError, openTokenFile } from "#contracts/hcn/token-file.node.ts";
+import { defaultSocketPath } from "#contracts/hcn/http/find-hns.node.ts";
+import { formatHttpAddress } from "#contracts/hcn/http/http-client.node.ts";
+import { TokenFileError, openTokenFile } from "#contracts/hcn/http/token-file.node.ts";
 import { HnsHttpServer, type ListenAddress } from "#hns/http/http-server.node.ts";
 import { type LocalHns, type LocalHnsOptions, createHns } from "#hns/local-hns.ts";
 import { type DurableHns, openHns } from "#hns/durable-hns.node.ts";

@@ -1,5 +1,5 @@
 /** `mullion kube`, as the command line hands it over: parsed, nothing read yet. */
-import type { InputPaths } from "../cluster-target.ts";
+import type { InputPaths } from "../cluster/cluster-target.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 
 export interface KubeServeRequest {

@@ -1,5 +1,5 @@
 /** What each verb of `mullion vfp` is given. */
-import type { ClusterTarget } from "../cluster-target.ts";
+import type { ClusterTarget } from "../cluster/cluster-target.ts";
 import type { ListFormat } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 

@@ -3,7 +3,7 @@ import type { NodePort } from "#cluster/views/vfp-ports.ts";
 import { compareListings, describeDifference } from "#diagnose/vfp-text/compare-listings.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
 import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
-import { connectCluster } from "../cluster-target.ts";
+import { connectCluster } from "../cluster/cluster-target.ts";
 import { type Listing, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { type Subject, Subjects } from "./subject.ts";

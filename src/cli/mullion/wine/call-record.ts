@@ -1,10 +1,10 @@
 /** What `mullion wine --trace-calls` writes: one record per call of HCN, and one per notification. */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
-import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http-operations.ts";
-import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http-protocol.ts";
+import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
+import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-protocol.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseJsonText } from "#contracts/hcn/json-value.ts";
+import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
 import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 
 export interface CallRecord {

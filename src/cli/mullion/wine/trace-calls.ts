@@ -12,7 +12,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
-import { HTTP_NOTIFICATIONS_PATH, HTTP_VERSION_HEADER } from "#contracts/hcn/http-protocol.ts";
+import { HTTP_NOTIFICATIONS_PATH, HTTP_VERSION_HEADER } from "#contracts/hcn/http/http-protocol.ts";
 import { type TraceRecord, recordCall, recordNotification } from "./call-record.ts";
 import { CallSummary } from "./call-summary.ts";
 

@@ -2,8 +2,8 @@
 import { defined } from "#core/base/assert.ts";
 import type { Task } from "#core/base/clock.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Probe, ProbeOwner, ProbeResult } from "#dataplane/host/probe-result.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probe.ts";
+import type { Probe, ProbeOwner, ProbeResult } from "#dataplane/host/probes/probe-result.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
 import type { NameResult, ResolverOwner } from "#dataplane/host/resolver/name-result.ts";
 import { parseIdentification } from "#dataplane/host/services/identification.ts";

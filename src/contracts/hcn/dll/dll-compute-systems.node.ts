@@ -3,9 +3,9 @@
  * takes time: HCS then answers that it is under way, and what has become of it is seen in the list.
  */
 import type { JsonObject } from "#core/base/json.ts";
-import { parseComputeSystemSummary } from "../compute-system-document.ts";
+import { parseComputeSystemSummary } from "../documents/compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
-import { checkJsonObject, parseAnswerText } from "../json-value.ts";
+import { checkJsonObject, parseAnswerText } from "../description/json-value.ts";
 import { errorOfResult } from "./dll-error.node.ts";
 import { type NativeArgument, type NativeCalls, place, wideText } from "./native-calls.node.ts";
 

@@ -9,7 +9,7 @@ import type { Guid } from "../guid.ts";
 import { HcnError } from "../error.ts";
 import { ZERO_GUID } from "../guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseAnswerText } from "../json-value.ts";
+import { parseAnswerText } from "../description/json-value.ts";
 import { checkScope } from "../notification-scope.ts";
 import { NOTIFICATION_TYPES } from "../notification.ts";
 import { errorOfHresult } from "./dll-error.node.ts";

@@ -1,5 +1,5 @@
 /** `HCN_PORT_RANGE_ENTRY` (hcn.md §1.3) as a 64-bit build has it in memory. */
-import type { PortRangeEntry } from "../port-reservation.ts";
+import type { PortRangeEntry } from "../documents/port-reservation.ts";
 import { parseNativeGuid } from "./native-guid.ts";
 
 export const PORT_ENTRY_BYTES = 64;

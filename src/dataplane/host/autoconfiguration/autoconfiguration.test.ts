@@ -27,7 +27,7 @@ import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
 import { type MldRecord, parseMld } from "#core/wire/icmpv6/mld.ts";
 import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
 import { type NdRepr, NdView, toNdRepr } from "#core/wire/icmpv6/nd.ts";
-import { formatRoute } from "../route-table.ts";
+import { formatRoute } from "../ip/route-table.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 import type { AdvertiserOptions } from "./router-advertiser.ts";
 

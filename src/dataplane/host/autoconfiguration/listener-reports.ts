@@ -17,7 +17,7 @@ import {
 } from "#core/wire/icmpv6/mld.ts";
 import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
 import { readTtl } from "#core/wire/ttl.ts";
-import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
+import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../ip/address-scope.ts";
 import type { LocalPacket, Stack, StackInterface } from "../stack.ts";
 
 /** The groups of the interface that are told of: all but ff02::1 (RFC 3810 §6). */

@@ -11,7 +11,7 @@ import { buildNdFrame } from "#core/wire/build-frame.ts";
 import { multicastMac } from "#core/wire/ethernet.ts";
 import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
 import { ND_HOP_LIMIT } from "#core/wire/icmpv6/nd.ts";
-import { ALL_NODES } from "../address-scope.ts";
+import { ALL_NODES } from "../ip/address-scope.ts";
 
 const INTERVAL_MAX_MS = 600_000;
 const INTERVAL_MIN_MS = 198_000;

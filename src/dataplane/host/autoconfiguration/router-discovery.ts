@@ -13,7 +13,7 @@ import { multicastMac } from "#core/wire/ethernet.ts";
 import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";
 import { ND_HOP_LIMIT, type NdView } from "#core/wire/icmpv6/nd.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../address-scope.ts";
+import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../ip/address-scope.ts";
 
 /** MAX_RTR_SOLICITATION_DELAY, RTR_SOLICITATION_INTERVAL, MAX_RTR_SOLICITATIONS. */
 const FIRST_DELAY_MAX_MS = 1_000;

@@ -11,7 +11,7 @@ import { type IpView, ipViewOf } from "#core/wire/ip-view.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import type { Path, Stack, StackInterface } from "../stack.ts";
-import { Reassembly } from "../reassembly.ts";
+import { Reassembly } from "../ip/reassembly.ts";
 import { TrackedPacket } from "./connection.ts";
 import type { ConnectionTable } from "./connection-table.ts";
 import { evaluate } from "./match.ts";

@@ -5,14 +5,14 @@
 import { readI32, readU16, readU32, writeU128, writeU16, writeU32 } from "#core/base/bytes.ts";
 import type { FiveTuple } from "#core/net/five-tuple.ts";
 import type { Ip, Ipv6 } from "#core/net/ip.ts";
-import { coveringChecksumOffset } from "../../vfp/transposition.ts";
+import { coveringChecksumOffset } from "../../vfp/actions/transposition.ts";
 import { checksumOf, updateChecksum, updateChecksum32 } from "#core/wire/checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "#core/wire/icmp.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { computeTransportChecksum } from "#core/wire/transport-checksum.ts";
 import { udpChecksumField } from "#core/wire/udp.ts";
-import { isIcmpErrorAt } from "../icmp-messages.ts";
+import { isIcmpErrorAt } from "../ip/icmp-messages.ts";
 import { type Side, hasPorts } from "./tuple.ts";
 
 const IPV4_SOURCE_OFFSET = 12;

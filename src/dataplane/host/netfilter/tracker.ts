@@ -4,7 +4,7 @@ import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { ICMP_HEADER_BYTES } from "#core/wire/icmp.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { isDiscoveryAt, isIcmpErrorAt } from "../icmp-messages.ts";
+import { isDiscoveryAt, isIcmpErrorAt } from "../ip/icmp-messages.ts";
 import { Connection, TrackedPacket, opposite } from "./connection.ts";
 import { ConnectionTable, isStream, timeoutOf } from "./connection-table.ts";
 import { type ConntrackDirection, nextTcpState } from "./tcp-tracking.ts";

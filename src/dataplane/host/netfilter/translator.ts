@@ -9,7 +9,7 @@ import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { isLinkLocal } from "../address-scope.ts";
+import { isLinkLocal } from "../ip/address-scope.ts";
 import { isLoopback } from "../loopback.ts";
 import { AffinityTable } from "./affinity.ts";
 import { type Connection, type TrackedPacket, opposite } from "./connection.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type RoutedPair, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
-import type { TcpConnection, TcpOwner } from "../tcp-connection.ts";
+import type { TcpConnection, TcpOwner } from "../tcp/tcp-connection.ts";
 import { decodeAscii, encodeAscii } from "./ascii.ts";
 import { type HttpReply, type HttpResponder, HttpServer } from "./http-server.ts";
 

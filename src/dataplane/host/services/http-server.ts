@@ -4,8 +4,8 @@
  */
 import type { Compartment } from "../compartment.ts";
 import type { SocketFailure } from "../socket-failure.ts";
-import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp-connection.ts";
-import type { TcpListener } from "../tcp-listener.ts";
+import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp/tcp-connection.ts";
+import type { TcpListener } from "../tcp/tcp-listener.ts";
 import { decodeAscii, encodeAscii } from "./ascii.ts";
 
 export interface HttpReply {

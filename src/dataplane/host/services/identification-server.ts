@@ -5,8 +5,8 @@
 import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
 import type { SocketFailure } from "../socket-failure.ts";
-import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp-connection.ts";
-import type { TcpListener } from "../tcp-listener.ts";
+import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp/tcp-connection.ts";
+import type { TcpListener } from "../tcp/tcp-listener.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { encodeAscii } from "./ascii.ts";
 import { formatIdentification } from "./identification.ts";

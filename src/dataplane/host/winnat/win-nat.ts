@@ -17,7 +17,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { LocalPorts } from "../local-ports.ts";
 import { rewriteError, rewriteSide } from "../netfilter/rewrite.ts";
 import type { Side } from "../netfilter/tuple.ts";
-import { Reassembly } from "../reassembly.ts";
+import { Reassembly } from "../ip/reassembly.ts";
 import { type NatEnds, isError, readEnds, readQuotedEnds, tupleWith } from "./nat-ends.ts";
 import type { NatProgram, StaticMapping } from "./nat-program.ts";
 import type { NatBinding, NatSession } from "./nat-session.ts";

@@ -17,7 +17,7 @@ import {
 import { formatMac, parseMac } from "#core/net/mac.ts";
 import { type PortRange, formatPortRange, parsePortRanges } from "#core/net/port-range.ts";
 import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
-import type { Condition } from "../condition.ts";
+import type { Condition } from "../matching/condition.ts";
 import type { ListedCondition } from "./listing.ts";
 
 export const ConditionLabel = {

@@ -5,12 +5,12 @@ import { type RuleCounters, newLayerCounters, newTcpCounters } from "../counters
 import { FlowKey } from "../flow-key.ts";
 import type { Group } from "../group.ts";
 import type { Layer } from "../layer.ts";
-import type { MappingSpace } from "../mapping-space.ts";
-import type { NatPool } from "../nat-pool.ts";
+import type { MappingSpace } from "../actions/mapping-space.ts";
+import type { NatPool } from "../actions/nat-pool.ts";
 import { FLOW_CLASSES } from "../port-settings.ts";
 import { type VfpDirection, FLOW_TTL_MS, type LayerDefinition, type Rule } from "../rule.ts";
-import { wordsToIp } from "../transposition.ts";
-import type { UnifiedFlow } from "../unified-flow.ts";
+import { wordsToIp } from "../actions/transposition.ts";
+import type { UnifiedFlow } from "../flows/unified-flow.ts";
 import type { VfpPort } from "../vfp-port.ts";
 import { listConditions } from "./conditions.ts";
 import {

@@ -2,8 +2,8 @@
 import type { TranspositionWords } from "#core/base/recorder.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
-import type { Encapsulation } from "../encapsulation.ts";
-import { type AddressWords, type Transposition, wordsToIp } from "../transposition.ts";
+import type { Encapsulation } from "../actions/encapsulation.ts";
+import { type AddressWords, type Transposition, wordsToIp } from "../actions/transposition.ts";
 
 const IGNORE = "Ignore";
 

@@ -1,6 +1,6 @@
 /** What `mullion explain -o json` prints about errors: documents with published schemas. */
 import type { KnowledgeEntry, Source } from "../entry.ts";
-import { type DecodedHresult, decodeHresult, formatNumber } from "./hresult.ts";
+import { type DecodedHresult, decodeHresult, formatNumber } from "./windows/hresult.ts";
 import type { KnownError } from "./known-error.ts";
 
 const API_VERSION = "mullion/v1alpha1";

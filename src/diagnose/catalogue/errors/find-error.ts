@@ -3,7 +3,7 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import { piecesOf, squeeze } from "../log/squeeze.ts";
 import { LogScanner } from "../log/log-scanner.ts";
 import { encodeUtf8 } from "#core/base/utf8.ts";
-import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./hresult.ts";
+import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./windows/hresult.ts";
 import type { KnownError } from "./known-error.ts";
 import { rootsFirst } from "./order.ts";
 import { KNOWN_ERRORS } from "./table.ts";

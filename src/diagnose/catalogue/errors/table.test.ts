@@ -5,7 +5,7 @@ import { numberSpellings } from "../log/signatures.ts";
 import { piecesOf } from "../log/squeeze.ts";
 import { blocksOf } from "../prose.ts";
 import { findError } from "./find-error.ts";
-import { formatNumber } from "./hresult.ts";
+import { formatNumber } from "./windows/hresult.ts";
 import type { KnownError } from "./known-error.ts";
 import { KNOWN_ERRORS } from "./table.ts";
 

@@ -1,24 +1,24 @@
 /** The table of errors: one row per error, joined from the files of this folder. */
-import { AZURE_ERRORS } from "./azure-errors.ts";
-import { CALICO_ERRORS } from "./calico-errors.ts";
-import { CNI_ERRORS } from "./cni-errors.ts";
-import { FLANNELD_ERRORS } from "./flanneld-errors.ts";
+import { AZURE_ERRORS } from "./programs/azure-errors.ts";
+import { CALICO_ERRORS } from "./programs/calico-errors.ts";
+import { CNI_ERRORS } from "./programs/cni-errors.ts";
+import { FLANNELD_ERRORS } from "./programs/flanneld-errors.ts";
 import type { HcnExplanation, HcnExplanations } from "./hcn-explanation.ts";
 import { HCN_ERRORS, type HcnErrorCode } from "#contracts/hcn/error-codes.ts";
-import { HCS_ERRORS, HCS_HNS_ERRORS } from "./hcs-errors.ts";
-import { HNS_CONFLICT_ERRORS } from "./hns-conflicts.ts";
-import { HNS_DOCUMENT_ERRORS } from "./hns-documents.ts";
-import { HNS_MISSING_ERRORS } from "./hns-missing.ts";
-import { HNS_SERVICE_ERRORS } from "./hns-service.ts";
-import { IPAM_ERRORS } from "./ipam-errors.ts";
+import { HCS_ERRORS, HCS_HNS_ERRORS } from "./windows/hcs-errors.ts";
+import { HNS_CONFLICT_ERRORS } from "./windows/hns-conflicts.ts";
+import { HNS_DOCUMENT_ERRORS } from "./windows/hns-documents.ts";
+import { HNS_MISSING_ERRORS } from "./windows/hns-missing.ts";
+import { HNS_SERVICE_ERRORS } from "./windows/hns-service.ts";
+import { IPAM_ERRORS } from "./programs/ipam-errors.ts";
 import { ERROR_ORIGINS, type ErrorOrigin, type KnownError, type PrintedErrors } from "./known-error.ts";
-import { KUBE_PROXY_ERRORS } from "./kube-proxy-errors.ts";
-import { KUBELET_ERRORS } from "./kubelet-errors.ts";
-import { OVN_ERRORS } from "./ovn-errors.ts";
-import { POWERSHELL_ERRORS } from "./powershell-errors.ts";
-import { VFP_ERRORS } from "./vfp-errors.ts";
-import { WIN32_ERRORS, WIN32_HNS_ERRORS } from "./win32-errors.ts";
-import { WINSOCK_ERRORS } from "./winsock-errors.ts";
+import { KUBE_PROXY_ERRORS } from "./programs/kube-proxy-errors.ts";
+import { KUBELET_ERRORS } from "./programs/kubelet-errors.ts";
+import { OVN_ERRORS } from "./programs/ovn-errors.ts";
+import { POWERSHELL_ERRORS } from "./windows/powershell-errors.ts";
+import { VFP_ERRORS } from "./windows/vfp-errors.ts";
+import { WIN32_ERRORS, WIN32_HNS_ERRORS } from "./windows/win32-errors.ts";
+import { WINSOCK_ERRORS } from "./windows/winsock-errors.ts";
 
 /** Every code of `#contracts/hcn/error-codes.ts` has an explanation, or this does not compile. */
 const HCN_EXPLANATIONS: HcnExplanations<HcnErrorCode> = {

@@ -1,6 +1,6 @@
 /** The findings of a log as text for a terminal. */
 import { type Emphasis, formatExplanation, nameOf } from "../errors/format-error.ts";
-import { decodeHresult, formatNumber } from "../errors/hresult.ts";
+import { decodeHresult, formatNumber } from "../errors/windows/hresult.ts";
 import type { Standing } from "../errors/known-error.ts";
 import { type LogFinding, type UnknownNumber, findingsOf, unknownNumbersOf } from "./findings.ts";
 import type { ReadLog } from "./read-log.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatNumber } from "../errors/hresult.ts";
+import { formatNumber } from "../errors/windows/hresult.ts";
 import { nameOf } from "../errors/format-error.ts";
 import { KNOWN_ERRORS } from "../errors/table.ts";
 import { findingsOf, unknownNumbersOf } from "./findings.ts";

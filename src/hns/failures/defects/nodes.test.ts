@@ -1,6 +1,6 @@
 // Defects of nodes and of what HNS keeps (dataplane.md §9): without each one it is good, with it as users met it.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import {
   createEndpoint,
   createLoadBalancer,

@@ -1,10 +1,10 @@
 // Defects of ports, flows and the wire (dataplane.md §9): without each one it is good, with it as users met it.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { createLoadBalancer, modifyEndpointPolicies } from "#contracts/hcn/operations.ts";
 import { fork } from "#core/base/fork.ts";
-import { UdpProbe } from "#dataplane/host/probe.ts";
-import type { TcpConnection, TcpCloseReason, TcpOwner } from "#dataplane/host/tcp-connection.ts";
+import { UdpProbe } from "#dataplane/host/probes/probe.ts";
+import type { TcpConnection, TcpCloseReason, TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";

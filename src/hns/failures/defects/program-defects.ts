@@ -15,7 +15,7 @@ import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapa
 import type { QuirkSet } from "../quirk-set.ts";
 import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, networkProvenance } from "../../compile/provenance.ts";
-import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/address-list.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import { type Prefix, hostPrefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
 
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on

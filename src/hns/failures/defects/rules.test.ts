@@ -1,7 +1,7 @@
 // Defects of the rules of ports (dataplane.md §9): without each one it is good, with it as users met it.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import {
   createEndpoint,
   createLoadBalancer,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HttpHcnClient } from "#contracts/hcn/http-client.node.ts";
+import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { HttpHnsFaults } from "#contracts/hcn/faults/http-faults.ts";
 import type { HnsFault } from "#contracts/hcn/faults/fault.ts";
 import { readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";

@@ -8,7 +8,7 @@ import {
   type ComputeSystemRequest,
   parseAdapterRequest,
   parseComputeSystem,
-} from "#contracts/hcn/compute-system-document.ts";
+} from "#contracts/hcn/documents/compute-system-document.ts";
 import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";

@@ -1,9 +1,9 @@
 /** Attaching and detaching an endpoint: making its vNIC and taking it away (hcn.md §4.4, §4.5). */
 import { assert } from "#core/base/assert.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";

@@ -1,8 +1,8 @@
 /** Addresses of endpoints on every type of network (hcn.md §4.2, §4.1). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
-import type { HostComputeNetwork, NetworkType, Subnet } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork, NetworkType, Subnet } from "#contracts/hcn/documents/network.ts";
 import { createEndpoint, createNetwork, deleteNetwork, getEndpointById } from "#contracts/hcn/operations.ts";
 import { type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 

@@ -1,7 +1,11 @@
 /** The addresses of a new endpoint (hcn.md §4.2): asked for, out of a block, given out, or left to DHCP. */
 import { defined } from "#core/base/assert.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint, type IpConfig } from "#contracts/hcn/endpoint.ts";
+import {
+  ENDPOINT_FLAGS,
+  type HostComputeEndpoint,
+  type IpConfig,
+} from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "#core/net/ip.ts";

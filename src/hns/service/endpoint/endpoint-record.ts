@@ -1,8 +1,8 @@
 /** An endpoint as the service keeps it: checked values, frozen, replaced as a whole on each change. */
-import type { Dns } from "#contracts/hcn/base-document.ts";
+import type { Dns } from "#contracts/hcn/documents/base-document.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT_FLAGS, ENDPOINT_STATES } from "#contracts/hcn/endpoint.ts";
-import type { EndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import { ENDPOINT_FLAGS, ENDPOINT_STATES } from "#contracts/hcn/documents/endpoint.ts";
+import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { RecordBase, RouteRecord } from "../network/network-record.ts";

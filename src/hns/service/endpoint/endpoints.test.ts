@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import {
   createEndpoint,

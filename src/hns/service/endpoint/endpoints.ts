@@ -1,16 +1,20 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
 import { guidOf } from "#core/base/prng.ts";
-import { readPolicies } from "#contracts/hcn/policy-list.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import { readPolicies } from "#contracts/hcn/documents/policy-list.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader } from "#contracts/hcn/json-reader.ts";
-import { type ModifyRequestType, parseModifyRequest, type ModifyRequest } from "#contracts/hcn/modify.ts";
+import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import {
+  type ModifyRequestType,
+  parseModifyRequest,
+  type ModifyRequest,
+} from "#contracts/hcn/documents/modify.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
-import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/schema-version.ts";
+import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
+import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/documents/schema-version.ts";
 import {
   checkHealthy,
   detachEndpoint,

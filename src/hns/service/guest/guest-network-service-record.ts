@@ -4,9 +4,9 @@ import type {
   GnsRpcServerInformation,
   GuestNetworkServiceState,
   GuestInterfaceState,
-} from "#contracts/hcn/guest-network-service.ts";
+} from "#contracts/hcn/documents/guest-network-service.ts";
 import type { RecordBase } from "../network/network-record.ts";
-import { PORT_ACCESS } from "#contracts/hcn/port-reservation.ts";
+import { PORT_ACCESS } from "#contracts/hcn/documents/port-reservation.ts";
 
 /** An endpoint of a mirrored network, as the guest has it. */
 export interface MirroredInterfaceRecord {

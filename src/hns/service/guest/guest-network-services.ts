@@ -7,9 +7,9 @@ import {
   type GuestNetworkService,
   type GuestNetworkServiceState,
   readRequestedState,
-} from "#contracts/hcn/guest-network-service.ts";
+} from "#contracts/hcn/documents/guest-network-service.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { parseModifyRequest } from "#contracts/hcn/modify.ts";
+import { parseModifyRequest } from "#contracts/hcn/documents/modify.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "./guest-network-service-record.ts";

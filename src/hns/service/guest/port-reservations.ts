@@ -12,7 +12,7 @@ import {
   type PortRangeReservation,
   type PortRequest,
   type SinglePortRequest,
-} from "#contracts/hcn/port-reservation.ts";
+} from "#contracts/hcn/documents/port-reservation.ts";
 import { requireGuestNetworkService } from "./guest-network-services.ts";
 import { type GuestNetworkServiceRecord, type Reservation } from "./guest-network-service-record.ts";
 import type { ServiceContext } from "../service-context.ts";

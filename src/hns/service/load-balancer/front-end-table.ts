@@ -1,7 +1,7 @@
 /** Which front ends the node's load balancers have: the same address, protocol and port twice is refused (hcn.md §4.7). */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { LoadBalancerPortMappingRecord, LoadBalancerRecord } from "./load-balancer-record.ts";
 

@@ -12,8 +12,8 @@ import {
   removeLoadBalancerEndpoint,
 } from "#contracts/hcn/operations.ts";
 import { isNotFoundError } from "#contracts/hcn/error.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { requestHns } from "#contracts/hcn/v1-operations.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "#test/support/hns/hns-node.ts";
 

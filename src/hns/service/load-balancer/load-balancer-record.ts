@@ -1,6 +1,6 @@
 /** A load balancer as the service keeps it: checked values, frozen, replaced as a whole on each change (hcn.md §2.7). */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { LoadBalancerDistribution } from "#contracts/hcn/load-balancer.ts";
+import type { LoadBalancerDistribution } from "#contracts/hcn/documents/load-balancer.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { RecordBase } from "../network/network-record.ts";
 

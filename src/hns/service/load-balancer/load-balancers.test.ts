@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "#core/base/json.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import type { HcnError } from "#contracts/hcn/error.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,

@@ -8,7 +8,7 @@ import {
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   type LoadBalancerPortMapping,
-} from "#contracts/hcn/load-balancer.ts";
+} from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, isMulticastIp, parseIp } from "#core/net/ip.ts";
 import { prefixContains } from "#core/net/prefix.ts";
 import type { LoadBalancerRecord, LoadBalancerPortMappingRecord } from "./load-balancer-record.ts";

@@ -1,6 +1,6 @@
 /** A namespace as the service keeps it. */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { NamespaceType } from "#contracts/hcn/namespace.ts";
+import type { NamespaceType } from "#contracts/hcn/documents/namespace.ts";
 import type { RecordBase } from "../network/network-record.ts";
 
 export interface NamespaceRecord extends RecordBase {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_STATES } from "#contracts/hcn/endpoint.ts";
+import { ENDPOINT_STATES } from "#contracts/hcn/documents/endpoint.ts";
 import type { HcnError } from "#contracts/hcn/error.ts";
 import {
   addNamespaceContainer,

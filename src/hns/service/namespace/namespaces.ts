@@ -2,9 +2,9 @@
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader } from "#contracts/hcn/json-reader.ts";
-import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/modify.ts";
-import type { HostComputeNamespace, NamespaceType } from "#contracts/hcn/namespace.ts";
+import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/modify.ts";
+import type { HostComputeNamespace, NamespaceType } from "#contracts/hcn/documents/namespace.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   attachEndpoint,

@@ -6,8 +6,8 @@ import {
   type NetworkType,
   type Subnet,
   subnetsOf,
-} from "#contracts/hcn/network.ts";
-import { parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+} from "#contracts/hcn/documents/network.ts";
+import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { addToIp, formatIp, type Ipv4, type Ip } from "#core/net/ip.ts";
 import { type Prefix, formatPrefix, prefixFamily, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";

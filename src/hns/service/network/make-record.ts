@@ -1,7 +1,7 @@
 /** The record of a new network, and the switch that a record asks for. */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/network.ts";
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { type InterfaceAddress, prefixContains } from "#core/net/prefix.ts";
 import type { SwitchDefinition } from "../../ports/datapath.ts";
 import { chooseMac, chooseMacRange } from "../address-pool.ts";

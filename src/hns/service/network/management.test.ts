@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import type { HostComputeNetwork, NetworkType } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork, NetworkType } from "#contracts/hcn/documents/network.ts";
 import { createNetwork, getNetworkById, modifyNetworkPolicies } from "#contracts/hcn/operations.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 

@@ -2,7 +2,7 @@
  * What appears some time after a switch was made: the node has its addresses on the switch then (hcn.md §4.1).
  * Worked out from the clock when somebody looks; nothing waits.
  */
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import { managementIpOf } from "../../compile/network-view.ts";

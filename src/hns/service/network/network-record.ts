@@ -1,10 +1,10 @@
 /** A network as the service keeps it: checked values, frozen, replaced as a whole on each change. */
-import type { Dns } from "#contracts/hcn/base-document.ts";
+import type { Dns } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { IpamType, NetworkType } from "#contracts/hcn/network.ts";
-import type { NetworkPolicy, SubnetPolicy } from "#contracts/hcn/network-policy.ts";
-import type { SchemaVersion } from "#contracts/hcn/schema-version.ts";
+import type { IpamType, NetworkType } from "#contracts/hcn/documents/network.ts";
+import type { NetworkPolicy, SubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
+import type { SchemaVersion } from "#contracts/hcn/documents/schema-version.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { Prefix } from "#core/net/prefix.ts";

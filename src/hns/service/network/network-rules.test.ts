@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnNotFoundError } from "#contracts/hcn/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import {
   createEndpoint,
   createNetwork,

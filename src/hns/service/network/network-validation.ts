@@ -3,11 +3,11 @@
  * subnets and prefixes Windows gives is known for host bits only; all that is wrong in a create request is
  * HCN_E_INVALID_NETWORK here, except IP subnets, which have a code of their own.
  */
-import type { Route } from "#contracts/hcn/base-document.ts";
+import type { Route } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { HostComputeNetwork, IpSubnet, Subnet } from "#contracts/hcn/network.ts";
-import { parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import type { HostComputeNetwork, IpSubnet, Subnet } from "#contracts/hcn/documents/network.ts";
+import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { type Ip, familyOf, formatIp, isMulticastIp, parseIp } from "#core/net/ip.ts";
 import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import {
@@ -20,7 +20,7 @@ import {
   prefixCovers,
   prefixesOverlap,
 } from "#core/net/prefix.ts";
-import { isLinkLocal } from "#dataplane/host/address-scope.ts";
+import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 

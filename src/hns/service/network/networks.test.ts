@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import {
   createEndpoint,
@@ -9,7 +9,7 @@ import {
   listEndpoints,
   modifyNetworkPolicies,
 } from "#contracts/hcn/operations.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 

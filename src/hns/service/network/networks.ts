@@ -1,16 +1,16 @@
 /** Networks: create, change, delete (hcn.md §4.1, §4.6, §5.2, §5.3). */
-import type { Dns } from "#contracts/hcn/base-document.ts";
+import type { Dns } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader, present as presentFields } from "#contracts/hcn/json-reader.ts";
-import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/modify.ts";
-import { readDns } from "#contracts/hcn/base-readers.ts";
-import { readPolicies } from "#contracts/hcn/policy-list.ts";
-import { NETWORK_FLAGS, subnetsOf, type NetworkType } from "#contracts/hcn/network.ts";
-import { parseSubnetPolicy } from "#contracts/hcn/network-policy.ts";
+import { JsonReader, present as presentFields } from "#contracts/hcn/description/json-reader.ts";
+import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/modify.ts";
+import { readDns } from "#contracts/hcn/documents/base-readers.ts";
+import { readPolicies } from "#contracts/hcn/documents/policy-list.ts";
+import { NETWORK_FLAGS, subnetsOf, type NetworkType } from "#contracts/hcn/documents/network.ts";
+import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
-import { NETWORK_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+import { NETWORK_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { AddressPool } from "../address-pool.ts";
 import { followFilters } from "../endpoint/attachment.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";

@@ -1,6 +1,6 @@
 /** What of networks depends on the node: its build, its services, its adapters, its addresses (hcn.md §4.1, §6.1). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createEndpoint, createNetwork, deleteNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 

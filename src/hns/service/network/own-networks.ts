@@ -3,9 +3,9 @@
  * clients, and mirrored ones (hcn.md §2.12, §4.1, §5.1).
  */
 import type { Task } from "#core/base/clock.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/network.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { createNetwork } from "./networks.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";

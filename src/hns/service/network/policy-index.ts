@@ -3,7 +3,7 @@
  * which a large cluster has hundreds and one comes or goes at a time. What is worked out of a list belongs to the list,
  * which is frozen; the list that a request makes takes it over for the price of what the request names.
  */
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkRecord } from "./network-record.ts";
 
 /** A policy and its position in the network's list. */

@@ -1,6 +1,6 @@
 /** Networks that stand on one switch (hcn.md §4.1; the start scripts' network External). */
 import { describe, expect, it } from "vitest";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createNetwork, getNetworkById } from "#contracts/hcn/operations.ts";
 import { type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 

@@ -11,7 +11,7 @@ import {
   createNetwork,
   deleteNetwork,
 } from "#contracts/hcn/operations.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { Host } from "#dataplane/host/host.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";

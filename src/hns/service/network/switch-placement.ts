@@ -1,8 +1,8 @@
 /** Which switch a network gets, and which adapter an external one takes (hcn.md §3.1, §4.1). */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { NetworkType } from "#contracts/hcn/network.ts";
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { NetworkType } from "#contracts/hcn/documents/network.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { parseIp } from "#core/net/ip.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";

@@ -1,7 +1,7 @@
 /** What the types of network differ in (hcn.md §4.1, table of network types). */
-import type { IpamType, NetworkType } from "#contracts/hcn/network.ts";
+import type { IpamType, NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord, SwitchKind } from "./network-record.ts";
-import type { EndpointPolicyType } from "#contracts/hcn/policy-type.ts";
+import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 
 export interface NetworkTypeTraits {
   readonly switchKind: SwitchKind;

@@ -1,12 +1,12 @@
 /** The policies of one endpoint: what they have to be together, and what a request makes of them (hcn.md §3.3, §5.3). */
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { hasHostBits, parseAddressOrPrefix } from "#contracts/hcn/address-list.ts";
-import { type EndpointPolicy, parseEndpointPolicies } from "#contracts/hcn/endpoint-policy.ts";
+import { hasHostBits, parseAddressOrPrefix } from "#contracts/hcn/documents/address-list.ts";
+import { type EndpointPolicy, parseEndpointPolicies } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { ModifyRequestType } from "#contracts/hcn/modify.ts";
-import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/nat-policy.ts";
-import type { EndpointPolicyType } from "#contracts/hcn/policy-type.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
+import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { setsOf } from "../../compile/acl.ts";
 import { tuplesOf } from "./set-policies.ts";

@@ -1,7 +1,7 @@
 /** What is kept without an effect is said in health data, and on the page that lists it. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { ENDPOINT_POLICY_TYPES, NETWORK_POLICY_TYPES } from "#contracts/hcn/policy-type.ts";
+import { ENDPOINT_POLICY_TYPES, NETWORK_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { STORED_ENDPOINT_POLICIES, STORED_NETWORK_POLICIES } from "./enforcement.ts";
 
 const PAGE = readFileSync(new URL("../../../../docs/reference/fidelity.md", import.meta.url), "utf8");

@@ -1,10 +1,13 @@
 /** Which policies are stored and returned without acting on packets, and why. `docs/reference/fidelity.md` lists them. */
-import type { AclPolicySetting } from "#contracts/hcn/acl-policy.ts";
-import type { EndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
-import type { InterfaceConstraintPolicySetting } from "#contracts/hcn/interface-policy.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/nat-policy.ts";
-import type { NetworkPolicy, RemoteSubnetRoutePolicySetting } from "#contracts/hcn/network-policy.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/policy-type.ts";
+import type { AclPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
+import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { InterfaceConstraintPolicySetting } from "#contracts/hcn/documents/interface-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import type {
+  NetworkPolicy,
+  RemoteSubnetRoutePolicySetting,
+} from "#contracts/hcn/documents/network-policy.ts";
+import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { DEFAULT_ALLOW_PRIORITY, isSwitchAcl, setsOf } from "../../compile/acl.ts";
 import { reasonForWfpProxy } from "../../compile/host-filters.ts";
 import { reasonForProxy } from "../../compile/l4-proxy.ts";

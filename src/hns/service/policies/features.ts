@@ -1,13 +1,17 @@
 /** What a version of HNS does not know yet (hcn.md §7.1): types of policies, and fields of them. */
-import { type AclPolicySetting, parseAclAddresses, parseAclProtocols } from "#contracts/hcn/acl-policy.ts";
-import { splitList } from "#contracts/hcn/address-list.ts";
-import type { EndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import {
+  type AclPolicySetting,
+  parseAclAddresses,
+  parseAclProtocols,
+} from "#contracts/hcn/documents/acl-policy.ts";
+import { splitList } from "#contracts/hcn/documents/address-list.ts";
+import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsFeature } from "#contracts/hcn/features.ts";
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
-import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/policy-type.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
+import type { EndpointPolicyType, NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import type { ServiceContext } from "../service-context.ts";
-import type { NetworkType } from "#contracts/hcn/network.ts";
+import type { NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
 

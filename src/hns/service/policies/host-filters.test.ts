@@ -1,12 +1,12 @@
 /** RuleType Host and L4WFPPROXY: what the firewall of a pod's compartment does (dataplane.md §2.14, §4, rows of §10). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { modifyEndpointPolicies, modifyNetworkPolicies } from "#contracts/hcn/operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import { TcpProbe } from "#dataplane/host/probe.ts";
+import { TcpProbe } from "#dataplane/host/probes/probe.ts";
 import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 import { fork } from "#core/base/fork.ts";
-import { NO_LINK } from "#dataplane/host/ip-output.ts";
+import { NO_LINK } from "#dataplane/host/ip/ip-output.ts";
 import { buildIpFrame } from "#core/wire/build-frame.ts";
 
 interface Pods {

@@ -1,9 +1,9 @@
 /** The policies of one network: what they have to be together, and what a request makes of them (hcn.md §3.1, §5.3). */
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { ModifyRequestType } from "#contracts/hcn/modify.ts";
-import { type NetworkPolicy, parseNetworkPolicies } from "#contracts/hcn/network-policy.ts";
-import type { NetworkPolicyType } from "#contracts/hcn/policy-type.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
+import { type NetworkPolicy, parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
+import type { NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { changedPolicies, sameRoutes, settingsOf } from "../network/policy-index.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkPolicyFeatures } from "./features.ts";

@@ -1,8 +1,8 @@
 /** What HNS refuses of policies, and what requests make of lists of them (hcn.md §3, §5.3, §6.1, §7.1). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   createEndpoint,
   createNetwork,

@@ -3,12 +3,12 @@
  * nested set has existing members, a set in use stays, an unknown set cannot be removed. Inferred: the codes, and that
  * an ACL uses the sets that it names, as a nested set does.
  */
-import { splitList } from "#contracts/hcn/address-list.ts";
-import type { AclPolicySetting, AclTuple, SetPolicySetting } from "#contracts/hcn/acl-policy.ts";
-import type { EndpointPolicy } from "#contracts/hcn/endpoint-policy.ts";
+import { splitList } from "#contracts/hcn/documents/address-list.ts";
+import type { AclPolicySetting, AclTuple, SetPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
+import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { ModifyRequestType } from "#contracts/hcn/modify.ts";
-import type { NetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { setsOf } from "../../compile/acl.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import { settingsOf } from "../network/policy-index.ts";

@@ -1,6 +1,6 @@
 /** QOS and L4Proxy on packets: what an endpoint's port does with them (dataplane.md §2.14). */
 import { describe, expect, it } from "vitest";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { modifyEndpointPolicies, modifyNetworkPolicies } from "#contracts/hcn/operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { UdpOwner } from "#dataplane/host/udp.ts";

@@ -1,7 +1,10 @@
 /** `/endpoints/{id}/attach` and `/detach` (hcn.md §1.7): to the host, a container, a virtual machine. */
 import { HcnError } from "#contracts/hcn/error.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { type EndpointAttachDetachRequest, parseAttachRequest } from "#contracts/hcn/v1-documents.ts";
+import {
+  type EndpointAttachDetachRequest,
+  parseAttachRequest,
+} from "#contracts/hcn/documents/v1-documents.ts";
 import {
   attachToHost,
   checkLocal,

@@ -4,7 +4,7 @@
  */
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
-import { NETWORK_TYPES } from "#contracts/hcn/network.ts";
+import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { RecordBase } from "../../service/network/network-record.ts";
 import type { ServiceContext } from "../../service/service-context.ts";

@@ -3,7 +3,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
-import type { HnsEndpoint, HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import type { HnsEndpoint, HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import {
   HOST_ATTACH,
   attachHnsEndpoint,

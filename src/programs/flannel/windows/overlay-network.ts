@@ -1,8 +1,8 @@
 /** The HNS network of the back end vxlan: as flanneld asks for it, and what it reads of it (control-planes.md §1.8). */
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { type HostComputeNetwork, NETWORK_FLAGS, subnetsOf } from "#contracts/hcn/network.ts";
+import { type HostComputeNetwork, NETWORK_FLAGS, subnetsOf } from "#contracts/hcn/documents/network.ts";
 import { addToIp, formatIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type Prefix, formatPrefix } from "#core/net/prefix.ts";

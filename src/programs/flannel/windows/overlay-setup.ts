@@ -3,7 +3,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "#contracts/hcn/operations.ts";
 import { parseIpv4 } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";

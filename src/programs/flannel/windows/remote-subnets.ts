@@ -2,7 +2,7 @@
  * The ways to other nodes as policies of the overlay network (control-planes.md §1.8). Upstream makes each change
  * once and does not look what came of it; `hardened` mode keeps what is wanted, and puts right what differs.
  */
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
 import {

@@ -4,7 +4,7 @@ import { defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { isNotFoundError } from "#contracts/hcn/error.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp } from "#core/net/ip.ts";

@@ -8,12 +8,12 @@
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "#contracts/hcn/client.ts";
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
-import { ENDPOINT_FLAGS, parseEndpoint } from "#contracts/hcn/endpoint.ts";
-import { parseLoadBalancer } from "#contracts/hcn/load-balancer.ts";
+import { ENDPOINT_FLAGS, parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { queryBy } from "#contracts/hcn/operations.ts";
 import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour, IdentityRule } from "../behaviour.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { type HnsFailure, attempt, isNotFound, isUnanswered } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { ReadMode } from "../options.ts";

@@ -1,6 +1,6 @@
 /** When two load balancers are the same for kube-proxy (kube-proxy.md §3.6). */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "#contracts/hcn/load-balancer.ts";
+import { type HostComputeLoadBalancer, LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import type { IpFamily } from "#core/net/ip.ts";
 import type { IdentityRule } from "../behaviour.ts";
 

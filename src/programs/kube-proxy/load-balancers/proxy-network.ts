@@ -1,7 +1,7 @@
 /** The HNS network that a kube-proxy works on (kube-proxy.md §2.3). */
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { parseNetworkPolicy } from "#contracts/hcn/network-policy.ts";
+import { parseNetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { type Prefix, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";

@@ -5,7 +5,7 @@ import {
   LOAD_BALANCER_DISTRIBUTIONS,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
-} from "#contracts/hcn/load-balancer.ts";
+} from "#contracts/hcn/documents/load-balancer.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { FrontEndAndBackEnds } from "./load-balancer-identity.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";

@@ -5,7 +5,7 @@
  */
 import { DEFAULT_QUERY } from "#contracts/hcn/client.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
-import { parseEndpoint } from "#contracts/hcn/endpoint.ts";
+import { parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { deriveMac } from "../load-balancers/derived-mac.ts";
 import { frontEndText } from "./findings.ts";

@@ -1,6 +1,6 @@
 /** The endpoint between a container and its host: CNS makes it, azure-vnet puts it into the pod (cni.md §5.3, §5.7). */
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   addNamespaceEndpoint,
   deleteEndpoint,

@@ -1,7 +1,7 @@
 /** The endpoint of a pod in HCN: made and put into the pod's namespace, removed (cni.md §5.4 step 6, §5.6). */
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   addNamespaceEndpoint,
   createEndpoint,

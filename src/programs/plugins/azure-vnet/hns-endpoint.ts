@@ -1,6 +1,6 @@
 /** The endpoint of a pod in HNS v1: made and attached to the container, removed (cni.md §5.4 step 6). */
 import { describeError } from "#contracts/cni/error.ts";
-import type { HnsEndpoint } from "#contracts/hcn/v1-documents.ts";
+import type { HnsEndpoint } from "#contracts/hcn/documents/v1-documents.ts";
 import { attachHnsEndpoint, createHnsEndpoint, deleteHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import type { AzureCaller } from "./caller.ts";

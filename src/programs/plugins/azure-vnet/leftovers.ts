@@ -2,8 +2,8 @@
  * Endpoints that HNS has and the state does not: the plugin was killed between the two. They are known by their names, which
  * only azure-vnet gives; hardened removes them.
  */
-import type { HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
-import { ENDPOINT_FLAGS } from "#contracts/hcn/endpoint.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import {
   deleteEndpoint,

@@ -2,9 +2,9 @@
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
-import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
 import { isMissing } from "../windows-endpoint/failure.ts";
 import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";

@@ -6,7 +6,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { AzurePolicy } from "./conf.ts";
 
 type AzurePolicyKind = "OutBoundNAT" | "ROUTE" | "L4WFPPROXY" | "PortMapping" | "ACL" | "LoopbackDSR";

@@ -1,7 +1,7 @@
 /** The network of a call: found by its name, or made (cni.md §2.4). */
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createNetwork, getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
 import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/failure.ts";
 import { sdnNetworkDocument } from "./endpoint.ts";

@@ -2,8 +2,8 @@
 import { decodeUtf8 } from "#core/base/utf8.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { type CniIp, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
-import type { HostComputeEndpoint, IpConfig } from "#contracts/hcn/endpoint.ts";
-import { type HostComputeNetwork, subnetsOf } from "#contracts/hcn/network.ts";
+import type { HostComputeEndpoint, IpConfig } from "#contracts/hcn/documents/endpoint.ts";
+import { type HostComputeNetwork, subnetsOf } from "#contracts/hcn/documents/network.ts";
 import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { parseInterfaceAddress } from "#core/net/prefix.ts";

@@ -9,7 +9,7 @@ import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
 import type { CniIp } from "#contracts/cni/result.ts";
-import type { HnsNetwork } from "#contracts/hcn/v1-documents.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { getHnsNetworkByName } from "#contracts/hcn/v1-operations.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";

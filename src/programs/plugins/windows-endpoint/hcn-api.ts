@@ -6,11 +6,11 @@ import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.t
 import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniIp, CniResult } from "#contracts/cni/result.ts";
-import type { PolicyDocument } from "#contracts/hcn/base-document.ts";
-import { ENDPOINT_STATES, type HostComputeEndpoint } from "#contracts/hcn/endpoint.ts";
-import type { StoredEndpoint } from "#contracts/hcn/endpoint.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { ENDPOINT_STATES, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/network.ts";
+import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { namespaceOf, getNetworkByName } from "#contracts/hcn/operations.ts";
 import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import type { WindowsConfiguration } from "./conf.ts";

@@ -12,7 +12,11 @@ import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CniError, CNI_CODES, PluginPanic, annotate } from "#contracts/cni/error.ts";
 import type { CniDns, CniIp, CniResult } from "#contracts/cni/result.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import { type HnsEndpoint, type HnsNetwork, parseHnsEndpoint } from "#contracts/hcn/v1-documents.ts";
+import {
+  type HnsEndpoint,
+  type HnsNetwork,
+  parseHnsEndpoint,
+} from "#contracts/hcn/documents/v1-documents.ts";
 import {
   attachHnsEndpoint,
   deleteHnsEndpoint,

@@ -1,0 +1,204 @@
+/**
+ * A cluster in the background: the process that holds it is `mullion up --foreground` itself, started apart from the
+ * terminal. Inputs go to its standard input; progress and faults come back over a channel. As long as it is not up,
+ * either of the two ends when the other does.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { closeSync, openSync, renameSync, rmSync } from "node:fs";
+import { constants } from "node:os";
+import type { ErrorDetails } from "#cluster/api/documents.ts";
+import { ApiError, ReportedError, describeError } from "#cluster/api/error-details.ts";
+import {
+  type ClusterPlace,
+  ensureFolder,
+  placeError,
+  removeFolderIfEmpty,
+} from "#cluster/api/state-folder.node.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
+import type { ReportProgress } from "./open-session.ts";
+import { processLog } from "../process-log.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** What the holding process tells the one that started it. */
+type Message =
+  | { readonly type: "progress"; readonly text: string; readonly done: number; readonly total: number }
+  | { readonly type: "ready"; readonly started: StartedCluster }
+  | { readonly type: "failed"; readonly error: ErrorDetails };
+
+const OWNER_ONLY = 0o600;
+const INTERNAL = 500;
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Where a holder writes until it is up; two that start at the same time write to different files. */
+function logOfParent(place: ClusterPlace, parent: number): string {
+  return `${place.log}.${parent}`;
+}
+
+function openLog(place: ClusterPlace, log: string): number {
+  try {
+    return openSync(log, "w", OWNER_ONLY);
+  } catch (error) {
+    throw placeError(place, error);
+  }
+}
+
+function spawnHolder(place: ClusterPlace, log: string): ChildProcess {
+  const script = process.argv[1] ?? "";
+  const words = ["up", "--foreground", "--held", "--socket", place.socket, "--name", place.name];
+  const output = openLog(place, log);
+  try {
+    return spawn(process.execPath, [...process.execArgv, script, ...words], {
+      // Apart from the terminal and its Ctrl-C, and from the folder, which may then be removed.
+      detached: true,
+      cwd: "/",
+      stdio: ["pipe", output, output, "ipc"],
+    });
+  } finally {
+    closeSync(output);
+  }
+}
+
+function diedEarly(code: number | null, signal: NodeJS.Signals | null): ApiError {
+  const how = signal === null ? `with exit code ${code ?? 0}` : `by ${signal}`;
+  return new ApiError(
+    INTERNAL,
+    "cluster-start-failed",
+    `the process that should hold the cluster ended ${how}`,
+    "See what it says in the foreground: add --foreground.",
+  );
+}
+
+/** Resolves when the holder is up. @throws ReportedError with its fault; ApiError when it ends silently. */
+async function untilReady(child: ChildProcess, report: ReportProgress): Promise<StartedCluster> {
+  return new Promise((resolve, reject) => {
+    child.on("error", reject);
+    child.on("exit", (code, signal) => {
+      // Its last words may still be in the channel.
+      if (child.connected) child.once("disconnect", () => reject(diedEarly(code, signal)));
+      else reject(diedEarly(code, signal));
+    });
+    child.on("message", (message: Message) => {
+      if (message.type === "progress") report(message.text, message.done, message.total);
+      else if (message.type === "failed") reject(new ReportedError(message.error));
+      else resolve(message.started);
+    });
+  });
+}
+
+async function untilExit(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  await new Promise<void>((resolve) => {
+    child.once("exit", () => resolve());
+  });
+}
+
+/** Ends this process as the signal would have done. */
+async function dieOf(signal: NodeJS.Signals): Promise<never> {
+  process.kill(process.pid, signal);
+  // The signal comes at once; whoever blocks it gets the exit code that shells give.
+  return new Promise(() => setTimeout(() => process.exit(128 + constants.signals[signal]), 1_000));
+}
+
+/** Watches for signals while the holder starts. */
+function watchSignals(): { readonly signal: Promise<NodeJS.Signals>; readonly stop: () => void } {
+  const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
+  const heard = (signal: NodeJS.Signals): void => resolve(signal);
+  for (const signal of SIGNALS) process.on(signal, heard);
+  return {
+    signal: promise,
+    stop: () => {
+      for (const signal of SIGNALS) process.off(signal, heard);
+    },
+  };
+}
+
+/**
+ * Starts a process that holds the cluster, and waits until it is up. A signal that comes before ends both and leaves
+ * nothing behind.
+ * @throws ReportedError with what the holder says; ApiError `cluster-start-failed` when it ends silently.
+ */
+export async function startInBackground(
+  place: ClusterPlace,
+  inputs: readonly InputText[],
+  report: ReportProgress,
+): Promise<StartedCluster> {
+  ensureFolder(place, process.env);
+  const log = logOfParent(place, process.pid);
+  const watch = watchSignals();
+  const child = spawnHolder(place, log);
+  // A holder that ends early is told by its exit.
+  child.stdin?.on("error", () => undefined);
+  child.stdin?.end(JSON.stringify(inputs));
+  const ready = untilReady(child, report);
+  try {
+    const outcome = await Promise.race([ready, watch.signal]);
+    if (typeof outcome !== "string") {
+      renameSync(log, place.log);
+      return outcome;
+    }
+    ready.catch(() => undefined);
+    child.kill("SIGTERM");
+    await untilExit(child);
+    cleanUp(log);
+    watch.stop();
+    return await dieOf(outcome);
+  } catch (error) {
+    await untilExit(child);
+    cleanUp(log);
+    throw error;
+  } finally {
+    watch.stop();
+    if (child.connected) child.disconnect();
+    child.unref();
+  }
+}
+
+function cleanUp(log: string): void {
+  rmSync(log, { force: true });
+  removeFolderIfEmpty(process.env);
+}
+
+async function readStandardInput(terminal: Terminal): Promise<readonly InputText[]> {
+  // Written by this program itself, and bounded by the one who read the files.
+  return JSON.parse(await terminal.readFile("-", Number.POSITIVE_INFINITY)) as readonly InputText[];
+}
+
+/** Sends a message to the parent; false when there is nobody any more who listens. */
+async function post(message: Message): Promise<boolean> {
+  return new Promise((resolve) => {
+    if (process.send === undefined) resolve(false);
+    else process.send(message, undefined, undefined, (error) => resolve(error === null));
+  });
+}
+
+/** The holder's side: holds the cluster, tells its parent, and ends with it while it is not up. */
+export async function holdForParent(place: ClusterPlace, terminal: Terminal): Promise<void> {
+  const log = logOfParent(place, process.ppid);
+  const orphaned = (): never => {
+    cleanUp(log);
+    process.exit(1);
+  };
+  process.once("disconnect", orphaned);
+  try {
+    await holdCluster({
+      place,
+      inputs: await readStandardInput(terminal),
+      report: (text, done, total) => void post({ type: "progress", text, done, total }),
+      onReady: async (started) => {
+        process.off("disconnect", orphaned);
+        const isHeard = await post({ type: "ready", started });
+        if (!isHeard) cleanUp(log);
+        return isHeard;
+      },
+      untilInterrupted: () => terminal.untilInterrupted(),
+      log: processLog(),
+    });
+  } catch (error) {
+    process.off("disconnect", orphaned);
+    await post({ type: "failed", error: describeError(error) });
+    // The parent does the same, unless it is gone.
+    cleanUp(log);
+    process.disconnect?.();
+  }
+}

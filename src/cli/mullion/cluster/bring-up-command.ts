@@ -1,0 +1,207 @@
+/** The command line of `mullion bring-up`. */
+import { type Command, Option } from "commander";
+import {
+  BRING_UP_FAULTS,
+  type BringUpFault,
+  RUNTIMES,
+  type Runtime,
+  SCRIPT_EDITS,
+  SCRIPT_SETS,
+  type ScriptEdit,
+  type ScriptSet,
+} from "#cluster/bring-up/options.ts";
+import { parseFlanneldRelease } from "#programs/flannel/release.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { type FileOptions, type Run, addFileOptions, examples, inputPaths, usage } from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import type { BringUpRequest, Verbs } from "../verbs.ts";
+
+const EXAMPLE = "examples/flannel-bring-up/cluster.yaml";
+const RUNS_MAX = 10;
+const PATIENCE_MAX_S = 86_400;
+
+interface BringUpOptions extends FileOptions {
+  readonly node?: string;
+  readonly scripts: ScriptSet;
+  readonly runtime?: Runtime;
+  readonly flanneld?: string;
+  readonly managementIp?: string;
+  readonly clusterCidr?: string;
+  readonly serviceCidr?: string;
+  readonly dnsIp?: string;
+  readonly interfaceName?: string;
+  readonly adapter?: readonly string[];
+  readonly env?: readonly string[];
+  readonly fault?: readonly BringUpFault[];
+  readonly edit?: readonly ScriptEdit[];
+  readonly joinedBefore?: string;
+  readonly runs: string;
+  readonly patience: string;
+  readonly apiServer?: string;
+  readonly output: BringUpRequest["output"];
+}
+
+function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...(previous ?? []), value];
+}
+
+/** One of `names`, as often as wanted. */
+function collectOf(flag: string, names: readonly string[]) {
+  return (value: string, previous: readonly string[] | undefined): readonly string[] => {
+    if (!names.includes(value))
+      throw usage(`${JSON.stringify(value)} is not a value of ${flag}`, `It is one of: ${names.join(", ")}.`);
+    return collect(value, previous);
+  };
+}
+
+/** `Ethernet 2=10.0.0.11/24`. */
+function parseAdapter(text: string): BringUpRequest["adapters"][number] {
+  const [, name = "", written = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
+  const address = parseInterfaceAddress(written);
+  if (name !== "" && address !== undefined && typeof address.ip === "number") return { name, address };
+  throw usage(
+    `--adapter takes a name and an IPv4 address, not ${JSON.stringify(text)}`,
+    'Write it as --adapter "Ethernet 2=10.0.0.11/24".',
+  );
+}
+
+function parseVariable(text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw usage(
+    `--env takes NAME=VALUE, not ${JSON.stringify(text)}`,
+    "Write it as --env HTTPS_PROXY=http://proxy:3128.",
+  );
+}
+
+function parseCount(flag: string, text: string, max: number): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (value >= 1 && value <= max) return value;
+  throw usage(`${flag} takes a number from 1 to ${max}, not ${JSON.stringify(text)}`, "Write digits alone.");
+}
+
+function requestOf(options: BringUpOptions): BringUpRequest {
+  const { flanneld, joinedBefore, scripts, runtime } = options;
+  const inputs = inputPaths(options);
+  if (inputs.files.length === 0)
+    throw usage("bring-up needs a cluster", `Name one: mullion bring-up -f ${EXAMPLE}`);
+  if (runtime === "containerd" && scripts === "start.ps1")
+    throw usage("start.ps1 knows Docker alone", "Add --scripts KubeCluster.ps1, or leave out --runtime.");
+  const release = flanneld === undefined ? undefined : parseFlanneldRelease(flanneld);
+  if (flanneld !== undefined && release === undefined)
+    throw usage(`--flanneld takes a release, not ${JSON.stringify(flanneld)}`, "Write it as 0.11.0.");
+  const formerRange = joinedBefore === undefined ? undefined : parsePrefix(joinedBefore);
+  if (joinedBefore !== undefined && formerRange === undefined)
+    throw usage(
+      `--joined-before takes a pod range, not ${JSON.stringify(joinedBefore)}`,
+      "Write it as 10.244.9.0/24.",
+    );
+  return {
+    inputs,
+    node: options.node,
+    scripts,
+    runtime: runtime ?? "dockerd",
+    flanneld: release,
+    parameters: {
+      ...(options.managementIp !== undefined && { managementIP: options.managementIp }),
+      ...(options.clusterCidr !== undefined && { clusterCIDR: options.clusterCidr }),
+      ...(options.serviceCidr !== undefined && { serviceCIDR: options.serviceCidr }),
+      ...(options.dnsIp !== undefined && { kubeDnsServiceIP: options.dnsIp }),
+      ...(options.interfaceName !== undefined && { interfaceName: options.interfaceName }),
+    },
+    environment: Object.fromEntries((options.env ?? []).map(parseVariable)),
+    adapters: (options.adapter ?? []).map(parseAdapter),
+    faults: new Set(options.fault ?? []),
+    edits: new Set(options.edit ?? []),
+    formerRange,
+    runs: parseCount("--runs", options.runs, RUNS_MAX),
+    patienceMs: parseCount("--patience", options.patience, PATIENCE_MAX_S) * 1_000,
+    apiServer: options.apiServer,
+    output: options.output,
+  };
+}
+
+const HELP = `
+What can be wrong with the node (--fault):
+  hns-not-running           the Host Networking Service is disabled
+  kubeconfig-missing        no one copied C:\\k\\config
+  kubelet-cannot-register   the Node object never comes
+  node-without-range        the Node object has no podCIDR
+  management-ip-late        HNS tells the node's address later than flanneld waits
+  subnet-env-unwritable     flanneld cannot write C:\\run\\flannel\\subnet.env
+
+What a person mends in the scripts before they run (--edit):
+  kubelet-flags             take out the flags that this version does not have
+  copy-net-conf             copy net-conf.json again when its range is written
+  cni-conf                  write the values into cni.conf for containerd
+  external-adapter          name the adapter for the network External
+  no-external               leave the network External out
+  node-ip                   look for --node-ip on the adapter of -InterfaceName
+`;
+
+export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"], terminal: Terminal): void {
+  const command = program
+    .command("bring-up")
+    .summary("run the start scripts of a new Windows node, step by step")
+    .description(
+      "Does to a Windows node of a flannel cluster what Microsoft's start scripts do to a real one, and\n" +
+        "shows each step: what it ran, what it said, what it changed in HNS and on the disk, how long it\n" +
+        "took. Typing errors and faults of the node have the same effects as on a real node.",
+    );
+  addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; may be repeated")
+    .option("--node <name>", "which Windows node (default: the first one)")
+    .addOption(
+      new Option("--scripts <name>", "which generation of scripts").choices(SCRIPT_SETS).default("start.ps1"),
+    )
+    .addOption(
+      new Option("--runtime <name>", "what KubeCluster.ps1 installs (default: dockerd)").choices(RUNTIMES),
+    )
+    .option("--flanneld <release>", "the release that is in C:\\k (default: 0.11.0, which the scripts fetch)")
+    .option("--interface-name <name>", "-InterfaceName, as it is typed (default: Ethernet)")
+    .option("--management-ip <address>", "-ManagementIP, as it is typed (default: the node's address)")
+    .option("--cluster-cidr <range>", "-ClusterCIDR, as it is typed (default: the cluster's)")
+    .option("--service-cidr <range>", "-ServiceCIDR, as it is typed (default: the cluster's)")
+    .option("--dns-ip <address>", "-KubeDnsServiceIP, as it is typed (default: the cluster's)")
+    .addOption(
+      new Option(
+        "--adapter <name=address>",
+        "the node's cards in order, one with its address (default: Ethernet)",
+      ).argParser(collect),
+    )
+    .addOption(new Option("--env <name=value>", "a variable of the machine").argParser(collect))
+    .option("--api-server <url>", "where the kubeconfig points to (default: the first Linux node, port 6443)")
+    .option(
+      "--joined-before <range>",
+      "the node was in the cluster with this range of pods, and kept its files",
+    )
+    .addOption(
+      new Option("--fault <name>", "a fault of the node; may be repeated").argParser(
+        collectOf("--fault", BRING_UP_FAULTS),
+      ),
+    )
+    .addOption(
+      new Option("--edit <name>", "a fix made to the scripts; may be repeated").argParser(
+        collectOf("--edit", SCRIPT_EDITS),
+      ),
+    )
+    .option("--runs <number>", "run the script this many times, with stop.ps1 in between", "1")
+    .option("--patience <seconds>", "how long to watch a script that waits forever", "300")
+    .addOption(
+      new Option("-o, --output <format>", "how to print it")
+        .choices(["table", "wide", "json"])
+        .default("table"),
+    )
+    .addHelpText(
+      "after",
+      HELP +
+        examples(
+          `mullion bring-up -f ${EXAMPLE}`,
+          `mullion bring-up -f ${EXAMPLE} --runs 2 -o wide`,
+          `mullion bring-up -f ${EXAMPLE} --env HTTPS_PROXY=http://proxy:3128`,
+          `mullion bring-up -f ${EXAMPLE} --adapter "Ethernet=192.168.56.11/24" --adapter "Ethernet 2=10.0.0.11/24"`,
+          `mullion bring-up -f ${EXAMPLE} --flanneld 0.28.9 --edit copy-net-conf --edit no-external`,
+        ) +
+        "\nExit codes: 0 the node is up as it should be, 1 it is not, 2 bad usage or bad input.\n",
+    )
+    .action((options: BringUpOptions) => run(() => bringUp(requestOf(options), terminal)));
+}

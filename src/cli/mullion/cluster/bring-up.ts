@@ -1,0 +1,129 @@
+/** `mullion bring-up`: the start scripts of a new Windows node, step by step. */
+import { ProblemsError } from "#cluster/api/error-details.ts";
+import { bringUp as runScripts } from "#cluster/bring-up/bring-up.ts";
+import { formatBringUp } from "#cluster/bring-up/format-report.ts";
+import {
+  type BringUpOptions,
+  defaultOptions,
+  networkModeOf,
+  scriptNetworkName,
+} from "#cluster/bring-up/options.ts";
+import type { ClusterFile, NodeSpec } from "#cluster/file/cluster-file.ts";
+import { readInput } from "#cluster/input/read-input.ts";
+import { toSessionProblem } from "#cluster/session/session.ts";
+import { formatIp } from "#core/net/ip.ts";
+import { LEFT_OUT } from "./cluster-target.ts";
+import { Failure } from "../failure.ts";
+import { readClusterInputs } from "./read-cluster-inputs.ts";
+import { reportFindings } from "../report-findings.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
+import { traceStyle } from "../trace.ts";
+import type { BringUpRequest } from "../verbs.ts";
+
+function findNode({ nodes }: ClusterFile, name: string | undefined): NodeSpec {
+  const windows = nodes.filter(({ os }) => os === "windows");
+  const found = name === undefined ? windows[0] : windows.find((node) => node.name === name);
+  if (found !== undefined) return found;
+  const names = windows.map((node) => node.name).join(", ");
+  throw new Failure(
+    "bad-usage",
+    name === undefined
+      ? "the cluster has no Windows node"
+      : `${JSON.stringify(name)} is not a Windows node of the cluster`,
+    names === "" ? "Add a node with os: windows to the cluster file." : `Windows nodes: ${names}.`,
+  );
+}
+
+/** The scripts know flannel alone, with names that nobody can choose. */
+function checkNetwork(file: ClusterFile): void {
+  const { network } = file;
+  if (network.plugin !== "flannel")
+    throw new Failure(
+      "bad-usage",
+      `the start scripts bring up flannel, and the cluster has network.plugin ${network.plugin}`,
+      "Write network: {plugin: flannel, backend: vxlan} or host-gw into the cluster file.",
+    );
+  const name = scriptNetworkName(networkModeOf(file));
+  if (network.name === name) return;
+  throw new Failure(
+    "bad-usage",
+    `the start scripts call the network ${name}, and the cluster file ${network.name}`,
+    `Write network.name: ${name}, or leave it out.`,
+  );
+}
+
+function checkAdapters(node: NodeSpec, { adapters }: BringUpOptions): void {
+  const holders = adapters.filter(({ address }) => address.ip === node.address);
+  const names = new Set(adapters.map(({ name }) => name.toLowerCase()));
+  if (holders.length === 1 && names.size === adapters.length) return;
+  throw new Failure(
+    "bad-usage",
+    names.size === adapters.length
+      ? `one of the adapters has to have the node's address ${formatIp(node.address)}`
+      : "two adapters have the same name",
+    `Write them in the order in which Windows lists them: --adapter "Ethernet=${formatIp(node.address)}/24".`,
+  );
+}
+
+function checkApiServer({ apiServer }: BringUpOptions): void {
+  if (URL.canParse(apiServer)) return;
+  throw new Failure(
+    "bad-usage",
+    `--api-server takes a URL, not ${JSON.stringify(apiServer)}`,
+    "Write it as https://10.0.0.21:6443.",
+  );
+}
+
+function optionsOf(request: BringUpRequest, file: ClusterFile, node: NodeSpec): BringUpOptions {
+  const { scripts, runtime, environment, faults, edits, formerRange, runs, patienceMs } = request;
+  const usual = defaultOptions(file, node);
+  const options: BringUpOptions = {
+    ...usual,
+    scripts,
+    runtime,
+    environment,
+    faults,
+    edits,
+    formerRange,
+    runs,
+    patienceMs,
+    flanneld: request.flanneld ?? usual.flanneld,
+    parameters: { ...usual.parameters, ...request.parameters },
+    adapters: request.adapters.length === 0 ? usual.adapters : request.adapters,
+    apiServer: request.apiServer ?? usual.apiServer,
+  };
+  checkAdapters(node, options);
+  checkApiServer(options);
+  return options;
+}
+
+export async function bringUp(request: BringUpRequest, terminal: Terminal): Promise<ExitCode> {
+  const { inputs, output } = request;
+  const texts = await readClusterInputs(inputs.files, inputs.isRecursive, terminal);
+  const read = readInput(texts);
+  if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
+  const { file, objects, problems, notes } = read.input;
+  checkNetwork(file);
+  const node = findNode(file, request.node);
+  const options = optionsOf(request, file, node);
+  reportFindings(
+    { problems: problems.map(toSessionProblem), notes: notes.map(toSessionProblem) },
+    LEFT_OUT,
+    terminal,
+  );
+  const report = await runScripts({
+    file,
+    objects,
+    options,
+    progress: ({ number, name }, total) => {
+      if (!terminal.isInteractive) return;
+      terminal.stderr(number === total ? "\r\u001B[K" : `\r\u001B[KStep ${number} of ${total}: ${name} …`);
+    },
+  });
+  terminal.stdout(
+    output === "json"
+      ? `${JSON.stringify(report, undefined, 2)}\n`
+      : formatBringUp(report, output === "wide", traceStyle(terminal)),
+  );
+  return report.outcome === "up" ? 0 : 1;
+}

@@ -1,0 +1,88 @@
+/** Holds a cluster behind its socket until somebody ends it. */
+import { createApp } from "#cluster/api/app.ts";
+import type { ClusterSummary } from "#cluster/api/documents.ts";
+import { HeldCluster } from "#cluster/api/held-cluster.ts";
+import { summarizeCluster } from "#cluster/api/listings.ts";
+import { ControlServer } from "#cluster/api/server.node.ts";
+import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "#cluster/api/state-folder.node.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import type { Log } from "#core/base/log.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import { type ReportProgress, openSession } from "./open-session.ts";
+import { packageVersion } from "../../installation.ts";
+import type { Findings } from "../report-findings.ts";
+
+/** Answers that are under way have this long to finish when the cluster ends. */
+const GRACE_MS = 2_000;
+
+/** A cluster that is up, as its starter hears of it. */
+export interface StartedCluster extends Findings {
+  readonly summary: ClusterSummary;
+  /** Two that are worth a trace. */
+  readonly pair: readonly [string, string] | undefined;
+}
+
+export interface HoldOptions {
+  readonly place: ClusterPlace;
+  readonly inputs: readonly InputText[];
+  readonly report: ReportProgress;
+  /** The cluster is up and listens. False: nobody heard it, so it ends at once. */
+  readonly onReady: (started: StartedCluster) => boolean | Promise<boolean>;
+  /** Called when the cluster is about to listen; resolves when this process is asked to end. */
+  readonly untilInterrupted: () => Promise<void>;
+  readonly log: Log;
+}
+
+/**
+ * Brings the cluster up, listens, and returns when it was ended; then its files are gone.
+ * @throws what openSession throws; ApiError when the place is taken or not private.
+ */
+export async function holdCluster(options: HoldOptions): Promise<void> {
+  const { place, inputs, report, onReady, untilInterrupted, log } = options;
+  const { session, readManifests, verify, problems, notes } = await openSession(inputs, report);
+  const ended = Promise.withResolvers<void>();
+  const identity = { name: place.name, version: packageVersion(), pid: process.pid };
+  const held = new HeldCluster({
+    session,
+    readManifests,
+    verify,
+    identity,
+    log,
+    onShutdown: ended.resolve,
+  });
+  // From here on a signal ends the cluster in good order; before, there is nothing to put in order.
+  const interrupted = untilInterrupted();
+  const server = await listen(held, place);
+  const isWanted = await onReady({
+    summary: summarizeCluster(session),
+    problems,
+    notes,
+    pair: choosePair(session.cluster),
+  });
+  if (isWanted) await Promise.race([ended.promise, interrupted]);
+  held.end();
+  await server.close(GRACE_MS);
+}
+
+/** A Windows pod, where there is one, and a pod on another node. */
+function choosePair(cluster: Cluster): StartedCluster["pair"] {
+  const pods = cluster.pods.filter(({ spec }) => spec.namespace !== "kube-system");
+  const from = pods.find(({ node }) => node.spec.os === "windows") ?? pods[0];
+  const to =
+    pods.find(({ node, spec }) => node !== from?.node && spec.ports.length > 0) ??
+    pods.find((pod) => pod !== from && pod.spec.ports.length > 0);
+  if (from === undefined || to === undefined) return undefined;
+  return [from, to].map(({ spec }) =>
+    spec.namespace === "default" ? `pod/${spec.name}` : `pod/${spec.namespace}/${spec.name}`,
+  ) as [string, string];
+}
+
+async function listen(held: HeldCluster, place: ClusterPlace): Promise<ControlServer> {
+  try {
+    ensureFolder(place, process.env);
+    return await ControlServer.listen(createApp(held), place);
+  } catch (error) {
+    removeFolderIfEmpty(process.env);
+    throw error;
+  }
+}

@@ -1,0 +1,204 @@
+/** The verbs that let something happen to a running cluster: `node`, `control-plane`, `pass`. */
+import { Argument, type Command, Option } from "commander";
+import type { NodeChange } from "#cluster/life/node-change.ts";
+import { RESTART_STATES, type RestartState } from "#contracts/hcn/faults/fault.ts";
+import {
+  EXIT_CODES,
+  type NameOptions,
+  type Run,
+  addNameOptions,
+  examples,
+  runningName,
+  usage,
+} from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Verbs } from "../verbs.ts";
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `90s`, `2m`, `1h30m`; with a sign where time may go back. */
+function parseDuration(text: string, isSigned: boolean): number {
+  const match = /^([+-]?)((?:\d{1,9}(?:ms|s|m|h|d))+)$/.exec(text);
+  const [, sign = "", amounts = ""] = match ?? [];
+  if (match === null || (!isSigned && sign !== ""))
+    throw usage(
+      `${JSON.stringify(text)} is not a ${isSigned ? "step of a clock" : "time"}`,
+      isSigned
+        ? "Write a sign and an amount: +1h, -30m."
+        : "Write an amount with its unit: 500ms, 90s, 2m, 1h.",
+    );
+  let ms = 0;
+  for (const [, amount = "", unit = ""] of amounts.matchAll(/(\d+)(ms|[smhd])/g))
+    ms += Number(amount) * (UNITS[unit] ?? 0);
+  return sign === "-" ? -ms : ms;
+}
+
+interface NodeOptions extends NameOptions {
+  readonly state?: RestartState;
+  readonly podCidr?: string;
+}
+
+interface NodeCommand {
+  readonly name: NodeChange["do"];
+  readonly summary: string;
+  readonly description: string;
+  readonly examples: readonly string[];
+}
+
+const COMMANDS: readonly NodeCommand[] = [
+  {
+    name: "reboot",
+    summary: "let machines go down and come up",
+    description:
+      "Lets machines go down and come up. Windows keeps stored networks, endpoints and files; everything else\nis made again by flanneld, kube-proxy and kubelet.",
+    examples: ["mullion node reboot win-1"],
+  },
+  {
+    name: "stop",
+    summary: "switch machines off",
+    description: "Switches machines off, until: mullion node start.",
+    examples: ["mullion node stop win-1"],
+  },
+  {
+    name: "start",
+    summary: "switch machines on",
+    description: "Switches machines on that are off, and starts their programs.",
+    examples: ["mullion node start win-1"],
+  },
+  {
+    name: "restart-hns",
+    summary: "restart HNS of Windows nodes",
+    description:
+      "Restarts HNS of Windows nodes. Without --state the defects of their builds decide what is lost.",
+    examples: ["mullion node restart-hns win-1", "mullion node restart-hns win-1 --state lose"],
+  },
+  {
+    name: "leave",
+    summary: "take nodes out of the cluster",
+    description:
+      "Takes nodes out of the cluster: their Nodes and pods go, their programs end. The machines stay on, with\nall that was made on them.",
+    examples: ["mullion node leave win-1"],
+  },
+  {
+    name: "rejoin",
+    summary: "let nodes join again",
+    description:
+      "Lets nodes join that have left, with the range for pods that they had, or with another one.",
+    examples: ["mullion node rejoin win-1", "mullion node rejoin win-1 --pod-cidr 10.244.7.0/24"],
+  },
+];
+
+function changeOf(name: NodeChange["do"], options: NodeOptions): NodeChange {
+  const { state, podCidr } = options;
+  if (name === "restart-hns") return { do: name, ...(state === undefined ? {} : { state }) };
+  if (name === "rejoin") return { do: name, ...(podCidr === undefined ? {} : { podCIDR: podCidr }) };
+  return { do: name as "reboot" | "stop" | "start" | "leave" };
+}
+
+export function addNode(program: Command, run: Run, node: Verbs["node"], terminal: Terminal): void {
+  const parent = program
+    .command("node")
+    .summary("let nodes of the running cluster reboot, leave and join again")
+    .description(
+      "Lets something happen to nodes of the running cluster: with flannel they reboot, leave, join again\nand lose HNS as real ones do.",
+    )
+    .addHelpText(
+      "after",
+      examples("mullion node reboot win-1", "mullion node restart-hns win-1 --state lose") + EXIT_CODES,
+    );
+  for (const each of COMMANDS) {
+    const command = parent
+      .command(each.name)
+      .summary(each.summary)
+      .description(each.description)
+      .addArgument(new Argument("<node...>", "names of nodes"));
+    addNameOptions(command);
+    if (each.name === "restart-hns")
+      command.addOption(new Option("--state <state>", "what happens to the objects").choices(RESTART_STATES));
+    if (each.name === "rejoin")
+      command.option("--pod-cidr <range>", "the range for its pods (default: the one that it had)");
+    command
+      .addHelpText("after", examples(...each.examples))
+      .action((nodes: readonly string[], options: NodeOptions) =>
+        run(() => {
+          if (options.podCidr !== undefined && nodes.length > 1)
+            throw usage("--pod-cidr is the range of one node", "Let the others join with separate commands.");
+          return node(
+            { running: runningName(options), nodes, change: changeOf(each.name, options) },
+            terminal,
+          );
+        }),
+      );
+  }
+  addNameOptions(
+    parent
+      .command("set-clock")
+      .summary("let the clock of a machine jump")
+      .description("Lets the clock of a machine jump, forwards or backwards.")
+      .addArgument(new Argument("<node>", "name of the node"))
+      .addArgument(new Argument("<by>", "how far: +1h, -30m")),
+  )
+    .addHelpText(
+      "after",
+      examples("mullion node set-clock win-1 +1h", "mullion node set-clock win-1 -- -30m"),
+    )
+    .action((name: string, by: string, options: NameOptions) =>
+      run(() =>
+        node(
+          {
+            running: runningName(options),
+            nodes: [name],
+            change: { do: "set-clock", byMs: parseDuration(by, true) },
+          },
+          terminal,
+        ),
+      ),
+    );
+}
+
+export function addControlPlane(
+  program: Command,
+  run: Run,
+  controlPlane: Verbs["controlPlane"],
+  terminal: Terminal,
+): void {
+  const parent = program
+    .command("control-plane")
+    .summary("stop and start the API server of the running cluster")
+    .description("Begins or ends an outage of the API server of the running cluster.")
+    .addHelpText("after", examples("mullion control-plane stop", "mullion control-plane start") + EXIT_CODES);
+  for (const [name, apiServer] of [
+    ["stop", "down"],
+    ["start", "up"],
+  ] as const)
+    addNameOptions(
+      parent
+        .command(name)
+        .summary(`${name} the API server`)
+        .description(
+          name === "stop"
+            ? "Stops the API server: objects cannot be changed, and the programs of the nodes get no updates."
+            : "Starts the API server again; programs continue from their last state.",
+        ),
+    )
+      .addHelpText("after", examples(`mullion control-plane ${name}`))
+      .action((options: NameOptions) =>
+        run(() => controlPlane({ running: runningName(options), apiServer }, terminal)),
+      );
+}
+
+export function addPass(program: Command, run: Run, pass: Verbs["pass"], terminal: Terminal): void {
+  addNameOptions(
+    program
+      .command("pass")
+      .summary("let time pass in the running cluster")
+      .description(
+        "Lets virtual time pass in the running cluster, an hour at most: flanneld and kube-proxy do what they\ndo by the clock.",
+      )
+      .addArgument(new Argument("<time>", "how long: 90s, 2m, 1h")),
+  )
+    .addHelpText("after", examples("mullion pass 2m"))
+    .action((time: string, options: NameOptions) =>
+      run(() => pass({ running: runningName(options), milliseconds: parseDuration(time, false) }, terminal)),
+    );
+}

@@ -1,0 +1,32 @@
+/** What a cluster is built from: the texts that `-f` names, and the manifests that a cluster file among them names. */
+import { dirname, join } from "node:path";
+import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
+import { splitText } from "#cluster/input/split-text.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import { readInputs } from "../read-inputs.ts";
+import type { Terminal } from "../terminal.ts";
+
+/** The paths that a cluster file names; none when it has problems, which are told later. */
+function manifestsOf({ name, text }: InputText): readonly string[] {
+  const parsed = parseClusterFile(text, name);
+  if (!("cluster" in parsed)) return [];
+  const folder = name === "standard input" ? "." : dirname(name);
+  return parsed.cluster.manifests.map((path) => join(folder, path));
+}
+
+/**
+ * Reads everything; a file that is named twice is read once.
+ * @throws Failure when one cannot be read, or they are too large together.
+ */
+export async function readClusterInputs(
+  paths: readonly string[],
+  isRecursive: boolean,
+  terminal: Terminal,
+): Promise<readonly InputText[]> {
+  const inputs = await readInputs(paths, isRecursive, terminal);
+  const named = inputs.flatMap((input) => splitText(input).clusterFiles).flatMap(manifestsOf);
+  if (named.length === 0) return inputs;
+  const known = new Set(inputs.map(({ name }) => name));
+  const more = await readInputs(named, isRecursive, terminal);
+  return [...inputs, ...more.filter(({ name }) => !known.has(name))];
+}

@@ -1,0 +1,140 @@
+/** The verbs of a running cluster on the command line: `up`, `apply`, `delete`, `down`. */
+import { Argument, type Command, Option } from "commander";
+import { parseSelections } from "../get/kinds.ts";
+import {
+  EXAMPLE,
+  type NameOptions,
+  type Run,
+  type TargetOptions,
+  addFileOptions,
+  addNameOptions,
+  examples,
+  inputPaths,
+  runningName,
+  usage,
+} from "../options.ts";
+import type { Terminal } from "../terminal.ts";
+import type { Verbs } from "../verbs.ts";
+
+interface UpOptions extends TargetOptions {
+  readonly foreground?: boolean;
+  readonly held?: boolean;
+}
+
+export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Terminal): void {
+  const command = program
+    .command("up")
+    .summary("bring a cluster up and keep it")
+    .description(
+      "Brings a cluster up and keeps it in a process in the background. The other verbs then work on it\n" +
+        "without -f, until: mullion down. Without -f it has two Windows nodes and a Linux node.",
+    );
+  addFileOptions(command, 'a cluster file or folder, "-" for standard input; may be repeated');
+  command
+    .option("--name <name>", "its name, when several run at a time (default: MULLION_NAME, or default)")
+    .option("--socket <path>", "where it listens; only you can open it")
+    .option("--foreground", "stay in front; Ctrl-C ends the cluster")
+    .addOption(new Option("--held").hideHelp())
+    .addHelpText(
+      "after",
+      examples(
+        `mullion up -f ${EXAMPLE}`,
+        "mullion up",
+        "mullion up -f cluster.yaml --name second",
+        "mullion up -f cluster.yaml --foreground",
+      ),
+    )
+    .action((options: UpOptions) =>
+      run(() => {
+        const isHeld = options.held === true;
+        return up(
+          {
+            inputs: inputPaths(options),
+            running: isHeld ? { name: options.name, socket: options.socket } : runningName(options),
+            isForeground: options.foreground === true,
+            isHeld,
+          },
+          terminal,
+        );
+      }),
+    );
+}
+
+interface ChangeOptions extends TargetOptions {
+  readonly namespace: string;
+}
+
+export function addApply(program: Command, run: Run, apply: Verbs["apply"], terminal: Terminal): void {
+  const command = program
+    .command("apply")
+    .summary("create or change objects of the running cluster")
+    .description("Creates or changes Kubernetes objects of the running cluster, as kubectl apply does.");
+  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; may be repeated');
+  addNameOptions(command)
+    .option("-n, --namespace <name>", "for objects that name none", "default")
+    .addHelpText(
+      "after",
+      examples("mullion apply -f manifests/", "kubectl get svc -A -o yaml | mullion apply -f -"),
+    )
+    .action((options: ChangeOptions) =>
+      run(() => {
+        const inputs = inputPaths(options);
+        if (inputs.files.length === 0) throw usage("no file is given", "Name manifests with -f.");
+        return apply({ inputs, running: runningName(options), namespace: options.namespace }, terminal);
+      }),
+    );
+}
+
+interface DeleteOptions extends ChangeOptions {
+  readonly ignoreNotFound?: boolean;
+}
+
+export function addDelete(program: Command, run: Run, remove: Verbs["delete"], terminal: Terminal): void {
+  const command = program
+    .command("delete")
+    .summary("delete objects of the running cluster")
+    .description("Deletes Kubernetes objects of the running cluster: by name, or those that manifests name.")
+    .addArgument(new Argument("[what...]", "KIND NAME…, or KIND/NAME…"));
+  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; may be repeated');
+  addNameOptions(command)
+    .option("-n, --namespace <name>", "where the objects are", "default")
+    .option("--ignore-not-found", "what is not there is deleted already")
+    .addHelpText(
+      "after",
+      examples(
+        "mullion delete pod web",
+        "mullion delete svc/web deploy/web -n shop",
+        "mullion delete -f manifests/",
+      ),
+    )
+    .action((what: readonly string[], options: DeleteOptions) =>
+      run(() => {
+        const inputs = inputPaths(options);
+        const selections = what.length === 0 ? [] : parseSelections(what);
+        if (selections.length + inputs.files.length === 0)
+          throw usage("nothing to delete is given", "Name objects, such as pod web, or manifests with -f.");
+        if (selections.some(({ objects }) => objects.length === 0))
+          throw usage("a kind is given and no name", "Write the names behind it, such as pod web.");
+        return remove(
+          {
+            inputs,
+            running: runningName(options),
+            namespace: options.namespace,
+            selections,
+            isMissingGood: options.ignoreNotFound === true,
+          },
+          terminal,
+        );
+      }),
+    );
+}
+
+export function addDown(program: Command, run: Run, down: Verbs["down"], terminal: Terminal): void {
+  const command = program
+    .command("down")
+    .summary("end the running cluster")
+    .description("Ends the running cluster and removes its socket and log. Succeeds when none is running.");
+  addNameOptions(command)
+    .addHelpText("after", examples("mullion down", "mullion down --name second"))
+    .action((options: NameOptions) => run(() => down(runningName(options), terminal)));
+}

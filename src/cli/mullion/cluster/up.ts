@@ -1,0 +1,101 @@
+/** `mullion up`: brings a cluster up and keeps it, in the background or in front. */
+import { alreadyRunning } from "#cluster/api/server.node.ts";
+import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "#cluster/api/state-folder.node.ts";
+import { holdForParent, startInBackground } from "./background.ts";
+import { LEFT_OUT, findRunning } from "./cluster-target.ts";
+import { Failure } from "../failure.ts";
+import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
+import type { ReportProgress } from "./open-session.ts";
+import { processLog } from "../process-log.ts";
+import { readClusterInputs } from "./read-cluster-inputs.ts";
+import { reportFindings } from "../report-findings.ts";
+import type { ExitCode, Terminal } from "../terminal.ts";
+import type { UpRequest } from "../verbs.ts";
+
+/** With many steps, one of these is shown: a hundredth of a large cluster is nothing to read. */
+const SHOWN_STEPS = 10;
+
+/** Says how far it is: each step of a few, every tenth of many. */
+export function progressLines(terminal: Terminal): ReportProgress {
+  return (text, done, total) => {
+    const every = Math.max(1, Math.floor(total / SHOWN_STEPS));
+    if (done % every === 0 || done === total) terminal.stderr(`  ${text} (${done} of ${total})\n`);
+  };
+}
+
+function plural(count: number, word: string): string {
+  return count === 1 ? `1 ${word}` : `${count} ${word}s`;
+}
+
+/** The words that name this cluster at other verbs; empty for the default one. */
+function nameWords({ running }: UpRequest, place: ClusterPlace): string {
+  if (running.socket !== undefined) return ` --socket ${place.socket}`;
+  return place.name === DEFAULT_NAME ? "" : ` --name ${place.name}`;
+}
+
+function announce(started: StartedCluster, terminal: Terminal): void {
+  const { summary } = started;
+  reportFindings(started, LEFT_OUT, terminal);
+  const parts = `${plural(summary.nodes.length, "node")}, ${plural(summary.pods, "pod")}`;
+  terminal.stdout(`${terminal.bold(`Cluster ${summary.name} is up`)}: ${parts}.\n`);
+}
+
+/** What to do next, with names that exist in this cluster. */
+function nextSteps({ pair }: StartedCluster, words: string): string {
+  const lines = [
+    "mullion get pods -A",
+    "mullion verify",
+    ...(pair === undefined ? [] : [`mullion trace ${pair.join(" ")}`]),
+    "mullion down",
+  ];
+  return `\nNext:\n${lines.map((line) => `  ${line}${words}\n`).join("")}`;
+}
+
+async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Terminal): Promise<void> {
+  const { files, isRecursive } = request.inputs;
+  const inputs = await readClusterInputs(files, isRecursive, terminal);
+  terminal.stderr("Bringing the cluster up …\n");
+  await holdCluster({
+    place,
+    inputs,
+    report: progressLines(terminal),
+    onReady: (started) => {
+      announce(started, terminal);
+      terminal.stdout(`\n  socket: ${place.socket}\n\nCtrl-C ends it.\n`);
+      return true;
+    },
+    untilInterrupted: () => terminal.untilInterrupted(),
+    log: processLog(),
+  });
+  terminal.stderr("The cluster is down.\n");
+}
+
+async function upInBackground(request: UpRequest, place: ClusterPlace, terminal: Terminal): Promise<void> {
+  const { files, isRecursive } = request.inputs;
+  const inputs = await readClusterInputs(files, isRecursive, terminal);
+  terminal.stderr("Bringing the cluster up …\n");
+  const started = await startInBackground(place, inputs, progressLines(terminal));
+  announce(started, terminal);
+  terminal.stdout(nextSteps(started, nameWords(request, place)));
+}
+
+function checkSystem(): void {
+  if (process.platform !== "win32") return;
+  throw new Failure(
+    "bad-usage",
+    "a running cluster needs Unix sockets, which Node has not on Windows",
+    "Run Mullion in WSL, or give -f FILE to each verb: the cluster is then built for that command.",
+  );
+}
+
+export async function up(request: UpRequest, terminal: Terminal): Promise<ExitCode> {
+  checkSystem();
+  if (request.isHeld) {
+    await holdForParent(clusterPlace(request.running, process.env), terminal);
+    return 0;
+  }
+  const { place, isRunning } = await findRunning(request.running);
+  if (isRunning) throw alreadyRunning(place);
+  await (request.isForeground ? upInFront : upInBackground)(request, place, terminal);
+  return 0;
+}

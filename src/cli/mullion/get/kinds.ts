@@ -1,0 +1,94 @@
+/** What `get` lists and `delete` takes: kinds by the names that people write. */
+import { nearestNames } from "#core/base/nearest-name.ts";
+import { HNS_KINDS, type HnsKind } from "#cluster/api/documents.ts";
+import { KUBE_KINDS, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
+import { Failure } from "../failure.ts";
+
+/** A kind of Kubernetes, or one of HNS. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
+export type Kind =
+  | { readonly of: "kubernetes"; readonly names: KubeKindNames }
+  | { readonly of: "hns"; readonly hns: HnsKind };
+
+/** `hnsnetworks` as in Get-HnsNetwork; the short forms are those that Kubernetes does not use. */
+const HNS_NAMES: Readonly<Record<HnsKind, readonly string[]>> = {
+  networks: ["hnsnetworks", "hnsnetwork", "hnsnet", "networks", "network"],
+  endpoints: ["hnsendpoints", "hnsendpoint", "hnsep"],
+  namespaces: ["hnsnamespaces", "hnsnamespace", "hnsns"],
+  loadbalancers: ["hnsloadbalancers", "hnsloadbalancer", "hnslb", "loadbalancers", "loadbalancer"],
+};
+
+/** The names that help texts show. */
+export const KUBE_KIND_NAMES: readonly string[] = KUBE_KINDS.map(({ plural, short }) =>
+  short[0] === undefined ? plural : `${plural} (${short[0]})`,
+);
+export const HNS_KIND_NAMES: readonly string[] = HNS_KINDS.map((kind) => `hns${kind}`);
+
+function allNames(): readonly string[] {
+  return [
+    ...KUBE_KINDS.flatMap(({ plural, singular }) => [plural, singular]),
+    ...Object.values(HNS_NAMES).flat(),
+  ];
+}
+
+function findKind(text: string): Kind | undefined {
+  const names = findKubeKind(text);
+  if (names !== undefined) return { of: "kubernetes", names };
+  const wanted = text.toLowerCase().replaceAll("-", "");
+  const hns = HNS_KINDS.find((kind) => HNS_NAMES[kind].includes(wanted));
+  return hns === undefined ? undefined : { of: "hns", hns };
+}
+
+/** @throws Failure for what is no kind, with the nearest one. */
+export function parseKind(text: string): Kind {
+  // kubectl takes deployments.apps, too.
+  const found = findKind(text.split(".")[0] ?? text);
+  if (found !== undefined) return found;
+  const [near] = nearestNames(text, allNames(), 1);
+  const advice = near === undefined ? "" : `Did you mean ${near}? `;
+  const plurals = KUBE_KINDS.map(({ plural }) => plural);
+  throw new Failure(
+    "bad-usage",
+    `there is no kind ${JSON.stringify(text)}`,
+    `${advice}Kinds are: ${[...plurals, ...HNS_KIND_NAMES].join(", ")}.`,
+  );
+}
+
+/** One kind with the names of its objects; none stands for all. */
+export interface Selection {
+  readonly kind: Kind;
+  readonly objects: readonly string[];
+}
+
+/** What `kubectl get all` shows: what runs, and what makes it run. */
+const ALL: readonly string[] = [
+  "pods",
+  "services",
+  "daemonsets",
+  "deployments",
+  "replicasets",
+  "statefulsets",
+  "cronjobs",
+  "jobs",
+];
+
+/** `pods`, `pods,svc`, `pod NAME…`, `pod/NAME svc/NAME`. @throws Failure for anything else. */
+export function parseSelections(words: readonly string[]): readonly Selection[] {
+  const [first = "", ...rest] = words;
+  if (words.some((word) => word.includes("/"))) return words.map(parseSlashed);
+  const kinds = first.split(",").flatMap((text) => (text === "all" ? ALL : text === "" ? [] : [text]));
+  if (kinds.length === 0)
+    throw new Failure("bad-usage", "no kind is given", "Name one, such as pods, svc or nodes.");
+  return kinds.map((text) => ({ kind: parseKind(text), objects: rest }));
+}
+
+function parseSlashed(word: string): Selection {
+  const [kind, name, ...rest] = word.split("/");
+  if (kind === undefined || name === undefined || name === "" || rest.length > 0) {
+    throw new Failure(
+      "bad-usage",
+      `${JSON.stringify(word)} is not of the form KIND/NAME`,
+      "Write all of them as KIND/NAME, or the kind first and then names; the namespace goes to -n.",
+    );
+  }
+  return { kind: parseKind(kind), objects: [name] };
+}

@@ -1,0 +1,296 @@
+/**
+ * The documents of HNS as JSON schemas, for the published description (hcn.md §2). They say how answers look; requests
+ * may be written more freely (§1.6), so a request is not held against them. Unknown fields are allowed everywhere.
+ */
+import { BASE, DNS, POLICY, ROUTE } from "../documents/base-document.ts";
+import { type Schema, component, propertiesOf, schemaOf } from "./description-schema.ts";
+import { ENDPOINT } from "../documents/endpoint.ts";
+import { IPAM_TYPES, MAC_POOL, NETWORK_TYPES } from "../documents/network.ts";
+import { NAMESPACE_RESOURCE_TYPES, NAMESPACE_TYPES } from "../documents/namespace.ts";
+
+function object(
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+  required: readonly string[] = [],
+): Schema {
+  return { type: "object", description, properties, ...(required.length > 0 && { required }) };
+}
+
+function list(items: Schema): Schema {
+  return { type: "array", items };
+}
+
+const TEXT: Schema = { type: "string" };
+const NUMBER: Schema = { type: "integer", minimum: 0 };
+const U16: Schema = { type: "integer", minimum: 0, maximum: 65_535 };
+const ANY: Schema = {};
+const GUID = component("Guid");
+const TEXTS = list(TEXT);
+const ROUTES = list(component("Route"));
+const POLICIES = list(component("Policy"));
+
+/** What every document begins with (hcn.md §2.1). */
+const BASE_FIELDS = propertiesOf(BASE);
+
+const PARTS: Readonly<Record<string, Schema>> = {
+  Guid: { type: "string", pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
+  SchemaVersion: object("The dialect: 2.x for these documents, none or 1.0 for those of v1.", {
+    Major: NUMBER,
+    Minor: NUMBER,
+  }),
+  Policy: schemaOf(POLICY),
+  Route: schemaOf(ROUTE),
+  Dns: schemaOf(DNS),
+  IpSubnet: object("A block of a subnet.", { ...BASE_FIELDS, IpAddressPrefix: TEXT, Flags: NUMBER }),
+  Subnet: object("A subnet.", {
+    ...BASE_FIELDS,
+    IpAddressPrefix: TEXT,
+    Policies: POLICIES,
+    Routes: ROUTES,
+    IpSubnets: list(component("IpSubnet")),
+    Flags: NUMBER,
+  }),
+  PortMapping: object(
+    "A port of a load balancer.",
+    {
+      Protocol: { ...NUMBER, description: "6 TCP, 17 UDP, 132 SCTP." },
+      InternalPort: U16,
+      ExternalPort: U16,
+      DistributionType: { enum: [0, 1, 2] },
+      Flags: NUMBER,
+    },
+    ["Protocol", "InternalPort", "ExternalPort"],
+  ),
+  MirroredInterface: object("An interface of the host as the guest has it.", {
+    EndpointId: GUID,
+    InterfaceGuid: GUID,
+    State: TEXT,
+    MissedNotifications: TEXT,
+  }),
+};
+
+const OBJECTS: Readonly<Record<string, Schema>> = {
+  HostComputeNetwork: object(
+    "A network. Type is missing when it is NAT.",
+    {
+      ...BASE_FIELDS,
+      Type: { enum: NETWORK_TYPES.filter((type) => type !== undefined) },
+      Policies: POLICIES,
+      MacPool: schemaOf(MAC_POOL),
+      Dns: component("Dns"),
+      Ipams: list(
+        object("A pool of addresses.", {
+          Type: { enum: [...IPAM_TYPES, "Dhcp"] },
+          Subnets: list(component("Subnet")),
+        }),
+      ),
+      Flags: NUMBER,
+    },
+    ["ID", "SchemaVersion"],
+  ),
+  HostComputeEndpoint: schemaOf(ENDPOINT),
+  HostComputeNamespace: object(
+    "A namespace.",
+    {
+      ...BASE_FIELDS,
+      NamespaceId: NUMBER,
+      NamespaceGuid: GUID,
+      Type: { enum: [...NAMESPACE_TYPES] },
+      Resources: list(
+        object(
+          "A member.",
+          {
+            Type: { enum: [...NAMESPACE_RESOURCE_TYPES] },
+            Data: object("Who.", { Id: TEXT }, ["Id"]),
+          },
+          ["Type", "Data"],
+        ),
+      ),
+    },
+    ["ID", "Type", "SchemaVersion"],
+  ),
+  HostComputeLoadBalancer: object(
+    "A load balancer.",
+    {
+      ...BASE_FIELDS,
+      HostComputeEndpoints: list(TEXT),
+      SourceVIP: TEXT,
+      FrontendVIPs: TEXTS,
+      PortMappings: list(component("PortMapping")),
+      Flags: NUMBER,
+    },
+    ["ID", "PortMappings", "SchemaVersion"],
+  ),
+  HostComputeRoute: object(
+    "An SDN route.",
+    {
+      ...BASE_FIELDS,
+      HostComputeNetwork: TEXT,
+      HostComputeEndpoints: list(TEXT),
+      Routes: list({ type: "object" }),
+      Setting: list({ type: "object" }),
+    },
+    ["ID", "SchemaVersion"],
+  ),
+  GuestNetworkService: object(
+    "What mirrors the host's networking into a virtual machine.",
+    {
+      ...BASE_FIELDS,
+      VirtualMachineId: GUID,
+      MirroredInterfaces: list(component("MirroredInterface")),
+      MirrorHostNetworking: { type: "boolean" },
+      GnsRpcServerInformation: { type: "object" },
+      Flags: NUMBER,
+    },
+    ["ID", "SchemaVersion"],
+  ),
+};
+
+const CALLS: Readonly<Record<string, Schema>> = {
+  HostComputeQuery: {
+    type: "object",
+    description:
+      "SchemaVersion chooses the dialect of the answer, Flags 1 asks for details, Filter is a JSON object written as text. A bare filter object is taken, too.",
+    properties: { SchemaVersion: component("SchemaVersion"), Flags: NUMBER, Filter: TEXT },
+  },
+  ModifySettings: {
+    type: "object",
+    description: "What changes; for load balancers the whole document.",
+    properties: {
+      RequestType: { description: "Add, Remove, Update, Refresh, Reset, or their number." },
+      ResourceType: {
+        description: "What is changed: Policy, Subnet, Endpoint, State and so on, or its number.",
+      },
+      Settings: ANY,
+    },
+  },
+  EndpointStatistics: object(
+    "What has passed the port.",
+    {
+      BytesReceived: NUMBER,
+      BytesSent: NUMBER,
+      PacketsReceived: NUMBER,
+      PacketsSent: NUMBER,
+      DroppedPacketsIncoming: NUMBER,
+      DroppedPacketsOutgoing: NUMBER,
+      EndpointId: TEXT,
+      InstanceId: TEXT,
+    },
+    ["EndpointId"],
+  ),
+  EndpointAddresses: object(
+    "The addresses of an endpoint.",
+    {
+      EndpointId: TEXT,
+      IpConfigurations: { type: "array", items: { type: "object" } },
+      MacAddress: TEXT,
+    },
+    ["EndpointId", "IpConfigurations", "MacAddress"],
+  ),
+  ComputeSystem: object(
+    "A container or a virtual machine, and the endpoints that are its network adapters.",
+    {
+      Id: TEXT,
+      SystemType: { enum: ["Container", "VirtualMachine"] },
+      Owner: TEXT,
+      RuntimeId: GUID,
+      State: { enum: ["Running"] },
+      Namespace: GUID,
+      NetworkAdapters: { type: "array", items: { type: "object" } },
+    },
+    ["Id", "SystemType", "RuntimeId", "State", "NetworkAdapters"],
+  ),
+  PortRangeReservation: object(
+    "Ports that are reserved; both ends are inclusive.",
+    {
+      reservation: GUID,
+      startingPort: U16,
+      endingPort: U16,
+    },
+    ["reservation", "startingPort", "endingPort"],
+  ),
+  PortRangeEntry: object(
+    "HCN_PORT_RANGE_ENTRY.",
+    {
+      OwningPartitionId: GUID,
+      TargetPartitionId: GUID,
+      Protocol: NUMBER,
+      Priority: NUMBER,
+      ReservationType: NUMBER,
+      SharingFlags: NUMBER,
+      DeliveryMode: NUMBER,
+      StartingPort: U16,
+      EndingPort: U16,
+    },
+    ["Protocol", "StartingPort", "EndingPort"],
+  ),
+  V1Envelope: {
+    type: "object",
+    description: "How HNS v1 answers: Output when Success is true, else Error and ErrorCode.",
+    properties: { Success: { type: "boolean" }, Output: ANY, Error: TEXT, ErrorCode: NUMBER },
+    required: ["Success"],
+  },
+  Notification: object(
+    "One line of the stream.",
+    {
+      type: { ...NUMBER, description: "Windows' number, such as 2 for NetworkCreate." },
+      status: NUMBER,
+      data: object("NotificationBase.", { ID: GUID, Flags: NUMBER, Data: ANY }, ["ID", "Flags"]),
+      scope: {
+        ...GUID,
+        description: "The network or guest network service that receives it; absent: the service.",
+      },
+      computeSystem: { ...TEXT, description: "The compute system that it is about; `type` is then HCS's." },
+    },
+    ["type", "status", "data"],
+  ),
+  Error: object(
+    "A refusal.",
+    {
+      error: object(
+        "Windows' record, and what Mullion says beyond it.",
+        {
+          Success: { const: false },
+          Error: { ...TEXT, description: "Windows' own text." },
+          ErrorCode: { ...NUMBER, description: "The HRESULT as an unsigned decimal." },
+          Detail: { ...TEXT, description: "What is wrong, where, and what to write instead." },
+          Explanation: { ...TEXT, description: "mullion explain CODE." },
+        },
+        ["Success", "Error", "ErrorCode"],
+      ),
+    },
+    ["error"],
+  ),
+  Health: object(
+    "How the service is.",
+    {
+      status: { enum: ["ok", "failing"] },
+      version: object("Of HNS.", { Major: NUMBER, Minor: NUMBER }, ["Major", "Minor"]),
+      profile: TEXT,
+      objects: {
+        type: "object",
+        description: "How many there are of each kind.",
+        additionalProperties: NUMBER,
+      },
+      store: { ...TEXT, description: "memory, or the folder." },
+    },
+    ["status", "profile", "store"],
+  ),
+};
+
+/** All of them by name. */
+export const DOCUMENT_SCHEMAS: Readonly<Record<string, Schema>> = Object.freeze({
+  ...PARTS,
+  ...OBJECTS,
+  ...CALLS,
+});
+
+/** The schema of each kind's document in v2 shape. */
+export const SCHEMA_OF_KIND = {
+  Network: "HostComputeNetwork",
+  Endpoint: "HostComputeEndpoint",
+  Namespace: "HostComputeNamespace",
+  LoadBalancer: "HostComputeLoadBalancer",
+  SdnRoute: "HostComputeRoute",
+  GuestNetworkService: "GuestNetworkService",
+} as const;

@@ -1,0 +1,201 @@
+/** Network and subnet policies as checked values: one reader per type (hcn.md §3.1, §3.2). */
+import { parseMac } from "#core/net/mac.ts";
+import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } from "./acl-policy.ts";
+import { parseAddressOrPrefix } from "./address-list.ts";
+import type { PolicyDocument } from "./base-document.ts";
+import type { Guid } from "../guid.ts";
+import { type NoSetting, readPolicySettings, unknownPolicyType } from "./endpoint-policy.ts";
+import {
+  type InterfaceConstraintPolicySetting,
+  type IsolationPolicySetting,
+  type ProviderAddressPolicySetting,
+  VLAN_ID_MAX,
+  readInterfaceConstraint,
+  readIsolation,
+  readProviderAddress,
+} from "./interface-policy.ts";
+import { type JsonReader, enumerationName, present } from "../description/json-reader.ts";
+import { readOptionalIp } from "./nat-policy.ts";
+import {
+  NETWORK_POLICY_TYPES,
+  type NetworkPolicyType,
+  SUBNET_POLICY_TYPES,
+  type SubnetPolicyType,
+} from "./policy-type.ts";
+import { type L4ProxyPolicySetting, readL4Proxy } from "./proxy-policy.ts";
+
+export interface SourceMacAddressPolicySetting {
+  readonly SourceMacAddress: string;
+}
+
+export interface NetAdapterNamePolicySetting {
+  /** Friendly name of the uplink adapter. */
+  readonly NetworkAdapterName: string;
+}
+
+export interface VSwitchExtensionPolicySetting {
+  readonly ExtensionID?: Guid;
+  readonly Enable?: boolean;
+}
+
+export interface DrMacAddressPolicySetting {
+  readonly Address: string;
+}
+
+export interface AutomaticDnsPolicySetting {
+  readonly Enable?: boolean;
+}
+
+export interface RemoteSubnetRoutePolicySetting {
+  readonly DestinationPrefix: string;
+  readonly IsolationId?: number;
+  readonly ProviderAddress?: string;
+  readonly DistributedRouterMacAddress?: string;
+}
+
+export interface VxlanPortPolicySetting {
+  readonly Port: number;
+}
+
+export interface LayerConstraintPolicySetting {
+  readonly LayerId?: Guid;
+}
+
+export interface NeighborDiscoveryPolicySetting {
+  readonly TargetIpPrefix?: string;
+  readonly SenderIpAddress?: string;
+  readonly SenderMacAddress?: string;
+}
+
+export interface NetworkPolicySettings {
+  readonly SourceMacAddress: SourceMacAddressPolicySetting;
+  readonly NetAdapterName: NetAdapterNamePolicySetting;
+  readonly VSwitchExtension: VSwitchExtensionPolicySetting;
+  readonly DrMacAddress: DrMacAddressPolicySetting;
+  readonly AutomaticDNS: AutomaticDnsPolicySetting;
+  readonly InterfaceConstraint: InterfaceConstraintPolicySetting;
+  readonly ProviderAddress: ProviderAddressPolicySetting;
+  readonly RemoteSubnetRoute: RemoteSubnetRoutePolicySetting;
+  readonly VxlanPort: VxlanPortPolicySetting;
+  readonly HostRoute: NoSetting;
+  readonly SetPolicy: SetPolicySetting;
+  readonly L4Proxy: L4ProxyPolicySetting;
+  readonly LayerConstraint: LayerConstraintPolicySetting;
+  readonly NetworkACL: AclPolicySetting;
+  readonly NeighborDiscovery: NeighborDiscoveryPolicySetting;
+}
+
+/** A checked network policy. */
+export type NetworkPolicy = {
+  [T in NetworkPolicyType]: { readonly Type: T; readonly Settings: NetworkPolicySettings[T] };
+}[NetworkPolicyType];
+
+export interface SubnetPolicySettings {
+  readonly VLAN: IsolationPolicySetting;
+  readonly VSID: IsolationPolicySetting;
+}
+
+/** A checked subnet policy. */
+export type SubnetPolicy = {
+  [T in SubnetPolicyType]: { readonly Type: T; readonly Settings: SubnetPolicySettings[T] };
+}[SubnetPolicyType];
+
+const NO_SETTING: NoSetting = Object.freeze({});
+/** VXLAN has 24 bits for its network identifier (RFC 7348 §5). */
+const VSID_MAX = 0xff_ffff;
+
+/** Reads a MAC address, which keeps its text. */
+function readMac(reader: JsonReader, field: string): string | undefined {
+  const text = reader.text(field);
+  if (text !== undefined && text !== "" && parseMac(text) === undefined)
+    throw reader.fail(field, "a MAC address such as 00-15-5D-01-02-03");
+  return text;
+}
+
+function requiredMac(reader: JsonReader, field: string): string {
+  const text = readMac(reader, field);
+  if (text === undefined || text === "") throw reader.fail(field, "a MAC address such as 00-15-5D-01-02-03");
+  return text;
+}
+
+function readNetAdapterName(reader: JsonReader): NetAdapterNamePolicySetting {
+  const NetworkAdapterName = reader.text("NetworkAdapterName");
+  if (NetworkAdapterName === undefined) throw reader.fail("NetworkAdapterName", "the name of an adapter");
+  return Object.freeze({ NetworkAdapterName });
+}
+
+function readRemoteSubnetRoute(reader: JsonReader): RemoteSubnetRoutePolicySetting {
+  const prefix = reader.text("DestinationPrefix");
+  if (prefix === undefined || parseAddressOrPrefix(prefix) === undefined)
+    throw reader.fail("DestinationPrefix", "a CIDR such as 10.244.2.0/24");
+  return present<RemoteSubnetRoutePolicySetting>({
+    DestinationPrefix: prefix,
+    IsolationId: reader.u32("IsolationId"),
+    ProviderAddress: readOptionalIp(reader, "ProviderAddress"),
+    DistributedRouterMacAddress: readMac(reader, "DistributedRouterMacAddress"),
+  });
+}
+
+function readVxlanPort(reader: JsonReader): VxlanPortPolicySetting {
+  const Port = reader.u16("Port");
+  if (Port === undefined) throw reader.fail("Port", "a UDP port");
+  return Object.freeze({ Port });
+}
+
+function readNeighborDiscovery(reader: JsonReader): NeighborDiscoveryPolicySetting {
+  return present<NeighborDiscoveryPolicySetting>({
+    TargetIpPrefix: reader.text("TargetIpPrefix"),
+    SenderIpAddress: reader.text("SenderIpAddress"),
+    SenderMacAddress: readMac(reader, "SenderMacAddress"),
+  });
+}
+
+const READERS: {
+  readonly [T in NetworkPolicyType]: (reader: JsonReader) => NetworkPolicySettings[T];
+} = {
+  SourceMacAddress: (reader) => Object.freeze({ SourceMacAddress: requiredMac(reader, "SourceMacAddress") }),
+  NetAdapterName: readNetAdapterName,
+  VSwitchExtension: (reader) =>
+    present<VSwitchExtensionPolicySetting>({
+      ExtensionID: reader.guid("ExtensionID"),
+      Enable: reader.boolean("Enable"),
+    }),
+  DrMacAddress: (reader) => Object.freeze({ Address: requiredMac(reader, "Address") }),
+  AutomaticDNS: (reader) => present<AutomaticDnsPolicySetting>({ Enable: reader.boolean("Enable") }),
+  InterfaceConstraint: readInterfaceConstraint,
+  ProviderAddress: readProviderAddress,
+  RemoteSubnetRoute: readRemoteSubnetRoute,
+  VxlanPort: readVxlanPort,
+  HostRoute: () => NO_SETTING,
+  SetPolicy: readSetPolicy,
+  L4Proxy: readL4Proxy,
+  LayerConstraint: (reader) => present<LayerConstraintPolicySetting>({ LayerId: reader.guid("LayerId") }),
+  NetworkACL: readAcl,
+  NeighborDiscovery: readNeighborDiscovery,
+};
+
+/**
+ * Checks one network policy.
+ * @throws HcnError HCN_E_INVALID_POLICY_TYPE or HCN_E_INVALID_POLICY.
+ */
+export function parseNetworkPolicy(policy: PolicyDocument, where: string): NetworkPolicy {
+  const type = enumerationName<NetworkPolicyType>(NETWORK_POLICY_TYPES, policy.Type);
+  if (type === undefined) throw unknownPolicyType(policy.Type, where, NETWORK_POLICY_TYPES);
+  const read: (reader: JsonReader) => NetworkPolicy["Settings"] = READERS[type];
+  return readPolicySettings(policy, type, read, where) as NetworkPolicy;
+}
+
+export function parseNetworkPolicies(policies: readonly PolicyDocument[]): readonly NetworkPolicy[] {
+  return Object.freeze(policies.map((policy, index) => parseNetworkPolicy(policy, `Policies[${index}]`)));
+}
+
+/**
+ * Checks one policy of a subnet.
+ * @throws HcnError HCN_E_INVALID_POLICY_TYPE or HCN_E_INVALID_POLICY.
+ */
+export function parseSubnetPolicy(policy: PolicyDocument, where: string): SubnetPolicy {
+  const type = enumerationName<SubnetPolicyType>(SUBNET_POLICY_TYPES, policy.Type);
+  if (type === undefined) throw unknownPolicyType(policy.Type, where, SUBNET_POLICY_TYPES);
+  const max = type === "VLAN" ? VLAN_ID_MAX : VSID_MAX;
+  return readPolicySettings(policy, type, (reader) => readIsolation(reader, max), where);
+}

@@ -1,0 +1,84 @@
+/**
+ * Dumps as they travel over HTTP (`http-protocol.ts` has the calls of the HCN line):
+ *
+ * ```
+ * GET  /hcn/dump                                         → {"result": HnsDump}
+ * POST /hcn/restore  {"objects": […], "replace"?: true}  → {"result": {"notes": [{"kind", "id", "text"}…]}}
+ * ```
+ */
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump, type RestoreNote } from "../dumps.ts";
+import { HcnError } from "../error.ts";
+import { parseGuid } from "../guid.ts";
+import { JsonReader } from "../description/json-reader.ts";
+import { isJsonObject } from "#core/base/json.ts";
+
+export const DUMP_PATH = "/hcn/dump";
+export const RESTORE_PATH = "/hcn/restore";
+
+/** An item of a dump; undefined when it is none. */
+export function parseDumpItem(value: JsonObject): DumpItem | undefined {
+  const { kind, id, document, internal, v1 } = value;
+  const known = DUMP_KINDS.find((name) => name === kind);
+  const guid = typeof id === "string" ? parseGuid(id) : undefined;
+  if (known === undefined || guid === undefined || !isJsonObject(document)) return undefined;
+  return {
+    kind: known,
+    id: guid,
+    document,
+    ...(isJsonObject(internal) && { internal }),
+    ...(isJsonObject(v1) && { v1 }),
+  };
+}
+
+function requireItems(reader: JsonReader): readonly DumpItem[] {
+  const items = reader.list("objects", (item) => {
+    const parsed = parseDumpItem(item.whole());
+    if (parsed !== undefined) return parsed;
+    throw new HcnError("HCN_E_INVALID_JSON", {
+      detail: `${item.at("kind")}: an object needs a kind (${DUMP_KINDS.join(", ")}), a GUID as id, and a document`,
+    });
+  });
+  if (items === undefined) throw reader.fail("objects", "a list of objects");
+  return items;
+}
+
+/** The body of a restore. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseRestoreRequest(body: JsonValue): {
+  readonly objects: readonly DumpItem[];
+  readonly isReplacing: boolean;
+} {
+  const reader = JsonReader.of(body, "request", "HCN_E_INVALID_JSON");
+  return { objects: requireItems(reader), isReplacing: reader.boolean("replace") ?? false };
+}
+
+/** The answer of a dump. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseDump(result: JsonValue): HnsDump {
+  const reader = JsonReader.of(result, "dump", "HCN_E_INVALID_JSON");
+  const objects = requireItems(reader);
+  const service = reader.object("service");
+  const node = service?.text("node");
+  const version = service?.object("version");
+  const [major, minor] = [version?.number("Major"), version?.number("Minor")];
+  return {
+    apiVersion: DUMP_VERSION,
+    kind: "HnsDump",
+    service: {
+      ...(node !== undefined && { node }),
+      ...(major !== undefined && minor !== undefined && { version: { Major: major, Minor: minor } }),
+    },
+    objects,
+  };
+}
+
+/** The answer of a restore. @throws HcnError HCN_E_INVALID_JSON. */
+export function parseRestoreNotes(result: JsonValue): readonly RestoreNote[] {
+  const reader = JsonReader.of(result, "result", "HCN_E_INVALID_JSON");
+  const notes = reader.list("notes", (note) => {
+    const kind = note.enumeration("kind", DUMP_KINDS);
+    const [id, text] = [note.text("id"), note.text("text")];
+    if (kind === undefined || id === undefined || text === undefined) throw note.fail("text", "a note");
+    return { kind, id, text };
+  });
+  return notes ?? [];
+}

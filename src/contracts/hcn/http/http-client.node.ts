@@ -1,0 +1,241 @@
+/** `HcnClient` over HTTP: through a Unix socket, or through loopback TCP with a token. */
+import type {
+  HcnClient,
+  HcnCreateOptions,
+  HcnNotification,
+  HcnObjectKind,
+  HostComputeQuery,
+  NotificationScope,
+  ServiceProperties,
+} from "../client.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "../guid.ts";
+import { parseComputeSystemSummary } from "../documents/compute-system-document.ts";
+import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
+import { HcnError } from "../error.ts";
+import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
+import { type HttpAddress, type HttpExchange, formatHttpAddress } from "./http-exchange.node.ts";
+import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
+import { isJsonObject } from "#core/base/json.ts";
+import { parseAnswerText } from "../description/json-value.ts";
+import { NotificationStreams } from "./notification-streams.node.ts";
+import { PooledExchange, requestOptionsOf } from "./pooled-exchange.node.ts";
+import {
+  type PortRangeEntry,
+  type PortRangeReservation,
+  type PortRequest,
+  parsePortRangeEntry,
+  parsePortRangeReservation,
+} from "../documents/port-reservation.ts";
+
+export { type HttpAddress, formatHttpAddress } from "./http-exchange.node.ts";
+
+export interface HttpHcnClientOptions {
+  readonly address: HttpAddress;
+  /** How long a call may take, in milliseconds. Default 30 000. */
+  readonly timeoutMs?: number;
+  /** What carries the calls; default: a pool of connections. */
+  readonly exchange?: HttpExchange;
+}
+
+const TIMEOUT_DEFAULT_MS = 30_000;
+/** How a connection ends that the service closed while it lay idle. */
+const STALE: readonly string[] = ["ECONNRESET", "EPIPE"];
+
+const CAUSES: Readonly<Record<string, string>> = {
+  ENOENT: "there is no such socket",
+  ECONNREFUSED: "nothing listens there",
+  EACCES: "this user may not open it",
+  EPERM: "this user may not open it",
+  ECONNRESET: "the service closed the connection",
+  EPIPE: "the service closed the connection",
+};
+
+function unreachable(address: HttpAddress, why: string, cause?: unknown): HcnError {
+  return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
+    detail: `No HNS answers at ${formatHttpAddress(address)}: ${why}. Start one with "mullion hns serve" or set MULLION_HNS`,
+    explanation: "hns-unreachable",
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function systemCode(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
+}
+
+/** One turn of the event loop. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+export class HttpHcnClient implements HcnClient {
+  readonly computeSystems: ComputeSystems;
+  private readonly address: HttpAddress;
+  private readonly timeoutMs: number;
+  private readonly carrier: HttpExchange;
+  private readonly streams: NotificationStreams;
+
+  constructor(options: HttpHcnClientOptions) {
+    const { address } = options;
+    this.address = address;
+    this.carrier = options.exchange ?? new PooledExchange(address);
+    this.timeoutMs = options.timeoutMs ?? TIMEOUT_DEFAULT_MS;
+    const change = async (operation: HttpOperation, fields: object): Promise<void> => {
+      await this.perform(operation, fields);
+    };
+    this.computeSystems = {
+      list: async () => this.listComputeSystems(),
+      create: (id, settings) => change("systems-create", { id, settings }),
+      modify: (id, settings) => change("systems-modify", { id, settings }),
+      terminate: (id) => change("systems-terminate", { id }),
+    };
+    this.streams = new NotificationStreams((path) => requestOptionsOf(address, "GET", path));
+  }
+
+  async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
+    const result = await this.perform("enumerate", { kind, query });
+    if (Array.isArray(result) && result.every((id) => typeof id === "string")) return result;
+    throw this.unexpected("a list of GUIDs");
+  }
+
+  async create(kind: HcnObjectKind, settings: JsonObject, options: HcnCreateOptions = {}): Promise<Guid> {
+    const { id, network } = options;
+    const result = await this.perform("create", { kind, settings, id, network });
+    if (typeof result === "string") return result;
+    throw this.unexpected("a GUID");
+  }
+
+  async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document("query", { kind, id, query });
+  }
+
+  async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
+    await this.perform("modify", { kind, id, settings });
+  }
+
+  async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
+    await this.perform("delete", { kind, id });
+  }
+
+  async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document("stats", { id, query });
+  }
+
+  async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
+    return this.document("addresses", { id, query });
+  }
+
+  async reservePorts(guestNetworkService: Guid, ports: PortRequest): Promise<PortRangeReservation> {
+    const fields = { id: guestNetworkService, ...ports };
+    return parsePortRangeReservation(await this.document("reserve-ports", fields));
+  }
+
+  async releasePorts(reservation: Guid): Promise<void> {
+    await this.perform("release-ports", { reservation });
+  }
+
+  async listPortReservations(): Promise<readonly PortRangeEntry[]> {
+    const result = await this.perform("port-reservations", {});
+    if (Array.isArray(result)) return result.map(parsePortRangeEntry);
+    throw this.unexpected("a list of reservations");
+  }
+
+  async queryService(properties: ServiceProperties): Promise<JsonObject> {
+    return this.document("service", { properties });
+  }
+
+  async call(method: string, path: string, body: string): Promise<JsonObject> {
+    return this.document("call", { method, path, body });
+  }
+
+  /** Opens a stream of notifications with the first listener of a scope and closes it with the last. */
+  subscribe(
+    listener: (notification: HcnNotification) => void,
+    scope: NotificationScope = "service",
+  ): () => void {
+    return this.streams.subscribe(listener, scope);
+  }
+
+  async close(): Promise<void> {
+    this.streams.close();
+    this.carrier.close();
+    return Promise.resolve();
+  }
+
+  private async listComputeSystems(): Promise<readonly ComputeSystem[]> {
+    const result = await this.perform("systems", {});
+    if (Array.isArray(result)) return result.map((system: JsonValue) => parseComputeSystemSummary(system));
+    throw this.unexpected("a list of compute systems");
+  }
+
+  private async document(operation: HttpOperation, fields: object): Promise<JsonObject> {
+    const result = await this.perform(operation, fields);
+    if (isJsonObject(result)) return result;
+    throw this.unexpected("an object");
+  }
+
+  private async perform(operation: HttpOperation, fields: object): Promise<JsonValue> {
+    // A listener that is under way hears what this call does.
+    await this.streams.registered();
+    const { path, body } = formatHttpCall(operation, fields);
+    return this.open(await this.exchange("POST", path, body, HTTP_OPERATIONS[operation].isRead));
+  }
+
+  /**
+   * Asks for a path beside the calls, such as those of faults.
+   * @throws HcnError what the service refused, or that nobody answers.
+   */
+  async request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<JsonValue> {
+    const text = body === undefined ? "" : JSON.stringify(body);
+    return this.open(await this.exchange(method, path, text, method === "GET"));
+  }
+
+  /** What an answer holds. @throws HcnError what it refuses with. */
+  private open(text: string): JsonValue {
+    const answer = parseAnswerText(text);
+    const refusal = parseHttpError(answer);
+    if (refusal !== undefined) throw refusal;
+    const result = isJsonObject(answer) ? answer["result"] : undefined;
+    if (result === undefined) throw this.unexpected('a field "result"');
+    return result;
+  }
+
+  private unexpected(expected: string): HcnError {
+    return new HcnError("HCN_E_INVALID_JSON", {
+      detail: `The answer of ${formatHttpAddress(this.address)} must hold ${expected}; is it a Mullion HNS of this version?`,
+    });
+  }
+
+  /**
+   * A service that was started anew has closed the connections that lay idle. In one turn of the event loop they are
+   * noticed and given up, so that the call takes a new one. What only reads may also be asked twice; a change may have
+   * been made by a service that died before it answered, so it is not.
+   */
+  private async exchange(method: string, path: string, body: string, isRead: boolean): Promise<string> {
+    await nextTurn();
+    const request = { method, path, body, timeoutMs: this.timeoutMs };
+    try {
+      return await this.carrier.exchange(request);
+    } catch (error) {
+      if (!(error instanceof Error) || !isRead || !STALE.includes(systemCode(error)))
+        throw this.explain(error);
+    }
+    try {
+      return await this.carrier.exchange(request);
+    } catch (error) {
+      throw this.explain(error);
+    }
+  }
+
+  /** What ended a call, as the HCN line says it. */
+  private explain(error: unknown): unknown {
+    if (error instanceof HcnError || !(error instanceof Error)) return error;
+    const isLate = error.name === "AbortError" || error.name === "TimeoutError";
+    const why = isLate
+      ? `no answer within ${this.timeoutMs / 1_000} s`
+      : (CAUSES[systemCode(error)] ?? error.message);
+    return unreachable(this.address, why, error);
+  }
+}

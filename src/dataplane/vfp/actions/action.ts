@@ -1,0 +1,163 @@
+/** What an action changes in one packet, and what undoes it in the answer. */
+import { defined } from "#core/base/assert.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { readTtl } from "#core/wire/ttl.ts";
+import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
+import type { Action } from "../rule.ts";
+import { NOTHING, Transposition } from "./transposition.ts";
+import { evaluateDecap, evaluateMapencap, evaluateRouteencap } from "./tunnel-action.ts";
+import type { ActionSubject, ActionContext, ActionPass, ActionResult } from "./action-result.ts";
+
+function originalSource(subject: ActionSubject): Transposition {
+  const reverse = new Transposition();
+  reverse.setDestinationIp(sourceIp(subject.bytes, subject.headers));
+  if (subject.key.hasPorts) reverse.destinationPort = readU16(subject.bytes, subject.headers.transport);
+  return reverse;
+}
+
+function originalDestination(subject: ActionSubject): Transposition {
+  const reverse = new Transposition();
+  reverse.setSourceIp(destinationIp(subject.bytes, subject.headers));
+  if (subject.key.hasPorts) reverse.sourcePort = readU16(subject.bytes, subject.headers.transport + 2);
+  return reverse;
+}
+
+function evaluateNat(action: Extract<Action, { type: "nat" }>, subject: ActionSubject): ActionResult {
+  const forward = new Transposition();
+  const port = subject.key.hasPorts ? (action.port ?? -1) : -1;
+  if (action.side === "source") {
+    forward.setSourceIp(action.ip);
+    forward.sourcePort = port;
+    return { kind: "pass", forward, reverse: originalSource(subject) };
+  }
+  forward.setDestinationIp(action.ip);
+  forward.destinationPort = port;
+  return { kind: "pass", forward, reverse: originalDestination(subject) };
+}
+
+function evaluateRedirect(
+  action: Extract<Action, { type: "redirect" }>,
+  subject: ActionSubject,
+): ActionResult {
+  const forward = new Transposition().setDestinationIp(action.ip);
+  if (subject.key.hasPorts) forward.destinationPort = action.port ?? -1;
+  forward.destinationMac = action.mac;
+  return { kind: "pass", forward, reverse: originalDestination(subject) };
+}
+
+function evaluateDynnat(poolName: string, subject: ActionSubject, context: ActionContext): ActionResult {
+  const pool = context.getNatPool(poolName);
+  if (pool === undefined || !subject.key.hasPorts) return { kind: "drop", code: "nat-port-pool-exhausted" };
+  let port = pool.allocate();
+  if (port === undefined && context.sweepIdleFlows()) port = pool.allocate();
+  if (port === undefined) return { kind: "drop", code: "nat-port-pool-exhausted" };
+  const forward = new Transposition().setSourceIp(pool.ip);
+  forward.sourcePort = port;
+  const reverse = originalSource(subject);
+  // Inferred: the answer is steered to the port by its binding and carries the host's MAC; the flow knows whose
+  // packet it was (dataplane.md §2.4 B-6 row 6 shows only that the pod's MAC stands there).
+  reverse.destinationMac = readU48(subject.bytes, subject.headers.ethernet + 6) as Mac;
+  return { kind: "pass", forward, reverse, nat: { pool, port } };
+}
+
+/** MAC fix-up only towards back ends of this switch; the answer keeps its MACs (dataplane.md §2.13, §2.15). */
+function evaluateLbnat(action: LbnatAction, subject: ActionSubject): ActionResult {
+  const backEnd = defined(
+    chooseBackEnd(action, subject.key),
+    "a group takes no lbnat rule without back ends",
+  );
+  const forward = new Transposition();
+  forward.destinationMac = backEnd.mac;
+  if (action.rewrites === "mac") return { kind: "pass", forward, reverse: NOTHING, backEnd };
+  forward.setDestinationIp(backEnd.ip);
+  if (subject.key.hasPorts) forward.destinationPort = backEnd.port;
+  return { kind: "pass", forward, reverse: originalDestination(subject), backEnd };
+}
+
+/** The answer gets its addresses back; what else was rewritten is not undone. */
+function evaluateTranspose(
+  action: Extract<Action, { type: "transpose" }>,
+  subject: ActionSubject,
+): ActionResult {
+  const forward = new Transposition();
+  const reverse = new Transposition();
+  forward.sourceMac = action.sourceMac;
+  forward.destinationMac = action.destinationMac;
+  if (action.source !== undefined) {
+    forward.setSourceIp(action.source);
+    reverse.setDestinationIp(sourceIp(subject.bytes, subject.headers));
+  }
+  if (action.destination !== undefined) {
+    forward.setDestinationIp(action.destination);
+    reverse.setSourceIp(destinationIp(subject.bytes, subject.headers));
+  }
+  forward.dscp = action.dscp ?? -1;
+  forward.tni = action.tni ?? -1;
+  if (action.decrementTtl === true) {
+    if (readTtl(subject.bytes, subject.headers) <= 1) return { kind: "drop", code: "ttl-expired" };
+    forward.ttlDecrements = 1;
+  }
+  return { kind: "pass", forward, reverse };
+}
+
+function evaluateParoute(subject: ActionSubject, context: ActionContext): ActionResult {
+  const destination: Ip = destinationIp(subject.bytes, subject.headers);
+  const hop = context.nextHopResolver?.resolve(destination, context.nextHopWaiter) ?? "unreachable";
+  if (hop === "pending") return { kind: "pending" };
+  if (hop === "unreachable") return { kind: "drop", code: "next-hop-unresolved" };
+  const forward = new Transposition();
+  forward.sourceMac = hop.sourceMac;
+  forward.destinationMac = hop.destinationMac;
+  return { kind: "pass", forward, reverse: NOTHING, ages: true };
+}
+
+function evaluateMark(dscp: number): ActionResult {
+  const forward = new Transposition();
+  forward.dscp = dscp;
+  return { kind: "pass", forward, reverse: NOTHING };
+}
+
+const ALLOWED: ActionPass = Object.freeze({ kind: "pass", forward: NOTHING, reverse: NOTHING });
+
+/** Says what `action` does to `subject`; changes nothing but the NAT pool it takes a port from. */
+export function evaluateAction(action: Action, subject: ActionSubject, context: ActionContext): ActionResult {
+  switch (action.type) {
+    case "allow":
+    case "qos":
+      return ALLOWED;
+    case "block":
+      return { kind: "drop", code: action.code };
+    case "nat":
+      return evaluateNat(action, subject);
+    case "redirect":
+      return evaluateRedirect(action, subject);
+    case "dynnat":
+      return evaluateDynnat(action.pool, subject, context);
+    case "lbnat":
+      return evaluateLbnat(action, subject);
+    case "transpose":
+      return evaluateTranspose(action, subject);
+    case "mark":
+      return evaluateMark(action.dscp);
+    case "routeencap":
+      return evaluateRouteencap(action, subject, context);
+    case "mapencap":
+      return evaluateMapencap(action, subject, context);
+    case "decap":
+      return evaluateDecap(action, subject);
+    case "paroute":
+      return evaluateParoute(subject, context);
+  }
+}
+
+/** True when both actions do the same, whatever rule objects they stand in. */
+export function equalActions(a: Action, b: Action): boolean {
+  if (a === b) return true;
+  const left = a as unknown as Record<string, unknown>;
+  const right = b as unknown as Record<string, unknown>;
+  const names = new Set([...Object.keys(left), ...Object.keys(right)]);
+  return [...names].every((name) => left[name] === right[name]);
+}

@@ -1,0 +1,117 @@
+/** What NetworkPolicies say that the ACLs of HNS, or the agents that write them, cannot express. */
+import { prose } from "../../prose.ts";
+import { ALL, type EntryTable, reference, thread } from "../entry-text.ts";
+
+type NetworkPolicyCode =
+  | "network-policy-named-port"
+  | "network-policy-sctp"
+  | "network-policy-except"
+  | "network-policy-ipv6"
+  | "network-policy-wide-port-range"
+  | "network-policy-service-address";
+
+const NETWORK_POLICIES = Object.freeze({
+  text: "Kubernetes documentation: Network Policies",
+  url: "https://kubernetes.io/docs/concepts/services-networking/network-policies/",
+});
+
+const CALICO_LIMITS = Object.freeze({
+  text: "Calico documentation: Windows limitations and known issues",
+  url: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/limitations",
+});
+
+const SHOW_ACLS = prose`
+      The ACLs of the pod's endpoint, as HNS has them:
+
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP> | ConvertTo-Json -Depth 10`;
+
+export const NETWORK_POLICY_ENTRIES: EntryTable<NetworkPolicyCode> = {
+  "network-policy-named-port": {
+    title: "A NetworkPolicy with a named port does not hold on Windows",
+    cause: prose`
+      ACLs of HNS know numbers. The name of a container's port may stand for another number in every pod, so the agent
+      would have to write an ACL per pod; Calico leaves such rules out on Windows, and Azure NPM refuses the policy.
+      Connections that the rule should allow are blocked.`,
+    onNode: SHOW_ACLS,
+    remedy: prose`Write the number of the port, in a rule for each set of pods that has its own.`,
+    sources: [
+      NETWORK_POLICIES,
+      CALICO_LIMITS,
+      thread("Azure/azure-container-networking", 1752),
+      reference("dataplane.md §4.6"),
+      reference("control-planes.md §7.2"),
+    ],
+    profiles: ALL,
+    severity: "warning",
+  },
+
+  "network-policy-sctp": {
+    title: "A NetworkPolicy for SCTP does not hold on Windows",
+    cause: prose`
+      Azure NPM refuses a policy with SCTP on Windows nodes. Windows itself has no SCTP stack, so no container there
+      answers on it either.`,
+    onNode: SHOW_ACLS,
+    remedy: prose`Leave SCTP out of policies for Windows pods.`,
+    sources: [NETWORK_POLICIES, reference("control-planes.md §7.2"), reference("users.md G17")],
+    profiles: ALL,
+    severity: "warning",
+  },
+
+  "network-policy-except": {
+    title: "ipBlock.except cannot be expressed by one ACL, and agents on Windows leave it out or refuse it",
+    cause: prose`
+      ACLs of HNS have no negation. Calico skips what it can only write as one on Windows; Azure NPM refuses the whole
+      policy. In the first case the addresses of "except" get through, or the rule is missing, in the second no rule of
+      the policy is there.`,
+    onNode: SHOW_ACLS,
+    remedy: prose`Write the ranges that are left over as ipBlocks of their own, without except.`,
+    sources: [
+      NETWORK_POLICIES,
+      CALICO_LIMITS,
+      thread("projectcalico/calico", 4289),
+      reference("dataplane.md §4.6"),
+      reference("control-planes.md §7.2"),
+    ],
+    profiles: ALL,
+    severity: "warning",
+  },
+
+  "network-policy-ipv6": {
+    title: "Agents on Windows write no ACLs for IPv6",
+    cause: prose`
+      Calico and Azure NPM write ACLs for IPv4 on Windows and skip ranges of IPv6. On a dual-stack network traffic over
+      IPv6 is neither allowed nor blocked as the policy says.`,
+    onNode: SHOW_ACLS,
+    remedy: prose`
+      Do not rely on a policy for IPv6 of Windows pods; keep them to IPv4 where it matters.`,
+    sources: [CALICO_LIMITS, reference("dataplane.md §4.6"), reference("control-planes.md §7.2")],
+    profiles: ALL,
+    severity: "warning",
+  },
+
+  "network-policy-wide-port-range": {
+    title: "A wide range of ports in a NetworkPolicy is written out port by port",
+    cause: prose`
+      Azure NPM on Windows knows no ranges: it writes a list with every single port of port … endPort into the ACL. A
+      wide range makes requests that HNS needs long for, on every pod that the policy selects.`,
+    onNode: SHOW_ACLS,
+    remedy: prose`
+      Keep the range small, or leave the ports out. Calico passes ranges on as they are.`,
+    sources: [NETWORK_POLICIES, reference("control-planes.md §7.2"), reference("users.md G17")],
+    profiles: ALL,
+    severity: "info",
+  },
+
+  "network-policy-service-address": {
+    title: "A NetworkPolicy names a Service's address, which policies never see",
+    cause: prose`
+      With Direct Server Return the address of a Service is replaced by that of a pod at the client's own switch port,
+      before the ACLs for what goes out. An ipBlock with the Service's address matches no packet. Linux' kube-proxy
+      behaves in the same way.`,
+    onNode: SHOW_ACLS,
+    remedy: prose`Select the pods behind the Service with podSelector and namespaceSelector, and allow their port.`,
+    sources: [NETWORK_POLICIES, reference("dataplane.md §4.5")],
+    profiles: ALL,
+    severity: "warning",
+  },
+};

@@ -1,0 +1,217 @@
+/**
+ * The rules on the ports of an overlay network's endpoints and of its distributed router (dataplane.md §2.2.1, §2.3): into
+ * tunnels and out of them, round the router, and to the next hop. The host's port: `overlay-host-rules.ts`. Layers, groups, the decap rule and PA_ROUTE are observed.
+ * Inferred: the names of the other rules and groups, and that of the observed groups those of the distributed router's
+ * port stand on the other ports too.
+ */
+import { defined } from "#core/base/assert.ts";
+import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
+import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily, prefixOf } from "#core/net/prefix.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
+import type { Action, Rule } from "#dataplane/vfp/rule.ts";
+import type { EndpointRecord } from "../../service/endpoint/endpoint-record.ts";
+import {
+  HOST_ROUTE,
+  LOCAL,
+  PA_ROUTE_GROUP_PRIORITY,
+  PA_ROUTE_PRIORITY,
+  decapRules,
+  makeGroup,
+  makeRule,
+  ownPrefixes,
+  paRouteRule,
+  plainRule,
+  remoteAddressRules,
+} from "./overlay-parts.ts";
+import { type OverlayPlan, virtualSubnetOf } from "./overlay-plan.ts";
+import { endpointProvenance, networkProvenance, withPolicy } from "../provenance.ts";
+import {
+  type CompiledRoutes,
+  type RemoteSubnets,
+  compiledRoutes,
+  followRoutes,
+  remoteSubnetRules,
+} from "./remote-subnets.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "../sdn-routes.ts";
+
+/** Multicast and the limited broadcast: they have no next hop, and are not delivered to other nodes (dataplane.md §2.10). */
+const GROUPS: readonly Prefix[] = [
+  prefixOf(defined(parseIp("224.0.0.0"), "an address"), 4),
+  hostPrefix(defined(parseIp("255.255.255.255"), "an address")),
+];
+
+/** Asked behind the group that all ports of a network share: an endpoint's own routes, then what stays plain. */
+const SDN_ROUTE_GROUP_PRIORITY = 200;
+const PLAIN_GROUP_PRIORITY = 300;
+
+const ENCAPSULATION = "dataplane.md §2.3 O-2";
+const ROUTER = "dataplane.md §2.3 O-2, §11 Q-3";
+
+const ENCAP_OUT = "VNET_GROUP_ENCAP_IPV4_OUT";
+const ENCAP_IN = "VNET_GROUP_ENCAP_IPV4_IN";
+
+/** Over the node's own port, where its stack or its load balancers take the packet out of the tunnel again. */
+function toHost(plan: OverlayPlan, virtualSubnet: number): Action | undefined {
+  const { providerAddress, hostMac } = plan;
+  if (providerAddress === undefined) return undefined;
+  return {
+    type: "routeencap",
+    encapsulation: "vxlan",
+    udpPort: plan.vxlanPort,
+    tni: virtualSubnet,
+    destinations: [{ providerAddress, innerMac: hostMac }],
+  };
+}
+
+/** Inferred: with the HostRoute policy the endpoints reach the node, and answer it, by a tunnel of the node to itself. */
+function hostRouteRules(plan: OverlayPlan): readonly Rule[] {
+  const { hostRoute, providerAddress } = plan;
+  const action = toHost(plan, plan.virtualSubnets[0] ?? 0);
+  if (hostRoute === undefined || providerAddress === undefined || action === undefined) return [];
+  return [
+    makeRule({
+      name: `HOSTROUTE_${formatIp(providerAddress)}`,
+      condition: { destination: [hostPrefix(providerAddress)] },
+      action,
+      provenance: withPolicy(networkProvenance(plan.network), "HostRoute", hostRoute),
+      inferred: HOST_ROUTE,
+    }),
+  ];
+}
+
+/**
+ * VNET_ENCAP_LAYER OUT of all endpoints' ports. Inferred: what no route names leaves without a tunnel, since source NAT
+ * stands behind this layer (walk O-7); seen is that answers do so when their route is missing (F-07).
+ */
+export function compileEncapOut(
+  plan: OverlayPlan,
+  remote: RemoteSubnets,
+  before?: CompiledRoutes,
+): CompiledRoutes {
+  const routed = followRoutes(before?.routed, plan, remote, "endpoint", () => {
+    const rules = [
+      ...remoteSubnetRules(plan, remote, "endpoint"),
+      ...remoteAddressRules(plan),
+      ...hostRouteRules(plan),
+      ...ownPrefixes(plan).map((prefix) => plainRule(plan, prefix)),
+    ];
+    return makeGroup(ENCAP_OUT, "out", rules)[0];
+  });
+  const plain = makeGroup("VNET_GROUP_NO_ENCAP_IPV4_OUT", "out", [plainRule(plan, ANY_IPV4)], {
+    priority: PLAIN_GROUP_PRIORITY,
+  });
+  return compiledRoutes(routed, [], plain);
+}
+
+/** An SDNRoute that asks for a tunnel and names no next hop leads over the host (dataplane.md §2.14; walk O-5). */
+export function compileEncapRoutes(plan: OverlayPlan, endpoint: RoutedEndpoint): readonly Group[] {
+  const ip = endpoint.ipConfigs[0]?.ip;
+  const action = ip === undefined ? undefined : toHost(plan, virtualSubnetOf(plan, ip));
+  if (action === undefined) return Object.freeze([]);
+  const rules = sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
+    if (setting.NeedEncap !== true || (setting.NextHop ?? "") !== "") return [];
+    const parsed = parseAddressOrPrefix(setting.DestinationPrefix);
+    const prefix = parsed && prefixOfAddress(parsed);
+    if (prefix === undefined || prefixFamily(prefix) !== 4) return [];
+    const name = `ROUTE_${formatPrefix(prefix)}`;
+    const condition = { destination: [prefix] };
+    return [
+      makeRule({ id: `${index}|${name}`, name, condition, action, provenance, inferred: ENCAPSULATION }),
+    ];
+  });
+  return makeGroup("VNET_GROUP_ENCAP_ROUTE_IPV4_OUT", "out", rules, { priority: SDN_ROUTE_GROUP_PRIORITY });
+}
+
+/**
+ * VNET_ENCAP_LAYER IN of one endpoint's port. Inferred (row 8 of walk O-7): what comes from outside the network has the
+ * router's MAC as source, and the endpoint's as destination whatever steered it here.
+ */
+export function compileEncapIn(plan: OverlayPlan, endpoint: EndpointRecord): readonly Group[] {
+  const provenance = endpointProvenance(endpoint);
+  const virtualSubnets = [...new Set(endpoint.ipConfigs.map(({ ip }) => virtualSubnetOf(plan, ip)))];
+  const [own] = endpoint.ipConfigs;
+  const label = own === undefined ? "" : formatIp(own.ip);
+  return makeGroup(ENCAP_IN, "in", [
+    ...decapRules(virtualSubnets, false),
+    makeRule({
+      name: `NO_DECAP_${label}`,
+      condition: { destination: [ANY_IPV4], source: ownPrefixes(plan) },
+      action: { type: "transpose", destinationMac: endpoint.mac },
+      provenance,
+      inferred: LOCAL,
+    }),
+    makeRule({
+      name: `FROM_ROUTER_${label}`,
+      condition: { destination: [ANY_IPV4] },
+      action: { type: "transpose", sourceMac: plan.routerMac, destinationMac: endpoint.mac },
+      provenance,
+      inferred: "dataplane.md §2.3 O-7",
+    }),
+  ]);
+}
+
+/** VNET_ENCAP_LAYER of the distributed router's port. */
+export function compileRouterEncap(plan: OverlayPlan): readonly Group[] {
+  const own = ownPrefixes(plan).map((prefix) => plainRule(plan, prefix));
+  return Object.freeze([
+    ...makeGroup(ENCAP_OUT, "out", own),
+    ...makeGroup(ENCAP_IN, "in", [...decapRules(plan.virtualSubnets, true), ...own]),
+  ]);
+}
+
+/**
+ * What came for an address of this node is turned round to it. Inferred (Q-3): with the router's MAC as source, and no
+ * hop counted.
+ */
+function turnRule(plan: OverlayPlan, endpoint: EndpointRecord, ip: Ip): Rule {
+  // An address that is nobody's vNIC is the source of the host's load balancers.
+  const isSourceVip = endpoint.attachment === undefined;
+  return makeRule({
+    name: `REMOTESUBNETROUTE_HAIRPIN_${formatIp(ip)}`,
+    condition: { destination: [hostPrefix(ip)] },
+    action: {
+      type: "transpose",
+      sourceMac: plan.routerMac,
+      destinationMac: isSourceVip ? plan.hostMac : endpoint.mac,
+    },
+    provenance: endpointProvenance(endpoint),
+    inferred: ROUTER,
+  });
+}
+
+/** REMOTESUBNETROUTE_HAIRPIN_LAYER IN of the distributed router's port; name and number of the group are observed. */
+export function compileRouterHairpin(
+  plan: OverlayPlan,
+  endpoints: readonly EndpointRecord[],
+): readonly Group[] {
+  const rules = endpoints.flatMap((endpoint) =>
+    endpoint.ipConfigs.flatMap(({ ip }) => (typeof ip === "number" ? [turnRule(plan, endpoint, ip)] : [])),
+  );
+  return makeGroup("REMOTESUBNETROUTE_HAIRPIN_GROUP", "in", rules);
+}
+
+/** What source NAT has translated and stays on the node, as with loopbackDSR (walk O-6), comes from the router. */
+function loopbackRule(plan: OverlayPlan, own: readonly Prefix[]): Rule {
+  return makeRule({
+    name: "LOOPBACK",
+    priority: PA_ROUTE_PRIORITY,
+    condition: { isSourceTranslated: true, destination: own },
+    action: { type: "transpose", sourceMac: plan.routerMac },
+    provenance: networkProvenance(plan.network),
+    inferred: "dataplane.md §2.3 O-6",
+  });
+}
+
+/**
+ * VNET_PA_ROUTE_LAYER of endpoints and of the router. Inferred: what stays on the node keeps its MACs; the observed rule
+ * has no condition that shows.
+ */
+export function compilePodPaRoute(plan: OverlayPlan): readonly Group[] {
+  const own = ownPrefixes(plan);
+  const rule = paRouteRule(plan, "PA_ROUTE", { destinationExcept: [...own, ...GROUPS] }, true);
+  return makeGroup("VNET_GROUP_PA_ROUTE_IPV4_OUT", "out", [rule, loopbackRule(plan, own)], {
+    priority: PA_ROUTE_GROUP_PRIORITY,
+    match: "priority",
+  });
+}
