@@ -17,7 +17,7 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import type { ComputeSystem, ComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { checkScope } from "#contracts/hcn/notification-scope.ts";
+import { checkScope } from "#contracts/hcn/notification.ts";
 import type {
   PortRangeEntry,
   PortRangeReservation,

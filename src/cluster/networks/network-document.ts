@@ -6,7 +6,7 @@ import {
   type HostComputeEndpoint,
   parseEndpoint,
 } from "#contracts/hcn/documents/endpoint.ts";
-import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { type Ip, type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";

@@ -16,7 +16,14 @@ export {
   type SetPolicySetting,
   type TierAclPolicySetting,
 } from "./documents/acl-policy.ts";
-export type { BaseDocument, Dns, Health, PolicyDocument, Route } from "./documents/base-document.ts";
+export {
+  type BaseDocument,
+  type Dns,
+  type Health,
+  type PolicyDocument,
+  type Route,
+  SCHEMA_V2_0,
+} from "./documents/base-document.ts";
 export {
   DEFAULT_QUERY,
   type Guid,
@@ -38,6 +45,10 @@ export {
 export {
   type EndpointPolicy,
   type EndpointPolicySettings,
+  NAT_FLAGS,
+  type OutBoundNatPolicySetting,
+  type PortMappingPolicySetting,
+  type SdnRoutePolicySetting,
   parseEndpointPolicies,
   parseEndpointPolicy,
 } from "./documents/endpoint-policy.ts";
@@ -64,7 +75,7 @@ export {
   type LoadBalancerPortMapping,
   parseLoadBalancer,
 } from "./documents/load-balancer.ts";
-export { type ModifyRequest, type ModifyRequestType } from "./documents/modify.ts";
+export type { ModifyRequest, ModifyRequestType } from "./documents/request.ts";
 export {
   type HostComputeNamespace,
   type NamespaceResource,
@@ -81,12 +92,6 @@ export {
   containerDocument,
   removeNetworkAdapter,
 } from "./compute-systems.ts";
-export {
-  NAT_FLAGS,
-  type OutBoundNatPolicySetting,
-  type PortMappingPolicySetting,
-  type SdnRoutePolicySetting,
-} from "./documents/nat-policy.ts";
 export {
   type HostComputeNetwork,
   type Ipam,
@@ -146,7 +151,6 @@ export {
   type NetworkPolicyType,
 } from "./documents/policy-type.ts";
 export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./documents/proxy-policy.ts";
-export { SCHEMA_V2_0, type SchemaVersion } from "./documents/schema-version.ts";
 export { type HostComputeRoute, parseSdnRoute } from "./documents/sdn-route.ts";
 export {
   addSdnRoute,
@@ -164,7 +168,7 @@ export type {
   HnsNetwork,
   HnsSubnet,
 } from "./documents/v1-documents.ts";
-export type { HnsPolicy } from "./description/description.ts";
+export type { HnsPolicy, SchemaVersion } from "./description/description.ts";
 export {
   HOST_ATTACH,
   attachHnsEndpoint,

@@ -2,15 +2,15 @@
  * The calls that programs make, over any `HcnClient`, with the sequences of calls and the checks of hcsshim's
  * helpers (hcn.md §1.5): what works over these against one service works against the other.
  */
-import type { PolicyDocument } from "./documents/base-document.ts";
+import { type PolicyDocument, SCHEMA_V2_0 } from "./documents/base-document.ts";
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind, type HostComputeQuery } from "./client.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import { type Guid, ZERO_GUID, parseGuid } from "./guid.ts";
 import { type HostComputeEndpoint, type StoredEndpoint, parseStoredEndpoint } from "./documents/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
-import { checkJsonObject } from "./description/json-value.ts";
+import { checkJsonObject } from "./description/json.ts";
 import { type HostComputeLoadBalancer, parseLoadBalancer } from "./documents/load-balancer.ts";
-import type { ModifyRequestType } from "./documents/modify.ts";
+import { type ModifyRequestType, formatFilter } from "./documents/request.ts";
 import {
   type HostComputeNamespace,
   type NamespaceResourceType,
@@ -24,8 +24,6 @@ import {
   parseNetwork,
   subnetsOf,
 } from "./documents/network.ts";
-import { formatFilter } from "./documents/query.ts";
-import { SCHEMA_V2_0 } from "./documents/schema-version.ts";
 
 /** A query in v2 shape for the objects whose fields equal `filter`. */
 export function queryBy(filter: JsonObject): HostComputeQuery {

@@ -2,9 +2,9 @@
 import { DEFAULT_QUERY, type HcnClient, type HostComputeQuery } from "./client.ts";
 import { type Guid, parseGuid } from "./guid.ts";
 import { HcnError } from "./error.ts";
-import type { SdnRoutePolicySetting } from "./documents/nat-policy.ts";
+import type { SdnRoutePolicySetting } from "./documents/endpoint-policy.ts";
 import { firstFound, listDocuments, queryBy, requestDocument } from "./operations.ts";
-import { SCHEMA_V2_0 } from "./documents/schema-version.ts";
+import { SCHEMA_V2_0 } from "./documents/base-document.ts";
 import { type HostComputeRoute, parseSdnRoute } from "./documents/sdn-route.ts";
 
 export async function listSdnRoutes(

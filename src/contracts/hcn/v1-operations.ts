@@ -5,8 +5,7 @@ import type { Guid } from "./guid.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import type { HnsVersion } from "./features.ts";
-import { JsonReader } from "./description/json-reader.ts";
-import { checkJsonObject } from "./description/json-value.ts";
+import { JsonReader, checkJsonObject } from "./description/json.ts";
 import {
   type EndpointAttachDetachRequest,
   type HnsEndpoint,

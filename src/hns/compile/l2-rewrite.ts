@@ -7,7 +7,7 @@
  * the host routes them, so that layer has no rules.
  */
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { type Ip, type IpFamily, familyOf, formatIp } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import { type Prefix, formatPrefix, hostPrefix, prefixFamily } from "#core/net/prefix.ts";

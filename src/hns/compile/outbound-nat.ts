@@ -5,8 +5,7 @@
  * does one to the prefix of an SDNRoute.
  */
 import type { Provenance } from "#core/base/recorder.ts";
-import type { OutBoundNatPolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
-import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS, type OutBoundNatPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
 import { type Prefix, hostPrefix, prefixFamily } from "#core/net/prefix.ts";

@@ -10,7 +10,7 @@
  * #3620) say that without it only the node's own connections to the port fail, and those are more specific. With it the
  * host's stack gives such packets to the switch (Inferred: as it does for node ports, #dataplane/host/port-claims.ts).
  */
-import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { hostPrefix } from "#core/net/prefix.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";

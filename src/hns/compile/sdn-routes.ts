@@ -1,6 +1,6 @@
 /** The SDN routes of an endpoint: its own policies, and the route objects that name it (hcn.md §2.8, §3.3). */
 import type { Provenance } from "#core/base/recorder.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 import { endpointProvenance, sdnRouteProvenance, withPolicy } from "./provenance.ts";

@@ -7,7 +7,7 @@ import type { HnsDumps } from "#contracts/hcn/dumps.ts";
 import { DUMP_PATH, RESTORE_PATH, parseRestoreRequest } from "#contracts/hcn/http/dump-protocol.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { formatHttpError } from "#contracts/hcn/http/http-protocol.ts";
-import { parseAnswerText } from "#contracts/hcn/description/json-value.ts";
+import { parseAnswerText } from "#contracts/hcn/description/json.ts";
 
 const TOO_LARGE = 413;
 const JSON_TYPE = { "content-type": "application/json" };

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
-import { HttpHnsDumps } from "#contracts/hcn/http/http-dumps.node.ts";
+import { HttpHnsDumps } from "#contracts/hcn/http/dump-protocol.ts";
 import { createNetwork } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "../http/http-server.node.ts";
 import { createHns } from "../local-hns.ts";

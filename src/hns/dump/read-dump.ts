@@ -9,7 +9,7 @@ import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { checkJsonObject } from "#contracts/hcn/description/json-value.ts";
+import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
 import { readFormatList } from "./format-list.ts";

@@ -22,10 +22,9 @@ import {
   formatHttpError,
   httpStatusOf,
 } from "#contracts/hcn/http/http-protocol.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader, parseJsonText } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
-import { checkScope } from "#contracts/hcn/notification-scope.ts";
+import { checkScope } from "#contracts/hcn/notification.ts";
 import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { addDumpPaths } from "../dump/http-dumps.node.ts";

@@ -5,7 +5,7 @@
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
-import { equalJson } from "#contracts/hcn/description/json-value.ts";
+import { equalJson } from "#contracts/hcn/description/json.ts";
 
 function equalValues(wanted: JsonValue | undefined, actual: JsonValue | undefined): boolean {
   if (typeof wanted === "string" && typeof actual === "string" && parseGuid(actual) !== undefined)

@@ -16,18 +16,17 @@ import type {
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
-import { readSchemaVersion, type Dialect, dialectOf } from "#contracts/hcn/documents/schema-version.ts";
+import { type Dialect, dialectOf, readSchemaVersion } from "#contracts/hcn/description/read-object.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { ZERO_GUID, checkGuid, parseGuid } from "#contracts/hcn/guid.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
-import { checkJsonObject, checkJsonValue } from "#contracts/hcn/description/json-value.ts";
+import { JsonReader, checkJsonObject, checkJsonValue } from "#contracts/hcn/description/json.ts";
 import type {
   PortRangeEntry,
   PortRangeReservation,
   PortRequest,
 } from "#contracts/hcn/documents/port-reservation.ts";
-import { type CheckedQuery, parseQuery } from "#contracts/hcn/documents/query.ts";
+import { type CheckedQuery, parseQuery } from "#contracts/hcn/documents/request.ts";
 import {
   createComputeSystem,
   listComputeSystems,

@@ -10,8 +10,7 @@ import type {
 } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { checkScope, isHeardBy } from "#contracts/hcn/notification-scope.ts";
-import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES, checkScope, isHeardBy } from "#contracts/hcn/notification.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { ComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type {

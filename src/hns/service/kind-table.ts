@@ -11,7 +11,7 @@ import { parseGuestNetworkService } from "#contracts/hcn/documents/guest-network
 import { checkGuid } from "#contracts/hcn/guid.ts";
 import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { parseNetwork } from "#contracts/hcn/documents/network.ts";
-import type { CheckedQuery } from "#contracts/hcn/documents/query.ts";
+import type { CheckedQuery } from "#contracts/hcn/documents/request.ts";
 import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoint/endpoints.ts";
 import {
   createGuestNetworkService,

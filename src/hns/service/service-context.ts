@@ -1,5 +1,5 @@
 /** What all parts of one node's service share. */
-import type { BaseDocument } from "#contracts/hcn/documents/base-document.ts";
+import { type BaseDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { Clock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type { Prng } from "#core/base/prng.ts";
@@ -8,7 +8,7 @@ import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/documents/schema-version.ts";
+import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import {
   type WindowsBuild,
   hnsVersionOf,

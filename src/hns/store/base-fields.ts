@@ -1,5 +1,5 @@
 /** What all records have, as it stands in a stored document. */
-import { BASE_READER } from "#contracts/hcn/documents/base-readers.ts";
+import { BASE_READER } from "#contracts/hcn/description/read-object.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

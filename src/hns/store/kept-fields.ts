@@ -6,7 +6,7 @@
  * goes when the entry goes. An entry that HNS has nothing of, such as a policy of an unknown type, stays as it is.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { equalJson } from "#contracts/hcn/description/json-value.ts";
+import { equalJson } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 
 /** What is kept of an object, apart for each dialect: the same name may mean something else in the other. */

@@ -2,19 +2,19 @@
  * Reads documents that nobody checks: those of a store, of a dump, of a real node. What does not read is noted and left
  * out, and the rest is taken.
  */
-import type { Dns, Route } from "#contracts/hcn/documents/base-document.ts";
-import { readDns, readRoutes } from "#contracts/hcn/documents/base-readers.ts";
+import { type Dns, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
+import {
+  type ObjectReader,
+  readDns,
+  readRoutes,
+  readSchemaVersion,
+} from "#contracts/hcn/description/read-object.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import {
-  SCHEMA_V2_0,
-  type SchemaVersion,
-  readSchemaVersion,
-} from "#contracts/hcn/documents/schema-version.ts";
-import type { ObjectReader } from "#contracts/hcn/description/read-object.ts";
+import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { maskIp, parseInterfaceAddress, type Prefix } from "#core/net/prefix.ts";

@@ -1,5 +1,5 @@
 /** Policies of stored documents: those that read become values, with the fields that nobody here knows. */
-import { readPolicies } from "#contracts/hcn/documents/policy-list.ts";
+import { readPolicies } from "#contracts/hcn/description/read-object.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { LenientReader } from "./lenient-reader.ts";
 

@@ -21,7 +21,7 @@ import { restrictToOwner } from "#core/base/owner-only.node.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import { checkJsonObject } from "#contracts/hcn/description/json-value.ts";
+import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import { loadSqlite, SQLITE_CODES, sqliteCodeOf } from "./sqlite.node.ts";
 import type { ObjectStore } from "./store.ts";
 import type { StoredChange, StoredKind, StoredObject } from "./stored-object.ts";

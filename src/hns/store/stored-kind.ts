@@ -7,7 +7,7 @@
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { checkJsonObject } from "#contracts/hcn/description/json-value.ts";
+import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { RecordBase } from "../service/network/network-record.ts";

@@ -1,15 +1,13 @@
 /** v1 policy lists as load balancers of v2 (hcn.md §2.12, §3.6, field map): references, and one `ELB` policy per port. */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader, present } from "#contracts/hcn/description/json-reader.ts";
-import { equalJson } from "#contracts/hcn/description/json-value.ts";
+import { JsonReader, equalJson, present } from "#contracts/hcn/description/json.ts";
 import {
   type HostComputeLoadBalancer,
   LOAD_BALANCER_FLAGS,
   LOAD_BALANCER_PORT_FLAGS,
   type LoadBalancerPortMapping,
 } from "#contracts/hcn/documents/load-balancer.ts";
-import { readProtocol } from "#contracts/hcn/documents/nat-policy.ts";
 
 const REFERENCE = /^\/?endpoints\/([^/]+)\/?$/i;
 
@@ -43,7 +41,7 @@ function readMapping(policy: JsonReader): LoadBalancerPortMapping {
     (policy.boolean("ILB") === true ? ILB : 0) |
     (policy.boolean("LocalRoutedVip") === true ? LocalRoutedVip : 0);
   return present<LoadBalancerPortMapping>({
-    Protocol: readProtocol(policy, "Protocol"),
+    Protocol: policy.protocol("Protocol"),
     InternalPort: policy.u16("InternalPort"),
     ExternalPort: policy.u16("ExternalPort"),
     Flags: flags,

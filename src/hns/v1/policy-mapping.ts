@@ -2,7 +2,7 @@
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 
 /** Fields of one type: v1 name to v2 name. */

@@ -3,7 +3,7 @@ import type { Dns, PolicyDocument, Route } from "#contracts/hcn/documents/base-d
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader, enumerationName, present } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader, enumerationName, present } from "#contracts/hcn/description/json.ts";
 import { type HostComputeNamespace, parseNamespace } from "#contracts/hcn/documents/namespace.ts";
 import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "#contracts/hcn/documents/network.ts";
 import {

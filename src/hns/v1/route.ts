@@ -1,7 +1,7 @@
 /** What the routes of HNS v1 are made of (hcn.md §1.7). */
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
+import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 
 export interface V1Request {

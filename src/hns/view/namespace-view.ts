@@ -1,7 +1,7 @@
 /** A namespace as results show it, in both dialects (hcn.md §2.4, §9.16). */
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import { type NamespaceRecord, namespaceState } from "../service/namespace/namespace-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { allocator, resourcesDocument } from "./allocators.ts";

@@ -1,6 +1,6 @@
 /** An SDN route as results show it (hcn.md §2.8). HNS v1 has no shape for it: both dialects show this one. */
 import type { JsonObject } from "#core/base/json.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { notEnforcedOnSdnRoute } from "../service/enforcement.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";

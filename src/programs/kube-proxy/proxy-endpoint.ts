@@ -1,6 +1,6 @@
 /** The documents of the endpoints that kube-proxy itself makes in HNS, with what is known of them then. */
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
-import { keepJson } from "#contracts/hcn/description/json-value.ts";
+import { keepJson } from "#contracts/hcn/description/json.ts";
 import { deriveMac } from "./load-balancers/derived-mac.ts";
 import type { EndpointRecord } from "./load-balancers/queried-endpoints.ts";
 

@@ -2,7 +2,7 @@
 import { HTTP_OPERATIONS } from "#contracts/hcn/http/http-operations.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseAnswerText } from "#contracts/hcn/description/json-value.ts";
+import { parseAnswerText } from "#contracts/hcn/description/json.ts";
 import { HnsApp } from "#hns/http/http-app.node.ts";
 import { FUZZ_CHANGES, FUZZ_DOCUMENTS } from "./hns-fuzz-corpus.ts";
 import { HnsFuzz } from "./hns-fuzz.ts";

@@ -1,5 +1,5 @@
 /** One run of the fuzzer over a service in memory: calls, now and then a look at all objects, and a restore at the end. */
-import { checkJsonValue, equalJson } from "#contracts/hcn/description/json-value.ts";
+import { checkJsonValue, equalJson } from "#contracts/hcn/description/json.ts";
 import type { StoredObject } from "#hns/store/stored-object.ts";
 import { HnsFuzz, findContradictions } from "./hns-fuzz.ts";
 import { hnsNode } from "./hns-node.ts";

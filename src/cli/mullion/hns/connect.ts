@@ -7,7 +7,7 @@ import { HttpHnsFaults } from "#contracts/hcn/faults/http-faults.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type Variables, findHnsAddress } from "#contracts/hcn/http/find-hns.node.ts";
 import { HttpHcnClient, formatHttpAddress } from "#contracts/hcn/http/http-client.node.ts";
-import { HttpHnsDumps } from "#contracts/hcn/http/http-dumps.node.ts";
+import { HttpHnsDumps } from "#contracts/hcn/http/dump-protocol.ts";
 import { createHns } from "#hns/local-hns.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";

@@ -1,7 +1,7 @@
 /** `mullion hns fault …` and `mullion hns quirk …`: faults and defects of an HNS that runs. */
 import type { HnsFaults } from "#contracts/hcn/faults/hns-faults.ts";
 import { isFaultPlan, readFault, readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";
-import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
+import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
 import { Failure, describeSystemError } from "../failure.ts";

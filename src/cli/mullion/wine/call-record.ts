@@ -4,7 +4,7 @@ import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-protocol.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
+import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 
 export interface CallRecord {

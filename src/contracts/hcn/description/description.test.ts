@@ -3,7 +3,7 @@ import { type Field, type ObjectDescription, type ObjectOf, type V1Of, fieldsOf 
 import { schemaOf } from "./description-schema.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
 import { formatDocument } from "./format-documents-page.ts";
-import { JsonReader } from "./json-reader.ts";
+import { JsonReader } from "./json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { printerOf } from "./print-object.ts";
 import { readerOf } from "./read-object.ts";

@@ -9,7 +9,9 @@
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import type { HcnErrorCode } from "../error-codes.ts";
-import type { SchemaVersion } from "../documents/schema-version.ts";
+
+/** Which dialect a document is written in (hcn.md §1.6). */
+export type SchemaVersion = { readonly Major: number; readonly Minor: number };
 
 /** A v1 policy is flat: a type and the fields of that type beside it. */
 export interface HnsPolicy extends JsonObject {
@@ -165,13 +167,6 @@ export type ObjectOf<D> = D extends () => infer R
   : D extends { readonly fields: infer F }
     ? Simplify<BaseOf<D> & FieldsOf<F, Needs<D>>>
     : never;
-
-/** A document that a service has given out or keeps: it has an id. */
-export type Stored<T extends { readonly ID?: Guid }> = T & { readonly ID: Guid };
-
-export function isStored<T extends { readonly ID?: Guid }>(document: T): document is Stored<T> {
-  return document.ID !== undefined;
-}
 
 type Named<Name extends string, T> = Name extends `${infer Outer}.${infer Inner}`
   ? { readonly [K in Outer]?: { readonly [L in Inner]?: T } }

@@ -1,4 +1,4 @@
-/** Reads described objects out of JSON. */
+/** Reads described objects out of JSON, and what all documents share where they are not described yet. */
 import {
   type Field,
   type ObjectDescription,
@@ -6,13 +6,49 @@ import {
   type Referred,
   type ScalarKind,
   type ScalarValues,
+  type SchemaVersion,
   fieldsOf,
   referredObject,
 } from "./description.ts";
-import type { JsonReader } from "./json-reader.ts";
-import { readOnce } from "./json-value.ts";
-import { readPolicies } from "../documents/policy-list.ts";
-import { readSchemaVersion } from "../documents/schema-version.ts";
+import type { Guid } from "../guid.ts";
+import { type JsonReader, present, readOnce } from "./json.ts";
+import {
+  BASE,
+  type BaseDocument,
+  DNS,
+  type Dns,
+  type PolicyDocument,
+  ROUTE,
+  type Route,
+  SCHEMA_V2_0,
+} from "../documents/base-document.ts";
+import type { JsonObject } from "#core/base/json.ts";
+
+/** A document that a service has given out or keeps: it has an id. */
+export type Stored<T extends { readonly ID?: Guid }> = T & { readonly ID: Guid };
+
+export function isStored<T extends { readonly ID?: Guid }>(document: T): document is Stored<T> {
+  return document.ID !== undefined;
+}
+
+/** `v1`: `Subnets`, `VirtualNetwork`, `IPAddress` …; `v2`: the `HostCompute…` documents. */
+export type Dialect = "v1" | "v2";
+
+/**
+ * A document or query without a schema version, or with a major below 2, is v1 (hcn.md §1.6). Minors above the
+ * service's own have not been seen to fail, so every minor is taken.
+ */
+export function dialectOf(version: SchemaVersion | undefined): Dialect {
+  return version !== undefined && version.Major >= 2 ? "v2" : "v1";
+}
+
+export function readSchemaVersion(reader: JsonReader): SchemaVersion | undefined {
+  const given: unknown = reader.raw("SchemaVersion");
+  if (given === SCHEMA_V2_0) return SCHEMA_V2_0;
+  const version = reader.object("SchemaVersion");
+  if (version === undefined) return undefined;
+  return Object.freeze({ Major: version.u32("Major") ?? 0, Minor: version.u32("Minor") ?? 0 });
+}
 
 type ReadField = (reader: JsonReader, name: string) => unknown;
 
@@ -35,7 +71,7 @@ export const SCALAR_READERS: {
   jsonObject: (reader, name) => reader.object(name)?.whole(),
 };
 
-/** Numbers that nobody checks may be larger: a newer service may have more bits. */
+/** Numbers that are not checked may be larger: a newer service may have more bits. */
 const LENIENT_READERS: Readonly<Partial<Record<Field["is"], ReadField>>> = {
   u16: (reader, name) => reader.number(name),
   flags: (reader, name) => reader.number(name),
@@ -110,4 +146,48 @@ export function readerOf<const D extends ObjectDescription>(
   description: D,
 ): ObjectReader<ObjectOf<D> & object> {
   return new ObjectReader<ObjectOf<D> & object>(description);
+}
+
+/**
+ * The policies of a document. An empty object is no policy: `Policies: [{}]` clears a list (hcn.md §5.3).
+ * Types come as names or as numbers of `numbers`; a name is kept as it was written, because only the reader of the
+ * policy knows which names exist.
+ */
+export function readPolicies(
+  reader: JsonReader,
+  numbers: readonly (string | undefined)[],
+): readonly PolicyDocument[] | undefined {
+  const policies = reader.list("Policies", (policy) => {
+    const type = policy.raw("Type");
+    if (type === undefined && policy.raw("Settings") === undefined) return undefined;
+    const name = typeof type === "number" ? (numbers[type] ?? String(type)) : policy.text("Type");
+    return present<PolicyDocument>({ Type: name ?? "", Settings: policySettings(policy) });
+  });
+  return policies && Object.freeze(policies.filter((policy) => policy !== undefined));
+}
+
+/** Old samples write the fields of a policy beside its type (hcn.md §3): those fields are its settings then. */
+function policySettings(policy: JsonReader): JsonObject | undefined {
+  const settings = policy.raw("Settings");
+  if (settings !== undefined) return policy.object("Settings")?.whole();
+  const { Type: _type, ...rest } = policy.whole();
+  return Object.keys(rest).length === 0 ? undefined : Object.freeze(rest);
+}
+
+export const BASE_READER: ObjectReader<BaseDocument> = readerOf(BASE);
+const DNS_READER = readerOf(DNS);
+const ROUTE_READER = readerOf(ROUTE);
+
+/** The fields of `BaseDocument` that are there, in the order in which results list them. */
+export function readBase(reader: JsonReader): BaseDocument {
+  return BASE_READER.read(reader);
+}
+
+export function readDns(reader: JsonReader): Dns | undefined {
+  const dns = reader.object("Dns");
+  return dns && DNS_READER.read(dns);
+}
+
+export function readRoutes(reader: JsonReader): readonly Route[] | undefined {
+  return reader.list("Routes", (route) => ROUTE_READER.read(route));
 }

@@ -7,31 +7,35 @@
  * Each call is what hcsshim's helpers make of it (hcn.md §1.5): objects are opened, asked or changed, and closed.
  */
 import { randomUUID } from "node:crypto";
-import type {
-  HcnClient,
-  HcnCreateOptions,
-  HcnNotification,
-  HcnObjectKind,
-  HostComputeQuery,
-  NotificationScope,
-  ServiceProperties,
+import {
+  DEFAULT_QUERY,
+  type HcnClient,
+  type HcnCreateOptions,
+  type HcnNotification,
+  type HcnObjectKind,
+  type HostComputeQuery,
+  type NotificationScope,
+  type ServiceProperties,
 } from "../client.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "../guid.ts";
-import { DEFAULT_QUERY } from "../client.ts";
-import type { ComputeSystems } from "../compute-systems.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, ZERO_GUID, checkGuid } from "../guid.ts";
+import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";
-import { ZERO_GUID, checkGuid } from "../guid.ts";
-import { checkJsonObject, parseAnswerText } from "../description/json-value.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { checkJsonObject, parseAnswerText } from "../description/json.ts";
 import type { PortRangeEntry, PortRangeReservation, PortRequest } from "../documents/port-reservation.ts";
-import { DllComputeSystems } from "./dll-compute-systems.node.ts";
-import { errorOfHresult, errorOfRecord, isGone } from "./dll-error.node.ts";
+import { errorOfHresult, errorOfRecord, errorOfResult, isGone } from "./dll-error.node.ts";
 import { DllRegistrations } from "./dll-registrations.node.ts";
-import { formatNativeGuid } from "./native-guid.ts";
-import { type NativeArgument, NativeCalls, place, wideText } from "./native-calls.node.ts";
+import {
+  type NativeArgument,
+  NativeCalls,
+  PORT_ENTRY_BYTES,
+  formatNativeGuid,
+  parsePortEntry,
+  place,
+  wideText,
+} from "./native-calls.node.ts";
 import type { NativeLibraries } from "./native-libraries.ts";
-import { PORT_ENTRY_BYTES, parsePortEntry } from "./port-entry.node.ts";
+import { parseComputeSystemSummary } from "../documents/compute-system-document.ts";
 
 const U16_MAX = 65_535;
 /** In HCN_PORT_RANGE_RESERVATION. */
@@ -281,5 +285,78 @@ export class DllHcnClient implements HcnClient {
   private async performBare(name: string, ...args: readonly NativeArgument[]): Promise<void> {
     const hresult = await this.native.call(name, ...args);
     if (hresult !== 0) throw errorOfHresult(hresult);
+  }
+}
+
+/** HCS_E_OPERATION_PENDING: it goes on by itself. */
+const PENDING = 0xc0370103;
+
+/**
+ * Compute systems over `vmcompute.dll`, the calls that hcsshim makes. Not run on Windows, where creating and ending
+ * takes time: HCS then answers that it is under way, and what has become of it is seen in the list.
+ */
+class DllComputeSystems implements ComputeSystems {
+  private readonly native: NativeCalls;
+  private readonly settled: () => Promise<void>;
+
+  /** `settled` resolves when registrations under way are made. */
+  constructor(native: NativeCalls, settled: () => Promise<void>) {
+    this.native = native;
+    this.settled = settled;
+  }
+
+  async list(): Promise<readonly ComputeSystem[]> {
+    await this.settled();
+    const systems = place();
+    await this.perform("HcsEnumerateComputeSystems", wideText(""), systems);
+    const list = parseAnswerText(this.native.takeText(systems) ?? "[]");
+    return Array.isArray(list) ? list.map(parseComputeSystemSummary) : [];
+  }
+
+  async create(id: string, document: JsonObject): Promise<void> {
+    await this.settled();
+    const handle = place();
+    const text = wideText(JSON.stringify(checkJsonObject(document)));
+    await this.perform("HcsCreateComputeSystem", wideText(id), text, null, handle);
+    const system = handle.readBigUInt64LE();
+    try {
+      await this.perform("HcsStartComputeSystem", system, wideText(""));
+    } finally {
+      await this.native.call("HcsCloseComputeSystem", system);
+    }
+  }
+
+  async modify(id: string, request: JsonObject): Promise<void> {
+    const text = wideText(JSON.stringify(checkJsonObject(request)));
+    await this.use(id, async (system) => this.perform("HcsModifyComputeSystem", system, text));
+  }
+
+  async terminate(id: string): Promise<void> {
+    await this.use(id, async (system) => this.perform("HcsTerminateComputeSystem", system, wideText("")));
+  }
+
+  /** Opens a system; its handle. @throws HcnError HCS_E_SYSTEM_NOT_FOUND. */
+  async open(id: string): Promise<bigint> {
+    const handle = place();
+    await this.perform("HcsOpenComputeSystem", wideText(id), handle);
+    return handle.readBigUInt64LE();
+  }
+
+  private async use(id: string, run: (system: bigint) => Promise<void>): Promise<void> {
+    await this.settled();
+    const system = await this.open(id);
+    try {
+      await run(system);
+    } finally {
+      await this.native.call("HcsCloseComputeSystem", system);
+    }
+  }
+
+  /** A call that ends with a place for a document about its failure. @throws HcnError. */
+  private async perform(name: string, ...args: readonly NativeArgument[]): Promise<void> {
+    const result = place();
+    const hresult = await this.native.call(name, ...args, result);
+    const text = this.native.takeText(result);
+    if (hresult !== 0 && hresult !== PENDING) throw errorOfResult(hresult, text);
   }
 }

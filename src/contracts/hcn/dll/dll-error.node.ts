@@ -3,7 +3,7 @@ import { errorCodeOf } from "../error-codes.ts";
 import { HcnError, formatHresult } from "../error.ts";
 import { parseHttpError } from "../http/http-protocol.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseAnswerText } from "../description/json-value.ts";
+import { parseAnswerText } from "../description/json.ts";
 
 const HNS_GONE: readonly string[] = ["RPC_S_SERVER_UNAVAILABLE", "EPT_S_NOT_REGISTERED", "RPC_S_UNKNOWN_IF"];
 

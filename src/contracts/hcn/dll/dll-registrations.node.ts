@@ -9,9 +9,8 @@ import type { Guid } from "../guid.ts";
 import { HcnError } from "../error.ts";
 import { ZERO_GUID } from "../guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseAnswerText } from "../description/json-value.ts";
-import { checkScope } from "../notification-scope.ts";
-import { NOTIFICATION_TYPES } from "../notification.ts";
+import { parseAnswerText } from "../description/json.ts";
+import { NOTIFICATION_TYPES, checkScope } from "../notification.ts";
 import { errorOfHresult } from "./dll-error.node.ts";
 import { type NativeArgument, type NativeCalls, place, wideText } from "./native-calls.node.ts";
 

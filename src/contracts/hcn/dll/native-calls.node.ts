@@ -3,13 +3,64 @@
  * thread of its own, so that a service that takes its time does not stop the program.
  *
  * Everything that C writes to is memory of ours: texts are UTF-16 with a zero, places for results are eight bytes.
- * So nothing here depends on how an FFI turns values into structures.
+ * So nothing here depends on how an FFI turns values into structures; those that HNS has are read from their bytes.
  */
-import { createRequire } from "node:module";
 import type * as Koffi from "koffi";
+import type { Guid } from "../guid.ts";
+import type { PortRangeEntry } from "../documents/port-reservation.ts";
+import { createRequire } from "node:module";
 import { messageOf } from "#core/base/thrown.ts";
 import { HcnError } from "../error.ts";
 import type { NativeLibraries } from "./native-libraries.ts";
+
+const GUID_BYTES = 16;
+/** Which byte of the text stands where. */
+const ORDER: readonly number[] = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+const HEX = 16;
+
+/** A GUID as Windows keeps it in memory: the first three groups with the low byte first. `id` is a checked one. */
+export function formatNativeGuid(id: Guid): Uint8Array {
+  const digits = id.replaceAll("-", "");
+  return Uint8Array.from(ORDER, (at) => Number.parseInt(digits.slice(at * 2, at * 2 + 2), HEX));
+}
+
+/** The GUID at the beginning of `bytes`. */
+export function parseNativeGuid(bytes: Uint8Array): Guid {
+  const digits = Array.from({ length: GUID_BYTES }, (_, at) =>
+    (bytes[ORDER[at] ?? 0] ?? 0).toString(HEX).padStart(2, "0"),
+  ).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** Of `HCN_PORT_RANGE_ENTRY` (hcn.md §1.3) in a 64-bit build. */
+export const PORT_ENTRY_BYTES = 64;
+
+const PORT_ENTRY = {
+  targetPartition: 16,
+  protocol: 32,
+  /** Eight bytes, and so at a multiple of eight. */
+  priority: 40,
+  reservationType: 48,
+  sharingFlags: 52,
+  deliveryMode: 56,
+  startingPort: 60,
+  endingPort: 62,
+} as const;
+
+/** The `HCN_PORT_RANGE_ENTRY` at the beginning of `bytes`. */
+export function parsePortEntry(bytes: Buffer): PortRangeEntry {
+  return {
+    OwningPartitionId: parseNativeGuid(bytes),
+    TargetPartitionId: parseNativeGuid(bytes.subarray(PORT_ENTRY.targetPartition)),
+    Protocol: bytes.readUInt32LE(PORT_ENTRY.protocol),
+    Priority: Number(bytes.readBigUInt64LE(PORT_ENTRY.priority)),
+    ReservationType: bytes.readUInt32LE(PORT_ENTRY.reservationType),
+    SharingFlags: bytes.readUInt32LE(PORT_ENTRY.sharingFlags),
+    DeliveryMode: bytes.readUInt32LE(PORT_ENTRY.deliveryMode),
+    StartingPort: bytes.readUInt16LE(PORT_ENTRY.startingPort),
+    EndingPort: bytes.readUInt16LE(PORT_ENTRY.endingPort),
+  };
+}
 
 /** What a function takes: a number, an address, or the memory at one; `null` is no address. */
 export type NativeArgument = number | bigint | Uint8Array | null;

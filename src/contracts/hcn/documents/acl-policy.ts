@@ -1,7 +1,7 @@
 /** ACLs: the settings of the policies `ACL` and `NetworkACL` (hcn.md §3.3, §3.5). */
 import { parsePortRanges } from "#core/net/port-range.ts";
 import { parseAddressOrPrefix, splitList } from "./address-list.ts";
-import { type JsonReader, present } from "../description/json-reader.ts";
+import { type JsonReader, present } from "../description/json.ts";
 
 export const ACL_ACTIONS = ["Allow", "Block", "Pass"] as const;
 export type AclAction = (typeof ACL_ACTIONS)[number];

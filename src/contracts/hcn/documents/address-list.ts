@@ -7,6 +7,7 @@ import {
   parseInterfaceAddress,
   prefixOf,
 } from "#core/net/prefix.ts";
+import type { JsonReader } from "../description/json.ts";
 
 /** Parses `10.0.0.1`, `10.0.0.0/8` or the same in IPv6, host bits kept; a bare address has the full length. */
 export function parseAddressOrPrefix(text: string): InterfaceAddress | undefined {
@@ -23,6 +24,22 @@ export function hasHostBits(address: InterfaceAddress): boolean {
 /** The prefix that `address` lies in. */
 export function prefixOfAddress(address: InterfaceAddress): Prefix {
   return prefixOf(address.ip, address.length);
+}
+
+/** Reads a list of addresses and CIDRs, which keep their text. */
+export function readAddressList(reader: JsonReader, field: string): readonly string[] | undefined {
+  const items = reader.texts(field);
+  if (items?.every((item) => parseAddressOrPrefix(item) !== undefined) === false)
+    throw reader.fail(field, "a list of addresses and CIDRs");
+  return items;
+}
+
+/** Reads an address that may be empty. */
+export function readOptionalIp(reader: JsonReader, field: string): string | undefined {
+  const text = reader.text(field);
+  if (text !== undefined && text !== "" && parseIp(text) === undefined)
+    throw reader.fail(field, "an IP address");
+  return text;
 }
 
 /** The items of a comma list, without blanks and empty ones. */

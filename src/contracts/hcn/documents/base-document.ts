@@ -1,5 +1,6 @@
-/** What all HCN documents share (hcn.md §2.1, §2.5, §2.6, §2.9). */
-import type { ObjectOf } from "../description/description.ts";
+/** What all HCN documents share (hcn.md §1.6, §2.1, §2.5, §2.6, §2.9). */
+import type { ObjectOf, SchemaVersion } from "../description/description.ts";
+import { keepJson } from "../description/json.ts";
 
 /** The fields that every document begins with. */
 export const BASE = {
@@ -99,3 +100,6 @@ export type Route = ObjectOf<typeof ROUTE>;
 
 /** Name resolution of a network or endpoint (hcn.md §2.6). */
 export type Dns = ObjectOf<typeof DNS>;
+
+/** What hcsshim and the CNI plugins send. */
+export const SCHEMA_V2_0: SchemaVersion = keepJson({ Major: 2, Minor: 0 });

@@ -4,7 +4,7 @@ import type { Guid } from "../guid.ts";
 import type { ComputeSystem, ComputeSystemType } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";
 import { parseGuid } from "../guid.ts";
-import { JsonReader, present } from "../description/json-reader.ts";
+import { JsonReader, present } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 
 /** What a new compute system asks of the network. */

@@ -2,11 +2,10 @@ import { describe, expect, it } from "vitest";
 import { LIMITS } from "#core/base/limits.ts";
 import { parseEndpoint } from "./endpoint.ts";
 import { parseGuid } from "../guid.ts";
-import { checkJsonValue, parseJsonText } from "../description/json-value.ts";
-import { parseModifyRequest } from "./modify.ts";
+import { checkJsonValue, parseJsonText } from "../description/json.ts";
+import { parseModifyRequest, parseQuery } from "./request.ts";
 import { parseNamespace } from "./namespace.ts";
 import { gatewayOf, parseNetwork, subnetsOf } from "./network.ts";
-import { parseQuery } from "./query.ts";
 
 describe("GUIDs", () => {
   it.each([

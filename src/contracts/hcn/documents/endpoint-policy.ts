@@ -1,8 +1,14 @@
-/** Endpoint policies as checked values: one reader per type (hcn.md §3.3). */
+/**
+ * Endpoint policies as checked values: one reader per type (hcn.md §3.3). Those that only endpoints have, which
+ * translate, steer and secure, are read here.
+ */
+import { parseAddressOrPrefix, readAddressList, readOptionalIp } from "./address-list.ts";
+import { HcnError } from "../error.ts";
+import { JsonReader, enumerationName, present } from "../description/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Guid } from "../guid.ts";
 import { type AclPolicySetting, type TierAclPolicySetting, readAcl, readTierAcl } from "./acl-policy.ts";
 import type { PolicyDocument } from "./base-document.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { HcnError } from "../error.ts";
 import {
   type EncapOverheadPolicySetting,
   type InterfaceConstraintPolicySetting,
@@ -19,15 +25,6 @@ import {
   readProviderAddress,
   readQos,
 } from "./interface-policy.ts";
-import { JsonReader, enumerationName, present } from "../description/json-reader.ts";
-import {
-  type OutBoundNatPolicySetting,
-  type PortMappingPolicySetting,
-  type SdnRoutePolicySetting,
-  readOutBoundNat,
-  readPortMapping,
-  readSdnRoute,
-} from "./nat-policy.ts";
 import { ENDPOINT_POLICY_TYPES, type EndpointPolicyType } from "./policy-type.ts";
 import {
   type L4ProxyPolicySetting,
@@ -35,12 +32,152 @@ import {
   readL4Proxy,
   readL4WfpProxy,
 } from "./proxy-policy.ts";
-import {
-  type EncryptionPolicySetting,
-  type FirewallPolicySetting,
-  readEncryption,
-  readFirewall,
-} from "./security-policy.ts";
+
+/** Bits of the `Flags` of OutBoundNAT and PortMapping. Inferred (hcn.md §11.12): v2 takes ExternalPortReserved, which v1 has. */
+export const NAT_FLAGS = { LocalRoutedVip: 1, IPv6: 2, ExternalPortReserved: 4 } as const;
+
+export interface OutBoundNatPolicySetting {
+  /** The address that replaces the node's. */
+  readonly VirtualIP?: string;
+  /** Destinations that keep the endpoint's source address. */
+  readonly Exceptions?: readonly string[];
+  /** When given, only these destinations are translated. */
+  readonly Destinations?: readonly string[];
+  readonly Flags?: number;
+  readonly MaxPortPoolUsage?: number;
+}
+
+export interface PortMappingPolicySetting {
+  /** 6 or 17; absent or 0 for both. */
+  readonly Protocol?: number;
+  readonly InternalPort: number;
+  /** 0: the service chooses. */
+  readonly ExternalPort?: number;
+  /** The node's address that listens; empty: all. */
+  readonly VIP?: string;
+  readonly Flags?: number;
+}
+
+export interface SdnRoutePolicySetting {
+  readonly DestinationPrefix: string;
+  readonly NextHop?: string;
+  readonly NeedEncap?: boolean;
+  readonly AutomaticEndpointMonitor?: boolean;
+}
+
+export function readOutBoundNat(reader: JsonReader): OutBoundNatPolicySetting {
+  return present<OutBoundNatPolicySetting>({
+    VirtualIP: readOptionalIp(reader, "VirtualIP"),
+    Exceptions: readAddressList(reader, "Exceptions"),
+    Destinations: readAddressList(reader, "Destinations"),
+    Flags: reader.u32("Flags"),
+    MaxPortPoolUsage: reader.u16("MaxPortPoolUsage"),
+  });
+}
+
+/** What has ports to map; 0 and absence are for both (hcn.md §3.3). */
+const MAPPED_PROTOCOLS: readonly number[] = [0, 6, 17];
+
+function readMappedProtocol(reader: JsonReader): number | undefined {
+  const protocol = reader.protocol("Protocol");
+  if (protocol === undefined || MAPPED_PROTOCOLS.includes(protocol)) return protocol;
+  throw reader.fail("Protocol", "6 (TCP) or 17 (UDP)");
+}
+
+export function readPortMapping(reader: JsonReader): PortMappingPolicySetting {
+  const internalPort = reader.u16("InternalPort") ?? 0;
+  if (internalPort === 0) {
+    throw new HcnError("HCN_E_INVALID_INTERNAL_PORT", {
+      detail: `${reader.at("InternalPort")} must be the container's port, 1 to 65535`,
+    });
+  }
+  return present<PortMappingPolicySetting>({
+    Protocol: readMappedProtocol(reader),
+    InternalPort: internalPort,
+    ExternalPort: reader.u16("ExternalPort"),
+    VIP: readOptionalIp(reader, "VIP"),
+    Flags: reader.u32("Flags"),
+  });
+}
+
+export function readSdnRoute(reader: JsonReader): SdnRoutePolicySetting {
+  const prefix = reader.text("DestinationPrefix");
+  if (prefix === undefined || parseAddressOrPrefix(prefix) === undefined)
+    throw reader.fail("DestinationPrefix", "a CIDR such as 10.96.0.0/12");
+  return present<SdnRoutePolicySetting>({
+    DestinationPrefix: prefix,
+    NextHop: readOptionalIp(reader, "NextHop"),
+    NeedEncap: reader.boolean("NeedEncap"),
+    AutomaticEndpointMonitor: reader.boolean("AutomaticEndpointMonitor"),
+  });
+}
+
+/** Inferred: the numbers of these enumerations, from the order of their names in the schema. */
+const ENCRYPTION_METHODS = ["Ipsec"] as const;
+const AUTHENTICATION_METHODS = ["PresharedKey", "Certificate"] as const;
+const VM_TYPES = ["Invalid", "Host", "WSA", "WSL"] as const;
+const FIREWALL_FLAGS = ["None", "ConstrainedInterface"] as const;
+
+export interface AuthenticationMethod {
+  readonly Type?: (typeof AUTHENTICATION_METHODS)[number];
+  readonly Settings?: JsonObject;
+}
+
+/** IPsec between endpoints. */
+export interface EncryptionPolicySetting {
+  readonly EncryptionMethodType?: (typeof ENCRYPTION_METHODS)[number];
+  readonly AuthenticationMethods?: readonly AuthenticationMethod[];
+  readonly Name?: string;
+  readonly Endpoints1?: readonly string[];
+  readonly Endpoints2?: readonly string[];
+  readonly ProtocolType?: string;
+  readonly Endpoint1Ports?: string;
+  readonly Endpoint2Ports?: string;
+}
+
+/** Binding to the firewall of Hyper-V, in the fields of the schema page or in those that WSL sends. */
+export interface FirewallPolicySetting {
+  readonly VmType?: (typeof VM_TYPES)[number];
+  readonly FirewallPolicyFlags?: number;
+  readonly VmCreatorId?: Guid;
+  readonly PolicyFlags?: number;
+}
+
+/** Inferred: addresses come as a list or as a comma list, protocol and ports as text. */
+export function readEncryption(reader: JsonReader): EncryptionPolicySetting {
+  return present<EncryptionPolicySetting>({
+    EncryptionMethodType: reader.enumeration("EncryptionMethodType", ENCRYPTION_METHODS),
+    AuthenticationMethods: reader.list("AuthenticationMethods", (method) =>
+      present<AuthenticationMethod>({
+        Type: method.enumeration("Type", AUTHENTICATION_METHODS),
+        Settings: method.object("Settings")?.whole(),
+      }),
+    ),
+    Name: reader.text("Name"),
+    Endpoints1: reader.texts("Endpoints1"),
+    Endpoints2: reader.texts("Endpoints2"),
+    ProtocolType: reader.textOrNumber("ProtocolType"),
+    Endpoint1Ports: reader.textOrNumber("Endpoint1Ports"),
+    Endpoint2Ports: reader.textOrNumber("Endpoint2Ports"),
+  });
+}
+
+/** Bits, which go out as a number (hcn.md §1.6), also where they come in as the name of one. */
+function readFirewallFlags(reader: JsonReader): number | undefined {
+  const value = reader.raw("FirewallPolicyFlags");
+  if (typeof value !== "string" || /^\d+$/.test(value)) return reader.u32("FirewallPolicyFlags");
+  const name = reader.enumeration("FirewallPolicyFlags", FIREWALL_FLAGS);
+  return name === undefined ? undefined : FIREWALL_FLAGS.indexOf(name);
+}
+
+export function readFirewall(reader: JsonReader): FirewallPolicySetting {
+  return present<FirewallPolicySetting>({
+    VmType: reader.enumeration("VmType", VM_TYPES),
+    FirewallPolicyFlags: readFirewallFlags(reader),
+    VmCreatorId: reader.guid("VmCreatorId"),
+    PolicyFlags: reader.u32("PolicyFlags"),
+  });
+}
 
 /** A policy without fields. */
 export type NoSetting = Readonly<Record<string, never>>;

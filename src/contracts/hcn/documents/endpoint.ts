@@ -1,10 +1,10 @@
 /** `HostComputeEndpoint` (hcn.md §2.3). */
 import { BASE, DNS, POLICY, ROUTE } from "./base-document.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import { type ObjectOf, type Stored, isStored } from "../description/description.ts";
-import { JsonReader } from "../description/json-reader.ts";
+import { type ObjectOf } from "../description/description.ts";
+import { JsonReader } from "../description/json.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";
-import { type ObjectReader, readerOf } from "../description/read-object.ts";
+import { type ObjectReader, type Stored, isStored, readerOf } from "../description/read-object.ts";
 
 /** The life of an endpoint (hcn.md §2.10). */
 export const ENDPOINT_STATES = {

@@ -1,9 +1,9 @@
 /** `GuestNetworkService`: mirrors the host's networking into a virtual machine (hcn.md §2.11). */
 import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "./base-readers.ts";
+import { readBase } from "../description/read-object.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
-import { JsonReader, present } from "../description/json-reader.ts";
+import { JsonReader, present } from "../description/json.ts";
 
 /** Inferred: the numbers of `State` are the order of the names in the schema, from `None` 0. */
 export const GUEST_NETWORK_SERVICE_STATES = [

@@ -1,7 +1,7 @@
 /** The policies about an endpoint's interface and port, and those that tie a network to one (hcn.md §3.1–3.3). */
 import type { Guid } from "../guid.ts";
-import { type JsonReader, present } from "../description/json-reader.ts";
-import { readOptionalIp } from "./nat-policy.ts";
+import { type JsonReader, present } from "../description/json.ts";
+import { readOptionalIp } from "./address-list.ts";
 
 export interface QosPolicySetting {
   /** Bytes per second that may leave; absent: no limit. */

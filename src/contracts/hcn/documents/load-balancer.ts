@@ -1,10 +1,9 @@
 /** `HostComputeLoadBalancer` (hcn.md §2.7, §8). */
 import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "./base-readers.ts";
+import { readBase } from "../description/read-object.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
-import { type Enumeration, JsonReader, present } from "../description/json-reader.ts";
-import { readProtocol } from "./nat-policy.ts";
+import { type Enumeration, JsonReader, present } from "../description/json.ts";
 
 /** Bits of a load balancer's `Flags` (hcn.md §8.1). */
 export const LOAD_BALANCER_FLAGS = { DSR: 1, IPv6: 2 } as const;
@@ -68,7 +67,7 @@ export function parseLoadBalancer(document: JsonValue): HostComputeLoadBalancer 
     FrontendVIPs: reader.texts("FrontendVIPs"),
     PortMappings: reader.list("PortMappings", (mapping) =>
       present<LoadBalancerPortMapping>({
-        Protocol: readProtocol(mapping, "Protocol"),
+        Protocol: mapping.protocol("Protocol"),
         InternalPort: mapping.u16("InternalPort"),
         ExternalPort: mapping.u16("ExternalPort"),
         DistributionType: readDistribution(mapping),

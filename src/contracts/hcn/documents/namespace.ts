@@ -1,9 +1,9 @@
 /** `HostComputeNamespace` (hcn.md §2.4). */
 import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "./base-readers.ts";
+import { readBase } from "../description/read-object.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
-import { JsonReader, present } from "../description/json-reader.ts";
+import { JsonReader, present } from "../description/json.ts";
 
 /** Types at their number in the schema. */
 export const NAMESPACE_TYPES = ["Host", "HostDefault", "Guest", "GuestDefault"] as const;

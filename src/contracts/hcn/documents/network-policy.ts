@@ -1,7 +1,7 @@
 /** Network and subnet policies as checked values: one reader per type (hcn.md §3.1, §3.2). */
 import { parseMac } from "#core/net/mac.ts";
 import { type AclPolicySetting, type SetPolicySetting, readAcl, readSetPolicy } from "./acl-policy.ts";
-import { parseAddressOrPrefix } from "./address-list.ts";
+import { parseAddressOrPrefix, readOptionalIp } from "./address-list.ts";
 import type { PolicyDocument } from "./base-document.ts";
 import type { Guid } from "../guid.ts";
 import { type NoSetting, readPolicySettings, unknownPolicyType } from "./endpoint-policy.ts";
@@ -14,8 +14,7 @@ import {
   readIsolation,
   readProviderAddress,
 } from "./interface-policy.ts";
-import { type JsonReader, enumerationName, present } from "../description/json-reader.ts";
-import { readOptionalIp } from "./nat-policy.ts";
+import { type JsonReader, enumerationName, present } from "../description/json.ts";
 import {
   NETWORK_POLICY_TYPES,
   type NetworkPolicyType,

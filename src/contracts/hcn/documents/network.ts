@@ -1,12 +1,10 @@
 /** `HostComputeNetwork` (hcn.md §2.2, §2.5). */
 import type { BaseDocument, Dns, PolicyDocument, Route } from "./base-document.ts";
-import { readBase, readDns, readRoutes } from "./base-readers.ts";
+import { readBase, readDns, readPolicies, readRoutes, readerOf } from "../description/read-object.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { ObjectOf } from "../description/description.ts";
-import { JsonReader, present } from "../description/json-reader.ts";
-import { readPolicies } from "./policy-list.ts";
+import { JsonReader, present } from "../description/json.ts";
 import { NETWORK_POLICY_TYPES, SUBNET_POLICY_TYPES } from "./policy-type.ts";
-import { readerOf } from "../description/read-object.ts";
 
 /**
  * Types of networks at their number in the schema (hcn.md §2.2). Inferred: the numbers after NAT's 0 follow the

@@ -1,6 +1,6 @@
 /** Ports that a guest asks of the host, so that both can listen without meeting (hcn.md §1.2, §1.3). */
 import { type Guid, ZERO_GUID } from "../guid.ts";
-import { JsonReader } from "../description/json-reader.ts";
+import { JsonReader } from "../description/json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 
 /** `HCN_PORT_PROTOCOL`. */

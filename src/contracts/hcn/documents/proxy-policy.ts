@@ -2,8 +2,7 @@
 import { parsePortRanges } from "#core/net/port-range.ts";
 import { type AclTuple, readAclTuple } from "./acl-policy.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import { type JsonReader, present } from "../description/json-reader.ts";
-import { readProtocol } from "./nat-policy.ts";
+import { type JsonReader, present } from "../description/json.ts";
 
 export interface L4ProxyPolicySetting {
   readonly IP?: string;
@@ -39,7 +38,7 @@ export function readL4Proxy(reader: JsonReader): L4ProxyPolicySetting {
   return present<L4ProxyPolicySetting>({
     IP: reader.text("IP"),
     Port: readPort(reader, "Port"),
-    Protocol: readProtocol(reader, "Protocol"),
+    Protocol: reader.protocol("Protocol"),
     Exceptions: reader.texts("Exceptions") ?? reader.texts("ExceptionList"),
     Destination: reader.text("Destination"),
     OutboundNAT: reader.boolean("OutboundNAT") ?? reader.boolean("OutboundNat"),

@@ -1,10 +1,10 @@
 /** `HostComputeRoute`, the SDN route object (hcn.md §2.8, §9.20). */
 import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "./base-readers.ts";
+import { readBase } from "../description/read-object.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
-import { JsonReader, present } from "../description/json-reader.ts";
-import { type SdnRoutePolicySetting, readSdnRoute } from "./nat-policy.ts";
+import { JsonReader, present } from "../description/json.ts";
+import { type SdnRoutePolicySetting, readSdnRoute } from "./endpoint-policy.ts";
 
 export interface HostComputeRoute extends BaseDocument {
   /** Output: the network of its endpoints. */

@@ -3,7 +3,7 @@ import type { HnsPolicy, V1Of } from "../description/description.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { ENDPOINT } from "./endpoint.ts";
-import { JsonReader, present } from "../description/json-reader.ts";
+import { JsonReader, present } from "../description/json.ts";
 import { type V1FormOf, readCommaList, readHnsPolicies, v1FormOf } from "./v1-form.ts";
 
 export interface HnsMacPool {

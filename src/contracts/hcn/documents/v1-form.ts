@@ -15,7 +15,7 @@ import {
   fieldsOf,
   referredObject,
 } from "../description/description.ts";
-import type { JsonReader } from "../description/json-reader.ts";
+import type { JsonReader } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { HnsPolicy } from "../description/description.ts";
 import { type PrintableOf, isDefault } from "../description/print-object.ts";

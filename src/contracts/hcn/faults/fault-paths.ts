@@ -15,7 +15,7 @@
  * ```
  */
 import type { JsonValue } from "#core/base/json.ts";
-import { checkJsonValue } from "../description/json-value.ts";
+import { checkJsonValue } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { RESTART_STATES, type RestartState } from "./fault.ts";
 import type { HnsFaults } from "./hns-faults.ts";

@@ -6,12 +6,20 @@
  * POST /hcn/restore  {"objects": […], "replace"?: true}  → {"result": {"notes": [{"kind", "id", "text"}…]}}
  * ```
  */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump, type RestoreNote } from "../dumps.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import {
+  DUMP_KINDS,
+  DUMP_VERSION,
+  type DumpItem,
+  type HnsDump,
+  type HnsDumps,
+  type RestoreNote,
+  type RestoreRequest,
+} from "../dumps.ts";
 import { HcnError } from "../error.ts";
 import { parseGuid } from "../guid.ts";
-import { JsonReader } from "../description/json-reader.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { JsonReader } from "../description/json.ts";
+import type { PathRequester } from "../faults/http-faults.ts";
 
 export const DUMP_PATH = "/hcn/dump";
 export const RESTORE_PATH = "/hcn/restore";
@@ -81,4 +89,22 @@ export function parseRestoreNotes(result: JsonValue): readonly RestoreNote[] {
     return { kind, id, text };
   });
   return notes ?? [];
+}
+
+/** Dumps of a service that is reached over HTTP. */
+export class HttpHnsDumps implements HnsDumps {
+  private readonly requester: PathRequester;
+
+  constructor(requester: PathRequester) {
+    this.requester = requester;
+  }
+
+  async dump(): Promise<HnsDump> {
+    return parseDump(await this.requester.request("GET", DUMP_PATH));
+  }
+
+  async restore({ objects, isReplacing }: RestoreRequest): Promise<readonly RestoreNote[]> {
+    const fields = { objects, ...(isReplacing && { replace: true }) };
+    return parseRestoreNotes(await this.requester.request("POST", RESTORE_PATH, fields));
+  }
 }

@@ -1,4 +1,13 @@
 /** `HcnClient` over HTTP: through a Unix socket, or through loopback TCP with a token. */
+import { Agent, type IncomingMessage, type RequestOptions, request as startRequest } from "node:http";
+import { LIMITS } from "#core/base/limits.ts";
+import {
+  type HttpAddress,
+  type HttpExchange,
+  type HttpRequest,
+  answerTooLong,
+  formatHttpAddress,
+} from "./http-exchange.node.ts";
 import type {
   HcnClient,
   HcnCreateOptions,
@@ -8,18 +17,15 @@ import type {
   NotificationScope,
   ServiceProperties,
 } from "../client.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { parseComputeSystemSummary } from "../documents/compute-system-document.ts";
 import type { ComputeSystem, ComputeSystems } from "../compute-systems.ts";
 import { HcnError } from "../error.ts";
-import { type HttpOperation, HTTP_OPERATIONS } from "./http-operations.ts";
-import { type HttpAddress, type HttpExchange, formatHttpAddress } from "./http-exchange.node.ts";
+import { HTTP_OPERATIONS, type HttpOperation } from "./http-operations.ts";
 import { formatHttpCall, parseHttpError } from "./http-protocol.ts";
-import { isJsonObject } from "#core/base/json.ts";
-import { parseAnswerText } from "../description/json-value.ts";
+import { parseAnswerText } from "../description/json.ts";
 import { NotificationStreams } from "./notification-streams.node.ts";
-import { PooledExchange, requestOptionsOf } from "./pooled-exchange.node.ts";
 import {
   type PortRangeEntry,
   type PortRangeReservation,
@@ -29,6 +35,61 @@ import {
 } from "../documents/port-reservation.ts";
 
 export { type HttpAddress, formatHttpAddress } from "./http-exchange.node.ts";
+
+/** Calls that run at a time; more wait, so that one program does not take all connections of the service. */
+const CONNECTIONS_MAX = 32;
+
+/** How `path` of the service at `address` is requested. */
+export function requestOptionsOf(address: HttpAddress, method: string, path: string): RequestOptions {
+  if ("socketPath" in address) return { socketPath: address.socketPath, method, path };
+  const headers = { authorization: `Bearer ${address.token}` };
+  return { host: address.host, port: address.port, method, path, headers };
+}
+
+/** Collects a body, at most `LIMITS.httpResponseBytesMax` bytes. */
+async function readBody(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of response) {
+    const bytes = chunk as Buffer;
+    length += bytes.length;
+    if (length > LIMITS.httpResponseBytesMax) {
+      response.destroy();
+      throw answerTooLong();
+    }
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Requests of a program that runs for long: several at a time, over connections of Node's own client. */
+export class PooledExchange implements HttpExchange {
+  private readonly address: HttpAddress;
+  private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS_MAX });
+
+  constructor(address: HttpAddress) {
+    this.address = address;
+  }
+
+  async exchange({ method, path, body, timeoutMs }: HttpRequest): Promise<string> {
+    const options: RequestOptions = {
+      ...requestOptionsOf(this.address, method, path),
+      agent: this.agent,
+      signal: AbortSignal.timeout(timeoutMs),
+    };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const outgoing = startRequest(options, resolve);
+      outgoing.on("error", reject);
+      outgoing.setHeader("content-type", "application/json");
+      outgoing.end(body);
+    });
+    return readBody(response);
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
+}
 
 export interface HttpHcnClientOptions {
   readonly address: HttpAddress;

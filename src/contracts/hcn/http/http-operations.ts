@@ -8,8 +8,7 @@ import { HCN_KINDS } from "../client.ts";
 import type { ComputeSystems } from "../compute-systems.ts";
 import { type Schema, component } from "../description/description-schema.ts";
 import { HcnError } from "../error.ts";
-import { checkJsonObject, parseJsonText } from "../description/json-value.ts";
-import type { JsonReader } from "../description/json-reader.ts";
+import { type JsonReader, checkJsonObject, parseJsonText } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { PortRequest } from "../documents/port-reservation.ts";
 

@@ -16,7 +16,7 @@ import type { JsonValue } from "#core/base/json.ts";
 import { type HcnErrorCode, errorCodeOf } from "../error-codes.ts";
 import { HcnError } from "../error.ts";
 import type { HttpOperation } from "./http-operations.ts";
-import { JsonReader } from "../description/json-reader.ts";
+import { JsonReader } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 
 /**

@@ -4,9 +4,8 @@ import { createInterface } from "node:readline";
 import type { HcnNotification, NotificationScope } from "../client.ts";
 import { ZERO_GUID } from "../guid.ts";
 import { HTTP_NOTIFICATIONS_PATH, parseHttpNotification } from "./http-protocol.ts";
-import { parseAnswerText } from "../description/json-value.ts";
-import { checkScope, formatScope } from "../notification-scope.ts";
-import { NOTIFICATION_TYPES } from "../notification.ts";
+import { parseAnswerText } from "../description/json.ts";
+import { NOTIFICATION_TYPES, checkScope, formatScope } from "../notification.ts";
 
 const OK = 200;
 

@@ -5,7 +5,7 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import type { CallMatch, CallOperation, DegradableKind, RestartState } from "#contracts/hcn/faults/fault.ts";
 import { equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { parseJsonText } from "#contracts/hcn/description/json-value.ts";
+import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import type { QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";

@@ -2,7 +2,7 @@
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import type { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import type { JsonReader } from "#contracts/hcn/description/json.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { checkHealthy, checkLocal, notifyNetwork, updateEndpoint } from "../endpoint/attachment.ts";
 import type { EndpointRecord, VirtualMachinePort } from "../endpoint/endpoint-record.ts";

@@ -1,20 +1,20 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
 import { guidOf } from "#core/base/prng.ts";
-import { readPolicies } from "#contracts/hcn/documents/policy-list.ts";
-import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { readPolicies } from "#contracts/hcn/description/read-object.ts";
+import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
 import {
+  type ModifyRequest,
   type ModifyRequestType,
   parseModifyRequest,
-  type ModifyRequest,
-} from "#contracts/hcn/documents/modify.ts";
+} from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { ENDPOINT_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
-import { SCHEMA_V2_0, type SchemaVersion } from "#contracts/hcn/documents/schema-version.ts";
+import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import {
   checkHealthy,
   detachEndpoint,

@@ -5,7 +5,7 @@
 import type { Prng } from "#core/base/prng.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 interface Mapping {

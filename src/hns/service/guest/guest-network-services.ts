@@ -9,7 +9,7 @@ import {
   readRequestedState,
 } from "#contracts/hcn/documents/guest-network-service.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { parseModifyRequest } from "#contracts/hcn/documents/modify.ts";
+import { parseModifyRequest } from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "./guest-network-service-record.ts";

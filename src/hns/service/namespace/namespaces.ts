@@ -2,8 +2,8 @@
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
-import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/modify.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
+import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/request.ts";
 import type { HostComputeNamespace, NamespaceType } from "#contracts/hcn/documents/namespace.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {

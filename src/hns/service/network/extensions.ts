@@ -3,7 +3,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord, ExtensionStates } from "./network-record.ts";

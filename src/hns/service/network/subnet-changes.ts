@@ -2,8 +2,8 @@
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
-import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import { type IpSubnet, type Subnet, readIpSubnet, readSubnet } from "#contracts/hcn/documents/network.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";

@@ -2,10 +2,14 @@
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { hasHostBits, parseAddressOrPrefix } from "#contracts/hcn/documents/address-list.ts";
-import { type EndpointPolicy, parseEndpointPolicies } from "#contracts/hcn/documents/endpoint-policy.ts";
+import {
+  type EndpointPolicy,
+  NAT_FLAGS,
+  type PortMappingPolicySetting,
+  parseEndpointPolicies,
+} from "#contracts/hcn/documents/endpoint-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
-import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { setsOf } from "../../compile/acl.ts";

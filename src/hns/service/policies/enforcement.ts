@@ -1,8 +1,7 @@
 /** Which policies are stored and returned without acting on packets, and why. `docs/reference/fidelity.md` lists them. */
 import type { AclPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
-import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { EndpointPolicy, SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { InterfaceConstraintPolicySetting } from "#contracts/hcn/documents/interface-policy.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
 import type {
   NetworkPolicy,
   RemoteSubnetRoutePolicySetting,

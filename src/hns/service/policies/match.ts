@@ -1,9 +1,8 @@
 /** When a policy of a request is one that an object has: what `Remove` goes by (hcn.md §5.3). */
-import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { EndpointPolicy, PortMappingPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { equalJson } from "#contracts/hcn/description/json-value.ts";
+import { equalJson } from "#contracts/hcn/description/json.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import type { PortMappingPolicySetting } from "#contracts/hcn/documents/nat-policy.ts";
 
 /** Fields that say nothing: a client that writes them out means the same as one that leaves them out. */
 function withoutDefaults(settings: object): JsonObject {

@@ -1,7 +1,7 @@
 /** The policies of one network: what they have to be together, and what a request makes of them (hcn.md §3.1, §5.3). */
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import { type NetworkPolicy, parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
 import { changedPolicies, sameRoutes, settingsOf } from "../network/policy-index.ts";

@@ -7,7 +7,7 @@ import { splitList } from "#contracts/hcn/documents/address-list.ts";
 import type { AclPolicySetting, AclTuple, SetPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
 import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { ModifyRequestType } from "#contracts/hcn/documents/modify.ts";
+import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { setsOf } from "../../compile/acl.ts";
 import type { NetworkRecord } from "../network/network-record.ts";

@@ -1,7 +1,7 @@
 /** `/accelnet` of HNS v1: the MACs of a fabric's management adapters, from HNS 15.4 on (hcn.md §1.7, §9.10). */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
 import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import { NO_GLOBALS } from "../../service/globals.ts";
 import { GLOBALS_ID } from "../../store/stored-globals.ts";

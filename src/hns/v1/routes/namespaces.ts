@@ -1,7 +1,7 @@
 /** `/namespaces` of HNS v1. */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { JsonReader } from "#contracts/hcn/description/json-reader.ts";
+import { JsonReader } from "#contracts/hcn/description/json.ts";
 import {
   addNamespaceContainer,
   removeNamespaceContainer,

@@ -1,8 +1,8 @@
 /** `/policylists` of HNS v1: the load balancers. */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { checkJsonObject } from "#contracts/hcn/description/json-value.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
+import { checkJsonObject } from "#contracts/hcn/description/json.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import { deleteLoadBalancer } from "../../service/load-balancer/load-balancer-deletion.ts";
 import {
   createLoadBalancer,

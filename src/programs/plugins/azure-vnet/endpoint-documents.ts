@@ -2,9 +2,8 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type CniRoute, formatInterfaceAddress } from "#contracts/cni/result.ts";
-import type { PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
+import { type PolicyDocument, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
 import type { HnsEndpoint } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { familyOf, formatIp } from "#core/net/ip.ts";

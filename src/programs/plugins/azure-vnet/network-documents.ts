@@ -1,9 +1,8 @@
 /** The network's document for HCN and for HNS v1 (cni.md §5.4 step 5). */
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";

@@ -2,7 +2,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration, type AzurePolicy } from "./conf.ts";
 import type { AzureAllocation } from "./nics.ts";

@@ -1,7 +1,7 @@
 /** Endpoints between containers and their host, which CNS makes in HNS (cns/hnsclient/hnsclient_windows.go). */
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { isNotFoundError } from "#contracts/hcn/error.ts";
 import {
@@ -11,7 +11,6 @@ import {
   getEndpointByName,
   getNetworkByName,
 } from "#contracts/hcn/operations.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
 import { formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/prefix.ts";
 import type { NetworkContainer } from "./documents.ts";
 

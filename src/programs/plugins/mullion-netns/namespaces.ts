@@ -1,7 +1,7 @@
 /** Namespaces of HNS that stand for network namespaces of Linux. */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { getNamespaceById, requestDocument } from "#contracts/hcn/operations.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import { type HnsCaller, isMissing } from "../windows-endpoint/failure.ts";
 
 /** The digest of a text as hexadecimal digits, 32 at least. */

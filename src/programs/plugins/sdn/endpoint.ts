@@ -1,10 +1,9 @@
 /** The endpoint that a call wants, and what IPAM and the configuration say of its addresses (cni.md §2.4). */
 import { PluginPanic } from "#contracts/cni/error.ts";
 import type { CniDns, CniIp } from "#contracts/cni/result.ts";
-import type { PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
+import { type PolicyDocument, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
 import { type Ip, type Ipv4, familyOf, formatIp } from "#core/net/ip.ts";
 import { type InterfaceAddress, formatPrefix, maskIp, parseInterfaceAddress } from "#core/net/prefix.ts";
 import { dnsDocument } from "../windows-endpoint/hcn-endpoint.ts";

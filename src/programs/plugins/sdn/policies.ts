@@ -3,7 +3,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import { NAT_FLAGS } from "#contracts/hcn/documents/nat-policy.ts";
+import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { PortMapping } from "../windows-endpoint/conf.ts";
 import { decodeHcnPolicy, parsePortProtocol } from "../windows-endpoint/policies.ts";
 import type { SdnConfiguration, SdnFlags } from "./conf.ts";

@@ -4,7 +4,7 @@ import type { GcAttachment } from "#contracts/cni/configuration.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "#contracts/cni/result.ts";
-import type { Dns, Route } from "#contracts/hcn/documents/base-document.ts";
+import { type Dns, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import {
   type HostComputeEndpoint,
   type IpConfig,
@@ -12,7 +12,7 @@ import {
   type StoredEndpoint,
 } from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import { present } from "#contracts/hcn/description/json-reader.ts";
+import { present } from "#contracts/hcn/description/json.ts";
 import { type HostComputeNetwork, isDefaultRoute, subnetsOf } from "#contracts/hcn/documents/network.ts";
 import {
   addNamespaceEndpoint,
@@ -25,7 +25,6 @@ import {
   namespaceOf,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/schema-version.ts";
 import { type Ip, type IpFamily, familyOf, parseIp, formatIp } from "#core/net/ip.ts";
 import { type InterfaceAddress, parseInterfaceAddress, prefixContains } from "#core/net/prefix.ts";
 import { collectGarbage } from "./plugin-traits.ts";
