@@ -5,9 +5,14 @@ import { errorCode } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { CNI_CODES, CniError, formatCniError } from "#contracts/cni/error.ts";
 import { formatJson } from "#contracts/cni/json.ts";
-import type { Environment } from "#contracts/cni/parameters.ts";
-import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
-import { type CniProcess, type PluginStatus, runPlugin } from "#contracts/cni/program.ts";
+import type { Environment } from "#contracts/cni/plugin-input.ts";
+import {
+  type CniPlugin,
+  type CniProcess,
+  type Platform,
+  type PluginStatus,
+  runPlugin,
+} from "#contracts/cni/plugin.ts";
 
 /** A plugin with what is to be done when its call is over. */
 export interface OpenPlugin {

@@ -1,6 +1,6 @@
 /** Network configuration lists, `*.conflist` and the older single `*.conf`, as the client library reads them (cni.md §1.1). */
 import { NEWEST_VERSION, compareVersions } from "./version.ts";
-import { readStandardConfiguration } from "./configuration.ts";
+import { readStandardConfiguration } from "./plugin-input.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { parseJson } from "./json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { LIMITS } from "#core/base/limits.ts";
 import { pathRulesOf } from "#core/base/path-rules.ts";
 import { CNI_CODES, CniError } from "./error.ts";
-import type { Environment } from "./parameters.ts";
+import type { Environment } from "./plugin-input.ts";
 import {
   type PluginCall,
   type PluginExit,

@@ -7,14 +7,20 @@
  * const result = await runtime.add(parseNetworkList(text), { containerId: "web", netns: "none", ifName: "eth0" });
  */
 export type { Compat } from "#core/base/compat.ts";
-export { formatCniArguments, parseCniArguments } from "./parameters.ts";
 export {
+  type CniCommand,
+  type Environment,
   type GcAttachment,
+  PARAMETERS,
+  type Parameter,
+  type PluginParameters,
   type StandardConfiguration,
+  formatCniArguments,
+  parseCniArguments,
   readPrevResult,
   readStandardConfiguration,
   readValidAttachments,
-} from "./configuration.ts";
+} from "./plugin-input.ts";
 export { type NetworkList, type NetworkPlugin, parseNetworkList, parseSinglePlugin } from "./conflist.ts";
 export { DecodeError, StructReader } from "./json.ts";
 export { type Delegate, RunnerDelegate } from "./plugin-runner.ts";
@@ -23,15 +29,14 @@ export { InProcessRunner } from "./plugin-runner.ts";
 export { type JsonObject, type JsonValue } from "#core/base/json.ts";
 export { JsonError, parseJson } from "./json.ts";
 export {
-  type CniCommand,
-  type Environment,
-  PARAMETERS,
-  type Parameter,
-  type PluginParameters,
-} from "./parameters.ts";
-export type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
+  type CniPlugin,
+  type CniProcess,
+  type Platform,
+  type PluginRequest,
+  type PluginStatus,
+  runPlugin,
+} from "./plugin.ts";
 export type { PluginCall, PluginExit, PluginRunner } from "./plugin-runner.ts";
-export { type CniProcess, type PluginStatus, runPlugin } from "./program.ts";
 export {
   type CniDns,
   type CniInterface,

@@ -4,13 +4,11 @@
  */
 import { pathRulesOf } from "#core/base/path-rules.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { effectiveVersion } from "./configuration.ts";
+import { type CniCommand, type Environment, effectiveVersion } from "./plugin-input.ts";
 import { StructReader, readStruct, parseJson } from "./json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
-import type { CniCommand, Environment } from "./parameters.ts";
-import type { CniPlugin, Platform, PluginRequest } from "./plugin.ts";
-import { type CniProcess, runPlugin } from "./program.ts";
+import { type CniPlugin, type CniProcess, type Platform, type PluginRequest, runPlugin } from "./plugin.ts";
 import { type CniResult, parseResult } from "./result.ts";
 
 /** One call of a plugin. */

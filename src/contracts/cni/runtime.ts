@@ -7,19 +7,20 @@
  * The caller keeps operations of one container apart; different containers may run side by side.
  */
 import { isAtLeast } from "./version.ts";
-import { type GcAttachment, effectiveVersion } from "./configuration.ts";
+import {
+  type CniCommand,
+  type Environment,
+  type GcAttachment,
+  containerIdViolation,
+  effectiveVersion,
+  formatCniArguments,
+  interfaceNameViolation,
+  networkNameViolation,
+} from "./plugin-input.ts";
 import type { NetworkList, NetworkPlugin } from "./conflist.ts";
 import { CNI_CODES, CniError, describeError, toCniError } from "./error.ts";
 import { formatJson } from "./json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
-import {
-  formatCniArguments,
-  type CniCommand,
-  type Environment,
-  containerIdViolation,
-  interfaceNameViolation,
-  networkNameViolation,
-} from "./parameters.ts";
 import { type PluginRunner, type PrintedResult, readPrintedResult, runForOutput } from "./plugin-runner.ts";
 import { type CniResult, formatResult, parseResult } from "./result.ts";
 

@@ -61,35 +61,3 @@ export function compareVersions(a: string, b: string): number {
 export function isAtLeast(version: string, other: string): boolean {
   return compareVersions(version, other) >= 0;
 }
-
-/** Exact membership, no ranges (cni.md §1.4). @throws CniError with code 1. */
-export function checkSupported(configVersion: string, supported: readonly string[]): void {
-  if (supported.includes(configVersion)) return;
-  const list = supported.map((version) => JSON.stringify(version)).join(" ");
-  throw new CniError(CNI_CODES.incompatibleVersion, "incompatible CNI versions", {
-    details: `config is ${JSON.stringify(configVersion)}, plugin supports [${list}]`,
-  });
-}
-
-/** The first version that knows a command; absent: all do. */
-const INTRODUCED: ReadonlyMap<string, string> = new Map([
-  ["CHECK", "0.4.0"],
-  ["GC", "1.1.0"],
-  ["STATUS", "1.1.0"],
-]);
-
-/** Checks that configuration and plugin know the command at all. @throws CniError with code 1 or 6. */
-export function checkCommandAllowed(
-  command: string,
-  configVersion: string,
-  supported: readonly string[],
-): void {
-  const introduced = INTRODUCED.get(command);
-  if (introduced === undefined) return;
-  if (!isAtLeast(configVersion, introduced)) {
-    throw new CniError(CNI_CODES.incompatibleVersion, `config version does not allow ${command}`);
-  }
-  if (!supported.some((version) => isAtLeast(version, configVersion))) {
-    throw new CniError(CNI_CODES.incompatibleVersion, `plugin version does not allow ${command}`);
-  }
-}

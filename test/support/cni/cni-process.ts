@@ -1,6 +1,5 @@
 /** A plugin's process made of texts, for tests. */
-import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
-import { type CniProcess, runPlugin } from "#contracts/cni/program.ts";
+import { type CniPlugin, type CniProcess, type Platform, runPlugin } from "#contracts/cni/plugin.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** What one run left behind. */

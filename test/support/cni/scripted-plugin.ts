@@ -1,7 +1,7 @@
 /** A plugin that does what a test tells it and remembers what it was asked. */
 import type { Compat } from "#core/base/compat.ts";
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
-import type { CniCommand } from "#contracts/cni/parameters.ts";
+import type { CniCommand } from "#contracts/cni/plugin-input.ts";
 import { type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { defined } from "#core/base/assert.ts";

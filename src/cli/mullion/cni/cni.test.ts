@@ -5,7 +5,7 @@ import { Ajv } from "ajv";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CniError } from "#contracts/cni/error.ts";
 import { InProcessRunner, type PluginRunner } from "#contracts/cni/plugin-runner.ts";
-import type { Environment } from "#contracts/cni/parameters.ts";
+import type { Environment } from "#contracts/cni/plugin-input.ts";
 import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { ScriptedPlugin } from "#test/support/cni/scripted-plugin.ts";

@@ -4,7 +4,7 @@ import { type NetworkList, parseNetworkList, parseSinglePlugin } from "#contract
 import { CniError, describeError } from "#contracts/cni/error.ts";
 import { parseJson } from "#contracts/cni/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import { isCniName } from "#contracts/cni/parameters.ts";
+import { isCniName } from "#contracts/cni/plugin-input.ts";
 import { describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";

@@ -8,7 +8,7 @@ import { CNI_CODES, CniError, PlainFailure, describeError } from "#contracts/cni
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readPrevResult, readValidAttachments } from "#contracts/cni/configuration.ts";
+import { readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import { defined } from "#core/base/assert.ts";

@@ -1,7 +1,7 @@
 /** The text of `azure-vnet-ipam.json`, as upstream writes it (cni.md §5.9). */
 import { DecodeError, StructReader, readStruct, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
-import { formatGoAddress, readGoAddress } from "#contracts/cni/go-address.ts";
+import { formatGoAddress, readGoAddress } from "#contracts/cni/go-json.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import type { AddressPool, AddressRecord, Pools } from "./pools.ts";
 

@@ -1,5 +1,5 @@
 /** Where the addresses of pods come from: an IPAM plugin, CNS, or the network containers of tenants. */
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import type { InterfaceAddress } from "#core/net/prefix.ts";
 import type { AzureAllocation } from "./nics.ts";
 

@@ -1,6 +1,6 @@
 /** Addresses of CNS: asked for and given back over HTTP (cni.md §5.7). */
 import type { Compat } from "#core/base/compat.ts";
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { InterfaceAddress } from "#core/net/prefix.ts";

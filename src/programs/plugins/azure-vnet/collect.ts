@@ -1,5 +1,5 @@
 /** GC: what the state, HNS and the source of addresses hold for attachments that are not valid any more. */
-import { readValidAttachments } from "#contracts/cni/configuration.ts";
+import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { AzureContext } from "./context.ts";

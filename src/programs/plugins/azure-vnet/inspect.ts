@@ -1,5 +1,5 @@
 /** CHECK and STATUS, and what upstream has in place of CHECK (row 144). */
-import { requirePrevResult } from "#contracts/cni/configuration.ts";
+import { requirePrevResult } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";

@@ -1,6 +1,6 @@
 /** GET_ENDPOINT_STATE: what CNS asks for when it starts and has forgotten who holds which address (cni.md §5.2). */
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import { formatGoAddress } from "#contracts/cni/go-address.ts";
+import { formatGoAddress } from "#contracts/cni/go-json.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import type { AzureContext } from "./context.ts";

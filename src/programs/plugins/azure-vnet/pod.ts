@@ -1,5 +1,5 @@
 /** Whose call it is: the arguments, the pod, and the names made of them (cni.md §5.2, §5.3). */
-import { parseCniArguments } from "#contracts/cni/parameters.ts";
+import { parseCniArguments } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration } from "./conf.ts";

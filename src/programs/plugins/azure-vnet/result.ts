@@ -1,6 +1,6 @@
 /** Results as they are printed (cni.md §5.4 step 7, §5.2). */
 import type { Compat } from "#core/base/compat.ts";
-import { readPrevResult } from "#contracts/cni/configuration.ts";
+import { readPrevResult } from "#contracts/cni/plugin-input.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniInterface, CniIp, CniResult } from "#contracts/cni/result.ts";
 import { hardenedResult } from "../windows-endpoint/hcn-endpoint.ts";

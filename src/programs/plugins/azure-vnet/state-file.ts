@@ -1,9 +1,14 @@
 /** The text of `azure-vnet.json`: that of upstream, so that either can go on where the other stopped (cni.md §5.8). */
 import type { NicType } from "../cns/documents.ts";
-import { decodeBase64, encodeBase64 } from "#contracts/cni/base64.ts";
+import {
+  decodeBase64,
+  encodeBase64,
+  formatGoAddress,
+  readGoAddress,
+  readGoIp,
+} from "#contracts/cni/go-json.ts";
 import { StructReader, readStruct, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
-import { formatGoAddress, readGoAddress, readGoIp } from "#contracts/cni/go-address.ts";
 import type { CniRoute } from "#contracts/cni/result.ts";
 import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";

@@ -1,7 +1,7 @@
 /** Documents of CNS, the node agent of Azure that knows addresses and network containers, as they are on the wire (cni.md §5.7). */
 import { DecodeError, type StructReader, readStruct } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
-import { formatGoAddress, readGoAddress } from "#contracts/cni/go-address.ts";
+import { formatGoAddress, readGoAddress } from "#contracts/cni/go-json.ts";
 import type { InterfaceAddress } from "#core/net/prefix.ts";
 
 /** Return codes (cni.md §5.7). */

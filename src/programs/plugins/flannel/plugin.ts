@@ -6,7 +6,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments } from "#contracts/cni/configuration.ts";
+import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, StructReader, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import {

@@ -1,6 +1,6 @@
 /** Which scratch file belongs to which attachment. */
 import type { Compat } from "#core/base/compat.ts";
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { StructReader, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";

@@ -1,5 +1,5 @@
 /** The configuration of host-local: the `ipam` object and what comes beside it (cni.md §4.1). */
-import { parseCniArguments } from "#contracts/cni/parameters.ts";
+import { parseCniArguments } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniRoute, readIpField, readRoute } from "#contracts/cni/result.ts";

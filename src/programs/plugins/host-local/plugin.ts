@@ -1,7 +1,7 @@
 /** The IPAM plugin host-local: addresses from ranges, kept on the node (cni.md §4). */
 import type { Compat } from "#core/base/compat.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readPrevResult, readValidAttachments } from "#contracts/cni/configuration.ts";
+import { readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { DecodeError } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";

@@ -1,5 +1,5 @@
 /** What the plugin remembers of each attachment, so that DEL without a path and GC find the namespace again. */
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { readStruct, formatJson, parseJson } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";

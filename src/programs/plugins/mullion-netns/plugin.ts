@@ -9,7 +9,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments } from "#contracts/cni/configuration.ts";
+import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, StructReader, formatJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";

@@ -1,6 +1,6 @@
 /** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
 import type { Compat } from "#core/base/compat.ts";
-import { readStandardConfiguration } from "#contracts/cni/configuration.ts";
+import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, type StructReader, StructReader as Reader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";

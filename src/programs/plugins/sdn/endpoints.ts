@@ -1,7 +1,6 @@
 /** The endpoint of a call over HCN: made, attached, compared, removed (cni.md §2.4). */
 import type { Compat } from "#core/base/compat.ts";
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
-import { readPrevResult } from "#contracts/cni/configuration.ts";
+import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";

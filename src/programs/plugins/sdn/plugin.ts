@@ -3,9 +3,8 @@
  * every container, and the network, too, when there is none of that name.
  */
 import type { Compat } from "#core/base/compat.ts";
-import { parseCniArguments } from "#contracts/cni/parameters.ts";
+import { parseCniArguments, readValidAttachments, requirePrevResult } from "#contracts/cni/plugin-input.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments, requirePrevResult } from "#contracts/cni/configuration.ts";
 import { DecodeError } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";

@@ -1,6 +1,6 @@
 /** The configuration that win-bridge and win-overlay share (cni.md §2.1). */
 import type { Compat } from "#core/base/compat.ts";
-import { readStandardConfiguration } from "#contracts/cni/configuration.ts";
+import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
 import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";

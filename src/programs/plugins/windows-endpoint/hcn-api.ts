@@ -1,6 +1,6 @@
 /** A main plugin for Windows over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
 import type { Compat } from "#core/base/compat.ts";
-import { type GcAttachment, readPrevResult } from "#contracts/cni/configuration.ts";
+import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";

@@ -1,6 +1,6 @@
 /** The endpoint in HCN: its document, and the life of one (cni.md §2.1, v2 ADD and DEL). */
 import type { Compat } from "#core/base/compat.ts";
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "#contracts/cni/result.ts";

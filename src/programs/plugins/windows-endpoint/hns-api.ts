@@ -6,7 +6,7 @@
  * Inferred: here the HNS call `attach` stands for it, which has the same effect on HNS' objects.
  */
 import type { Compat } from "#core/base/compat.ts";
-import { readPrevResult, type GcAttachment } from "#contracts/cni/configuration.ts";
+import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CniError, CNI_CODES, PluginPanic, annotate } from "#contracts/cni/error.ts";

@@ -1,6 +1,6 @@
 /** What distinguishes the main plugins for Windows from each other: everything else is one implementation. */
 import type { Compat } from "#core/base/compat.ts";
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";

@@ -1,6 +1,5 @@
 /** Whose endpoint it is: sandbox, endpoint name, namespace (cni.md §2.1, §2.7). */
-import type { GcAttachment } from "#contracts/cni/configuration.ts";
-import { isCniName } from "#contracts/cni/parameters.ts";
+import { type GcAttachment, isCniName } from "#contracts/cni/plugin-input.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
 
 /** `CNI_NETNS` of a sandbox that has no namespace (dockershim). */

@@ -4,7 +4,7 @@
  */
 import type { Compat } from "#core/base/compat.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments, requirePrevResult } from "#contracts/cni/configuration.ts";
+import { readValidAttachments, requirePrevResult } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
 import { DecodeError } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";

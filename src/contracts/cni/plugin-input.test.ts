@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatCniArguments, parseCniArguments } from "./parameters.ts";
+import { formatCniArguments, parseCniArguments } from "./plugin-input.ts";
 
 describe("CNI_ARGS (cni.md §1.3)", () => {
   it.each([

@@ -1,9 +1,43 @@
-/** Networks as Go's JSON has them (`net.IPNet`): an address as a text and a mask as bytes. Azure's files and CNS use them. */
+/**
+ * Values as Go writes them into JSON: bytes in Base64, and networks (`net.IPNet`) as an address in text and a mask in bytes.
+ * Azure's files and CNS have them.
+ */
 import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import type { InterfaceAddress } from "#core/net/prefix.ts";
-import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { DecodeError, type StructReader } from "./json.ts";
-import { type JsonObject } from "#core/base/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
+
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const BITS = 6;
+
+export function encodeBase64(bytes: readonly number[]): string {
+  let text = "";
+  for (let index = 0; index < bytes.length; index += 3) {
+    const [a = 0, b = 0, c = 0] = bytes.slice(index, index + 3);
+    const group = (a << 16) | (b << 8) | c;
+    const count = Math.min(3, bytes.length - index) + 1;
+    for (let place = 0; place < 4; place++)
+      text += place < count ? ALPHABET.charAt((group >> (18 - place * BITS)) & 63) : "=";
+  }
+  return text;
+}
+
+/** Undefined for a text that is none. */
+export function decodeBase64(text: string): readonly number[] | undefined {
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
+  const bytes: number[] = [];
+  let held = 0;
+  let bits = 0;
+  for (const character of text.replaceAll("=", "")) {
+    held = (held << BITS) | ALPHABET.indexOf(character);
+    bits += BITS;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes.push((held >> bits) & 0xff);
+    held &= (1 << bits) - 1;
+  }
+  return bytes;
+}
 
 const BYTE_BITS = 8;
 

@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { CniError, PluginPanic } from "./error.ts";
-import { PARAMETERS } from "./parameters.ts";
-import type { CniPlugin } from "./plugin.ts";
-import { runPlugin } from "./program.ts";
+import { PARAMETERS } from "./plugin-input.ts";
+import { type CniPlugin, runPlugin } from "./plugin.ts";
 import { SPEC_VERSIONS } from "./version.ts";
 
 const CONFIG = { cniVersion: "1.1.0", name: "cbr0", type: "scripted" };
