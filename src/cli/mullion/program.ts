@@ -3,7 +3,7 @@ import { Argument, Command, CommanderError, Option } from "commander";
 import { isPort } from "#core/net/port-range.ts";
 import { addBringUp } from "./cluster/bring-up-command.ts";
 import { addExplain } from "./explain/explain-command.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addHns } from "./hns/commands.ts";

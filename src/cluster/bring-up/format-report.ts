@@ -1,5 +1,5 @@
 /** A bring-up as text: one line for each step, then what was found; with `isWide` what each step said and changed. */
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import type { TraceStyle } from "../trace/format-trace.ts";
 import type { BringUpReport, Change, StepOutcome, StepReport } from "./report.ts";
 

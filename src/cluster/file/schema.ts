@@ -1,5 +1,5 @@
 /** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
-import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { API_VERSION, CLUSTER } from "./description.ts";
 import type { FieldDescription, ShapePart } from "./shape.ts";

@@ -5,7 +5,7 @@ import {
   type TranspositionWords,
   nameOfPolicy,
 } from "#core/base/recorder.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import type { FieldChange } from "#core/wire/text/fields.ts";
 import type { TraceLeg, TraceEndDescription, TraceReport, TraceStep } from "./trace-report.ts";
 

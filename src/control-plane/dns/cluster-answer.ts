@@ -5,7 +5,7 @@
  * leaves a choice, CoreDNS with the Corefile that kubeadm installs (`pods insecure`, `fallthrough in-addr.arpa ip6.arpa`,
  * `ttl 30`), github.com/coredns/coredns, plugin/kubernetes and plugin/backend_lookup.go.
  */
-import { encodeUtf8 } from "#core/base/utf8.ts";
+import { encodeUtf8 } from "#core/base/encodings.ts";
 import { type Ip, type Ipv6, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import { type DnsQuestion, DnsRcode, type DnsRecord } from "#core/wire/dns/dns.ts";
 import { type NameAnswer, comparableName, isInZone, makeAnswer } from "./answer.ts";

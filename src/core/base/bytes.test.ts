@@ -16,7 +16,7 @@ import {
   writeU48,
   writeU8,
 } from "./bytes.ts";
-import { formatHex } from "./hex.ts";
+import { formatHex } from "./encodings.ts";
 
 const BYTES = Uint8Array.of(
   0x00,

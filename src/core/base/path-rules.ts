@@ -5,7 +5,7 @@
  * Sources: Microsoft, "Naming Files, Paths, and Namespaces" and "File path formats on Windows systems"; Go's
  * path/filepath, which the reference plugins use (lists in quotes).
  */
-import { encodeUtf8 } from "./utf8.ts";
+import { encodeUtf8 } from "./encodings.ts";
 
 export interface PathRules {
   readonly name: "posix" | "windows";

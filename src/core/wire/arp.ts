@@ -5,7 +5,7 @@
 import { readU16, readU32, readU48, writeU16, writeU32, writeU48 } from "../base/bytes.ts";
 import type { Ipv4 } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { EtherType } from "./ethertype.ts";
+import { EtherType } from "./ethernet.ts";
 import type { MalformedReason } from "./malformed.ts";
 
 export const ARP_BYTES = 28;

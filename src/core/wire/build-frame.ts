@@ -16,7 +16,7 @@ import {
   ipLength,
   linkLength,
 } from "./emit-headers.ts";
-import { EtherType } from "./ethertype.ts";
+import { EtherType } from "./ethernet.ts";
 import { type IcmpRepr, emitIcmp, icmpLength } from "./icmp.ts";
 import { type Icmpv6Repr, emitIcmpv6, icmpv6Length } from "./icmpv6/icmpv6.ts";
 import { IpProtocol } from "./ip-protocol.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readU16, readU32, writeU16, writeU32 } from "../base/bytes.ts";
-import { annotatedHex } from "../base/hex.ts";
+import { annotatedHex } from "../base/encodings.ts";
 import { parseIp } from "../net/ip.ts";
 import { parseMac } from "../net/mac.ts";
 import { arbitraryTcpFrame } from "#test/support/wire/arbitrary-frames.ts";
@@ -23,7 +23,7 @@ import { segmentTcp } from "./segmentation.ts";
 import { TcpFlag, TcpView } from "./tcp.ts";
 import { TcpOptionKind, findTcpOption, rewriteTcpMss } from "./tcp-options.ts";
 import { verifyChecksums } from "./transport-checksum.ts";
-import { decrementTtl } from "./ttl.ts";
+import { decrementTtl } from "./ip-view.ts";
 
 /** Obviously right and slow: RFC 1071 as it says, one carry at a time. */
 function naiveChecksum(bytes: Uint8Array): number {

@@ -5,8 +5,7 @@
 import { assert } from "../base/assert.ts";
 import { type Ip, familyOf } from "../net/ip.ts";
 import type { Mac } from "../net/mac.ts";
-import { ETHERNET_HEADER_BYTES, emitEthernet } from "./ethernet.ts";
-import { EtherType } from "./ethertype.ts";
+import { ETHERNET_HEADER_BYTES, EtherType, emitEthernet } from "./ethernet.ts";
 import { emitIpv4, ipv4HeaderLength } from "./ipv4.ts";
 import {
   IPV6_FRAGMENT_HEADER_BYTES,

@@ -1,12 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../base/hex.ts";
+import { annotatedHex, formatHex } from "../base/encodings.ts";
 import { type Ip, parseIp } from "../net/ip.ts";
 import { type Mac, formatMac, parseMac } from "../net/mac.ts";
 import { arbitraryMac, arbitraryU16, arbitraryVlan } from "#test/support/wire/arbitrary-frames.ts";
 import { emittedBytes } from "#test/support/wire/emitted-bytes.ts";
-import { EthernetView, emitEthernet, multicastMac, toEthernetFields } from "./ethernet.ts";
-import { etherTypeName } from "./ethertype.ts";
+import { EthernetView, emitEthernet, etherTypeName, multicastMac, toEthernetFields } from "./ethernet.ts";
 import { Packet } from "./packet.ts";
 import { VlanView, emitVlan, popVlan, pushVlan, toVlanTag } from "./vlan.ts";
 

@@ -11,8 +11,7 @@
 import { readU128, readU16, readU32, readU8 } from "../base/bytes.ts";
 import type { Ip } from "../net/ip.ts";
 import { ARP_BYTES } from "./arp.ts";
-import { ETHERNET_HEADER_BYTES } from "./ethernet.ts";
-import { EtherType } from "./ethertype.ts";
+import { ETHERNET_HEADER_BYTES, EtherType } from "./ethernet.ts";
 import { ICMP_HEADER_BYTES } from "./icmp.ts";
 import { IpProtocol } from "./ip-protocol.ts";
 import { IPV4_HEADER_BYTES_MIN } from "./ipv4.ts";

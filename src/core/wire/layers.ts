@@ -5,8 +5,7 @@
  */
 import { readU16, readU32 } from "../base/bytes.ts";
 import { ArpView } from "./arp.ts";
-import { EthernetView } from "./ethernet.ts";
-import { EtherType } from "./ethertype.ts";
+import { EtherType, EthernetView } from "./ethernet.ts";
 import { IcmpView } from "./icmp.ts";
 import { Icmpv6View } from "./icmpv6/icmpv6.ts";
 import { IpProtocol } from "./ip-protocol.ts";

@@ -53,16 +53,16 @@ export { TunnelHeaders, type TunnelKind } from "./tunnels/tunnel.ts";
 export { isSegmentable, segmentPacket, segmentTcp } from "./segmentation.ts";
 export { checksumOf, updateChecksum } from "./checksum.ts";
 export { type ChecksumProblem, fillChecksums, verifyChecksums } from "./transport-checksum.ts";
-export { decrementTtl, readTtl } from "./ttl.ts";
-export { EtherType } from "./ethertype.ts";
-export { IpProtocol } from "./ip-protocol.ts";
+export { decrementTtl, readTtl } from "./ip-view.ts";
 export {
-  emitEthernet,
   ETHERNET_HEADER_BYTES,
+  EtherType,
   type EthernetFields,
   EthernetView,
+  emitEthernet,
   toEthernetFields,
 } from "./ethernet.ts";
+export { IpProtocol } from "./ip-protocol.ts";
 export { emitVlan, popVlan, pushVlan, toVlanTag, VLAN_TAG_BYTES, type VlanTag, VlanView } from "./vlan.ts";
 export { ARP_BYTES, ArpOperation, type ArpRepr, ArpView, emitArp, toArpRepr } from "./arp.ts";
 export {

@@ -3,8 +3,7 @@
  * then the ethertype of what the tag carries.
  */
 import { readU16, readU8, writeU16 } from "../base/bytes.ts";
-import { ETHERNET_HEADER_BYTES } from "./ethernet.ts";
-import { EtherType } from "./ethertype.ts";
+import { ETHERNET_HEADER_BYTES, EtherType } from "./ethernet.ts";
 import type { MalformedReason } from "./malformed.ts";
 import type { Packet } from "./packet.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { annotatedHex, formatHex } from "#core/base/encodings.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { readPcapng } from "#test/support/wire/pcapng-reader.ts";
 import { PcapngWriter } from "./pcapng.ts";

@@ -7,7 +7,7 @@
 import { assert } from "#core/base/assert.ts";
 import { writeU16, writeU32 } from "#core/base/bytes.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import { encodeUtf8 } from "#core/base/utf8.ts";
+import { encodeUtf8 } from "#core/base/encodings.ts";
 
 const BLOCK = { section: 0x0a0d_0d0a, interface: 1, enhancedPacket: 6 } as const;
 const OPTION = {

@@ -16,7 +16,7 @@ import { type Mac, formatMac } from "#core/net/mac.ts";
 import { type Prefix, prefixContains } from "#core/net/prefix.ts";
 import { FABRIC_GATEWAY_MAC } from "../switch/tunnel-forwarding.ts";
 import { buildArpFrame } from "#core/wire/build-frame.ts";
-import { EtherType } from "#core/wire/ethertype.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";

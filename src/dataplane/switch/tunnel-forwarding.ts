@@ -8,7 +8,7 @@ import { readU16, readU32, readU48 } from "#core/base/bytes.ts";
 import type { Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { buildArpFrame } from "#core/wire/build-frame.ts";
-import { EtherType } from "#core/wire/ethertype.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { SwitchPort } from "./switch-port.ts";

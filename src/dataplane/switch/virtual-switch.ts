@@ -13,7 +13,7 @@ import type { Ip } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import type { PortBlockSource } from "../vfp/actions/nat-pool.ts";
 import type { VfpDirection } from "../vfp/rule.ts";
-import { EtherType } from "#core/wire/ethertype.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatHex } from "#core/base/hex.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import {
   ends,
   group,

@@ -1,7 +1,7 @@
 // The rows of dataplane.md §10 "Checksums and TAP" that concern rewrites, and tiers of rules.
 import { describe, expect, it } from "vitest";
 import { readU16, writeU16 } from "#core/base/bytes.ts";
-import { formatHex } from "#core/base/hex.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import {
   ends,
   group,

@@ -1,7 +1,7 @@
 /** The invariant of dataplane.md §1.12: fast path and slow path give byte-identical frames. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { formatHex } from "#core/base/hex.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import { fork } from "#core/base/fork.ts";
 import {
   LAYERS,
@@ -19,7 +19,7 @@ import type { ReferenceEngine } from "#test/support/dataplane/reference-engine.t
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
-import { decrementTtl, readTtl } from "#core/wire/ttl.ts";
+import { decrementTtl, readTtl } from "#core/wire/ip-view.ts";
 import type { Group } from "./group.ts";
 import { BURST_FRAMES_MAX, Burst } from "./burst.ts";
 import type { Verdict, VfpPort } from "./vfp-port.ts";

@@ -7,7 +7,7 @@ import { readU16, readU48, readU8 } from "#core/base/bytes.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Mac, isGroupMac } from "#core/net/mac.ts";
 import { ArpView } from "#core/wire/arp.ts";
-import { EtherType } from "#core/wire/ethertype.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import { type Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";

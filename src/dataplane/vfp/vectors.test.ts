@@ -1,6 +1,6 @@
 // The byte vectors of dataplane.md §6.10 that concern VFP's rewrites, through the engine itself.
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "#core/base/hex.ts";
+import { annotatedHex, formatHex } from "#core/base/encodings.ts";
 import type { Provenance } from "#core/base/recorder.ts";
 import type { Ipv4 } from "#core/net/ip.ts";
 import { parseIpv4 } from "#core/net/ip.ts";

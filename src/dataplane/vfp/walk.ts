@@ -5,7 +5,7 @@
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { equalActions, evaluateAction } from "./actions/action.ts";
 import type { ActionContext, ActionPass, ActionResult, ActionSubject } from "./actions/action-result.ts";

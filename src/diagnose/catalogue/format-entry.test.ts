@@ -3,7 +3,7 @@ import { getEntry } from "./catalogue.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 import { formatEntry } from "./format-entry.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import { blocksOf, prose } from "./prose.ts";
 
 const ENTRY: KnowledgeEntry = {

@@ -1,6 +1,6 @@
 /** An entry as text for a terminal. */
 import type { KnowledgeEntry, Source } from "./entry.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import { blocksOf } from "./prose.ts";
 
 const INDENT = "  ";

@@ -2,7 +2,7 @@
 import { SECTIONS } from "./catalogue.ts";
 import type { KnowledgeEntry, Source } from "./entry.ts";
 import { formatProfiles } from "./format-entry.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import { blocksOf } from "./prose.ts";
 
 const LINE_WIDTH = 110;

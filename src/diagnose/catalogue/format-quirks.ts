@@ -1,5 +1,5 @@
 /** The table of defects in docs/reference/hns-faults.md. */
-import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { KNOWN_FAULTS, type KnownFault } from "./known-faults.ts";
 import { ALL_PROFILES, type BuildSpan, type QuirkRow } from "#core/catalogue/quirk.ts";
 import { QUIRK_TEXTS } from "./quirk-texts.ts";

@@ -6,7 +6,7 @@
 import { getEntry } from "../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FlowProtocol } from "#core/catalogue/expectations.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";

@@ -17,7 +17,7 @@ import { type DriverPod, DriverWorld, W1_MAC } from "#test/support/dataplane/dri
 import { framesBeside, makeHostile } from "#test/support/wire/hostile-frames.ts";
 import type { NextHop, NextHopResolver } from "#dataplane/vfp/actions/next-hop.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
-import { EtherType } from "#core/wire/ethertype.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import { formatFrame } from "#core/wire/text/format.ts";
 import { Packet } from "#core/wire/packet.ts";
 

@@ -1,6 +1,6 @@
 // The byte vectors of dataplane.md §6.10 through a whole node: HNS's own rules, switch, tunnel and wire.
 import { beforeEach, describe, expect, it } from "vitest";
-import { formatHex } from "#core/base/hex.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import { createEndpoint, createLoadBalancer } from "#contracts/hcn/operations.ts";
 import { type Ipv4, parseIp } from "#core/net/ip.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";

@@ -8,7 +8,7 @@ import type { Mac } from "#core/net/mac.ts";
 import { ArpOperation, ArpView } from "#core/wire/arp.ts";
 import { buildArpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
-import { EtherType } from "#core/wire/ethertype.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { OVERLAY_MACS } from "./overlay-stages.ts";
 

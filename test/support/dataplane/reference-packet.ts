@@ -30,7 +30,7 @@ import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { TcpOptionKind, findTcpOption } from "#core/wire/tcp-options.ts";
 import { fillChecksums } from "#core/wire/transport-checksum.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 
 /** What a rule can ask for. */

@@ -2,7 +2,7 @@
 import type { Clock } from "#core/base/clock.ts";
 import { VirtualClock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
-import { formatHex } from "#core/base/hex.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import { Prng } from "#core/base/prng.ts";
 import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";

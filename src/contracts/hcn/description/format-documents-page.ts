@@ -1,5 +1,5 @@
 /** Described documents as tables: a part of docs/reference/hcn-documents.md. */
-import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { BASE } from "../documents/base-document.ts";
 import {
   type Field,

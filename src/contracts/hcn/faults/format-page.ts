@@ -1,5 +1,5 @@
 /** The tables of effects in docs/reference/hns-faults.md. */
-import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import type { FaultEffectName } from "./fault.ts";
 import { CALL_FIELDS, EFFECT_FIELDS, EFFECT_MEANINGS, type FieldShape, type Fields } from "./fault-fields.ts";
 

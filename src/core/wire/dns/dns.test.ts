@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { annotatedHex, formatHex } from "../../base/encodings.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, formatDns, parseDns } from "./dns.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { annotatedHex, formatHex } from "../../base/hex.ts";
+import { annotatedHex, formatHex } from "../../base/encodings.ts";
 import { type Ipv6, parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
 import { emittedBytes, patchedBytes } from "#test/support/wire/emitted-bytes.ts";

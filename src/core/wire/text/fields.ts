@@ -9,7 +9,7 @@
  * 8), `tcp.options.sack` holds all blocks (tshark: `sack_le`, `sack_re`). A malformed frame gives the fields in front of
  * the broken header, then `malformed` (not a name of tshark) with the reason.
  */
-import { formatHex } from "../../base/hex.ts";
+import { formatHex } from "../../base/encodings.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import type { ArpView } from "../arp.ts";

@@ -1,5 +1,5 @@
 /** Headers as text: one line per header, and one short line per frame, the same in traces, tests and commands. */
-import { formatHex } from "../../base/hex.ts";
+import { formatHex } from "../../base/encodings.ts";
 import { type Ip, formatIp } from "../../net/ip.ts";
 import { formatSocketAddress } from "../../net/five-tuple.ts";
 import { formatMac } from "../../net/mac.ts";
@@ -11,7 +11,7 @@ import {
   formatTcpFlags,
   formatTcpOptions,
 } from "./format-message.ts";
-import { etherTypeName } from "../ethertype.ts";
+import { etherTypeName } from "../ethernet.ts";
 import { ipProtocolName } from "../ip-protocol.ts";
 import type { GeneveView } from "../tunnels/geneve.ts";
 import type { Ipv4View } from "../ipv4.ts";

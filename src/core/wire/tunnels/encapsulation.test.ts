@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../../base/hex.ts";
+import { formatHex } from "../../base/encodings.ts";
 import { parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
 import {
@@ -15,7 +15,7 @@ import { decapsulateVxlan, encapsulateVxlan, isVxlan } from "./encapsulation.ts"
 import { EthernetView } from "../ethernet.ts";
 import { Headers } from "../headers.ts";
 import { Packet } from "../packet.ts";
-import { decrementTtl, readTtl } from "../ttl.ts";
+import { decrementTtl, readTtl } from "../ip-view.ts";
 
 const outer = {
   link: { sourceMac: parseMac("00-15-5D-00-00-11")!, destinationMac: parseMac("00-15-5D-00-00-12")! },

@@ -1,7 +1,7 @@
 // The values of control-planes.md §4.3, read there from the flows that ovn-controller 23.03 installs.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../../base/hex.ts";
+import { formatHex } from "../../base/encodings.ts";
 import {
   fromOvnGeneve,
   fromOvnSttContextId,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatHex } from "../../base/hex.ts";
+import { formatHex } from "../../base/encodings.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { parseIp } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";

@@ -16,7 +16,7 @@ import {
   parseMld,
 } from "#core/wire/icmpv6/mld.ts";
 import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import { ALL_ROUTERS, UNSPECIFIED, isLinkLocal } from "../ip/address-scope.ts";
 import type { LocalPacket, Stack, StackInterface } from "../stack.ts";
 

@@ -2,9 +2,8 @@
 import type { StackInterface } from "../stack.ts";
 import type { HookedStack } from "../hooked-stack.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { IpView } from "#core/wire/ip-view.ts";
+import { type IpView, decrementIpTtl } from "#core/wire/ip-view.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { decrementIpTtl } from "#core/wire/ttl.ts";
 import { isLinkLocal } from "./address-scope.ts";
 import { formatRoute } from "./route-table.ts";
 

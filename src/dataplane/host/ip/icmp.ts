@@ -10,7 +10,7 @@ import { EthernetView } from "#core/wire/ethernet.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import { type DeliveryFailure, FAILURE_TEXTS, type FailureReason } from "../delivery-failure.ts";
 import { echoPayload } from "./echo-payload.ts";
 import { type EchoOptions, EchoRequest } from "../probes/echo-request.ts";

@@ -9,7 +9,7 @@ import { multicastMac } from "#core/wire/ethernet.ts";
 import { readU8 } from "#core/base/bytes.ts";
 import { Icmpv6Type } from "#core/wire/icmpv6/icmpv6.ts";
 import { ND_HOP_LIMIT, type NdRepr, NdView, solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import { ALL_NODES, UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
 import type { LocalPacket, Stack, StackInterface } from "../stack.ts";
 

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import { formatHex } from "#core/base/hex.ts";
+import { formatHex } from "#core/base/encodings.ts";
 import { Prng } from "#core/base/prng.ts";
 import { memoryPair } from "../../device/memory-pair.ts";
 import {

@@ -4,7 +4,7 @@ import { readU16, readU48 } from "#core/base/bytes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { destinationIp, sourceIp } from "#core/wire/headers.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
 import type { Action } from "../rule.ts";
 import { NOTHING, Transposition } from "./transposition.ts";

@@ -13,7 +13,7 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { TcpOptionKind, findTcpOption, rewriteTcpMss } from "#core/wire/tcp-options.ts";
 import { transportChecksumOffset } from "#core/wire/transport-checksum.ts";
-import { decrementTtl } from "#core/wire/ttl.ts";
+import { decrementTtl } from "#core/wire/ip-view.ts";
 import { udpChecksumField } from "#core/wire/udp.ts";
 import type { Encapsulation } from "./encapsulation.ts";
 

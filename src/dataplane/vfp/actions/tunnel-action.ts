@@ -4,7 +4,7 @@ import { readU48 } from "#core/base/bytes.ts";
 import { familyOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { destinationIp } from "#core/wire/headers.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import type { ActionContext, ActionResult, ActionSubject } from "./action-result.ts";
 import { Encapsulation } from "./encapsulation.ts";
 import { hashWords } from "../flows/flow-table.ts";

@@ -20,7 +20,7 @@ import { assert } from "#core/base/assert.ts";
 import { doubleAt, wordAt } from "#core/base/bytes.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import type { OuterHeaders } from "../actions/encapsulation.ts";
 import { type FlowKey, hashKey } from "../flow-key.ts";

@@ -6,7 +6,7 @@
  */
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { readTtl } from "#core/wire/ttl.ts";
+import { readTtl } from "#core/wire/ip-view.ts";
 import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 import { type FlowUser, keptOf } from "./layer-flow.ts";
 import type { LayerMiss } from "../layer.ts";

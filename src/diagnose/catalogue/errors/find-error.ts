@@ -2,7 +2,7 @@
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { piecesOf, squeeze } from "../log/squeeze.ts";
 import { LogScanner } from "../log/log-scanner.ts";
-import { encodeUtf8 } from "#core/base/utf8.ts";
+import { encodeUtf8 } from "#core/base/encodings.ts";
 import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./windows/hresult.ts";
 import type { KnownError } from "./known-error.ts";
 import { rootsFirst } from "./order.ts";

@@ -1,6 +1,6 @@
 /** Errors of the table as text for a terminal. */
 import { formatSource, formatText } from "../format-entry.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import { FACILITY_WIN32, decodeHresult, formatNumber } from "./windows/hresult.ts";
 import { type KnownError, ORIGIN_TITLES } from "./known-error.ts";
 

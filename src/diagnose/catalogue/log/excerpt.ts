@@ -1,5 +1,5 @@
 /** The line of a log in which something was found, made fit to be shown. */
-import { decodeUtf8 } from "#core/base/utf8.ts";
+import { decodeUtf8 } from "#core/base/encodings.ts";
 import { lineStart } from "./log-record.ts";
 
 const NEWLINE = 0x0a;

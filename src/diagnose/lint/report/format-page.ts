@@ -1,5 +1,5 @@
 /** All rules as a part of a page: docs/reference/lint.md. */
-import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DocumentKind } from "../input/document.ts";

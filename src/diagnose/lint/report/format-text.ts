@@ -3,7 +3,7 @@ import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Severity } from "../../catalogue/entry.ts";
 import { blocksOf } from "../../catalogue/prose.ts";
-import { wrap } from "#core/base/wrap.ts";
+import { wrap } from "#core/base/text-layout.ts";
 import type { LintFinding, LintReport } from "./report.ts";
 
 /** How words are emphasised; without colours each function gives its text back. */

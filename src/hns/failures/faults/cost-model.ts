@@ -12,7 +12,7 @@ import { type CallOperation, type CostModelName, COST_MODELS } from "#contracts/
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { hasUpdate } from "#core/catalogue/profiles.ts";
-import { formatMarkdownTable } from "#core/base/markdown-table.ts";
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
 
 export interface CostModel {
   /** A call that reads: list or query. An idle pass of kube-proxy, some 76 calls, took 7.2 ms (kubernetes#130963). */

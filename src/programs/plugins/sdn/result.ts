@@ -1,5 +1,5 @@
 /** The result as upstream prints it (cni.md §2.4). */
-import { decodeUtf8 } from "#core/base/utf8.ts";
+import { decodeUtf8 } from "#core/base/encodings.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { type CniIp, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
 import type { HostComputeEndpoint, IpConfig } from "#contracts/hcn/documents/endpoint.ts";

@@ -1,0 +1,29 @@
+/** Paragraphs as lines of a terminal or a page, and tables of Markdown. */
+
+/** Breaks a paragraph into lines of at most `width` characters; a longer word gets a line of its own. */
+export function wrap(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line === "") line = word;
+    else if (line.length + 1 + word.length <= width) line += ` ${word}`;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  lines.push(line);
+  return lines;
+}
+
+/**
+ * A table of Markdown whose columns stand under each other, as the formatter of the project wants them. The first row
+ * holds the titles; every row has as many cells.
+ */
+export function formatMarkdownTable(rows: readonly (readonly string[])[]): string {
+  const [titles = [], ...others] = rows;
+  const widths = titles.map((_, column) => Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+  return [titles, widths.map((width) => "-".repeat(width)), ...others].map(line).join("\n");
+}
