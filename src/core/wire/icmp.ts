@@ -146,13 +146,36 @@ export function toIcmpRepr(view: IcmpView): IcmpRepr | undefined {
   return undefined;
 }
 
-function bodyOf(repr: IcmpRepr): Uint8Array {
+/** What follows the header of a message of ICMP or ICMPv6. */
+type IcmpBody = { readonly payload: Uint8Array } | { readonly invoking: Uint8Array };
+
+function bodyOf(repr: IcmpBody): Uint8Array {
   return "payload" in repr ? repr.payload : repr.invoking;
+}
+
+/** Bytes of a message of either version. */
+export function icmpMessageLength(repr: IcmpBody): number {
+  return ICMP_HEADER_BYTES + bodyOf(repr).length;
+}
+
+/** Writes a message of either version at `offset`, its checksum as 0. @returns the bytes written. */
+export function emitIcmpMessage(
+  repr: IcmpBody,
+  [typeAndCode, rest]: readonly [typeAndCode: number, rest: number],
+  bytes: Uint8Array,
+  offset: number,
+): number {
+  const body = bodyOf(repr);
+  writeU16(bytes, offset, typeAndCode);
+  writeU16(bytes, offset + ICMP_CHECKSUM_OFFSET, 0);
+  writeU32(bytes, offset + 4, rest);
+  bytes.set(body, offset + ICMP_HEADER_BYTES);
+  return ICMP_HEADER_BYTES + body.length;
 }
 
 /** Bytes that `emitIcmp` writes. */
 export function icmpLength(repr: IcmpRepr): number {
-  return ICMP_HEADER_BYTES + bodyOf(repr).length;
+  return icmpMessageLength(repr);
 }
 
 /** Type and code as one word, and the four bytes that depend on them. */
@@ -175,11 +198,5 @@ function headOf(repr: IcmpRepr): readonly [typeAndCode: number, rest: number] {
 
 /** Writes the message at `offset`, its checksum as 0 (see `fillChecksums`). @returns the bytes written. */
 export function emitIcmp(repr: IcmpRepr, bytes: Uint8Array, offset: number): number {
-  const [typeAndCode, rest] = headOf(repr);
-  const body = bodyOf(repr);
-  writeU16(bytes, offset, typeAndCode);
-  writeU16(bytes, offset + ICMP_CHECKSUM_OFFSET, 0);
-  writeU32(bytes, offset + 4, rest);
-  bytes.set(body, offset + ICMP_HEADER_BYTES);
-  return ICMP_HEADER_BYTES + body.length;
+  return emitIcmpMessage(repr, headOf(repr), bytes, offset);
 }

@@ -3,8 +3,8 @@
  * carry the start of the packet they are about. Neighbour discovery is in nd.ts,
  * multicast listener discovery in mld.ts.
  */
-import { readU16, readU32, readU8, writeU16, writeU32 } from "../../base/bytes.ts";
-import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES } from "../icmp.ts";
+import { readU16, readU32, readU8 } from "../../base/bytes.ts";
+import { ICMP_CHECKSUM_OFFSET, ICMP_HEADER_BYTES, emitIcmpMessage, icmpMessageLength } from "../icmp.ts";
 import type { MalformedReason } from "../malformed.ts";
 
 /** Types that are acted on. Any octet may arrive. */
@@ -149,13 +149,9 @@ export function toIcmpv6Repr(view: Icmpv6View): Icmpv6Repr | undefined {
   }
 }
 
-function bodyOf(repr: Icmpv6Repr): Uint8Array {
-  return "payload" in repr ? repr.payload : repr.invoking;
-}
-
 /** Bytes that `emitIcmpv6` writes. */
 export function icmpv6Length(repr: Icmpv6Repr): number {
-  return ICMP_HEADER_BYTES + bodyOf(repr).length;
+  return icmpMessageLength(repr);
 }
 
 /** Type and code as one word, and the four bytes that depend on them. */
@@ -178,11 +174,5 @@ function headOf(repr: Icmpv6Repr): readonly [typeAndCode: number, rest: number] 
 
 /** Writes the message at `offset`, its checksum as 0 (see `fillChecksums`). @returns the bytes written. */
 export function emitIcmpv6(repr: Icmpv6Repr, bytes: Uint8Array, offset: number): number {
-  const [typeAndCode, rest] = headOf(repr);
-  const body = bodyOf(repr);
-  writeU16(bytes, offset, typeAndCode);
-  writeU16(bytes, offset + ICMP_CHECKSUM_OFFSET, 0);
-  writeU32(bytes, offset + 4, rest);
-  bytes.set(body, offset + ICMP_HEADER_BYTES);
-  return ICMP_HEADER_BYTES + body.length;
+  return emitIcmpMessage(repr, headOf(repr), bytes, offset);
 }
