@@ -1,9 +1,8 @@
 /** A pod port as an L2Bridge node has it, and frames of many connections to send through it. */
 import { annotatedHex } from "#core/base/encodings.ts";
 import { writeU16, writeU32 } from "#core/base/bytes.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
+import { ANY_IPV4, type Ipv4, prefixOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { ANY_IPV4, prefixOf } from "#core/net/prefix.ts";
 import { createGroup } from "#dataplane/vfp/group.ts";
 import type { LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
 import { VfpPort } from "#dataplane/vfp/vfp-port.ts";

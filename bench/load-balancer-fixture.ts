@@ -7,9 +7,8 @@ import { defined } from "#core/base/assert.ts";
 import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import { Host } from "#dataplane/host/host.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
-import { formatIp, type Ipv4 } from "#core/net/ip.ts";
+import { type Ipv4, formatIp, hostPrefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { LbnatBackEnd, Rule } from "#dataplane/vfp/rule.ts";
 

@@ -4,8 +4,7 @@ import { Prng } from "#core/base/prng.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { prefixOf } from "#core/net/prefix.ts";
-import { parseIpv4 } from "#core/net/ip.ts";
+import { parseIpv4, prefixOf } from "#core/net/ip.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const PODS = 300;

@@ -3,8 +3,7 @@
  * services of a node, and one load balancer or one endpoint's ACL that changes on a node with a hundred pods.
  */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import { type Prefix, prefixOf } from "#core/net/prefix.ts";
+import { type Ipv4, type Prefix, prefixOf } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { makePort, segmentOf, sendOnce } from "./engine-fixture.ts";

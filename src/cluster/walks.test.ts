@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { type Stage, type Walk, openTestCluster, walk } from "#test/support/cluster/walk.ts";
 import { TcpProbe } from "#dataplane/host/probes/probe.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
+import { hostPrefix } from "#core/net/ip.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
 
 const HEAD = `

@@ -9,7 +9,7 @@ import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 import {
   type AdapterDescription,
   DEFAULT_ADAPTERS,

@@ -2,8 +2,7 @@
 import { assert } from "#core/base/assert.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress, Ip } from "#core/net/ip.ts";
 import type { PortRange } from "#core/net/port-range.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import { PortBlockTable } from "#dataplane/switch/port-blocks.ts";

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Compat } from "#core/base/compat.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 import type {
   AzureHost,
   AzureTimer,

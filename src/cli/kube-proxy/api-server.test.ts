@@ -5,7 +5,7 @@ import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import { NETWORK, ProgramRun, nodeWithPod } from "#test/support/kube-proxy/kube-proxy-program.ts";
 
 const NODE = `apiVersion: v1

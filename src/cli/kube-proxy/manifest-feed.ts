@@ -15,7 +15,7 @@ import type {
   ObjectFeed,
 } from "#programs/kube-proxy/daemon/object-feed.ts";
 import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { readInputs } from "../mullion/read-inputs.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 

@@ -1,7 +1,7 @@
 // The start scripts step by step (control-planes.md §2, rows S1 to S5 of §10.2).
 import { describe, expect, it } from "vitest";
 import { listLoadBalancers } from "#contracts/hcn/operations.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import {
   bareNode,

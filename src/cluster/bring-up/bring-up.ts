@@ -4,8 +4,7 @@
  */
 import { defined } from "#core/base/assert.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
-import { addToIp, formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { formatFlanneldRelease } from "#programs/flannel/release.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { raiseMachines } from "../machines/raise-machines.ts";

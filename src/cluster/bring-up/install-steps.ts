@@ -2,7 +2,7 @@
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatPrefix } from "#core/net/ip.ts";
 import { dnsAddressIn } from "../names/dns-manifests.ts";
 import type { ScriptNode } from "./script-node.ts";
 import {

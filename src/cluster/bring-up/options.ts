@@ -1,7 +1,6 @@
 /** What is asked of a bring-up: which node, by which scripts, as what was typed, and what is wrong with the node. */
 import type { FlanneldRelease } from "#programs/flannel/release.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import { type InterfaceAddress, type Prefix, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { dnsAddressIn } from "../names/dns-manifests.ts";
 

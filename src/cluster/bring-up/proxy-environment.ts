@@ -2,8 +2,7 @@
  * Which proxy a Go program takes for a request, by the variables of its environment: golang.org/x/net/http/httpproxy,
  * whose rules kubectl, kubelet, flanneld and kube-proxy share.
  */
-import { type Ip, parseIp } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { type Ip, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 
 /** Variables as Windows keeps them: names in any case. */
 export type Variables = Readonly<Record<string, string>>;

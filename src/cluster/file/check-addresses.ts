@@ -1,6 +1,14 @@
 /** Checks between addresses: who owns what, and whether it lies where it must. */
-import { type Ipv4, addToIp, formatIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, lastIp, prefixContains, prefixCovers } from "#core/net/prefix.ts";
+import {
+  type Ipv4,
+  type Prefix,
+  addToIp,
+  formatIp,
+  formatPrefix,
+  lastIp,
+  prefixContains,
+  prefixCovers,
+} from "#core/net/ip.ts";
 import type { ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";

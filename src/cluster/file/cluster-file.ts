@@ -7,8 +7,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
-import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ipv4, Ipv6, Prefix } from "#core/net/ip.ts";
 
 export type NodeOs = "windows" | "linux";
 

@@ -1,7 +1,6 @@
 /** From the fields as they were written to the whole cluster: every default filled in. */
-import { type Ipv4, addToIp, formatIp } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, addToIp, formatIp } from "#core/net/ip.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
-import type { Prefix } from "#core/net/prefix.ts";
 import type {
   ClusterFile,
   NetworkSpec,

@@ -1,15 +1,17 @@
 /** The second family of a dual-stack cluster: its addresses follow from those of the first. */
 import { hasFeature } from "#contracts/hcn/features.ts";
 import { hnsVersionOf } from "#core/catalogue/profiles.ts";
-import { type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
 import {
+  type Ipv4,
+  type Ipv6,
   type Prefix,
+  formatIp,
   formatPrefix,
   lastIp,
   prefixContains,
   prefixCovers,
   prefixesOverlap,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import type {
   ClusterFile,
   Ipv6Spec,

@@ -1,5 +1,5 @@
 /** The networks of a cluster file with every default filled in. */
-import { type Prefix, equalPrefixes } from "#core/net/prefix.ts";
+import { type Prefix, equalPrefixes } from "#core/net/ip.ts";
 import type {
   FlannelBackend,
   NetworkDriver,

@@ -2,7 +2,7 @@
 import { LIMITS } from "#core/base/limits.ts";
 import { defined } from "#core/base/assert.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 import type {
   FlannelBackend,
   NetworkDriver,

@@ -1,6 +1,5 @@
 /** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs. */
-import type { Ipv6 } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ipv6, Prefix } from "#core/net/ip.ts";
 import { type LocatedFields, type Mapping, TEXTS_BY_PATH, mapping, section } from "./mapping.ts";
 import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, integer, oneOf } from "./scalars.ts";
 import { type Field, optional, withDefault } from "./shape.ts";

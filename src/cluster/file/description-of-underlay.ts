@@ -1,7 +1,6 @@
 /** The fields of the network that joins the nodes: `underlay` in a cluster file. */
 import { defined } from "#core/base/assert.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { IPV4, PREFIX, integer } from "./scalars.ts";

@@ -8,9 +8,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
-import { parseIpv4 } from "#core/net/ip.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Ipv4, type Prefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import type { ExpectationSpec, KubernetesVersion, NodeOs, PortProtocol } from "./cluster-file.ts";
 import {

@@ -1,6 +1,6 @@
 // Drivers and further networks of a cluster file: what they come to, and what is refused.
 import { describe, expect, it } from "vitest";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatPrefix } from "#core/net/ip.ts";
 import type { ClusterFile, PodNetworkSpec } from "./cluster-file.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { parseClusterFile } from "./parse-cluster-file.ts";
 import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";

@@ -1,6 +1,13 @@
 /** The pod range of each node: taken from the file, or the next free block of the cluster's range. */
-import { type Ipv4, formatIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, lastIp, prefixCovers, prefixesOverlap } from "#core/net/prefix.ts";
+import {
+  type Ipv4,
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  lastIp,
+  prefixCovers,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import type { NodeFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, Place, Reading } from "./reading.ts";

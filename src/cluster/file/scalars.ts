@@ -5,8 +5,17 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
-import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/prefix.ts";
+import {
+  type Ipv4,
+  type Ipv6,
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  parseInterfaceAddress,
+  parseIpv4,
+  parseIpv6,
+  prefixOf,
+} from "#core/net/ip.ts";
 import type { KubernetesVersion } from "./cluster-file.ts";
 import { type Place, type Reading, nameOf, quote } from "./reading.ts";
 import type { Shape, ShapePart } from "./shape.ts";

@@ -3,8 +3,7 @@ import type { FlannelInterface } from "#programs/flannel/node/flannel-host.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import type { StackInterface } from "#dataplane/host/stack.ts";
-import type { IpFamily } from "#core/net/ip.ts";
-import { prefixFamily } from "#core/net/prefix.ts";
+import { type IpFamily, prefixFamily } from "#core/net/ip.ts";
 
 /** 1 is the loopback interface, which the stacks do not have. */
 const FIRST_INDEX = 2;

@@ -3,8 +3,7 @@
  * of Windows nodes, in the variant for containerd (control-planes.md §2.4).
  */
 import type { JsonObject } from "#core/base/json.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { ClusterFile, NetworkSpec, NodeSpec } from "../file/cluster-file.ts";
 
 /** `net-conf.json`. On Linux VNI and port have to be those of Windows (control-planes.md §3.1). */

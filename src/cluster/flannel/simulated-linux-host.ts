@@ -13,16 +13,19 @@ import { portOf } from "#programs/flannel/linux/vxlan-device.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Route } from "#dataplane/host/stack.ts";
 import type { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
-import { type Ip, type IpFamily, type Ipv4, formatIp } from "#core/net/ip.ts";
-import { type Mac, formatMac } from "#core/net/mac.ts";
 import {
   type InterfaceAddress,
+  type Ip,
+  type IpFamily,
+  type Ipv4,
   type Prefix,
   equalPrefixes,
+  formatIp,
   formatPrefix,
   prefixContains,
   prefixFamily,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import { flannelRules } from "../services/linux-masquerade.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 

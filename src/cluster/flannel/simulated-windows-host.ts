@@ -2,8 +2,7 @@
 import type { FlannelInterface, WindowsHost, WindowsRoute } from "#programs/flannel/node/flannel-host.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Route } from "#dataplane/host/stack.ts";
-import type { IpFamily } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import { type IpFamily, type Prefix, formatPrefix } from "#core/net/ip.ts";
 import { InterfaceNumbers } from "./interface-numbers.ts";
 
 /** What `New-NetRoute` gives a route that names no metric. */

@@ -6,8 +6,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { type PluginRunner, readPrintedResult, runForOutput } from "#contracts/cni/plugin-runner.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { type Ipv4, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { NodeFiles } from "./node-files.ts";
 
 const REQUEST_FILE = String.raw`C:\k\sourceVipRequest.json`;

@@ -1,6 +1,5 @@
 /** Ranges of addresses that are guessed from the addresses in them. Cluster files are IPv4. */
-import type { Ipv4 } from "#core/net/ip.ts";
-import { type Prefix, lastIp, prefixContains, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";
+import { type Ipv4, type Prefix, lastIp, prefixContains, prefixOf, prefixesOverlap } from "#core/net/ip.ts";
 
 const BITS = 32;
 

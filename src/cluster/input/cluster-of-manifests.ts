@@ -6,8 +6,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import type { KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
-import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
-import { formatPrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { type Ipv4, formatIp, formatPrefix, parseIpv4, prefixContains, prefixOf } from "#core/net/ip.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
 import {

@@ -4,8 +4,16 @@
  */
 import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
-import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
-import { type Prefix, hostPrefix, lastIp, parsePrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import {
+  type Ipv4,
+  type Prefix,
+  hostPrefix,
+  lastIp,
+  parseIpv4,
+  parsePrefix,
+  prefixContains,
+  prefixOf,
+} from "#core/net/ip.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import { DEFAULTS } from "../file/description.ts";
 import { coverOf, isApart, isHostOf, smallestRange, widened } from "./address-ranges.ts";

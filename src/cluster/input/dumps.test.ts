@@ -11,8 +11,7 @@ import {
   openSessionWorld,
   podsOf,
 } from "#test/support/cluster/session-world.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 
 /** What was made of the nodes. */
 function machinesOf({ session }: SessionWorld): readonly string[] {

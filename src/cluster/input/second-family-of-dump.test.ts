@@ -1,7 +1,6 @@
 // Clusters of two families that bring no cluster file: what their objects say of IPv6 is taken.
 import { describe, expect, it } from "vitest";
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type SessionWorld, openSessionWorld } from "#test/support/cluster/session-world.ts";
 import type { ClusterPod } from "../cluster.ts";
 import { tracePacket } from "../trace/trace.ts";

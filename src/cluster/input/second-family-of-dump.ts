@@ -8,16 +8,18 @@ import type { JsonObject } from "#core/base/json.ts";
 import { hnsVersionOf, parseProfile } from "#core/catalogue/profiles.ts";
 import { podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
-import { type Ipv6, formatIp, parseIpv6 } from "#core/net/ip.ts";
 import {
+  type Ipv6,
   type Prefix,
+  formatIp,
   formatPrefix,
+  parseIpv6,
   parsePrefix,
   prefixContains,
   prefixCovers,
   prefixOf,
   prefixesOverlap,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import type { ClusterRanges, DumpedNode } from "./cluster-ranges.ts";
 import { isApart } from "./address-ranges.ts";
 

@@ -5,7 +5,7 @@
 import type { RestartState } from "#contracts/hcn/faults/fault.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
-import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "#core/net/prefix.ts";
+import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "#core/net/ip.ts";
 import { nodeObjects } from "../session/built-in-objects.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";

@@ -4,8 +4,7 @@
  * range and the node itself.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { addToIp, formatIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import { type Prefix, addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
 import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
 import { flannelConfigurationList } from "../flannel/network-configuration.ts";

@@ -3,7 +3,7 @@ import { defined } from "#core/base/assert.ts";
 import type { Router } from "#dataplane/fabric/router.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
-import { ANY_IPV6 } from "#core/net/prefix.ts";
+import { ANY_IPV6 } from "#core/net/ip.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 
 const ROUTE_METRIC = 0;

@@ -11,7 +11,7 @@ import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
 import { Host } from "#dataplane/host/host.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { ANY_IPV4, type InterfaceAddress } from "#core/net/prefix.ts";
+import { ANY_IPV4, type InterfaceAddress } from "#core/net/ip.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { ADAPTER_NAME } from "../networks/network-document.ts";

@@ -1,7 +1,6 @@
 /** The DNS that a cluster gets when its manifests bring none: what kubeadm installs (Service kube-dns, CoreDNS). */
 import type { JsonObject } from "#core/base/json.ts";
-import { addToIp, formatIp } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import { type Prefix, addToIp, formatIp } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 
 export const DNS_NAMESPACE = "kube-system";

@@ -1,6 +1,6 @@
 /** Which Service of a cluster is its DNS, whoever installed it. */
 import type { Service } from "#contracts/kubernetes/objects.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import { DNS_LABEL, DNS_NAMESPACE, DNS_PORT, DNS_SERVICE, dnsAddressIn } from "./dns-manifests.ts";
 
 function servesDns({ spec }: Service): boolean {

@@ -9,9 +9,8 @@ import {
   modifyNetworkPolicies,
 } from "#contracts/hcn/operations.ts";
 import { LinuxVxlan, type VxlanPeer } from "#dataplane/fabric/linux-vxlan.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, PodNetworkSpec } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

@@ -9,8 +9,7 @@ import {
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
-import { type Ip, type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
-import { ANY_IPV4, formatPrefix } from "#core/net/prefix.ts";
+import { ANY_IPV4, type Ip, type Ipv4, type Ipv6, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { ClusterFile, NodeSpec, PodNetworkSpec, PodSpec } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";

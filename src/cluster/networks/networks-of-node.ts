@@ -1,7 +1,6 @@
 /** Which networks a Windows node has, and where in them its addresses lie. */
 import { defined } from "#core/base/assert.ts";
-import { type Ip, type Ipv4, type Ipv6, addToIp } from "#core/net/ip.ts";
-import { type Prefix, prefixContains } from "#core/net/prefix.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, addToIp, prefixContains } from "#core/net/ip.ts";
 import { samePlaceIn } from "../file/complete-ipv6.ts";
 import type { ClusterFile, NetworkDriver, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
 

@@ -3,8 +3,7 @@
  * Behaves as the IPAM plugin host-local does, in whose words it refuses.
  */
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import { type Ip, type Ipv4, addToIp, formatIp } from "#core/net/ip.ts";
-import { type Prefix, lastIp } from "#core/net/prefix.ts";
+import { type Ip, type Ipv4, type Prefix, addToIp, formatIp, lastIp } from "#core/net/ip.ts";
 
 export interface PodAddressesOptions {
   readonly range: Prefix;

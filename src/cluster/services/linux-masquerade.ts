@@ -3,8 +3,15 @@
  * and the rules of the portmap plugin for `hostPort`.
  */
 import type { Chain, HookRules, Rule } from "#dataplane/host/netfilter/rule.ts";
-import { type Ip, familyOf, parseIp } from "#core/net/ip.ts";
-import { type Prefix, hostPrefix, parsePrefix, prefixFamily } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Prefix,
+  familyOf,
+  hostPrefix,
+  parseIp,
+  parsePrefix,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { PodSpec } from "../file/cluster-file.ts";
 import { MASQUERADE_MARK } from "./linux-service-rules.ts";

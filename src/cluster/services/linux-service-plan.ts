@@ -5,8 +5,15 @@
  */
 import type { Provenance } from "#core/base/recorder.ts";
 import type { EndpointSlice, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
-import { type Prefix, parsePrefix, prefixFamily } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type IpFamily,
+  type Prefix,
+  familyOf,
+  parseIp,
+  parsePrefix,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 

@@ -12,9 +12,8 @@ import type {
   Rule,
   Target,
 } from "#dataplane/host/netfilter/rule.ts";
-import { type Ip, familyOf } from "#core/net/ip.ts";
+import { type Ip, type Prefix, familyOf, hostPrefix, prefixContains } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
-import { type Prefix, hostPrefix, prefixContains } from "#core/net/prefix.ts";
 import { type UsedEndpoints, isExternallyAccessible } from "./linux-endpoints.ts";
 import type { PlannedEndpoint, PlannedPort } from "./linux-service-plan.ts";
 

@@ -1,6 +1,5 @@
 /** A node of the cluster file as Kubernetes sees it. */
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
 import type { ClusterFile, KubernetesVersion, NodeSpec } from "../file/cluster-file.ts";

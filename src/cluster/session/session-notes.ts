@@ -8,7 +8,7 @@ import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { controllerOf } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, Pod } from "#contracts/kubernetes/objects.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatPrefix } from "#core/net/ip.ts";
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";

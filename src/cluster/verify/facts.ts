@@ -5,8 +5,7 @@ import {
   type FlowName,
   type FlowProtocol,
 } from "#core/catalogue/expectations.ts";
-import { type Ip, addToIp } from "#core/net/ip.ts";
-import { prefixContains } from "#core/net/prefix.ts";
+import { type Ip, addToIp, prefixContains } from "#core/net/ip.ts";
 import type {
   VerifyHostNetworkPod,
   VerifyModel,

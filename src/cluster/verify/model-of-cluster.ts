@@ -3,8 +3,7 @@ import { defined } from "#core/base/assert.ts";
 import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type QuirkName, isDefaultQuirk } from "#core/catalogue/quirks.ts";
-import { type Ip, type IpFamily, formatIp } from "#core/net/ip.ts";
-import { type Prefix, parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { type Ip, type IpFamily, type Prefix, formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type {
   DenySpec,

@@ -4,8 +4,7 @@
  */
 import type { NetworkDriver } from "../file/cluster-file.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ip, Prefix } from "#core/net/ip.ts";
 
 export type TransportProtocol = "tcp" | "udp";
 

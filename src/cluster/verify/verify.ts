@@ -2,8 +2,7 @@
 import { defined } from "#core/base/assert.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
-import { type Ip, formatIp } from "#core/net/ip.ts";
-import { prefixContains } from "#core/net/prefix.ts";
+import { type Ip, formatIp, prefixContains } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ClusterTrouble } from "../session/session.ts";
 import type { TraceLeg, TraceReport } from "../trace/trace-report.ts";

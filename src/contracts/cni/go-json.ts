@@ -2,8 +2,7 @@
  * Values as Go writes them into JSON: bytes in Base64, and networks (`net.IPNet`) as an address in text and a mask in bytes.
  * Azure's files and CNS have them.
  */
-import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import { type InterfaceAddress, type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { DecodeError, type StructReader } from "./json.ts";
 import type { JsonObject } from "#core/base/json.ts";
 

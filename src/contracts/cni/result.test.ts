@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { type Ipv4, type Ipv6, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { type CniResult, EMPTY_DNS, formatResult, parseResult, printResult } from "./result.ts";
 

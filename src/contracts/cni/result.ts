@@ -4,8 +4,14 @@
  * Inside, a result is what 1.1.0 can say. `formatResult` gives the object of one version with its keys in the
  * order in which the Go library prints them; `parseResult` reads any version.
  */
-import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress } from "#core/net/prefix.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  familyOf,
+  formatIp,
+  parseInterfaceAddress,
+  parseIp,
+} from "#core/net/ip.ts";
 import { DecodeError, type StructReader, readStruct, formatJson, sortKeys } from "./json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "./error.ts";

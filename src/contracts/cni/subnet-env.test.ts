@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import { formatSubnetEnv, parseSubnetEnv } from "./subnet-env.ts";
 
 const NETWORK = parsePrefix("10.244.0.0/16");

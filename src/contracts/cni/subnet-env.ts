@@ -3,14 +3,15 @@
  * the CNI plugin flannel (cni.md §3.2, control-planes.md §1.7).
  */
 import type { Compat } from "#core/base/compat.ts";
-import { addToIp, formatIp } from "#core/net/ip.ts";
 import {
   type InterfaceAddress,
   type Prefix,
+  addToIp,
+  formatIp,
   formatPrefix,
   maskIp,
   parseInterfaceAddress,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import { CNI_CODES, CniError, PluginPanic } from "./error.ts";
 
 /** What it says. At least one of each family's pairs is there. */

@@ -5,7 +5,7 @@ import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "../memory/memory-kube.ts";
 import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { loadManifests } from "../load/load-manifests.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { AzureRoutes } from "./azure/azure-routes.ts";
 import { type AzureRoute, MemoryRouteTables } from "./azure/route-tables.ts";
 import {

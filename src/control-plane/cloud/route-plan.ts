@@ -10,7 +10,7 @@ import {
   prefixContains,
   prefixFamily,
   prefixOf,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import type { CloudRoute, NodeAddress } from "./cloud-route.ts";
 
 /** `update` is a deletion and a creation. */

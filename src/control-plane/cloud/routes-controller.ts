@@ -7,7 +7,7 @@ import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import type { RouteFault, RoutesProvider } from "./cloud-route.ts";
 import { reportCondition, reportFailure } from "./node-report.ts";
 import { RouteJobs } from "./route-jobs.ts";

@@ -1,8 +1,7 @@
 /** What is worth knowing about a cluster as it is: nothing is wrong with the files, and yet something will not work. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import { daemonRunsOn } from "../controllers/daemon-set.ts";
 import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
 import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "#contracts/kubernetes/pod.ts";

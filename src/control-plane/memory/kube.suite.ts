@@ -1,7 +1,7 @@
 /** Small clusters for tests of the control plane. */
 import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { loadManifests } from "../load/load-manifests.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";

@@ -2,16 +2,19 @@
  * Pod ranges of nodes, as kube-controller-manager's node IPAM gives them out: equal blocks of the cluster's range, the
  * next free one first. Ranges that nodes have already keep their blocks. Kept from the nodes as they are stored.
  */
-import { type Ip, type Ipv4, type Ipv6, bitsOf } from "#core/net/ip.ts";
 import {
+  type Ip,
+  type Ipv4,
+  type Ipv6,
   type Prefix,
+  bitsOf,
   formatPrefix,
   lastIp,
   parseInterfaceAddress,
   prefixFamily,
   prefixOf,
   prefixesOverlap,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 
 /** Blocks of one cluster range. */

@@ -1,5 +1,5 @@
 /** What a cluster's control plane is started with. */
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 
 export interface MemoryKubeOptions {
   /** Where nodes without a pod range get one: one range, or one per family (`--cluster-cidr`). None: nobody gets one. */

@@ -8,7 +8,7 @@ import {
   subtractRanges,
   wholeFamily,
 } from "./ip-range.ts";
-import { formatPrefix } from "./prefix.ts";
+import { formatPrefix } from "./ip.ts";
 
 function ranges(...texts: readonly string[]): ReturnType<typeof joinRanges> {
   return texts.map((text) => defined(parseIpRange(text), text));

@@ -1,6 +1,17 @@
 /** Ranges of IP addresses, as VFP's conditions have them, and what they are as prefixes. */
-import { type Ip, type IpFamily, addToIp, familyOf, formatIp, parseIp } from "./ip.ts";
-import { type Prefix, hostPrefix, lastIp, parsePrefix, prefixOf } from "./prefix.ts";
+import {
+  type Ip,
+  type IpFamily,
+  type Prefix,
+  addToIp,
+  familyOf,
+  formatIp,
+  hostPrefix,
+  lastIp,
+  parseIp,
+  parsePrefix,
+  prefixOf,
+} from "./ip.ts";
 
 /** All addresses of one family from `first` to `last`, both included. */
 export interface IpRange {

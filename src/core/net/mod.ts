@@ -8,19 +8,26 @@
  * const range = parsePrefix("10.244.1.0/24");
  * if (pod !== undefined && range !== undefined) prefixContains(range, pod); // true
  */
-export { addToIp, familyOf, formatIp, type Ip, type IpFamily, type Ipv4, type Ipv6, parseIp } from "./ip.ts";
-export { BROADCAST_MAC, formatMac, type Mac, parseMac } from "./mac.ts";
-export { isPort, parsePortRange, type PortRange } from "./port-range.ts";
 export {
   ANY_IPV4,
+  type InterfaceAddress,
+  type Ip,
+  type IpFamily,
+  type Ipv4,
+  type Ipv6,
+  type Prefix,
+  addToIp,
+  familyOf,
+  formatIp,
   formatPrefix,
   hostPrefix,
-  type InterfaceAddress,
   lastIp,
   parseInterfaceAddress,
+  parseIp,
   parsePrefix,
-  type Prefix,
   prefixContains,
   prefixOf,
   prefixesOverlap,
-} from "./prefix.ts";
+} from "./ip.ts";
+export { BROADCAST_MAC, formatMac, type Mac, parseMac } from "./mac.ts";
+export { isPort, parsePortRange, type PortRange } from "./port-range.ts";

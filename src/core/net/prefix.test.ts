@@ -1,22 +1,28 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Ip, type Ipv4, type Ipv6, bitsOf, familyOf, formatIp, parseIp } from "./ip.ts";
 import {
   ANY_IPV4,
+  type Ip,
+  type Ipv4,
+  type Ipv6,
   type Prefix,
+  bitsOf,
   equalPrefixes,
+  familyOf,
+  formatIp,
   formatPrefix,
   hostPrefix,
   lastIp,
   maskIp,
   parseInterfaceAddress,
+  parseIp,
   parsePrefix,
   prefixContains,
   prefixCovers,
   prefixFamily,
   prefixOf,
   prefixesOverlap,
-} from "./prefix.ts";
+} from "./ip.ts";
 
 const ip = (text: string): Ip => parseIp(text)!;
 const prefix = (text: string): Prefix => parsePrefix(text)!;

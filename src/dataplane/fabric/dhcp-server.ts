@@ -6,9 +6,8 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
 import type { SocketFailure } from "../host/socket-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Prefix, prefixContains } from "#core/net/prefix.ts";
 import {
   DHCP_CLIENT_PORT,
   DHCP_SERVER_PORT,

@@ -10,7 +10,7 @@ import type { BridgeSegment } from "../host/stack.ts";
 import type { Interface } from "../host/interface.ts";
 import { filterBridged } from "../host/netfilter/bridge-hooks.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { type FrameFilter, LearningSwitch } from "./learning-switch.ts";

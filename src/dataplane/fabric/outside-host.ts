@@ -8,9 +8,8 @@ import type { Compartment } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import type { SocketFailure } from "../host/socket-failure.ts";
-import type { Ip } from "#core/net/ip.ts";
+import { ANY_IPV4, ANY_IPV6, type InterfaceAddress, type Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { ANY_IPV4, ANY_IPV6, type InterfaceAddress } from "#core/net/prefix.ts";
 
 export interface OutsideHostOptions {
   readonly name: string;

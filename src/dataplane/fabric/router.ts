@@ -6,8 +6,7 @@ import type { Environment } from "#core/base/environment.ts";
 import type { Compartment } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import type { Interface, InterfaceOptions } from "../host/interface.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
+import type { InterfaceAddress, Ip, Prefix } from "#core/net/ip.ts";
 
 /** A route that somebody gave the router. */
 export interface StaticRoute {

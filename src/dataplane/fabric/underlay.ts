@@ -5,9 +5,16 @@
 import { assert, defined } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type { MemoryDevice } from "../device/memory-pair.ts";
-import { type Ip, type Ipv6, addToIp } from "#core/net/ip.ts";
+import {
+  type Ip,
+  type Ipv6,
+  type Prefix,
+  addToIp,
+  formatPrefix,
+  prefixContains,
+  prefixOf,
+} from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
 import { CABLE_DELAYS } from "./cable-delays.ts";
 import { type ConnectOptions, LearningSwitch } from "./learning-switch.ts";
 import { OutsideHost } from "./outside-host.ts";

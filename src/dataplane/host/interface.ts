@@ -1,9 +1,8 @@
 /** A network interface of a compartment: a device with a MAC, addresses and neighbours. */
 import { readU8, writeU16, writeU48 } from "#core/base/bytes.ts";
 import type { Device, Receiver } from "../device/device.ts";
-import type { Ip, Ipv6 } from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, type Ipv6, lastIp, prefixOf } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import { type InterfaceAddress, lastIp, prefixOf } from "#core/net/prefix.ts";
 import { ETHERNET_HEADER_BYTES, EtherType } from "#core/wire/ethernet.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { UNSPECIFIED, isLinkLocal } from "./ip/address-scope.ts";

@@ -1,9 +1,8 @@
 // The rows of dataplane.md §10 "Pipeline engine", read as a table.
 import { beforeEach, describe, expect, it } from "vitest";
 import type { LayerEvent, Recorder, TraceEvent } from "#core/base/recorder.ts";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Ip, formatIp, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { formatMac, parseMac } from "#core/net/mac.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
 import { buildEthernetFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";

@@ -4,7 +4,7 @@
  * (dataplane.md §1.4, §1.5; the order of equals is the compiler's choice).
  */
 import { assert } from "#core/base/assert.ts";
-import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
+import { type Prefix, prefixFamily } from "#core/net/ip.ts";
 import type { Condition } from "./matching/condition.ts";
 import { ConditionMatcher, type MissReason } from "./matching/condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";

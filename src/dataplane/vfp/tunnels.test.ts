@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { readU16, readU8 } from "#core/base/bytes.ts";
 import { formatHex } from "#core/base/encodings.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
+import { hostPrefix } from "#core/net/ip.ts";
 import { DATAPLANE_VECTORS } from "#test/support/wire/dataplane-vectors.ts";
 import {
   MACS,

@@ -2,10 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { annotatedHex, formatHex } from "#core/base/encodings.ts";
 import type { Provenance } from "#core/base/recorder.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import { parseIpv4 } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, hostPrefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type Prefix, hostPrefix, parsePrefix } from "#core/net/prefix.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { Packet } from "#core/wire/packet.ts";
 import { createGroup } from "./group.ts";

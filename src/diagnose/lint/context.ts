@@ -4,8 +4,7 @@
  */
 import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
 import { type WindowsBuild, getProfile, parseProfile } from "#core/catalogue/profiles.ts";
-import { hostPrefix, parsePrefix } from "#core/net/prefix.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { hostPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { flannelRange } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";

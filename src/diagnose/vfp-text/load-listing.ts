@@ -5,7 +5,7 @@
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { assert } from "#core/base/assert.ts";
 import type { Provenance } from "#core/base/recorder.ts";
-import { prefixFamily } from "#core/net/prefix.ts";
+import { prefixFamily } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { GroupDefinition, LayerDefinition, MatchType, Rule } from "#dataplane/vfp/rule.ts";
 import { readConditions } from "#dataplane/vfp/listing/conditions.ts";

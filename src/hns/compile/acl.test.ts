@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatPrefix } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";

@@ -15,7 +15,7 @@ import {
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
-import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
+import { type Prefix, prefixFamily } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";

@@ -1,6 +1,6 @@
 /** ACLs that name address sets (hcn.md §3.1, §3.5; dataplane.md §4.1). */
 import { describe, expect, it } from "vitest";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatPrefix } from "#core/net/ip.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";

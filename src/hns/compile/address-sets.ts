@@ -2,7 +2,7 @@
 import type { SetPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress, splitList } from "#contracts/hcn/documents/address-list.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { type Prefix, maskIp, prefixFamily } from "#core/net/prefix.ts";
+import { type Prefix, maskIp, prefixFamily } from "#core/net/ip.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 

@@ -11,7 +11,7 @@ import type {
   RedirectionExceptions,
 } from "#dataplane/host/windows-filtering/filter-program.ts";
 import { type PortRange, parsePortRanges } from "#core/net/port-range.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

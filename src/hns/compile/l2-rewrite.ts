@@ -8,9 +8,17 @@
  */
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { type Ip, type IpFamily, familyOf, formatIp } from "#core/net/ip.ts";
+import {
+  type Ip,
+  type IpFamily,
+  type Prefix,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  hostPrefix,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import { type Prefix, formatPrefix, hostPrefix, prefixFamily } from "#core/net/prefix.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";

@@ -11,9 +11,18 @@
 import type { Provenance } from "#core/base/recorder.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import type { L4ProxyPolicySetting } from "#contracts/hcn/documents/proxy-policy.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import {
+  type Ip,
+  type Prefix,
+  familyOf,
+  formatIp,
+  hostPrefix,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Prefix, hostPrefix, prefixContains, prefixFamily, parsePrefix } from "#core/net/prefix.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import { type Ipv4, parseIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { type Ipv4, formatPrefix, parseIp } from "#core/net/ip.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord } from "#test/support/hns/endpoint-record.ts";
 import { compileOutBoundNat } from "./outbound-nat.ts";

@@ -1,5 +1,5 @@
 /** What the rules of a network's ports depend on. */
-import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
@@ -8,7 +8,6 @@ import type { OverlayPlan } from "./overlay/overlay-plan.ts";
 import type { RemoteSubnets } from "./overlay/remote-subnets.ts";
 import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import { type Prefix, formatPrefix, prefixFamily } from "#core/net/prefix.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {

@@ -7,8 +7,7 @@
 import type { Provenance } from "#core/base/recorder.ts";
 import { NAT_FLAGS, type OutBoundNatPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import { type Ipv4, formatIp, parseIpv4 } from "#core/net/ip.ts";
-import { type Prefix, hostPrefix, prefixFamily } from "#core/net/prefix.ts";
+import { type Ipv4, type Prefix, formatIp, hostPrefix, parseIpv4, prefixFamily } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

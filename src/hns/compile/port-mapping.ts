@@ -11,8 +11,7 @@
  * host's stack gives such packets to the switch (Inferred: as it does for node ports, #dataplane/host/port-claims.ts).
  */
 import { NAT_FLAGS, type PortMappingPolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { type Ip, type Ipv4, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
+import { type Ip, type Ipv4, familyOf, formatIp, hostPrefix, parseIp } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

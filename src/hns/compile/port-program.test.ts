@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { parseIp } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parseIp } from "#core/net/ip.ts";
 import { formatMac, parseMac } from "#core/net/mac.ts";
-import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";

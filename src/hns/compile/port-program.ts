@@ -36,7 +36,7 @@ import {
   shapeOf,
 } from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay/overlay-program.ts";
-import { prefixFamily } from "#core/net/prefix.ts";
+import { prefixFamily } from "#core/net/ip.ts";
 import { compilePaRoute } from "./overlay/pa-route.ts";
 import { type RoutedEndpoint } from "./sdn-routes.ts";
 

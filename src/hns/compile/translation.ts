@@ -4,8 +4,7 @@
  */
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { StaticMapping } from "#dataplane/host/winnat/nat-program.ts";
-import { type Ipv4, parseIp } from "#core/net/ip.ts";
-import { prefixFamily } from "#core/net/prefix.ts";
+import { type Ipv4, parseIp, prefixFamily } from "#core/net/ip.ts";
 import type { TranslationDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";

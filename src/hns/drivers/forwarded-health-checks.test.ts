@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { defined } from "#core/base/assert.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import { DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 const CHECK_PORT = 32_000;

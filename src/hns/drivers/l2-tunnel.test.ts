@@ -1,7 +1,7 @@
 /** The L2Tunnel driver: what stays on the node with L2Bridge goes by the fabric (dataplane.md §2.5, rows of §10). */
 import { describe, expect, it } from "vitest";
 import { formatMac } from "#core/net/mac.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
+import { hostPrefix } from "#core/net/ip.ts";
 import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 async function tunnelWorld(): Promise<{ world: DriverWorld; network: string; a: DriverPod; b: DriverPod }> {

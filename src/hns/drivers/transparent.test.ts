@@ -5,8 +5,7 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { DhcpServer } from "#dataplane/fabric/dhcp-server.ts";
 import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
-import { type Ipv4, formatIp } from "#core/net/ip.ts";
-import { prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { type Ipv4, formatIp, prefixContains, prefixOf } from "#core/net/ip.ts";
 import {
   type DriverPod,
   DriverWorld,

@@ -1,7 +1,7 @@
 /** Network adapters as people write them: on a command line, in options. */
 import type { Device } from "#dataplane/device/device.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 
 /** A network adapter of the node, as people write it. */
 export interface AdapterDescription {

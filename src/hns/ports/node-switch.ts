@@ -7,7 +7,7 @@ import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { Host } from "#dataplane/host/host.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import type { Route } from "#dataplane/host/stack.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 import type { PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 import { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";

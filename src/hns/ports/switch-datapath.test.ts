@@ -24,9 +24,16 @@ import { Host } from "#dataplane/host/host.ts";
 import { formatRoute } from "#dataplane/host/ip/route-table.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
-import { type Ip, type Ipv4, formatIp, parseIp } from "#core/net/ip.ts";
+import {
+  ANY_IPV4,
+  type Ip,
+  type Ipv4,
+  formatIp,
+  formatPrefix,
+  parseInterfaceAddress,
+  parseIp,
+} from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { ANY_IPV4, formatPrefix, parseInterfaceAddress } from "#core/net/prefix.ts";
 import { HnsService } from "../service/hns-service.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
 import { SwitchDatapath } from "./switch-datapath.ts";

@@ -10,15 +10,19 @@ import type { Prng } from "#core/base/prng.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { IP_SUBNET_FLAGS, SUBNET_FLAGS } from "#contracts/hcn/documents/network.ts";
-import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
 import {
+  type Ip,
   type Prefix,
+  addToIp,
+  bitsOf,
   equalPrefixes,
+  familyOf,
+  formatIp,
   formatPrefix,
   lastIp,
   prefixContains,
   prefixFamily,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import type { IpSubnetRecord, SubnetRecord, MacRange } from "./network/network-record.ts";
 import type { Mac } from "#core/net/mac.ts";
 

@@ -4,8 +4,7 @@
  */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ip, Prefix } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
 import type { SharedValues } from "../compile/shared-values.ts";

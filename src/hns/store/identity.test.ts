@@ -8,9 +8,8 @@ import { parseEndpointPolicies } from "#contracts/hcn/documents/endpoint-policy.
 import { parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
 import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
-import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, prefixOf } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
-import { type Prefix, prefixOf } from "#core/net/prefix.ts";
 import { networkRecord } from "#test/support/hns/endpoint-record.ts";
 import { AddressPool } from "../service/address-pool.ts";
 import { RecordingDatapath } from "../recording-datapath.ts";

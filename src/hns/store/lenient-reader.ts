@@ -16,8 +16,7 @@ import { JsonReader } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { maskIp, parseInterfaceAddress, type Prefix } from "#core/net/prefix.ts";
+import { type Prefix, maskIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { RouteRecord } from "../service/network/network-record.ts";
 
 /** Hears what was left out. */

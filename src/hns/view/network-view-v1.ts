@@ -1,9 +1,8 @@
 /** A network as v1 shows it (hcn.md §2.12, §9.4). */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { formatIp, formatPrefix, prefixFamily } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
-import { formatPrefix, prefixFamily } from "#core/net/prefix.ts";
 import { notEnforcedOnNetwork } from "../service/enforcement.ts";
 import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../service/network/network-record.ts";
 import { extensionDocuments } from "../service/network/extensions.ts";

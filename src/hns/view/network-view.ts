@@ -2,9 +2,8 @@
 import { DNS } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { printerOf } from "#contracts/hcn/description/print-object.ts";
-import { familyOf } from "#core/net/ip.ts";
+import { familyOf, formatPrefix } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
 import { notEnforcedOnNetwork } from "../service/enforcement.ts";
 import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "../service/network/network-record.ts";
 import { managementAddress, shownPolicies } from "../service/network/management.ts";

@@ -1,8 +1,16 @@
 /** Fields of flannel's JSON, read as Go's decoder reads them: upper and lower case are equal, the last of a name counts. */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
-import { type Prefix, parseInterfaceAddress, prefixFamily, prefixOf } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type IpFamily,
+  type Prefix,
+  familyOf,
+  parseInterfaceAddress,
+  parseIp,
+  prefixFamily,
+  prefixOf,
+} from "#core/net/ip.ts";
 import { FlannelError } from "./flannel-error.ts";
 
 /** A value as a message shows it. */

@@ -6,8 +6,14 @@
 import { messageOf } from "#core/base/thrown.ts";
 import { defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";
+import {
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  prefixContains,
+  prefixOf,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import type { Backend, Registration } from "./backends/backend.ts";
 import { findExternalInterface } from "./node/external-interface.ts";
 import { type FlannelFinding, FlannelError, findingOf } from "./flannel-error.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { FlannelError } from "./flannel-error.ts";
 import { parseNetworkConfig, subnetRangesOf } from "./network-config.ts";
 

@@ -2,8 +2,17 @@
 import { messageOf } from "#core/base/thrown.ts";
 import { parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { type Ip, addToIp, bitsOf, formatIp } from "#core/net/ip.ts";
-import { type Prefix, lastIp, maskIp, prefixContains, prefixFamily } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Prefix,
+  addToIp,
+  bitsOf,
+  formatIp,
+  lastIp,
+  maskIp,
+  prefixContains,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import { ConfigFields } from "./config-fields.ts";
 import { FlannelError } from "./flannel-error.ts";
 

@@ -12,7 +12,7 @@ import {
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 import {
   ADDRESS,

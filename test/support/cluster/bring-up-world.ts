@@ -12,7 +12,7 @@ import type { BringUpReport, StepReport } from "#cluster/bring-up/report.ts";
 import type { ScriptNode } from "#cluster/bring-up/script-node.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { parseFlanneldRelease } from "#programs/flannel/release.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 
 export interface Asked {
   readonly backend?: "vxlan" | "host-gw";

@@ -4,8 +4,7 @@
  */
 import type { KubeKind, KubeObject, Namespace, Node, Pod } from "#contracts/kubernetes/objects.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "#cluster/cluster.ts";
 import { RequestError } from "#cluster/request-error.ts";
 import type {

@@ -23,8 +23,7 @@ import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { KUBE_KINDS, findKind } from "#contracts/kubernetes/kinds.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
-import { formatIp, parseIp } from "#core/net/ip.ts";
-import { formatPrefix } from "#core/net/prefix.ts";
+import { formatIp, formatPrefix, parseIp } from "#core/net/ip.ts";
 import { DEFAULT_DATA_DIR } from "#programs/plugins/host-local/conf.ts";
 
 /** A dump of a cluster among `dumps/`. */

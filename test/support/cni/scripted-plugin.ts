@@ -5,7 +5,7 @@ import type { CniCommand } from "#contracts/cni/plugin-input.ts";
 import { type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { defined } from "#core/base/assert.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 
 /** A result with one address and nothing else. */
 export function resultWith(...addresses: readonly string[]): CniResult {

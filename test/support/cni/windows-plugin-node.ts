@@ -12,7 +12,7 @@ import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";
 import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import type { WindowsPluginOptions } from "#programs/plugins/windows-endpoint/windows-plugin.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import { type PluginRun, runWithTexts } from "./cni-process.ts";
 import { FakeHcnClient } from "../hns/fake-hcn-client.ts";

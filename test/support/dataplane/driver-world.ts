@@ -30,9 +30,16 @@ import type { ProbeResult } from "#dataplane/host/probes/probe-result.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import {
+  ANY_IPV4,
+  ANY_IPV6,
+  type Ip,
+  formatIp,
+  parseInterfaceAddress,
+  parseIp,
+  parsePrefix,
+} from "#core/net/ip.ts";
 import { BROADCAST_MAC, type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { ANY_IPV4, ANY_IPV6, parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
 import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";

@@ -1,9 +1,8 @@
 /** Small words for tests of the match-action engine: addresses, rules, groups, frames, and what became of them. */
 import { defined } from "#core/base/assert.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
-import { type Ip, type Ipv4, type Ipv6, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, formatIp, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "#dataplane/vfp/rule.ts";
 import { type Verdict, VfpPort, type VfpPortOptions } from "#dataplane/vfp/vfp-port.ts";

@@ -1,8 +1,7 @@
 /** Arbitrary packets, rules and ports for properties of the engine: few values, so that packets meet rules and flows. */
 import fc from "fast-check";
-import { type Ip, type Ipv4, type Ipv6, parseIp } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, parseIp, parsePrefix, prefixOf } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type Prefix, parsePrefix, prefixOf } from "#core/net/prefix.ts";
 import { AddressSet } from "#dataplane/vfp/matching/address-set.ts";
 import { createGroup } from "#dataplane/vfp/group.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";

@@ -12,9 +12,8 @@ import {
   writeU48,
   writeU8,
 } from "#core/base/bytes.ts";
-import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
+import { type Ip, type Prefix, bitsOf, familyOf, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Prefix, prefixContains } from "#core/net/prefix.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { entropyPort } from "#dataplane/vfp/actions/encapsulation.ts";
 import { FlowKey } from "#dataplane/vfp/flow-key.ts";

@@ -6,9 +6,15 @@ import { formatHex } from "#core/base/encodings.ts";
 import { Prng } from "#core/base/prng.ts";
 import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
 import type { Device, Receiver } from "#dataplane/device/device.ts";
-import { type Ip, parseIp } from "#core/net/ip.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  type Prefix,
+  parseInterfaceAddress,
+  parseIp,
+  parsePrefix,
+} from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type InterfaceAddress, type Prefix, parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { type ChecksumProblem, verifyChecksums } from "#core/wire/transport-checksum.ts";

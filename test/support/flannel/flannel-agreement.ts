@@ -7,9 +7,8 @@ import { hcnClientOf } from "#cluster/machines/windows-node.ts";
 import { LinuxVxlan } from "#dataplane/fabric/linux-vxlan.ts";
 import { listNetworks } from "#contracts/hcn/operations.ts";
 import { formatRoute } from "#dataplane/host/ip/route-table.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { formatIp, formatPrefix, prefixCovers } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
-import { formatPrefix, prefixCovers } from "#core/net/prefix.ts";
 import type { SessionWorld } from "../cluster/session-world.ts";
 
 const PREFIX = "flannel.alpha.coreos.com/";

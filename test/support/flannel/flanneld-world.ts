@@ -28,8 +28,7 @@ import { Host } from "#dataplane/host/host.ts";
 import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { ANY_IPV4, parseInterfaceAddress } from "#core/net/prefix.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { ANY_IPV4, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { MemoryNodes } from "./memory-nodes.ts";
 
 export interface FlanneldNodeOptions {

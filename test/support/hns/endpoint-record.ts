@@ -5,9 +5,8 @@ import { parseEndpointPolicies } from "#contracts/hcn/documents/endpoint-policy.
 import { parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
 import type { EndpointRecord } from "#hns/service/endpoint/endpoint-record.ts";
 import type { NetworkRecord, RecordBase, RouteRecord } from "#hns/service/network/network-record.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { ANY_IPV4, parseIp } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { ANY_IPV4 } from "#core/net/prefix.ts";
 
 function base(id: string, name: string): RecordBase {
   return {

@@ -7,8 +7,7 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
-import { familyOf, parseIp } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { familyOf, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { HnsNodeOptions } from "./hns-node.ts";
 
 interface Expectation {

@@ -12,7 +12,7 @@ import type { PhysicalAdapter } from "#hns/ports/adapter-description.ts";
 import { type ServiceVersion, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 
 /** An adapter as tests write it; the rest as of a physical adapter. */
 export type AdapterFields = Pick<PhysicalAdapter, "name" | "medium" | "isVirtual" | "outsideSwitch"> & {

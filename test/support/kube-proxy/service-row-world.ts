@@ -9,8 +9,7 @@ import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts"
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { parseIdentification } from "#dataplane/host/services/identification.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { formatIp, parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { DriverWorld, ip } from "../dataplane/driver-world.ts";
 import { ADDRESS } from "./kube-proxy-node.ts";
 

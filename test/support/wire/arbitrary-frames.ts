@@ -1,6 +1,6 @@
 /** Well-formed frames of every kind for property tests. */
 import * as fc from "fast-check";
-import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
+import { type Ipv4, type Ipv6, prefixOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { ArpRepr } from "#core/wire/arp.ts";
 import {
@@ -26,7 +26,6 @@ import type { Packet } from "#core/wire/packet.ts";
 import type { TcpFields } from "#core/wire/tcp.ts";
 import type { TcpOption } from "#core/wire/tcp-options.ts";
 import type { VlanTag } from "#core/wire/vlan.ts";
-import { prefixOf } from "#core/net/prefix.ts";
 
 export const arbitraryU8: fc.Arbitrary<number> = fc.integer({ min: 0, max: 0xff });
 export const arbitraryU16: fc.Arbitrary<number> = fc.integer({ min: 0, max: 0xffff });

@@ -11,7 +11,7 @@ import {
   type ScriptSet,
 } from "#cluster/bring-up/options.ts";
 import { parseFlanneldRelease } from "#programs/flannel/release.ts";
-import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { type FileOptions, type Run, addFileOptions, examples, inputPaths, usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { BringUpRequest, Verbs } from "../verbs.ts";

@@ -2,10 +2,9 @@
 import { messageOf } from "#core/base/thrown.ts";
 import { parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { formatMac, parseMac } from "#core/net/mac.ts";
 import { isPort } from "#core/net/port-range.ts";
-import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
 import type { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 

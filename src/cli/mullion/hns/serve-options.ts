@@ -1,6 +1,6 @@
 /** What the options of `mullion hns serve` mean. */
 import { DEFAULT_ADAPTERS, type AdapterDescription } from "#hns/ports/adapter-description.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 import { type Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 

@@ -4,7 +4,7 @@ import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
-import { type Prefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
 
 const SEED_MAX = 2 ** 47;
 

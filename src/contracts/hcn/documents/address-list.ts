@@ -1,12 +1,14 @@
 /** Addresses in policies: an address or a CIDR, alone or in a comma list (hcn.md §3.5). */
-import { bitsOf, familyOf, parseIp } from "#core/net/ip.ts";
 import {
   type InterfaceAddress,
   type Prefix,
+  bitsOf,
+  familyOf,
   maskIp,
   parseInterfaceAddress,
+  parseIp,
   prefixOf,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import type { JsonReader } from "../description/json.ts";
 
 /** Parses `10.0.0.1`, `10.0.0.0/8` or the same in IPv6, host bits kept; a bare address has the full length. */

@@ -1,7 +1,6 @@
 /** Routes of Azure: user-defined routes of one route table (control-planes.md §6.6; cloud-provider-azure `azure_routes.go`). */
 import type { Node } from "#contracts/kubernetes/objects.ts";
-import { familyOf, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import {
   type CloudRoute,
   DONE,

@@ -1,5 +1,5 @@
 /** NetworkPolicies (k8s.io/kubernetes, `pkg/apis/networking/validation`). */
-import { parseInterfaceAddress, prefixContains, prefixCovers, prefixOf } from "#core/net/prefix.ts";
+import { parseInterfaceAddress, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
 import { SELECTOR } from "./check-metadata.ts";
 import {
   type Check,

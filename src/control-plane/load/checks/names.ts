@@ -1,6 +1,5 @@
 /** The rules for names, labels and ports of k8s.io/apimachinery, `util/validation`, with its sentences. */
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 
 /** A rule for a text: what is wrong with it, and what to write instead. */
 export interface TextRule {

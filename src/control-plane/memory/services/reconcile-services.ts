@@ -5,8 +5,7 @@ import {
   reconcileEndpointSlices,
 } from "../../controllers/endpoint-slices.ts";
 import { MIRRORING_CONTROLLER, reconcileMirror } from "../../controllers/mirror-endpoints.ts";
-import { addToIp, formatIp } from "#core/net/ip.ts";
-import { lastIp } from "#core/net/prefix.ts";
+import { addToIp, formatIp, lastIp } from "#core/net/ip.ts";
 import type { Service } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { perform } from "../perform.ts";

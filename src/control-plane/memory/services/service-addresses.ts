@@ -5,8 +5,18 @@
  * band to people who choose themselves (KEP-3070, KEP-3668); chance is a function of seed and name, not of the order.
  */
 import type { Prng } from "#core/base/prng.ts";
-import { type Ip, type IpFamily, addToIp, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type IpFamily,
+  type Prefix,
+  addToIp,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  parseIp,
+  prefixContains,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import type { Service } from "#contracts/kubernetes/objects.ts";
 import { keyOf } from "../object-store.ts";
 

@@ -11,9 +11,8 @@ import {
   writeU48,
   writeU8,
 } from "../../base/bytes.ts";
-import type { Ipv6 } from "../../net/ip.ts";
+import { type Ipv6, type Prefix, prefixOf } from "../../net/ip.ts";
 import type { Mac } from "../../net/mac.ts";
-import { type Prefix, prefixOf } from "../../net/prefix.ts";
 
 /** Types of the options that are read. Any octet may arrive. */
 export const NdOptionType = {

@@ -1,9 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { annotatedHex, formatHex } from "../../base/encodings.ts";
-import { type Ipv6, formatIp, parseIp } from "../../net/ip.ts";
+import { type Ipv6, formatIp, parseIp, parsePrefix } from "../../net/ip.ts";
 import { parseMac } from "../../net/mac.ts";
-import { parsePrefix } from "../../net/prefix.ts";
 import { arbitraryNd } from "#test/support/wire/arbitrary-frames.ts";
 import { emittedBytes, patchedBytes } from "#test/support/wire/emitted-bytes.ts";
 import { type NdRepr, NdView, emitNd, ndLength, solicitedNodeMulticast, toNdRepr } from "./nd.ts";

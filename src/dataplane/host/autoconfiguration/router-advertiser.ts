@@ -5,8 +5,7 @@
 import type { Stack, StackInterface } from "../stack.ts";
 import type { Task, Timer } from "#core/base/clock.ts";
 import type { Prng } from "#core/base/prng.ts";
-import type { Ipv6 } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ipv6, Prefix } from "#core/net/ip.ts";
 import { buildNdFrame } from "#core/wire/build-frame.ts";
 import { multicastMac } from "#core/wire/ethernet.ts";
 import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";

@@ -6,8 +6,15 @@
 import type { Stack, StackInterface } from "../stack.ts";
 import type { Task, Timer } from "#core/base/clock.ts";
 import type { Prng } from "#core/base/prng.ts";
-import { type Ip, type Ipv6, formatIp, isMulticastIp } from "#core/net/ip.ts";
-import { ANY_IPV6, type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import {
+  ANY_IPV6,
+  type Ip,
+  type Ipv6,
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  isMulticastIp,
+} from "#core/net/ip.ts";
 import { buildNdFrame } from "#core/wire/build-frame.ts";
 import { multicastMac } from "#core/wire/ethernet.ts";
 import type { NdOption } from "#core/wire/icmpv6/nd-options.ts";

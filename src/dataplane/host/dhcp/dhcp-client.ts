@@ -5,8 +5,7 @@
  * (§4.4.5): from half of its time on its server is asked, from seven eighths on everybody; when it ends, the address goes.
  */
 import type { Task, Timer } from "#core/base/clock.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import { ANY_IPV4 } from "#core/net/prefix.ts";
+import { ANY_IPV4, type Ipv4 } from "#core/net/ip.ts";
 import {
   DHCP_CLIENT_PORT,
   DHCP_SERVER_PORT,

@@ -1,6 +1,5 @@
 /** How far an address reaches (RFC 4291 §2.4, RFC 4007): link-local ones never leave their link. */
-import type { Ip, Ipv6 } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ip, Ipv6, Prefix } from "#core/net/ip.ts";
 
 /** fe80::/64: the part of fe80::/10 that is in use. */
 export const LINK_LOCAL_PREFIX: Prefix = Object.freeze({

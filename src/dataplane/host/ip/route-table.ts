@@ -1,8 +1,16 @@
 /**
  * IPv4 and IPv6 routes of one compartment: the longest prefix wins, then the lowest metric, then the older route.
  */
-import { type Ip, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
-import { type Prefix, equalPrefixes, formatPrefix, maskIp } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Prefix,
+  bitsOf,
+  equalPrefixes,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  maskIp,
+} from "#core/net/ip.ts";
 import type { RouteOptions, Route, StackInterface } from "../stack.ts";
 
 /** Routes of one family with one prefix length, by network address. */

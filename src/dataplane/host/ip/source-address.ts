@@ -1,8 +1,7 @@
 /**
  * Which of an interface's addresses a packet carries as its source when nobody chose one.
  */
-import { type Ip, bitsOf, familyOf } from "#core/net/ip.ts";
-import { type InterfaceAddress, maskIp } from "#core/net/prefix.ts";
+import { type InterfaceAddress, type Ip, bitsOf, familyOf, maskIp } from "#core/net/ip.ts";
 import { isLinkLocal } from "./address-scope.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 

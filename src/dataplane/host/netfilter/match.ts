@@ -1,8 +1,7 @@
 /** Asks rules about one packet. */
 import type { Stack } from "../stack.ts";
 import type { FiveTuple } from "#core/net/five-tuple.ts";
-import { familyOf } from "#core/net/ip.ts";
-import { type Prefix, prefixContains } from "#core/net/prefix.ts";
+import { type Prefix, familyOf, prefixContains } from "#core/net/ip.ts";
 import type { TrackedPacket } from "./connection.ts";
 import type { Hook, Match, Rule, Target } from "./rule.ts";
 import type { RuleSet } from "./rule-set.ts";

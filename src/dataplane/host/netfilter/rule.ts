@@ -6,8 +6,7 @@
  */
 import type { Provenance } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ip, Prefix } from "#core/net/ip.ts";
 
 /** Table and chain of the kernel at which a rule stands. */
 export type Hook =

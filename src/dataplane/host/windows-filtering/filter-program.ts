@@ -1,7 +1,7 @@
 /** What the Windows Filtering Platform (WFP) of a compartment is told: filters and redirections, per interface. */
 import type { Provenance } from "#core/base/recorder.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import type { Group } from "../../vfp/group.ts";
 
 /** Which remote addresses and which ports a proxy does not get. */

@@ -7,11 +7,9 @@
  * ICMP errors. Inferred: that a flow without packets is forgotten after the same time as on a switch port.
  */
 import type { Stack, StackInterface } from "../stack.ts";
-import type { Ip } from "#core/net/ip.ts";
-import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Ip, type Prefix, familyOf, formatIp, parseIp, prefixContains } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import { type Prefix, prefixContains } from "#core/net/prefix.ts";
 import { DEFAULT_PARSER_SETTINGS } from "../../vfp/port-settings.ts";
 import type { VfpDirection, LayerDefinition } from "../../vfp/rule.ts";
 import { VfpPort } from "../../vfp/vfp-port.ts";

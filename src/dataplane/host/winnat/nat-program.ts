@@ -1,7 +1,6 @@
 /** What WinNAT is told to do. Immutable; the ground for a translation goes into traces. */
 import type { Provenance } from "#core/base/recorder.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Ipv4, Prefix } from "#core/net/ip.ts";
 
 /** A port of the host that leads to a port behind it (`Get-NetNatStaticMapping`). */
 export interface StaticMapping {

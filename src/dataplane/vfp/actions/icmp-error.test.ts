@@ -1,8 +1,7 @@
 // Errors about translated packets (dataplane.md §1.10, §6.7, DT-187).
 import { describe, expect, it } from "vitest";
 import { readU16 } from "#core/base/bytes.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
+import { formatIp, hostPrefix } from "#core/net/ip.ts";
 import {
   MACS,
   type End,

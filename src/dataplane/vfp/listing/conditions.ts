@@ -3,7 +3,7 @@
  * IP`, `Destination ports` (dataplane.md §7.4). Inferred: the other labels, and that the exceptions of a source NAT stand
  * there as the ranges that are left, since VFP has no condition that forbids.
  */
-import type { Ip, IpFamily } from "#core/net/ip.ts";
+import { type Ip, type IpFamily, type Prefix, prefixFamily } from "#core/net/ip.ts";
 import {
   type IpRange,
   formatIpRange,
@@ -16,7 +16,6 @@ import {
 } from "#core/net/ip-range.ts";
 import { formatMac, parseMac } from "#core/net/mac.ts";
 import { type PortRange, formatPortRange, parsePortRanges } from "#core/net/port-range.ts";
-import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
 import type { Condition } from "../matching/condition.ts";
 import type { ListedCondition } from "./listing.ts";
 

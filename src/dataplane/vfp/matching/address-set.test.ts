@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Ip, type Ipv4, type Ipv6 } from "#core/net/ip.ts";
-import { type Prefix, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, prefixContains, prefixOf } from "#core/net/ip.ts";
 import { group, ip, layer, makePort, prefix, rule, send, udp } from "#test/support/dataplane/engine-kit.ts";
 import { AddressSet } from "./address-set.ts";
 

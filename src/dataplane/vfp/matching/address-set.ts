@@ -3,7 +3,7 @@
  * A set is sorted ranges that do not touch, so asking costs a binary search however many addresses it has.
  */
 import { wordAt } from "#core/base/bytes.ts";
-import { type Prefix, lastIp } from "#core/net/prefix.ts";
+import { type Prefix, lastIp } from "#core/net/ip.ts";
 import { ipWords } from "../actions/transposition.ts";
 
 /** Turned, unsigned 32-bit words compare as signed ones. */

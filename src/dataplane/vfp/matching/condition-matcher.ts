@@ -2,7 +2,7 @@
 import { wordAt } from "#core/base/bytes.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
+import { type Prefix, prefixFamily } from "#core/net/ip.ts";
 import { AddressSet } from "./address-set.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "../flow-key.ts";

@@ -1,7 +1,7 @@
 /** What a rule asks of a packet. Every part that is present must hold; an absent part holds for all. */
 import type { Mac } from "#core/net/mac.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import type { AddressSet } from "./address-set.ts";
 
 export interface Condition {

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Ip, type Ipv4, type Ipv6 } from "#core/net/ip.ts";
-import { prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { type Ip, type Ipv4, type Ipv6, prefixContains, prefixOf } from "#core/net/ip.ts";
 import { group, headersOf, ip, prefix, rule, udp } from "#test/support/dataplane/engine-kit.ts";
 import { FlowKey } from "../flow-key.ts";
 import type { Rule } from "../rule.ts";

@@ -4,7 +4,7 @@
  */
 import { wordAt } from "#core/base/bytes.ts";
 import { assert } from "#core/base/assert.ts";
-import { type Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import type { FlowKey } from "../flow-key.ts";
 import type { Rule } from "../rule.ts";
 import {

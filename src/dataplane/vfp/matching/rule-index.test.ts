@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { type Prefix, hostPrefix, parsePrefix, prefixOf } from "#core/net/prefix.ts";
+import { type Prefix, hostPrefix, parseIp, parsePrefix, prefixOf } from "#core/net/ip.ts";
 import { buildTcpFrame } from "#core/wire/build-frame.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { FlowKey } from "../flow-key.ts";

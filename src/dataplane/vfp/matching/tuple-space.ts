@@ -6,7 +6,7 @@
  * with several prefixes lies in several buckets. So a group of ten thousand ACLs costs what its few shapes cost.
  */
 import { wordAt } from "#core/base/bytes.ts";
-import { type Prefix, prefixFamily } from "#core/net/prefix.ts";
+import { type Prefix, prefixFamily } from "#core/net/ip.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "../flow-key.ts";
 import { ipWords } from "../actions/transposition.ts";

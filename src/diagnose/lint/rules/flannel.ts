@@ -1,5 +1,5 @@
 /** Rules over flannel's net-conf for clusters with Windows nodes (control-planes.md §1.3). */
-import { type Prefix, prefixesOverlap } from "#core/net/prefix.ts";
+import { type Prefix, prefixesOverlap } from "#core/net/ip.ts";
 import {
   formatRange,
   isCovered,

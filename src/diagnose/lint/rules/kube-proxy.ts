@@ -1,7 +1,6 @@
 /** Rules over kube-proxy's configuration and flags on Windows nodes: mode, network, source VIP, addresses. */
 
-import { addToIp, formatIp, parseIp } from "#core/net/ip.ts";
-import { lastIp, prefixContains } from "#core/net/prefix.ts";
+import { addToIp, formatIp, lastIp, parseIp, prefixContains } from "#core/net/ip.ts";
 import { formatRange, isPlaceholder, parseRange, podRangesOf, shown } from "../views/address-ranges.ts";
 import { keptSourceVips, misnamedNodes } from "../views/cluster-view.ts";
 import type { LintContext } from "../context.ts";

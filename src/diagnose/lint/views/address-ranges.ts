@@ -1,15 +1,17 @@
 /** Addresses and prefixes as people write them in configuration. */
-import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import {
   type Prefix,
+  familyOf,
+  formatIp,
   formatPrefix,
   hostPrefix,
   maskIp,
   parseInterfaceAddress,
+  parseIp,
   parsePrefix,
   prefixOf,
   prefixesOverlap,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 
 /** An address range of the cluster, and where it was found. */
 export interface KnownRange {

@@ -1,8 +1,7 @@
 /** The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3). */
 import { assert } from "#core/base/assert.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { familyOf, formatIp } from "#core/net/ip.ts";
-import { hostPrefix } from "#core/net/prefix.ts";
+import { familyOf, formatIp, hostPrefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

@@ -4,7 +4,7 @@
  * the groups, which are frozen.
  */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { formatPrefix, prefixFamily, type Prefix } from "#core/net/prefix.ts";
+import { type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, MissNote, Rule } from "#dataplane/vfp/rule.ts";
 import type {

@@ -2,7 +2,7 @@
  * What an overlay network puts into the host's port: packets of the node and of its load balancers into the network, and
  * what comes out of tunnels for the node (dataplane.md §2.2.1, §2.3 O-9).
  */
-import { formatPrefix, hostPrefix } from "#core/net/prefix.ts";
+import { formatPrefix, hostPrefix } from "#core/net/ip.ts";
 import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";

@@ -1,6 +1,5 @@
 /** The rules that ports of an overlay network share, and how all of them are made (dataplane.md §2.2.1, §2.3). */
-import { formatIp } from "#core/net/ip.ts";
-import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix } from "#core/net/prefix.ts";
+import { ANY_IPV4, type Prefix, formatIp, formatPrefix, hostPrefix } from "#core/net/ip.ts";
 import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";

@@ -3,9 +3,8 @@
  * hcn.md §3.1): which addresses are here, which are behind which node, and what stands outside on the way there.
  */
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { type Ip, type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Prefix, parseIpv4, prefixContains, prefixFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { type Prefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
 import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../../service/network/policy-index.ts";

@@ -1,7 +1,6 @@
 /** The programs of an overlay network's ports: those of its endpoints, of its distributed router, and of the host. */
-import { type Ip, type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, parseIpv4, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { prefixContains } from "#core/net/prefix.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { PortAddressInfo } from "#dataplane/vfp/port-settings.ts";
 import type { DhcpLease } from "#dataplane/switch/switch-port.ts";

@@ -6,8 +6,17 @@
  */
 import { defined } from "#core/base/assert.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { ANY_IPV4, type Prefix, formatPrefix, hostPrefix, prefixFamily, prefixOf } from "#core/net/prefix.ts";
+import {
+  ANY_IPV4,
+  type Ip,
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  hostPrefix,
+  parseIp,
+  prefixFamily,
+  prefixOf,
+} from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../../service/endpoint/endpoint-record.ts";

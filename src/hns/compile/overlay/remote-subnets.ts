@@ -4,9 +4,8 @@
  */
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { parseIpv4 } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parseIpv4, prefixFamily } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type Prefix, formatPrefix, prefixFamily } from "#core/net/prefix.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import {

@@ -14,7 +14,7 @@ import {
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
-import { parseInterfaceAddress, parsePrefix } from "#core/net/prefix.ts";
+import { parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { InProcessHcnClient } from "../../service/in-process-client.ts";
 import { createHns } from "../../local-hns.ts";
 import { MemoryObjectStore } from "../../store/store.ts";

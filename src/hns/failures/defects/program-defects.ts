@@ -3,7 +3,7 @@
  * (dataplane.md §9).
  */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { Ip } from "#core/net/ip.ts";
+import { type Ip, type Prefix, hostPrefix, prefixContains, prefixFamily } from "#core/net/ip.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { QuirkName } from "#core/catalogue/quirks.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
@@ -16,7 +16,6 @@ import type { QuirkSet } from "../quirk-set.ts";
 import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, networkProvenance } from "../../compile/provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import { type Prefix, hostPrefix, prefixContains, prefixFamily } from "#core/net/prefix.ts";
 
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
 // (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of

@@ -8,8 +8,17 @@ import {
 } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
-import { type Ip, type IpFamily, bitsOf, familyOf, formatIp, isMulticastIp, parseIp } from "#core/net/ip.ts";
-import { formatPrefix, prefixFamily } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type IpFamily,
+  bitsOf,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  isMulticastIp,
+  parseIp,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import type { AddressPlace, AddressPool } from "../address-pool.ts";
 import type { EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
 import type { NetworkRecord, SubnetRecord } from "../network/network-record.ts";

@@ -9,8 +9,7 @@ import {
   LOAD_BALANCER_FLAGS,
   type LoadBalancerPortMapping,
 } from "#contracts/hcn/documents/load-balancer.ts";
-import { type Ip, isMulticastIp, parseIp } from "#core/net/ip.ts";
-import { prefixContains } from "#core/net/prefix.ts";
+import { type Ip, isMulticastIp, parseIp, prefixContains } from "#core/net/ip.ts";
 import type { LoadBalancerRecord, LoadBalancerPortMappingRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";

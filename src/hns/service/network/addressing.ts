@@ -9,8 +9,17 @@ import {
 } from "#contracts/hcn/documents/network.ts";
 import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { addToIp, formatIp, type Ipv4, type Ip } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, prefixFamily, prefixOf, prefixesOverlap } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Ipv4,
+  type Prefix,
+  addToIp,
+  formatIp,
+  formatPrefix,
+  prefixFamily,
+  prefixOf,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import type { BareSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
 import { checkDisjoint, readSubnetRecord } from "./network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";

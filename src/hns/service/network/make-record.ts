@@ -2,7 +2,7 @@
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { type InterfaceAddress, prefixContains } from "#core/net/prefix.ts";
+import { type InterfaceAddress, prefixContains } from "#core/net/ip.ts";
 import type { SwitchDefinition } from "../../ports/datapath.ts";
 import { chooseMac, chooseMacRange } from "../address-pool.ts";
 import type { NetworkRecord } from "./network-record.ts";

@@ -5,9 +5,8 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import type { IpamType, NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkPolicy, SubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
-import type { Ip } from "#core/net/ip.ts";
+import type { Ip, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { Prefix } from "#core/net/prefix.ts";
 import type { KeptFields } from "../../store/kept-fields.ts";
 
 /**

@@ -8,18 +8,22 @@ import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HostComputeNetwork, IpSubnet, Subnet } from "#contracts/hcn/documents/network.ts";
 import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { type Ip, familyOf, formatIp, isMulticastIp, parseIp } from "#core/net/ip.ts";
-import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import {
+  type Ip,
   type Prefix,
+  familyOf,
+  formatIp,
   formatPrefix,
+  isMulticastIp,
   maskIp,
   parseInterfaceAddress,
+  parseIp,
   parsePrefix,
   prefixContains,
   prefixCovers,
   prefixesOverlap,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
+import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -5,7 +5,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import { type IpSubnet, type Subnet, readIpSubnet, readSubnet } from "#contracts/hcn/documents/network.ts";
-import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
+import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "#core/net/ip.ts";
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
 import { checkDisjoint, readIpSubnetRecord, readSubnetRecord } from "./network-validation.ts";
 import type { ServiceContext } from "../service-context.ts";

@@ -8,8 +8,7 @@ import {
   deleteNetwork,
 } from "#contracts/hcn/operations.ts";
 import type { HostComputeNetwork, Ipam, NetworkType } from "#contracts/hcn/documents/network.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
+import { formatIp, parsePrefix, prefixContains, prefixesOverlap } from "#core/net/ip.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 
 const TWO_ADAPTERS = [

@@ -1,8 +1,7 @@
 import { LeaseWatcher } from "../leases/peers.ts";
 import { describe, expect, it } from "vitest";
 import { Prng } from "#core/base/prng.ts";
-import { type Ipv4, parseIp } from "#core/net/ip.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { type Ipv4, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { FlanneldWorld, routesOf } from "#test/support/flannel/flanneld-world.ts";
 import { MemoryEtcd } from "#test/support/flannel/memory-etcd.ts";
 import { KeptLog } from "../flannel-log.ts";

@@ -1,13 +1,17 @@
 /** A Node as a lease (control-planes.md §1.4). */
 import type { Node } from "#contracts/kubernetes/objects.ts";
-import { type IpFamily, familyOf, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import {
+  type IpFamily,
   type Prefix,
+  familyOf,
+  formatIp,
   formatPrefix,
   parseInterfaceAddress,
+  parseIpv4,
+  parseIpv6,
   prefixCovers,
   prefixOf,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { Lease, LeaseAttributes } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";

@@ -1,7 +1,6 @@
 /** What every store of leases does: run on Nodes in memory, on an etcd in memory, and on a real etcd. */
 import { describe, expect, it } from "vitest";
-import { type Ipv4, parseIp } from "#core/net/ip.ts";
-import { prefixCovers } from "#core/net/prefix.ts";
+import { type Ipv4, parseIp, prefixCovers } from "#core/net/ip.ts";
 import type { LeaseListener, LeaseStore } from "./lease-store.ts";
 import { type Lease, type LeaseAttributes, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";
 

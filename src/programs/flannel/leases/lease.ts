@@ -1,7 +1,15 @@
 /** Leases: a subnet of pods for one node, and how others reach it (control-planes.md §1.4 to §1.6). */
-import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
-import { formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
-import { type Prefix, equalPrefixes, formatPrefix, maskIp } from "#core/net/prefix.ts";
+import {
+  type Ipv4,
+  type Ipv6,
+  type Prefix,
+  equalPrefixes,
+  formatIp,
+  formatPrefix,
+  maskIp,
+  parseIpv4,
+  parseIpv6,
+} from "#core/net/ip.ts";
 
 export interface LeaseAttributes {
   readonly publicIp: Ipv4 | undefined;

@@ -2,8 +2,16 @@
  * Whether another node's lease may be programmed. Upstream programs whatever it can read; `hardened` mode makes
  * no route that would lead packets astray, whoever wrote the lease.
  */
-import { type Ip, formatIp, isMulticastIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, hostPrefix, prefixCovers, prefixesOverlap } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  hostPrefix,
+  isMulticastIp,
+  prefixCovers,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { type Lease, formatSubnets } from "./lease.ts";
 import type { NetworkConfig } from "../network-config.ts";

@@ -1,7 +1,14 @@
 /** The back end host-gw on Linux: a route for each other node, which has to be on the link (control-planes.md §1.9). */
 import { messageOf } from "#core/base/thrown.ts";
-import { type IpFamily, type Ipv6, formatIp } from "#core/net/ip.ts";
-import { equalPrefixes, formatPrefix, prefixCovers, prefixFamily } from "#core/net/prefix.ts";
+import {
+  type IpFamily,
+  type Ipv6,
+  equalPrefixes,
+  formatIp,
+  formatPrefix,
+  prefixCovers,
+  prefixFamily,
+} from "#core/net/ip.ts";
 import {
   type Backend,
   type BackendParts,

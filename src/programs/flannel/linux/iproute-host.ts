@@ -1,16 +1,20 @@
 /** A Linux machine through `ip`, `bridge`, and `iptables` or `nft` (control-planes.md §3.2, §3.3, §3.5). */
 import { messageOf } from "#core/base/thrown.ts";
-import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { type Mac, parseMac } from "#core/net/mac.ts";
 import {
   type InterfaceAddress,
+  type Ip,
+  type IpFamily,
   type Prefix,
+  familyOf,
+  formatIp,
   formatPrefix,
   hostPrefix,
+  parseIp,
   parsePrefix,
   prefixContains,
   prefixFamily,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type {
   FlannelInterface,

@@ -1,9 +1,8 @@
 /** The Linux kernel's own devices, routes and rules, in a namespace: needs root, iproute2 and iptables. */
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
+import { type Ip, type Prefix, formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type Prefix, formatPrefix, parsePrefix } from "#core/net/prefix.ts";
 import { FlanneldWorld, vxlanPeer } from "#test/support/flannel/flanneld-world.ts";
 import { MachineCommandRunner } from "../node/command-runner.node.ts";
 import { IprouteHost } from "./iproute-host.ts";

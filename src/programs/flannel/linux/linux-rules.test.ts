@@ -3,7 +3,7 @@ import { masqueradeScript } from "./linux-rules.ts";
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import { FlanneldWorld } from "#test/support/flannel/flanneld-world.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type { FlannelHost, LinuxHost } from "../node/flannel-host.ts";
 import type { FlanneldOptions } from "../flanneld-options.ts";

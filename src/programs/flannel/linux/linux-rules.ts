@@ -1,6 +1,5 @@
 /** flannel's rules of a Linux machine, written with `iptables` or with `nft` (control-planes.md §3.5). */
-import type { IpFamily } from "#core/net/ip.ts";
-import { ANY_IPV4, ANY_IPV6, type Prefix, formatPrefix, prefixFamily } from "#core/net/prefix.ts";
+import { ANY_IPV4, ANY_IPV6, type IpFamily, type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type { MasqueradeSettings, RuleProgram } from "../node/flannel-host.ts";
 

@@ -3,9 +3,8 @@
  * or a plain route where the other node is on the link (control-planes.md §3.3).
  */
 import { messageOf } from "#core/base/thrown.ts";
-import type { Ip } from "#core/net/ip.ts";
+import type { Ip, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { Prefix } from "#core/net/prefix.ts";
 import type { LinuxHost, LinuxRoute } from "../node/flannel-host.ts";
 
 /** One family of one lease. */

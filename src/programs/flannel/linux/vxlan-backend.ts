@@ -1,15 +1,19 @@
 /** The back end vxlan on Linux: a device for each family, and three entries for each other node (control-planes.md §3). */
 import { messageOf } from "#core/base/thrown.ts";
-import { type Ip, type IpFamily, type Ipv6, bitsOf, formatIp } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
 import {
+  type Ip,
+  type IpFamily,
+  type Ipv6,
   type Prefix,
+  bitsOf,
   equalPrefixes,
+  formatIp,
   formatPrefix,
   prefixContains,
   prefixCovers,
   prefixOf,
-} from "#core/net/prefix.ts";
+} from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
 import { type Backend, type BackendParts, LeaseRequest, type Registration } from "../backends/backend.ts";
 import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { LinuxHost, VxlanDevice, VxlanSettings } from "../node/flannel-host.ts";

@@ -4,9 +4,8 @@
  * Windows through PowerShell (`windows-host.node.ts`). Failing calls reject with an error whose message says what failed.
  */
 import type { Compat } from "#core/base/compat.ts";
-import type { Ip, IpFamily, Ipv4 } from "#core/net/ip.ts";
+import type { InterfaceAddress, Ip, IpFamily, Ipv4, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { InterfaceAddress, Prefix } from "#core/net/prefix.ts";
 
 export interface FlannelInterface {
   readonly index: number;

@@ -1,5 +1,5 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
-import type { Prefix } from "#core/net/prefix.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelHost, RuleProgram } from "./flannel-host.ts";

@@ -1,6 +1,5 @@
 /** `subnet.env` on its disk: written when the network stands, and read at the next start (control-planes.md §1.7). */
-import { parseInterfaceAddress, type Prefix, prefixFamily, prefixOf } from "#core/net/prefix.ts";
-import type { IpFamily } from "#core/net/ip.ts";
+import { type IpFamily, type Prefix, parseInterfaceAddress, prefixFamily, prefixOf } from "#core/net/ip.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 
 /** Files of the node. Failing calls reject with an error that says why. */

@@ -15,8 +15,7 @@ import {
   getHnsNetworkByName,
   listHnsNetworks,
 } from "#contracts/hcn/v1-operations.ts";
-import { addToIp, formatIp, parseIpv4 } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import { type Prefix, addToIp, formatIp, formatPrefix, parseIpv4 } from "#core/net/ip.ts";
 import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";

@@ -1,8 +1,14 @@
 /** The back end host-gw on Windows: an L2Bridge network, and a route of the host for each other node (control-planes.md §1.9). */
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { formatIp } from "#core/net/ip.ts";
-import { type Prefix, equalPrefixes, formatPrefix, prefixContains, prefixCovers } from "#core/net/prefix.ts";
+import {
+  type Prefix,
+  equalPrefixes,
+  formatIp,
+  formatPrefix,
+  prefixContains,
+  prefixCovers,
+} from "#core/net/ip.ts";
 import {
   type Backend,
   type BackendParts,

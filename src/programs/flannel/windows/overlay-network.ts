@@ -3,9 +3,8 @@ import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS, subnetsOf } from "#contracts/hcn/documents/network.ts";
-import { addToIp, formatIp } from "#core/net/ip.ts";
+import { type Prefix, addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
 import { formatMacWithColons } from "../backends/vxlan-data.ts";
 
 export interface OverlayDefinition {

@@ -1,7 +1,6 @@
 /** The commands that flanneld gives PowerShell, with answers recorded in the form that Windows prints. */
 import { describe, expect, it } from "vitest";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, parsePrefix } from "#core/net/prefix.ts";
+import { type Ip, type Prefix, formatIp, formatPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type { WindowsRoute } from "../node/flannel-host.ts";
 import { PowerShellHost } from "./powershell-host.ts";

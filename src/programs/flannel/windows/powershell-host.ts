@@ -1,6 +1,15 @@
 /** A Windows machine through PowerShell: the cmdlets that upstream calls (control-planes.md §1.1, §1.9). */
-import { type Ip, type IpFamily, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, type Prefix, formatPrefix, parsePrefix } from "#core/net/prefix.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  type IpFamily,
+  type Prefix,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  parseIp,
+  parsePrefix,
+} from "#core/net/ip.ts";
 import type { CommandRunner } from "../node/commands.ts";
 import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
 import { jsonRows, numberIn, textIn } from "../node/json-rows.ts";

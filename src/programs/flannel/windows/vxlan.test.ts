@@ -3,7 +3,7 @@ import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { createNetwork, getNetworkByName } from "#contracts/hcn/operations.ts";
-import { parsePrefix } from "#core/net/prefix.ts";
+import { parsePrefix } from "#core/net/ip.ts";
 import {
   type FlanneldNode,
   type FlanneldNodeOptions,

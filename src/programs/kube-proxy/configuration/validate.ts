@@ -1,7 +1,6 @@
 /** What kube-proxy on Windows refuses in a configuration (kube-proxy.md §1.1), with the paths and sentences of upstream. */
 import type { Compat } from "#core/base/compat.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { type Ip, type IpFamily, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { KubeProxyConfiguration } from "./configuration.ts";
 import { formatDuration } from "./duration.ts";
 import { splitHostPort } from "./host-port.ts";

@@ -3,8 +3,7 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { parseNetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { type Prefix, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import { type Prefix, parseInterfaceAddress, parseIp, prefixContains, prefixOf } from "#core/net/ip.ts";
 
 /** A subnet of another node, and the address of that node. */
 interface RemoteSubnet {

@@ -1,7 +1,14 @@
 /** IPv6 addresses of the node's own range in Kubernetes (cni.md §5.9, `ipv6NodeIpam`). */
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import { addToIp, familyOf, formatIp } from "#core/net/ip.ts";
-import { formatPrefix, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import {
+  addToIp,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  parseInterfaceAddress,
+  prefixContains,
+  prefixOf,
+} from "#core/net/ip.ts";
 import type { AddressPool, Pools } from "./pools.ts";
 
 /** What Kubernetes says of the node that the plugin runs on. */

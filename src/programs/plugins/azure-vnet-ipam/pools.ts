@@ -1,7 +1,6 @@
 /** Pools of addresses, and who holds what of them (cni.md §5.9). */
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress, Ip } from "#core/net/ip.ts";
 
 export interface AddressRecord {
   /** The container that holds it; empty: nobody. */

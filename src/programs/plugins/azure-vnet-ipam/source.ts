@@ -2,8 +2,16 @@
 import { StructReader, parseJson } from "#contracts/cni/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import { addToIp, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { formatPrefix, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";
+import {
+  addToIp,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  parseInterfaceAddress,
+  parseIp,
+  prefixContains,
+  prefixOf,
+} from "#core/net/ip.ts";
 import { type NodeFacts, nodePools } from "./node-source.ts";
 import type { AddressPool, Pools } from "./pools.ts";
 

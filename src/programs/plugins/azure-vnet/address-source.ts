@@ -1,6 +1,6 @@
 /** Where the addresses of pods come from: an IPAM plugin, CNS, or the network containers of tenants. */
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 import type { AzureAllocation } from "./nics.ts";
 
 /** The source for one attachment. All reject with `CniError`. */

@@ -2,8 +2,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import { formatIp } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import { type InterfaceAddress, formatIp } from "#core/net/ip.ts";
 import { type CnsClient, CnsError, isCnsFailure } from "../cns/client.ts";
 import type { IpConfigsRequest, PodContext, PodIpInfo } from "../cns/documents.ts";
 import type { AddressSource } from "./address-source.ts";

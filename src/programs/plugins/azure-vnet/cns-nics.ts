@@ -3,9 +3,18 @@ import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
 import { defined } from "#core/base/assert.ts";
-import { type Ip, addToIp, familyOf, parseIp, parseIpv6 } from "#core/net/ip.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  addToIp,
+  familyOf,
+  parseInterfaceAddress,
+  parseIp,
+  parseIpv6,
+  prefixContains,
+  prefixOf,
+} from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { type InterfaceAddress, parseInterfaceAddress, prefixContains, prefixOf } from "#core/net/prefix.ts";
 import type { CnsRoute, IpConfiguration, PodIpInfo } from "../cns/documents.ts";
 import { type AzureAllocation, type AzureNic, PLAIN_NIC } from "./nics.ts";
 

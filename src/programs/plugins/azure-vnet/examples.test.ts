@@ -1,7 +1,6 @@
 // azure-vnet in the worked examples of cni.md §7.E: what HNS is asked for, what the runtime reads.
 import { describe, expect, it } from "vitest";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";

@@ -15,7 +15,7 @@ import {
   listNetworks,
 } from "#contracts/hcn/operations.ts";
 import { listHnsEndpoints, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { CNS_HOST, pool } from "#test/support/cni/cns-node.ts";

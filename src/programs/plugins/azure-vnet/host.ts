@@ -1,5 +1,5 @@
 /** What azure-vnet asks of the machine beside HNS. */
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 import type { HttpTransport } from "../cns/transport.ts";
 
 export interface AzureHostInterface {

@@ -2,8 +2,14 @@
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress } from "#core/net/prefix.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  familyOf,
+  formatIp,
+  parseInterfaceAddress,
+  parseIp,
+} from "#core/net/ip.ts";
 import type { CnsClient } from "../cns/client.ts";
 import type { IpConfiguration, NetworkContainer, PodContext } from "../cns/documents.ts";
 import type { AddressSource } from "./address-source.ts";

@@ -5,8 +5,7 @@ import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
-import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { familyOf, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { type AzureCall, type AzurePlan, formatNetwork } from "./plan.ts";
 import { plainPolicyOptions, toAzureHnsPolicies } from "./policies.ts";
 

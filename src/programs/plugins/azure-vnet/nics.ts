@@ -1,7 +1,6 @@
 /** The network interfaces that a pod gets, as its source of addresses says (cni.md §5.4, §5.7). */
 import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
-import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import { type InterfaceAddress, type Ip, familyOf, formatIp } from "#core/net/ip.ts";
 import type { NetworkContainer, NicType } from "../cns/documents.ts";
 import type { AzurePolicy } from "./conf.ts";
 

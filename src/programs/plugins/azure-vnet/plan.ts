@@ -2,7 +2,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniRoute } from "#contracts/cni/result.ts";
-import { type InterfaceAddress, formatPrefix, maskIp } from "#core/net/prefix.ts";
+import { type InterfaceAddress, formatPrefix, maskIp } from "#core/net/ip.ts";
 import type { CnsClient } from "../cns/client.ts";
 import type { AddressSource } from "./address-source.ts";
 import type { AzureCaller } from "./caller.ts";

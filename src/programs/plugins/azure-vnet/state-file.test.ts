@@ -1,8 +1,7 @@
 // The state file as Go writes it (cni.md §5.8).
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
-import { parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { decodeBase64, encodeBase64 } from "#contracts/cni/go-json.ts";
 import { formatState, parseState } from "./state-file.ts";
 import type { AzureState } from "./state.ts";

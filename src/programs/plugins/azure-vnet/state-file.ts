@@ -10,9 +10,8 @@ import {
 import { StructReader, readStruct, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import type { CniRoute } from "#contracts/cni/result.ts";
-import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { familyOf, formatIp, maskIp, parseIp } from "#core/net/ip.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { maskIp } from "#core/net/prefix.ts";
 import type {
   AzureEndpointRecord,
   AzureInterfaceRecord,

@@ -1,7 +1,6 @@
 /** What azure-vnet remembers of networks and endpoints, as it is worked with (cni.md §5.8). */
 import type { CniRoute } from "#contracts/cni/result.ts";
-import type { Ip } from "#core/net/ip.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress, Ip } from "#core/net/ip.ts";
 import type { NicType } from "../cns/documents.ts";
 import type { AzureDns } from "./name-resolution.ts";
 

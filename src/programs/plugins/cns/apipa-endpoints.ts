@@ -11,7 +11,7 @@ import {
   getEndpointByName,
   getNetworkByName,
 } from "#contracts/hcn/operations.ts";
-import { formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/prefix.ts";
+import { formatPrefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
 import type { NetworkContainer } from "./documents.ts";
 
 const NETWORK = "HostNCApipaNetwork";

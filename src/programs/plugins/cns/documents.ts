@@ -2,7 +2,7 @@
 import { DecodeError, type StructReader, readStruct } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { formatGoAddress, readGoAddress } from "#contracts/cni/go-json.ts";
-import type { InterfaceAddress } from "#core/net/prefix.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 
 /** Return codes (cni.md §5.7). */
 export const CNS_CODES = {

@@ -4,7 +4,7 @@ import { StructReader, formatJson, sortKeys } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
 import type { Platform } from "#contracts/cni/plugin.ts";
-import { type Prefix, formatPrefix } from "#core/net/prefix.ts";
+import { type Prefix, formatPrefix } from "#core/net/ip.ts";
 import type { ConfiguredPolicy } from "../windows-endpoint/conf.ts";
 import { addOutboundNatException } from "../windows-endpoint/policies.ts";
 import type { FlannelConfiguration } from "./conf.ts";

@@ -4,8 +4,7 @@ import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniRoute, readIpField, readRoute } from "#contracts/cni/result.ts";
 import { isAtLeast } from "#contracts/cni/version.ts";
-import { type Ip, familyOf, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { type Ip, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { LeaseNetwork } from "./lease-store.ts";
 import {
   AddressRangeError,

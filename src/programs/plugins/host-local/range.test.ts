@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { type Ip, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import {
   type RangeSet,
   type RangeSpecification,

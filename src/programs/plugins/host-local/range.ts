@@ -1,7 +1,16 @@
 /** Ranges of addresses and sets of them (cni.md §4.1). */
 import { LIMITS } from "#core/base/limits.ts";
-import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, lastIp, maskIp, prefixContains } from "#core/net/prefix.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  addToIp,
+  bitsOf,
+  familyOf,
+  formatIp,
+  lastIp,
+  maskIp,
+  prefixContains,
+} from "#core/net/ip.ts";
 
 /** A range as it is written; everything but the subnet may be left out. */
 export interface RangeSpecification {

@@ -5,8 +5,7 @@ import { DecodeError, type StructReader, StructReader as Reader } from "#contrac
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
-import { type Ip, parseIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress } from "#core/net/prefix.ts";
+import { type InterfaceAddress, type Ip, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
 
 /** The names of the executables, and the type of network that each makes. */

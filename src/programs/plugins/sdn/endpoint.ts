@@ -4,8 +4,16 @@ import type { CniDns, CniIp } from "#contracts/cni/result.ts";
 import { type PolicyDocument, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { type Ip, type Ipv4, familyOf, formatIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, formatPrefix, maskIp, parseInterfaceAddress } from "#core/net/prefix.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  type Ipv4,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  maskIp,
+  parseInterfaceAddress,
+} from "#core/net/ip.ts";
 import { dnsDocument } from "../windows-endpoint/hcn-endpoint.ts";
 import type { SdnConfiguration, SdnRoute } from "./conf.ts";
 

@@ -4,9 +4,8 @@ import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { type CniIp, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
 import type { HostComputeEndpoint, IpConfig } from "#contracts/hcn/documents/endpoint.ts";
 import { type HostComputeNetwork, subnetsOf } from "#contracts/hcn/documents/network.ts";
-import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
+import { type Ip, type IpFamily, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
 import { applyForeignMask } from "../windows-endpoint/hcn-endpoint.ts";
 
 const MAC_BYTES = 6;

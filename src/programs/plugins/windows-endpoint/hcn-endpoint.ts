@@ -25,8 +25,16 @@ import {
   namespaceOf,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
-import { type Ip, type IpFamily, familyOf, parseIp, formatIp } from "#core/net/ip.ts";
-import { type InterfaceAddress, parseInterfaceAddress, prefixContains } from "#core/net/prefix.ts";
+import {
+  type InterfaceAddress,
+  type Ip,
+  type IpFamily,
+  familyOf,
+  formatIp,
+  parseInterfaceAddress,
+  parseIp,
+  prefixContains,
+} from "#core/net/ip.ts";
 import { collectGarbage } from "./plugin-traits.ts";
 import type { EndpointPlan } from "./endpoint-plan.ts";
 import type { PlannedAddress } from "./ipam-session.ts";

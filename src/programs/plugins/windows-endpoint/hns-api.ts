@@ -27,8 +27,7 @@ import {
   requestHns,
   getHnsNetworkByName,
 } from "#contracts/hcn/v1-operations.ts";
-import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { type Ip, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { WindowsConfiguration } from "./conf.ts";
 import type { EndpointApi, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
 import { collectGarbage, requireNetwork } from "./plugin-traits.ts";

@@ -4,8 +4,7 @@ import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { CNI_CODES, CniError, annotate, annotateDelegate } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniIp, formatInterfaceAddress } from "#contracts/cni/result.ts";
-import { type Ip, type Ipv4, type Ipv6 } from "#core/net/ip.ts";
-import { type InterfaceAddress, maskIp } from "#core/net/prefix.ts";
+import { type InterfaceAddress, type Ip, type Ipv4, type Ipv6, maskIp } from "#core/net/ip.ts";
 
 /** One address of an endpoint, and the next hop of the default route of its family. */
 export interface PlannedAddress {

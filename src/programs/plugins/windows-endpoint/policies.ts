@@ -10,8 +10,7 @@ import { StructReader, equalFold } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { familyOf } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/prefix.ts";
+import { familyOf, parseInterfaceAddress } from "#core/net/ip.ts";
 import type { ConfiguredPolicy, HnsApi, PortMapping } from "./conf.ts";
 
 const ENDPOINT_POLICY = "EndpointPolicy";

@@ -1,6 +1,14 @@
 /** Rules over the `ipam` object of CNI configurations. */
-import { type Ip, addToIp, formatIp, parseIp } from "#core/net/ip.ts";
-import { type Prefix, lastIp, parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Prefix,
+  addToIp,
+  formatIp,
+  lastIp,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+} from "#core/net/ip.ts";
 import {
   familyOfPrefix,
   formatRange,

@@ -1,5 +1,5 @@
 /** Rules over the ranges in CNI policies: against those of the cluster, as far as the input names them. */
-import { type Prefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
+import { type Prefix, prefixContains, prefixesOverlap } from "#core/net/ip.ts";
 import {
   familyOfPrefix,
   formatRange,

@@ -1,6 +1,5 @@
 /** Names and pings in what a Windows pod is told: its environment, its command, its probes. */
-import { type Ip, familyOf, parseIp } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains } from "#core/net/prefix.ts";
+import { type Ip, familyOf, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { LintContext } from "../../context.ts";
 import type { Place } from "../../input/document.ts";
 import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";

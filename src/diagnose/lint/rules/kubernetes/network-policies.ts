@@ -1,6 +1,5 @@
 /** NetworkPolicies that select Windows pods. */
-import { parseIp } from "#core/net/ip.ts";
-import { parsePrefix, prefixContains, prefixCovers } from "#core/net/prefix.ts";
+import { parseIp, parsePrefix, prefixContains, prefixCovers } from "#core/net/ip.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";

@@ -1,7 +1,16 @@
 /** Node objects: builds that are known to be broken, addresses, ranges, what flannel wrote on them. */
 import { type WindowsBuild, parseProfile, updateRevision } from "#core/catalogue/profiles.ts";
-import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { type Prefix, formatPrefix, parsePrefix, prefixContains, prefixesOverlap } from "#core/net/prefix.ts";
+import {
+  type Ip,
+  type Prefix,
+  familyOf,
+  formatIp,
+  formatPrefix,
+  parseIp,
+  parsePrefix,
+  prefixContains,
+  prefixesOverlap,
+} from "#core/net/ip.ts";
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";

@@ -1,5 +1,5 @@
 /** Settings of network providers: Calico, OVN-Kubernetes, EKS. */
-import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "#core/net/prefix.ts";
+import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
