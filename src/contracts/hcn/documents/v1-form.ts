@@ -265,23 +265,33 @@ function v1OnlyPlace([name, { is }]: readonly [string, { readonly is: ScalarKind
   return placeOf(name, is === "texts" ? "list" : is);
 }
 
+/** What a form is made of. */
+interface FormParts {
+  readonly parts: readonly NamedPart[];
+  /** Those that clients know. */
+  readonly places: readonly V1Place[];
+}
+
+function formParts(description: ObjectDescription): FormParts {
+  const parts = partsOf(description);
+  const known = parts.flatMap(({ part }) => part.places).filter(({ speaker }) => speaker === "client");
+  return { parts, places: [...known, ...Object.entries(description.v1Only ?? {}).map(v1OnlyPlace)] };
+}
+
 /** The v1 form of a described document: `T` in v2, `P` its values to be printed, `V1` in v1. */
 export class V1Form<T, P, V1> {
-  private readonly parts: readonly NamedPart[];
-  /** Those that clients know. */
-  private readonly places: readonly V1Place[];
+  private readonly description: ObjectDescription;
+  /** Made at first use: programs that speak v2 alone never need it. */
+  private made: FormParts | undefined;
 
   constructor(description: ObjectDescription) {
-    this.parts = partsOf(description);
-    const all = this.parts.flatMap(({ part }) => part.places);
-    const known = all.filter(({ speaker }) => speaker === "client");
-    this.places = [...known, ...Object.entries(description.v1Only ?? {}).map(v1OnlyPlace)];
+    this.description = description;
   }
 
   /** The v1 document in a request or an answer. @throws HcnError for a field of the wrong type. */
   read(reader: JsonReader): V1 {
     const values: Record<string, unknown> = {};
-    for (const { outer, name, kind } of this.places) {
+    for (const { outer, name, kind } of this.form().places) {
       const inside = outer === undefined ? reader : reader.object(outer);
       const value = inside && V1_READERS[kind](inside, name);
       if (outer === undefined) {
@@ -299,7 +309,7 @@ export class V1Form<T, P, V1> {
   /** A request in v2 form. What only the service says is left out; `given` stands in place of what is there. */
   fromRequest(document: V1, given: Partial<T>): T {
     const fields = document as Readonly<Record<string, unknown>>;
-    const requested = this.parts.filter(({ isOfService }) => !isOfService);
+    const requested = this.form().parts.filter(({ isOfService }) => !isOfService);
     const source: V1Source = ({ outer, name, speaker }) => {
       if (speaker !== "client") return undefined;
       const inside = outer === undefined ? fields : fields[outer];
@@ -313,13 +323,13 @@ export class V1Form<T, P, V1> {
     source: V1Source,
     given: Readonly<Record<string, JsonValue | undefined>>,
   ): Record<string, JsonValue> {
-    return valuesFromV1(this.parts, source, given) as Record<string, JsonValue>;
+    return valuesFromV1(this.form().parts, source, given) as Record<string, JsonValue>;
   }
 
   /** What v1 shows of the values. */
   print(values: P): Readonly<Record<string, JsonValue | undefined>> {
     const printed: Fields = {};
-    putValues(this.parts, values as Readonly<Record<string, unknown>>, (place, value) => {
+    putValues(this.form().parts, values as Readonly<Record<string, unknown>>, (place, value) => {
       if (place.speaker === "dump") return;
       if (place.outer === undefined) printed[place.name] = value as JsonValue;
       else {
@@ -328,6 +338,11 @@ export class V1Form<T, P, V1> {
       }
     });
     return printed;
+  }
+
+  private form(): FormParts {
+    this.made ??= formParts(this.description);
+    return this.made;
   }
 }
 
