@@ -5,7 +5,9 @@ import { type SourceFile, readFiles } from "./source-files.ts";
 
 /** Folders that the rule holds for. */
 const FOLDERS = [
+  "src/contracts",
   "src/core/base",
+  "src/core/catalogue",
   "src/control-plane/cloud",
   "src/cluster",
   "src/control-plane/dns",

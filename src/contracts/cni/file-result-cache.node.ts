@@ -124,7 +124,7 @@ export class FileResultCache implements ResultCache {
     }
   }
 
-  /** What cannot be read is told and passed over: one damaged file does not keep the others from being collected. */
+  /** What cannot be read is reported and passed over: one damaged file does not keep the others from being collected. */
   async list(): Promise<readonly CachedAttachment[]> {
     const attachments: CachedAttachment[] = [];
     for (const name of this.names()) {

@@ -3,7 +3,7 @@
  *
  * A configuration that a text editor, PowerShell or a wiki has damaged is refused as upstream refuses it
  * (cni.md §1.3, §9), but the fault is named with its line and column: byte order marks, no-break spaces,
- * comments, typographic quotes, trailing commas and placeholders that nobody replaced.
+ * comments, typographic quotes, trailing commas and placeholders that were not replaced.
  *
  * Struct-like objects are read as Go's decoder does (cni.md, "the ten facts", 1): field names match without regard to
  * case, `null` means absent, of two spellings of one field the later wins, a wrong type is an error. Objects whose keys

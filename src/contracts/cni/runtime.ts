@@ -3,7 +3,7 @@
  *
  * ADD goes forward and hands each plugin the result of the one before; DEL goes backward, CHECK forward, both
  * with the final result of ADD from the cache. STATUS stops at the first plugin that is not ready. GC first
- * deletes what the cache still knows and the caller no longer does, then tells the plugins who is left.
+ * deletes what the cache still knows and the caller no longer does, then names what is left to the plugins.
  * The caller keeps operations of one container apart; different containers may run side by side.
  */
 import { isAtLeast } from "./version.ts";
@@ -201,7 +201,7 @@ export class CniRuntime {
 
   /**
    * Removes what belongs to no attachment of `valid`. Undefined: nothing is valid for the cache, and the
-   * plugins are told no list, so that they keep what they have. Goes on after errors.
+   * plugins get no list, so that they keep what they have. Goes on after errors.
    * @throws CniError that joins them.
    */
   async gc(list: NetworkList, valid: readonly GcAttachment[] | undefined): Promise<void> {

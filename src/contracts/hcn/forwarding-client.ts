@@ -1,4 +1,4 @@
-/** A client that hands every call on to another one: whoever looks at some calls, or breaks them, changes those alone. */
+/** A client that hands every call on to another one: what looks at some calls, or breaks them, changes those alone. */
 import type {
   HcnClient,
   HcnCreateOptions,

@@ -107,7 +107,7 @@ function codeOf(status: number, reason: StatusReason): KnowledgeCode {
   return "kubernetes-request-invalid";
 }
 
-/** Nobody answers, or not to the end. */
+/** The server does not answer, or not to the end. */
 export function unreachable(message: string, cause?: unknown): KubeError {
   return new KubeError("kubernetes-unreachable", 503, message, { cause });
 }

@@ -1,4 +1,4 @@
-/** What JSON can hold, and objects whose fields nobody has looked at yet. */
+/** What JSON can hold, and objects whose fields are not checked yet. */
 
 /** A JSON document as it stands on the wire. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;

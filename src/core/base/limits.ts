@@ -47,11 +47,11 @@ export const LIMITS = {
   jsonBytesMax: 10_485_760,
   /** Objects of one file that `mullion hns restore` reads. */
   hnsDumpObjectsMax: 250_000,
-  /** Problems of such a file that are told one by one. */
+  /** Problems of such a file that are listed one by one. */
   hnsDumpProblemsMax: 500,
   /** Characters of one text of vfpctrl. */
   vfpListingCharactersMax: 67_108_864,
-  /** Problems of such a text that are told one by one. */
+  /** Problems of such a text that are listed one by one. */
   vfpListingProblemsMax: 500,
   /** Lines of one rule's data in such a text. */
   vfpRuleLinesMax: 1_024,
@@ -90,7 +90,7 @@ export const LIMITS = {
   manifestDocumentTokensMax: 500_000,
   /** Objects of all manifests together. */
   manifestObjectsMax: 250_000,
-  /** Problems, and notes, that are told one by one; the rest is counted. */
+  /** Problems, and notes, that are listed one by one; the rest is counted. */
   manifestProblemsMax: 500,
   /** Changes of Kubernetes objects that a watch can go back to, per kind. */
   watchHistoryMax: 8_192,

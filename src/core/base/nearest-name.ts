@@ -24,7 +24,7 @@ export function editDistance(a: string, b: string, limit: number = Number.MAX_SA
   return last[b.length] ?? 0;
 }
 
-/** Names longer than this are nobody's typing error; comparing them would only cost time. */
+/** Names longer than this are no typing error; comparing them would only cost time. */
 const COMPARED_LENGTH_MAX = 64;
 
 /**

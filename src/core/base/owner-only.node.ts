@@ -19,14 +19,14 @@ function runProgram(program: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${program} ${args.join(" ")} ended with ${status ?? "a signal"}`);
 }
 
-/** By its whole path: what lies in the current folder under that name is somebody else's. */
+/** By its whole path: what lies in the current folder under that name is another program. */
 function icaclsProgram(): string {
   const system = WINDOWS_PATHS.join(process.env["SystemRoot"] ?? "C:\\Windows", "System32");
   return WINDOWS_PATHS.join(system, "icacls.exe");
 }
 
 /**
- * Takes everybody else's rights to a path of the user's own.
+ * Takes the rights of all others to a path of the user's own.
  * @throws the system's error, or one that names the program that failed.
  */
 export function restrictToOwner(
@@ -40,7 +40,7 @@ export function restrictToOwner(
   for (const args of icacls) run(icaclsProgram(), args);
 }
 
-/** Makes a file that nobody else can read at any moment. @throws as `restrictToOwner`; EEXIST when it is there. */
+/** Makes a file that no other user can read at any moment. @throws as `restrictToOwner`; EEXIST when it is there. */
 export function writeOwnerFile(
   path: string,
   text: string,

@@ -1,5 +1,5 @@
 /**
- * What keeps a file or a folder for its owner, as a value: mode bits, or what `icacls` is told on Windows, where mode
+ * What keeps a file or a folder for its owner, as a value: mode bits, or what `icacls` is asked on Windows, where mode
  * bits mean nothing. Source: Microsoft's pages on icacls and on well-known security identifiers, which, unlike names of
  * groups, are the same in every language of Windows.
  */
@@ -7,13 +7,13 @@ import type { PathRules } from "./path-rules.ts";
 
 /** How to keep a path for its owner. */
 export interface OwnerOnly {
-  /** For chmod, and for whoever makes the file. */
+  /** For chmod, and for the call that makes the file. */
   readonly mode: number;
   /** Arguments of `icacls`, one run after the other. Empty where modes say it all. */
   readonly icacls: readonly (readonly string[])[];
 }
 
-/** Whoever owns the file; the system; administrators, whom nothing keeps out anyway. */
+/** The owner of the file; the system; administrators, whom nothing keeps out anyway. */
 const TRUSTEES = ["S-1-3-4", "S-1-5-18", "S-1-5-32-544"] as const;
 
 export function ownerOnly(paths: PathRules, path: string, kind: "file" | "folder"): OwnerOnly {
@@ -22,7 +22,7 @@ export function ownerOnly(paths: PathRules, path: string, kind: "file" | "folder
   // What is made in a folder later inherits its rights: objects and containers.
   const rights = kind === "folder" ? ":(OI)(CI)F" : ":F";
   const grants = TRUSTEES.map((trustee) => `*${trustee}${rights}`);
-  // First what is inherited alone, which takes away what somebody has granted; then nothing inherited.
+  // First what is inherited alone, which takes away what was granted; then nothing inherited.
   return {
     mode,
     icacls: [

@@ -6,7 +6,7 @@ import type { Clock, Task, Timer } from "./clock.ts";
 const WAIT_MAX_MS = 2 ** 31 - 1;
 
 export interface RealClockOptions {
-  /** Called after each task, so that what the task did can be stored and told. */
+  /** Called after each task, so that what the task did can be stored and reported. */
   readonly afterTask?: () => void;
 }
 

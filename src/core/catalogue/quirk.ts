@@ -17,9 +17,9 @@ export interface BuildSpan {
 export interface QuirkRow {
   /** Builds on which it was met; empty: no build is known, or all can have it. */
   readonly concerns: readonly BuildSpan[];
-  /** `always`: each time the situation comes up. `sometimes`: now and then, at a rate that nobody has published. */
+  /** `always`: each time the situation comes up. `sometimes`: now and then, at a rate that is not published. */
   readonly strikes: "always" | "sometimes";
-  /** The entry of the catalogue that tells people of it. */
+  /** The entry of the catalogue that explains it to people. */
   readonly explanation: KnowledgeCode;
   /** Sections of the reference, and public threads as `owner/repository#number`. */
   readonly sources: readonly string[];

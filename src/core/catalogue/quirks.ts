@@ -1,9 +1,9 @@
 /**
  * Defects of HNS that users have met, by name (hcn.md §3–8, dataplane.md §9, users.md §1). Each is one row: which
- * builds have it, and how it strikes. What people read of it is told by the catalogue. A service asks `hasQuirk(name)` where the defect would strike.
+ * builds have it, and how it strikes. What people read of it is in the catalogue. A service asks `hasQuirk(name)` where the defect would strike.
  *
  * A defect that always strikes is on by default in the builds that it concerns. Inferred: one that strikes now and then is off
- * until somebody gives it a rate, because no source says how often it strikes, and a service that always fails is
+ * until a rate is given, because no source says how often it strikes, and a service that always fails is
  * further from Windows than one that never does.
  */
 import { type ServiceVersion, type WindowsBuild, hnsVersionOf, updateRevision } from "./profiles.ts";
@@ -51,15 +51,15 @@ export function concernsBuild(name: QuirkName, build: WindowsBuild): boolean {
   return QUIRKS[name].concerns.some((span) => spanHolds(span, build));
 }
 
-/** True when the defect is on unless somebody says otherwise. */
+/** True when the defect is on unless it is set otherwise. */
 export function isDefaultQuirk(name: QuirkName, build: WindowsBuild): boolean {
   return QUIRKS[name].strikes === "always" && concernsBuild(name, build);
 }
 
-/** What somebody wants of a defect: never, always, or at a rate (0 to 1) drawn from a seed. */
+/** What is wanted of a defect: never, always, or at a rate (0 to 1) drawn from a seed. */
 export type QuirkSetting = "on" | "off" | { readonly rate: number; readonly seed?: string };
 
-/** Defects that somebody has set; all others are as `isDefaultQuirk` says. */
+/** Defects that are set; all others are as `isDefaultQuirk` says. */
 export type QuirkSettings = Readonly<Partial<Record<QuirkName, QuirkSetting>>>;
 
 /** Why a text is no setting. */

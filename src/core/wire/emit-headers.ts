@@ -38,7 +38,7 @@ export interface IpFields {
   readonly ttl: number;
   /** IPv4's identification, 16 bits. IPv6 has it only in fragments: there 32 bits, otherwise not looked at. */
   readonly identification: number;
-  /** IPv4's flag DF. Not looked at for IPv6, which nobody fragments on the way. */
+  /** IPv4's flag DF. Not looked at for IPv6, which no router fragments. */
   readonly isDontFragment: boolean;
   /** 6 bits. Default 0. */
   readonly dscp?: number;

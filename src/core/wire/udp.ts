@@ -59,7 +59,7 @@ export class UdpView {
     return this.start + UDP_HEADER_BYTES;
   }
 
-  /** End of the payload that is here; bytes behind it belong to nobody. */
+  /** End of the payload that is here; bytes behind it belong to no header. */
   get payloadEnd(): number {
     return this.end;
   }

@@ -36,7 +36,7 @@ function nounOf(field: Field, path: string): string {
   return SCALAR_NOUNS[field.is];
 }
 
-/** A name that only dumps hold is nobody's to write. */
+/** A name that only dumps hold is in no request. */
 function spokenName(name: V1Name): readonly string[] {
   if (typeof name === "string") return [`\`${name}\``];
   return "answer" in name ? [`\`${name.answer}\` (answers)`] : [];

@@ -17,7 +17,7 @@ export function errorOfHresult(hresult: number, detail?: string): HcnError {
 
 /**
  * The error of a call with its record (hcn.md §6.3). The HRESULT counts; a record that says another number, or is
- * none, is only told.
+ * none, is only shown.
  */
 export function errorOfRecord(hresult: number, record: string | undefined): HcnError {
   if (record === undefined || record === "") return errorOfHresult(hresult);
@@ -26,7 +26,7 @@ export function errorOfRecord(hresult: number, record: string | undefined): HcnE
     const error = isJsonObject(value) && value["ErrorCode"] === hresult && parseHttpError({ error: value });
     if (error instanceof HcnError) return error;
   } catch {
-    // Told below, as it came.
+    // Shown below, as it came.
   }
   return errorOfHresult(hresult, record);
 }
@@ -36,7 +36,7 @@ export function errorOfResult(hresult: number, result: string | undefined): HcnE
   return errorOfHresult(hresult, result === undefined || result === "" ? undefined : result);
 }
 
-/** True when nobody answered, and so there is nothing that an envelope could say. */
+/** True when the service did not answer, and so there is nothing that an envelope could say. */
 export function isGone(error: HcnError): boolean {
   return HNS_GONE.includes(error.code);
 }

@@ -1,7 +1,7 @@
 /**
  * Notifications over the DLLs. Each listener has a registration of its own; those under way are waited for before a
  * call, so that a listener hears what the call does. When the service goes away listeners hear it once and are
- * forgotten: whoever wants to hear more subscribes again, as on Windows.
+ * forgotten: a program that wants to hear more subscribes again, as on Windows.
  */
 import type { HcnNotification, HcnObjectKind, NotificationScope } from "../client.ts";
 import type { JsonValue } from "#core/base/json.ts";
@@ -62,7 +62,7 @@ const GOODBYE: HcnNotification = Object.freeze({
   data: Object.freeze({ ID: ZERO_GUID, Flags: 0 }),
 });
 
-/** `NotificationBase`; what is none is told as an event about nothing. */
+/** `NotificationBase`; what is none is reported as an event about nothing. */
 function readData(text: string): HcnNotification["data"] {
   let value: JsonValue;
   try {
@@ -79,7 +79,7 @@ function readData(text: string): HcnNotification["data"] {
   };
 }
 
-/** HCS tells the event's own data. */
+/** HCS reports the event's own data. */
 function readSystemData(text: string): HcnNotification["data"] {
   return readData(`{"Data":${text === "" ? "{}" : text}}`);
 }
@@ -116,7 +116,7 @@ export class DllRegistrations {
     while (this.pending.size > 0) await Promise.all(this.pending);
   }
 
-  /** Ends all registrations; nobody is told. */
+  /** Ends all registrations; no listener hears of it. */
   async close(): Promise<void> {
     for (const subscription of this.subscriptions) this.end(subscription);
     await this.settled();

@@ -115,7 +115,7 @@ export class NativeCalls {
   private readonly vmCompute: Koffi.LibraryHandle;
   private readonly release: (address: bigint) => void;
   private readonly functions = new Map<string, ReturnType<Koffi.LibraryHandle["func"]>>();
-  /** What calls that run were given: C has the addresses, so that somebody has to hold the memory. */
+  /** What calls that run were given: C has the addresses, so the memory has to be held. */
   private readonly running = new Set<readonly NativeArgument[]>();
   private readonly waiting: (() => void)[] = [];
 

@@ -56,7 +56,7 @@ export const BASE = {
   },
 } as const;
 
-/** A policy; `policy.ts` and its sisters read the settings. */
+/** A policy; `endpoint-policy.ts` and `network-policy.ts` read the settings. */
 export const POLICY = {
   text: "A policy; the settings depend on the type.",
   name: "Policy",
@@ -94,7 +94,7 @@ export const DNS = {
 export type BaseDocument = ObjectOf<typeof BASE>;
 export type Health = NonNullable<BaseDocument["Health"]>;
 
-/** Type and settings of one policy as they stand in a document; `policy.ts` reads them. */
+/** Type and settings of one policy as they stand in a document. */
 export type PolicyDocument = ObjectOf<typeof POLICY>;
 export type Route = ObjectOf<typeof ROUTE>;
 

@@ -37,7 +37,7 @@ const ROOT_SOCKET = "/run/mullion/hns.sock";
 const SOCKET_NAME = join("mullion", "hns.sock");
 
 /**
- * Where the node's service listens when nobody says otherwise: `/run/mullion/hns.sock` for root, else
+ * Where the node's service listens when nothing else is set: `/run/mullion/hns.sock` for root, else
  * `$XDG_RUNTIME_DIR/mullion/hns.sock`, else `mullion-<uid>/hns.sock` in the folder for temporary files. On Windows it is
  * the pipe `\\.\pipe\mullion-hns`.
  */
@@ -124,7 +124,7 @@ function librariesOf(variables: Variables): NativeLibraries {
 }
 
 /**
- * Finds the service. The first call tells whether it answers.
+ * Finds the service. The first call shows whether it answers.
  * @throws HcnError RPC_S_SERVER_UNAVAILABLE that lists where it was looked for and what to do.
  */
 export function findHns(options: FindHnsOptions): HcnClient {

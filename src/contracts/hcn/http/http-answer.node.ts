@@ -121,7 +121,7 @@ export class HttpAnswer {
     return true;
   }
 
-  /** What follows the last chunk: lines that nobody reads, up to an empty one. */
+  /** What follows the last chunk: lines that are not read, up to an empty one. */
   private readTrailer(begin: number): boolean {
     const end = this.rest.indexOf(HEAD_END, begin);
     if (end < 0 && this.rest.length > HEAD_BYTES_MAX) throw brokenAnswer("its trailer does not end");

@@ -246,7 +246,7 @@ export class HttpHcnClient implements HcnClient {
 
   /**
    * Asks for a path beside the calls, such as those of faults.
-   * @throws HcnError what the service refused, or that nobody answers.
+   * @throws HcnError what the service refused, or that no service answers.
    */
   async request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<JsonValue> {
     const text = body === undefined ? "" : JSON.stringify(body);

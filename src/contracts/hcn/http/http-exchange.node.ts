@@ -38,7 +38,7 @@ export function formatHttpAddress(address: HttpAddress): string {
   return `http://${host}:${address.port}`;
 }
 
-/** An answer that nobody could hold. */
+/** An answer longer than a program can hold. */
 export function answerTooLong(): HcnError {
   return new HcnError("HCN_E_INVALID_JSON", {
     detail: `The answer is longer than ${LIMITS.httpResponseBytesMax} bytes`,

@@ -208,7 +208,7 @@ const ENDPOINT_OPERATIONS: Rows<"stats" | "addresses"> = {
   },
 };
 
-/** @throws HcnError E_NOTIMPL when whoever answers keeps no compute systems. */
+/** @throws HcnError E_NOTIMPL when the service keeps no compute systems. */
 function systemsOf(client: HcnClient): ComputeSystems {
   if (client.computeSystems !== undefined) return client.computeSystems;
   throw new HcnError("E_NOTIMPL", { detail: "This service keeps no compute systems" });

@@ -3,7 +3,7 @@
  *
  * ```
  * POST /hcn/query  {"kind": "Network", "id": "…"}       → {"result": {…}}
- * GET  /hcn/notifications?network=GUID                  → one JSON object per line, until somebody leaves
+ * GET  /hcn/notifications?network=GUID                  → one JSON object per line, until one side leaves
  * ```
  *
  * A refusal has a status of 400 or higher and the body `{"error": {"Success": false, "Error", "ErrorCode", "Detail"?,

@@ -1,4 +1,4 @@
-/** Streams of notifications over HTTP: one per scope, as long as somebody listens. */
+/** Streams of notifications over HTTP: one per scope, as long as there is a listener. */
 import { type ClientRequest, type IncomingMessage, type RequestOptions, request } from "node:http";
 import { createInterface } from "node:readline";
 import type { HcnNotification, NotificationScope } from "../client.ts";
@@ -19,7 +19,7 @@ interface Registration {
 interface Stream {
   readonly request: ClientRequest;
   readonly registrations: Set<Registration>;
-  /** Resolves when the service has registered the listener, or nobody answers. */
+  /** Resolves when the service has registered the listener, or does not answer. */
   readonly registered: Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export class NotificationStreams {
     if (this.open.size > 0) await Promise.all([...this.open.values()].map((stream) => stream.registered));
   }
 
-  /** Ends all streams; nobody is told. */
+  /** Ends all streams; no listener hears of it. */
   close(): void {
     for (const [query, stream] of this.open) {
       stream.registrations.clear();
@@ -102,7 +102,7 @@ export class NotificationStreams {
     this.disconnected(query, stream);
   }
 
-  /** The service went away: registrations are dead, and whoever wants to hear more subscribes again. */
+  /** The service went away: registrations are dead, and a program that wants to hear more subscribes again. */
   private disconnected(query: string, stream: Stream): void {
     if (this.open.get(query) !== stream) return;
     this.open.delete(query);

@@ -75,7 +75,7 @@ export class SerialExchange implements HttpExchange {
 
   private receive(bytes: Buffer): void {
     const { current } = this;
-    // Nobody asked: whoever speaks first is no HTTP server.
+    // Nothing was asked: what speaks first is no HTTP server.
     if (current === undefined) return this.drop();
     try {
       current.answer.push(bytes);

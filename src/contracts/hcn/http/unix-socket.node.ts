@@ -1,10 +1,10 @@
 /** Whether a Unix socket is in use, or left over from a process that died. */
 import { createConnection } from "node:net";
 
-/** Somebody who does not answer within this time is busy, not gone. */
+/** A process that does not answer within this time is busy, not gone. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** True when somebody accepts connections on the socket, however slow. */
+/** True when a process accepts connections on the socket, however slow. */
 export async function isListening(socket: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createConnection(socket);

@@ -1,5 +1,6 @@
 /** A real API server as a `KubeSource`. */
 import { randomInt } from "node:crypto";
+import { isFields } from "#core/base/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { KubeError, unreachable } from "../error.ts";
 import { KINDS } from "../kinds.ts";
@@ -26,12 +27,6 @@ const PAGE_SIZE = "500";
 const WATCH_SECONDS = 300;
 const WATCH_SECONDS_SPREAD = 300;
 
-type Mapping = Readonly<Record<string, unknown>>;
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 const PATCH_TYPES: Readonly<Record<KubePatch["type"], string>> = Object.freeze({
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
@@ -40,7 +35,7 @@ const PATCH_TYPES: Readonly<Record<KubePatch["type"], string>> = Object.freeze({
 
 /** An object as this project has it: identity complete, without the long list of who set which field. */
 function objectOf<Kind extends KubeKind>(kind: Kind, value: unknown): KubeObjects[Kind] {
-  if (!isMapping(value) || !isMapping(value["metadata"]))
+  if (!isFields(value) || !isFields(value["metadata"]))
     throw unreachable(`the server answers with something that is not of kind ${kind}`);
   const { managedFields: _, ...metadata } = value["metadata"];
   const { apiVersion } = KINDS[kind];
@@ -49,8 +44,8 @@ function objectOf<Kind extends KubeKind>(kind: Kind, value: unknown): KubeObject
 }
 
 function versionOf(value: unknown): string {
-  const metadata = isMapping(value) ? value["metadata"] : undefined;
-  const version = isMapping(metadata) ? metadata["resourceVersion"] : undefined;
+  const metadata = isFields(value) ? value["metadata"] : undefined;
+  const version = isFields(metadata) ? metadata["resourceVersion"] : undefined;
   return typeof version === "string" ? version : "";
 }
 
@@ -99,7 +94,7 @@ export class ApiServerSource implements KubeSource {
   /** `v1.34.4` @throws KubeError. */
   async serverVersion(): Promise<string> {
     const answer = await this.connection.call({ method: "GET", path: "/version" });
-    const version = isMapping(answer) ? answer["gitVersion"] : undefined;
+    const version = isFields(answer) ? answer["gitVersion"] : undefined;
     return typeof version === "string" ? version : "";
   }
 
@@ -126,7 +121,7 @@ export class ApiServerSource implements KubeSource {
       if (next !== undefined) page["continue"] = next;
       const path = `${collectionPath(kind, selection.namespace)}${queryOf(selection, page)}`;
       const answer = await this.connection.call({ method: "GET", path });
-      if (!isMapping(answer) || !isMapping(answer["metadata"]))
+      if (!isFields(answer) || !isFields(answer["metadata"]))
         throw unreachable(`the server answers with something that is not a list of ${KINDS[kind].plural}`);
       for (const item of (answer["items"] ?? []) as readonly unknown[]) items.push(objectOf(kind, item));
       const token: unknown = answer["metadata"]["continue"];
@@ -226,7 +221,7 @@ function report<Kind extends KubeKind>(
   } catch (cause) {
     return unreachable("the server sends a line in a watch that is not JSON", cause);
   }
-  if (!isMapping(event)) return unreachable("the server sends a line in a watch that is not an event");
+  if (!isFields(event)) return unreachable("the server sends a line in a watch that is not an event");
   const { type, object } = event;
   if (type === "BOOKMARK") {
     onBookmark?.(versionOf(object));

@@ -1,12 +1,13 @@
 /**
  * Which API server, and as whom: a kubeconfig file, or what a pod finds in its own cluster. Reading it is the official
- * client's work; what client-go takes and that client does not (`tokenFile`, what exec plugins are told, servers without
+ * client's work; what client-go takes and that client does not (`tokenFile`, what exec plugins get, servers without
  * TLS, nobody as user) is put in its terms.
  */
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
 import { parse } from "yaml";
+import { isFields } from "#core/base/json.ts";
 import { KubeError } from "../error.ts";
 
 /** Where the server is found. */
@@ -29,18 +30,14 @@ function causeOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** A user of a kubeconfig as the client takes it. */
 function userOf(value: unknown, folder: string): unknown {
-  if (!isMapping(value)) return value;
+  if (!isFields(value)) return value;
   const { tokenFile, token, exec } = value;
   const user: Record<string, unknown> = { ...value };
   if (typeof tokenFile === "string" && tokenFile !== "" && (token ?? "") === "")
     user["auth-provider"] = { name: "tokenFile", config: { tokenFile: resolve(folder, tokenFile) } };
-  if (isMapping(exec) && typeof exec["command"] === "string") {
+  if (isFields(exec) && typeof exec["command"] === "string") {
     const { command } = exec;
     // A name alone is looked for in PATH.
     const isPath = /[\\/]/.test(command) && !isAbsolute(command);
@@ -59,10 +56,10 @@ function loadFile(config: KubeConfig, path: string): void {
   try {
     const folder = dirname(resolve(path));
     const document: unknown = parse(text);
-    if (!isMapping(document)) throw new Error("it is not a mapping");
+    if (!isFields(document)) throw new Error("it is not a mapping");
     const users = Array.isArray(document["users"]) ? (document["users"] as readonly unknown[]) : [];
     const known = users.map((entry) =>
-      isMapping(entry) ? { ...entry, user: userOf(entry["user"], folder) } : entry,
+      isFields(entry) ? { ...entry, user: userOf(entry["user"], folder) } : entry,
     );
     config.loadFromString(JSON.stringify({ ...document, users: known }));
     config.makePathsAbsolute(folder);
@@ -71,7 +68,7 @@ function loadFile(config: KubeConfig, path: string): void {
   }
 }
 
-/** What an exec plugin is told in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1, ExecCredential). */
+/** What an exec plugin gets in `KUBERNETES_EXEC_INFO` (client.authentication.k8s.io/v1, ExecCredential). */
 function execInfo(exec: Readonly<Record<string, unknown>>, cluster: Cluster): string {
   const { caData, caFile, server, tlsServerName, skipTLSVerify, proxyUrl } = cluster;
   const authority = caData ?? (caFile === undefined ? undefined : readFileSync(caFile).toString("base64"));
@@ -89,7 +86,7 @@ function execInfo(exec: Readonly<Record<string, unknown>>, cluster: Cluster): st
 
 function withExecInfo(user: User, cluster: Cluster): User {
   const exec: unknown = user.exec;
-  if (!isMapping(exec)) return user;
+  if (!isFields(exec)) return user;
   const env = Array.isArray(exec["env"]) ? (exec["env"] as readonly unknown[]) : [];
   const info = { name: "KUBERNETES_EXEC_INFO", value: execInfo(exec, cluster) };
   return { ...user, exec: { ...exec, env: [...env, info] } };
@@ -132,9 +129,9 @@ export async function loadKubeconfig(place: ApiServerPlace): Promise<KubeConfig>
 /** The client hands the address of an OIDC issuer to a library that takes no text for it. */
 function withIssuer(user: User): User {
   const provider: unknown = user.authProvider;
-  const config = isMapping(provider) && provider["name"] === "oidc" ? provider["config"] : undefined;
-  const issuer = isMapping(config) ? config["idp-issuer-url"] : undefined;
-  if (!isMapping(provider) || !isMapping(config) || typeof issuer !== "string" || !URL.canParse(issuer))
+  const config = isFields(provider) && provider["name"] === "oidc" ? provider["config"] : undefined;
+  const issuer = isFields(config) ? config["idp-issuer-url"] : undefined;
+  if (!isFields(provider) || !isFields(config) || typeof issuer !== "string" || !URL.canParse(issuer))
     return user;
   const changed = { ...config, "idp-issuer-url": new URL(issuer) };
   return { ...user, authProvider: { ...provider, config: changed } };

@@ -1,13 +1,8 @@
 /** The `Status` objects in which an API server says what went wrong (k8s.io/apimachinery, `meta/v1.Status`). */
+import { isFields } from "#core/base/json.ts";
 import { type KubeError, type StatusCause, type StatusReason, kubeErrorOf } from "../error.ts";
 
-type Mapping = Readonly<Record<string, unknown>>;
-
 const SHOWN_MAX = 300;
-
-function isMapping(value: unknown): value is Mapping {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
@@ -15,19 +10,19 @@ function textOf(value: unknown): string {
 
 function causesOf(details: unknown): readonly StatusCause[] {
   const causes =
-    isMapping(details) && Array.isArray(details["causes"]) ? (details["causes"] as unknown[]) : [];
+    isFields(details) && Array.isArray(details["causes"]) ? (details["causes"] as unknown[]) : [];
   return causes
-    .filter(isMapping)
+    .filter(isFields)
     .map(({ field, message }) => ({ field: textOf(field), message: textOf(message) }));
 }
 
 /** The error that a `Status` stands for; undefined for what is none. `fallback` is the status of the answer. */
 export function errorOfStatus(value: unknown, fallback: number, retryAfter?: number): KubeError | undefined {
-  if (!isMapping(value) || value["kind"] !== "Status") return undefined;
+  if (!isFields(value) || value["kind"] !== "Status") return undefined;
   const { code, message, reason, details } = value;
   const status = typeof code === "number" && code > 0 ? code : fallback;
   const reported = textOf(reason);
-  const seconds = isMapping(details) ? details["retryAfterSeconds"] : undefined;
+  const seconds = isFields(details) ? details["retryAfterSeconds"] : undefined;
   return kubeErrorOf(status, textOf(message) || `the server answers with status ${status}`, {
     ...(reported === "" ? {} : { reason: reported as StatusReason }),
     causes: causesOf(details),

@@ -167,7 +167,7 @@ export function* splitJson(text: string): Generator<Piece> {
     const list = findItems(text, at, end);
     const place = { format: "json", line: lines.upTo(at), column: columnOf(text, at) } as const;
     const listEnd = list === undefined ? end : skipValue(text, list);
-    // Brackets that do not fit together are for the parser to tell.
+    // Brackets that do not fit together are for the parser to report.
     if (list === undefined || listEnd >= end) yield { ...place, text: text.slice(at, end) };
     else {
       const gap = { offset: list - at + 2, lines: countLines(text, list, listEnd) };
