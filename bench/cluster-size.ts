@@ -17,6 +17,7 @@ import {
   type GeneratedCluster,
   generateCluster,
 } from "./cluster-fixture.ts";
+import { publishFigure } from "./measure.ts";
 
 /** How much a phase worked on. `back ends`: those that kube-proxies of Windows enter, summed over their nodes. */
 interface Unit {
@@ -56,9 +57,11 @@ function heapMiB(): number {
 /** The rows of one size, printed as they come: the largest size takes minutes. */
 class Report {
   readonly rows: Row[] = [];
+  private readonly pods: number;
   private readonly before: readonly Row[];
 
-  constructor(before: readonly Row[]) {
+  constructor(pods: number, before: readonly Row[]) {
+    this.pods = pods;
     this.before = before;
   }
 
@@ -68,6 +71,8 @@ class Report {
     const each = perUnit(row);
     const smaller = this.before.find((other) => other.name === name);
     const ratio = smaller === undefined ? "" : `${(each / perUnit(smaller)).toFixed(2)} ×`;
+    const size = `a cluster of ${this.pods} pods`;
+    if (smaller !== undefined) publishFigure(size, name, each / perUnit(smaller));
     const text = `${each.toFixed(each < 10 ? 2 : 0)} ${isMemory ? "B" : "µs"} for each of ${unit.count} ${unit.name}`;
     process.stdout.write(
       `  ${name.padEnd(22)}${formatAmount(row).padStart(10)}  ${text.padEnd(40)}${ratio.padStart(8)}\n`,
@@ -141,7 +146,7 @@ async function measureSize(size: ClusterSize, before: readonly Row[]): Promise<r
   process.stdout.write(`\n${size.nodes} nodes, ${size.pods} pods\n`);
   const generated = generateCluster(size);
   const units = unitsOf(size, generated);
-  const report = new Report(before);
+  const report = new Report(size.pods, before);
   const empty = heapMiB();
   const lap = new Lap();
   const read = readInput(generated.texts);

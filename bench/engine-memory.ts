@@ -1,6 +1,7 @@
 /** What does a port cost before its first packet, and a known connection? Bytes on the heap, and what they replace. */
 import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { makeOverlayPort, makePort, segmentOf, sendOnce } from "./engine-fixture.ts";
+import { publishFigure } from "./measure.ts";
 
 const PORTS = 10_000;
 const FLOWS = 100_000;
@@ -19,6 +20,7 @@ function bytesEach<Kept>(count: number, make: () => Kept): { readonly bytes: num
 }
 
 function report(name: string, bytes: number): void {
+  publishFigure("Memory", name, bytes, "bytes");
   process.stdout.write(`  ${name.padEnd(34)} ${bytes.toFixed(0).padStart(6)} bytes\n`);
 }
 

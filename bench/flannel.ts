@@ -12,6 +12,7 @@ import { raiseMachines } from "#cluster/machines/raise-machines.ts";
 import { hcnClientOf } from "#cluster/machines/windows-node.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { publishFigure } from "./measure.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 
 const SIZES = process.env["BENCH_LARGE"] === "1" ? [2, 100, 200, 500] : [2, 50, 100];
@@ -99,6 +100,10 @@ export async function run(): Promise<void> {
       const figures = await measure(size, backend);
       const pairUs = (of: Figures): number => (of.bringUpMs * 1_000) / (of.size * (of.size - 1));
       const joinUs = (of: Figures): number => (of.joinMs * 1_000) / (of.size - 1);
+      if (before !== undefined && before.size >= 10) {
+        publishFigure(`flannel, ${backend}, ${size} nodes`, "a pair", pairUs(figures) / pairUs(before));
+        publishFigure(`flannel, ${backend}, ${size} nodes`, "one joins", joinUs(figures) / joinUs(before));
+      }
       const ratio = (of: (figures: Figures) => number): string =>
         before === undefined || before.size < 10 ? "" : `${(of(figures) / of(before)).toFixed(2)} ×`;
       process.stdout.write(

@@ -8,7 +8,7 @@ import type { VfpDirection } from "#dataplane/vfp/rule.ts";
 import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { Arrivals, type Order } from "./arrivals.ts";
 import { makeOverlayPort, makePort } from "./engine-fixture.ts";
-import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
+import { type Candidate, measure, measureAllocation, printTable, publishFigure } from "./measure.ts";
 
 /** Less than a millisecond's worth, in whole bursts. */
 const OPERATIONS = 160 * BURST_FRAMES_MAX;
@@ -93,6 +93,7 @@ function printAllocation({ name, direction, makePort: make }: Kind): void {
     ALLOCATING_OPERATIONS,
     () => void arrivals.sendBursts(port, ALLOCATING_OPERATIONS),
   );
+  publishFigure("Allocated per hit", name, Math.max(each, together), "bytes");
   process.stdout.write(
     `  allocated per hit, ${name}: ${each.toFixed(2)} bytes, in bursts ${together.toFixed(2)}\n`,
   );

@@ -6,7 +6,7 @@ import type { Group } from "#dataplane/vfp/group.ts";
 import type { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { makePort, segmentOf, sendOnce, sender } from "./engine-fixture.ts";
 import { BACK_ENDS, BenchNode, backEndsOf, dsrGroup } from "./load-balancer-fixture.ts";
-import { type Candidate, measure, measureAllocation, printTable } from "./measure.ts";
+import { type Candidate, measure, measureAllocation, printTable, publishFigure } from "./measure.ts";
 
 const OPERATIONS = 100_000;
 const FLOWS = 1_000;
@@ -72,6 +72,7 @@ export function run(): void {
   const send = sender(portWith(many), FRAMES);
   send(FLOWS);
   const bytes = measureAllocation(OPERATIONS, () => void send(OPERATIONS));
+  publishFigure("Allocated per hit", "lbnat", bytes, "bytes");
   process.stdout.write(`  allocated per lbnat hit: ${bytes.toFixed(2)} bytes\n`);
   const first = measure([
     firstPackets("first packet, plain", undefined),

@@ -10,6 +10,7 @@ import { openSession } from "#cluster/session/open-session.ts";
 import { runAttempt } from "#cluster/trace/probe-trace-end.ts";
 import { readModel } from "#cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
+import { publishFigure } from "./measure.ts";
 
 interface Size {
   readonly nodes: number;
@@ -102,6 +103,7 @@ async function measureSize(size: Size): Promise<string> {
   globalThis.gc?.();
   const heapMiB = process.memoryUsage().heapUsed / 2 ** 20;
   const perAttempt = verifyMs / counts.attempts;
+  publishFigure("The matrix", `an attempt, ${size.nodes} nodes`, perAttempt / floorMs);
   return [
     `  ${size.nodes} nodes, ${size.pods} pods, ${size.services} Services: ${counts.cells} cells`,
     `    bring-up ${openMs.toFixed(0)} ms, matrix ${verifyMs.toFixed(0)} ms, heap of the cluster ${heapMiB.toFixed(0)} MiB`,

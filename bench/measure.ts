@@ -1,5 +1,6 @@
 /** How every figure here is taken: interleaved rounds in one process, the median of each, ratios between them. */
 import { execFileSync } from "node:child_process";
+import { type Channel, channel } from "node:diagnostics_channel";
 import { cpus, totalmem } from "node:os";
 
 /** One thing to time. `run` does `operations` operations and returns something that depends on them. */
@@ -16,6 +17,21 @@ export interface Measured {
   /** Nanoseconds per operation, the median of all rounds. */
   readonly ns: number;
   readonly minNs: number;
+}
+
+/** A figure of a run. `×` is the ratio to the floor of its table. */
+export interface Figure {
+  readonly table: string;
+  readonly row: string;
+  readonly unit: "×" | "ns" | "bytes" | "KiB" | "calls";
+  readonly value: number;
+}
+
+/** Where every figure goes that is printed, so that `run.ts` can keep them. */
+export const FIGURES: Channel = channel("mullion.bench.figure");
+
+export function publishFigure(table: string, row: string, value: number, unit: Figure["unit"] = "×"): void {
+  FIGURES.publish({ table, row, unit, value });
 }
 
 const ROUNDS = 9;
@@ -80,6 +96,8 @@ export function printTable(title: string, rows: readonly Measured[], base: strin
   const width = Math.max(...rows.map((row) => row.name.length));
   process.stdout.write(`\n${title}\n`);
   for (const row of rows) {
+    publishFigure(title, row.name, row.ns, "ns");
+    publishFigure(title, row.name, row.ns / floor);
     const ratio = (row.ns / floor).toFixed(2).padStart(8);
     const fastest = row.minNs === row.ns ? "" : `   fastest ${formatNs(row.minNs)}`;
     process.stdout.write(

@@ -3,6 +3,7 @@
  * 50 to 5 000, on a node with a source VIP and pods. Processor time: a ratio near 1 says that a change costs that change.
  */
 import { Prng } from "#core/base/prng.ts";
+import { publishFigure } from "./measure.ts";
 import { BenchOverlay } from "./overlay-fixture.ts";
 
 const PEERS = [50, 100, 500, 1_000, 5_000];
@@ -48,11 +49,14 @@ function measure(peers: number, pods: number): Cost {
 function printRows(title: string, rows: readonly (readonly [string, Cost])[]): void {
   process.stdout.write(`\n${title}\n`);
   const [, first] = rows[0] ?? ["", { addUs: Number.NaN, removeUs: Number.NaN }];
-  for (const [name, { addUs, removeUs }] of rows)
+  for (const [name, { addUs, removeUs }] of rows) {
+    publishFigure(title, `${name}, comes`, addUs / first.addUs);
+    publishFigure(title, `${name}, goes`, removeUs / first.removeUs);
     process.stdout.write(
       `  ${name.padEnd(12)}  comes ${addUs.toFixed(0).padStart(6)} µs ${(addUs / first.addUs).toFixed(2).padStart(6)} ×` +
         `  goes ${removeUs.toFixed(0).padStart(6)} µs ${(removeUs / first.removeUs).toFixed(2).padStart(6)} ×\n`,
     );
+  }
 }
 
 export function run(): void {

@@ -11,6 +11,7 @@ import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";
 import { COST_MODEL_TABLE, type CostModel, costOf } from "#hns/failures/faults/cost-model.ts";
 import { ProxyObjects, createKubeProxy } from "#programs/kube-proxy/mod.ts";
 import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
+import { publishFigure } from "./measure.ts";
 import { NODE_NAME, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";
 
 const BACK_ENDS = 10;
@@ -158,6 +159,8 @@ async function measureServices(services: number): Promise<void> {
     const ms = await timed(async () => work(hardened));
     await work(upstream);
     const { calls, native } = hardened.counter;
+    publishFigure(`${services} Services`, name, native, "calls");
+    if (typeof derived === "number") publishFigure(`${services} Services`, name, native / derived);
     print([name, ms.toFixed(1), calls, native, upstream.counter.native, derived]);
   };
   await row("first sync", async ({ sync }) => sync(), firstDerived);
@@ -179,6 +182,7 @@ async function measureServices(services: number): Promise<void> {
   globalThis.gc?.();
   const bytes = (process.memoryUsage().heapUsed - heap) / services;
   await second.sync();
+  publishFigure(`${services} Services`, "memory per Service", bytes / 1_024, "KiB");
   process.stdout.write(
     `  memory per Service, its object and its slice included: ${(bytes / 1_024).toFixed(1)} KiB\n`,
   );

@@ -1,0 +1,435 @@
+/**
+ * The table of README.md: which figures have a goal, and whether this run met it. `meaning.md` says what they are and
+ * where the goals come from.
+ */
+import type { Figure } from "./measure.ts";
+
+export interface KeptFigure extends Figure {
+  /** Name of the benchmark. */
+  readonly bench: string;
+}
+
+/** What `out/bench.json` holds. */
+export interface BenchRun {
+  /** Commit and machine. */
+  readonly where: string;
+  readonly figures: readonly KeptFigure[];
+}
+
+interface Goal {
+  readonly label: string;
+  /** What the ratio is to; nothing for figures with a unit of their own. */
+  readonly floor?: string;
+  readonly bench: string;
+  /** How the title of its table begins. */
+  readonly table: string;
+  readonly row: string;
+  readonly unit?: Figure["unit"];
+  readonly most: number;
+}
+
+const FRAME = "a frame that comes";
+const COPY = "a copy of the frame";
+const NODE = "`node -e 0`";
+
+const GOALS: readonly Goal[] = [
+  ...["1 flow", "1000 flows", "100000 flows"].flatMap((flows): readonly Goal[] => {
+    const goals = [
+      ["NAT", 150],
+      ["VXLAN out", 250],
+      ["VXLAN in", 250],
+    ] as const;
+    return goals.map(([row, most]) => ({
+      label: `packet of a known connection, ${row}, ${flows}`,
+      bench: "flow-hit",
+      table: `Flow hit, ${flows} `,
+      row,
+      unit: "ns",
+      most,
+    }));
+  }),
+  ...["NAT", "VXLAN out"].map((kind): Goal => {
+    const row = `${kind}, bursts of 32`;
+    return {
+      label: `${row}, 100000 flows`,
+      floor: FRAME,
+      bench: "flow-hit",
+      table: "Flow hit, 100000 ",
+      row,
+      most: 12,
+    };
+  }),
+  {
+    label: "allocated per hit, NAT",
+    bench: "flow-hit",
+    table: "Allocated",
+    row: "NAT",
+    unit: "bytes",
+    most: 0.05,
+  },
+  {
+    label: "allocated per hit, lbnat",
+    bench: "load-balancer",
+    table: "Allocated",
+    row: "lbnat",
+    unit: "bytes",
+    most: 0.05,
+  },
+  {
+    label: "first packet, plain",
+    floor: COPY,
+    bench: "first-packet",
+    table: "First",
+    row: "first packet, plain",
+    most: 20,
+  },
+  {
+    label: "first packet, NAT",
+    floor: COPY,
+    bench: "first-packet",
+    table: "First",
+    row: "first packet, NAT",
+    most: 35,
+  },
+  {
+    label: "memory of a port with rules",
+    bench: "engine-memory",
+    table: "Memory",
+    row: "port with rules, no packet yet",
+    unit: "bytes",
+    most: 8_192,
+  },
+  {
+    label: "memory of a flow, NAT",
+    bench: "engine-memory",
+    table: "Memory",
+    row: "flow, NAT",
+    unit: "bytes",
+    most: 3_072,
+  },
+  {
+    label: "memory of a flow, VXLAN",
+    bench: "engine-memory",
+    table: "Memory",
+    row: "flow, VXLAN out",
+    unit: "bytes",
+    most: 2_048,
+  },
+  {
+    label: "known connection of a Service among 10 000",
+    floor: "a plain hit",
+    bench: "load-balancer",
+    table: "Flow hit",
+    row: "flow hit, lbnat, 10 000 services",
+    most: 1.5,
+  },
+  {
+    label: "first packet among 10 000 Services",
+    floor: "a plain first packet",
+    bench: "load-balancer",
+    table: "First",
+    row: "first packet, 10 000 services",
+    most: 1.6,
+  },
+  {
+    label: "programming one of 10 000 Services, DSR",
+    floor: "of 1 000",
+    bench: "load-balancer",
+    table: "Programming one service of 10 back ends on 10 pods, DSR",
+    row: "10000 services",
+    most: 1.25,
+  },
+  {
+    label: "programming one of 10 000 Services, no DSR",
+    floor: "of 1 000",
+    bench: "load-balancer",
+    table: "Programming one service of 10 back ends on 10 pods, non-DSR",
+    row: "10000 services",
+    most: 1.25,
+  },
+  {
+    label: "kube-proxy's first sync, 10 000 Services",
+    floor: "upstream's calls",
+    bench: "service-proxy",
+    table: "10000 Services",
+    row: "first sync",
+    most: 0.5,
+  },
+  {
+    label: "kube-proxy's idle sync, 10 000 Services",
+    bench: "service-proxy",
+    table: "10000 Services",
+    row: "idle sync",
+    unit: "calls",
+    most: 4,
+  },
+  {
+    label: "one back end more, 10 000 Services",
+    bench: "service-proxy",
+    table: "10000 Services",
+    row: "one back end more",
+    unit: "calls",
+    most: 9,
+  },
+  {
+    label: "memory of kube-proxy per Service",
+    bench: "service-proxy",
+    table: "10000 Services",
+    row: "memory per Service",
+    unit: "KiB",
+    most: 20,
+  },
+  {
+    label: "first packet among 10 000 ACLs",
+    floor: "no policy",
+    bench: "many-policies",
+    table: "First",
+    row: "10000 ACLs",
+    most: 1.3,
+  },
+  {
+    label: "one load balancer of 10 000 changes, 100 pods",
+    floor: "of 10",
+    bench: "many-policies",
+    table: "One load",
+    row: "10000 services",
+    most: 1.25,
+  },
+  {
+    label: "the same, with the node's own pods behind it",
+    floor: "of 10",
+    bench: "many-policies",
+    table: "The same",
+    row: "10000 services",
+    most: 1.25,
+  },
+  {
+    label: "a pod is attached, among 100",
+    floor: "among 10",
+    bench: "many-policies",
+    table: "A pod",
+    row: "100 pods",
+    most: 10,
+  },
+  {
+    label: "start of win-bridge, VERSION",
+    floor: NODE,
+    bench: "cni-start-up",
+    table: "Start",
+    row: "win-bridge, VERSION",
+    most: 2,
+  },
+  {
+    label: "start of host-local, ADD",
+    floor: NODE,
+    bench: "cni-start-up",
+    table: "Start",
+    row: "host-local, ADD",
+    most: 2,
+  },
+  {
+    label: "start of `mullion --version`",
+    floor: NODE,
+    bench: "cni-start-up",
+    table: "Start",
+    row: "mullion --version",
+    most: 2.5,
+  },
+  {
+    label: "ADD by win-bridge and host-local",
+    floor: "Go's `bridge`",
+    bench: "cni-add",
+    table: "A pod",
+    row: "win-bridge + host-local, ADD",
+    most: 3,
+  },
+  {
+    label: "DEL by win-bridge and host-local",
+    floor: "Go's `bridge`",
+    bench: "cni-add",
+    table: "A pod",
+    row: "win-bridge + host-local, DEL",
+    most: 3,
+  },
+  {
+    label: "a dump read, JSON",
+    floor: "`JSON.parse`",
+    bench: "manifests",
+    table: "Manifests",
+    row: "dump as JSON, per pod",
+    most: 12,
+  },
+  {
+    label: "a dump read, YAML",
+    floor: "`JSON.parse`",
+    bench: "manifests",
+    table: "Manifests",
+    row: "dump as YAML, per pod",
+    most: 15,
+  },
+  {
+    label: "the controllers",
+    floor: "`JSON.parse`",
+    bench: "manifests",
+    table: "Manifests",
+    row: "controllers, 100 nodes, 200 Services, per pod",
+    most: 12,
+  },
+  {
+    label: "errors in a log, none there",
+    floor: "counting lines",
+    bench: "explain-log",
+    table: "explain",
+    row: "find errors: none there",
+    most: 10,
+  },
+  {
+    label: "errors in a log, every 7th line",
+    floor: "counting lines",
+    bench: "explain-log",
+    table: "explain",
+    row: "find errors: every 7th line",
+    most: 15,
+  },
+  {
+    label: "lint of 10 000 objects",
+    floor: "`yaml` alone",
+    bench: "lint",
+    table: "10000",
+    row: "lint",
+    most: 1.25,
+  },
+  {
+    label: "an attempt of `verify`, 100 nodes",
+    floor: "a connection",
+    bench: "matrix",
+    table: "The matrix",
+    row: "an attempt, 100 nodes",
+    most: 2,
+  },
+  {
+    label: "pods of 100 nodes: control plane, each",
+    floor: "of 3 nodes",
+    bench: "cluster-size",
+    table: "a cluster of 3000",
+    row: "control plane",
+    most: 1.25,
+  },
+  {
+    label: "back ends of 100 nodes, each",
+    floor: "of 3 nodes",
+    bench: "cluster-size",
+    table: "a cluster of 3000",
+    row: "names, kube-proxies",
+    most: 1.25,
+  },
+  {
+    label: "a copy of 100 nodes, each pod",
+    floor: "of 3 nodes",
+    bench: "cluster-size",
+    table: "a cluster of 3000",
+    row: "fork",
+    most: 1.25,
+  },
+  {
+    label: "a route to one more of 5 000 nodes",
+    floor: "of 50",
+    bench: "network-policies",
+    table: "One route to",
+    row: "5000 nodes, comes",
+    most: 1.3,
+  },
+  {
+    label: "create an endpoint",
+    floor: "a parsed document",
+    bench: "hns-objects",
+    table: "Endpoints in memory",
+    row: "create, 10000",
+    most: 6,
+  },
+  {
+    label: "create an endpoint durably",
+    floor: "the store's put",
+    bench: "hns-objects",
+    table: "Durable",
+    row: "create an endpoint, 1 at once",
+    most: 1.3,
+  },
+  {
+    label: "a call through the Linux library",
+    floor: "Node over HTTP",
+    bench: "shim-calls",
+    table: "A network",
+    row: "C, Linux library",
+    most: 1,
+  },
+  {
+    label: "a call through the DLL under Wine",
+    floor: "Node over HTTP",
+    bench: "shim-calls",
+    table: "A network",
+    row: "C, DLL under Wine",
+    most: 1.5,
+  },
+];
+
+function numberOf(value: number, unit: Figure["unit"]): string {
+  const digits = unit === "×" || (unit === "bytes" && value < 1) ? 2 : 0;
+  return `${value.toFixed(digits)} ${unit}`;
+}
+
+function rowOf(goal: Goal, { figures }: BenchRun): string {
+  const unit = goal.unit ?? "×";
+  const found = figures.filter(
+    ({ bench, table, row, unit: of }) =>
+      bench === goal.bench && row === goal.row && of === unit && table.startsWith(goal.table),
+  );
+  const value = found[0]?.value;
+  const measured = value === undefined ? "not measured" : numberOf(value, unit);
+  const met = value === undefined ? "–" : value <= goal.most ? "yes" : "**no**";
+  return `| ${goal.label} | ${goal.floor ?? ""} | ${measured} | ${numberOf(goal.most, unit)} | ${met} | \`${goal.bench}\` |`;
+}
+
+const BEGIN = "<!-- table: npm run bench -- --write -->";
+const END = "<!-- end of table -->";
+
+/** README.md with the table of this run. */
+export function withCurrentTable(readme: string, run: BenchRun): string {
+  const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`bench/README.md has no lines ${BEGIN} and ${END}`);
+  const table = [
+    BEGIN,
+    "",
+    `${run.where.replace(/^c/, "C")}.`,
+    "",
+    "| Figure | Measured against | This run | Goal, at most | Met | Benchmark |",
+    "| --- | --- | ---: | ---: | --- | --- |",
+    ...GOALS.map((goal) => rowOf(goal, run)),
+    "",
+  ];
+  return `${readme.slice(0, begin)}${table.join("\n")}\n${readme.slice(end)}`;
+}
+
+const WORSE = 1.05;
+
+function keyOf({ bench, table, row, unit }: KeptFigure): string {
+  return `${bench}: ${table}: ${row} [${unit}]`;
+}
+
+/** Ratios, bytes and calls of two runs side by side. Nanoseconds of two runs are not compared: the machine changes. */
+export function compareRuns(before: BenchRun, after: BenchRun): { text: string; isWorse: boolean } {
+  const known = new Map(before.figures.map((figure) => [keyOf(figure), figure.value]));
+  const lines = [`\nbefore: ${before.where}`, `after:  ${after.where}`];
+  let isWorse = false;
+  for (const figure of after.figures.filter(({ unit }) => unit !== "ns")) {
+    const was = known.get(keyOf(figure));
+    if (was === undefined) continue;
+    const change = figure.value / was;
+    if (change > WORSE) isWorse = true;
+    const mark = change > WORSE ? "  worse" : "";
+    lines.push(
+      `${change.toFixed(2).padStart(6)}  ${was.toFixed(2)} → ${figure.value.toFixed(2)}  ${keyOf(figure)}${mark}`,
+    );
+  }
+  return { text: `${lines.join("\n")}\n`, isWorse };
+}

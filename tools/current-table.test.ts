@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { type BenchRun, compareRuns, withCurrentTable } from "../bench/current-table.ts";
+
+const README = "<!-- table: npm run bench -- --write -->\nold\n<!-- end of table -->\nrest\n";
+
+function run(value: number): BenchRun {
+  const figure = { table: "First packet of each", row: "first packet, NAT" } as const;
+  return { where: "commit 1", figures: [{ bench: "first-packet", ...figure, unit: "×", value }] };
+}
+
+describe("the table of bench/README.md", () => {
+  const lines = readFileSync("bench/README.md", "utf8").split("\n");
+
+  it("has every goal, measured in one run", () => {
+    const rows = (text: string): readonly string[] =>
+      text
+        .split("\n")
+        .flatMap((line) => (/^\| (?!---|Figure)/.test(line) ? [line.split("|")[1]?.trim() ?? ""] : []));
+    const now = lines.slice(lines.findIndex((line) => line.includes("table: npm run")));
+    expect(rows(now.join("\n"))).toEqual(rows(withCurrentTable(README, run(1))));
+    expect(now.filter((line) => line.includes("not measured"))).toEqual([]);
+  });
+
+  it.each([
+    [35, "35.00 × | 35.00 × | yes"],
+    [35.1, "35.10 × | 35.00 × | **no**"],
+  ])("says of %s times the floor: %s", (value, expected) => {
+    const table = withCurrentTable(README, run(value));
+    expect(table).toContain(`| first packet, NAT | a copy of the frame | ${expected} |`);
+    expect(table).toContain("| first packet, plain | a copy of the frame | not measured | 20.00 × | – |");
+    expect(table.endsWith("<!-- end of table -->\nrest\n")).toBe(true);
+    expect(table).not.toContain("old");
+  });
+});
+
+it.each([
+  [10.4, false],
+  [10.6, true],
+  [9, false],
+])("10 against %s is worse: %s", (value, isWorse) => {
+  expect(compareRuns(run(10), run(value)).isWorse).toBe(isWorse);
+});
