@@ -1,5 +1,5 @@
 /**
- * `npm run build`: what the package ships of TypeScript. `dist/FLOOR/` is the library, with types, as far as the public
+ * `npm run build`: what the package ships of TypeScript. `dist/ROOM/` is the library, with types, as far as the public
  * modules reach; `dist/programs/` the executables. With `--all` (`npm pack` does that), what the compilers of Debian
  * make for Windows comes along.
  */
