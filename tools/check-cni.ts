@@ -23,15 +23,14 @@ import type { HostComputeNetwork, Subnet } from "#contracts/hcn/documents/networ
 import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
 import { lint } from "#diagnose/lint/mod.ts";
 import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
-import { MemoryStateStore } from "#programs/plugins/azure-vnet/state-store.ts";
+import { MemoryStateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
 
-import { transportTo } from "#programs/plugins/cns/in-process-transport.ts";
-import { CnsService } from "#programs/plugins/cns/service.ts";
+import { transportTo, CnsService } from "#programs/plugins/cns/service.ts";
 import type { HttpTransport } from "#programs/plugins/cns/transport.ts";
 import { Flannel } from "#programs/plugins/flannel/plugin.ts";
-import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-store.ts";
-import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";
+import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-files.ts";
+import { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";
 import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { SDN_TYPES, type SdnName } from "#programs/plugins/sdn/conf.ts";
 import { SdnPlugin } from "#programs/plugins/sdn/plugin.ts";

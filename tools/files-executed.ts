@@ -21,7 +21,7 @@ import {
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { createHns } from "#hns/mod.ts";
 import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
-import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";
+import { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";
 import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 
 const SOURCES = pathToFileURL("src/").href;

@@ -6,6 +6,9 @@ import { type SourceFile, readFiles } from "./source-files.ts";
 /** Folders that the rule holds for. */
 const FOLDERS = [
   "src/contracts",
+  "src/cli/cni-plugins",
+  "src/cli/flanneld",
+  "src/cli/kube-proxy",
   "src/core/base",
   "src/core/catalogue",
   "src/control-plane/cloud",
@@ -13,6 +16,7 @@ const FOLDERS = [
   "src/control-plane/dns",
   "src/programs/flannel",
   "src/programs/kube-proxy",
+  "src/programs/plugins",
   "src/control-plane/load",
   "src/control-plane/memory",
   "src/diagnose/lint",

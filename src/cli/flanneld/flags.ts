@@ -3,7 +3,7 @@ import { type Compat, parseCompat } from "#core/base/compat.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { FlannelError } from "#programs/flannel/flannel-error.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
-import { DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/annotations.ts";
+import { DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
 
 type FlagKind = "text" | "list" | "boolean" | "integer";
 

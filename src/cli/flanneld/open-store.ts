@@ -8,7 +8,7 @@ import { SubnetRegistry } from "#programs/flannel/etcd/subnet-registry.ts";
 import { FlannelError } from "#programs/flannel/flannel-error.ts";
 import type { FlannelLog } from "#programs/flannel/flannel-log.ts";
 import { configurationFor } from "#programs/flannel/flanneld.ts";
-import { annotationsOf } from "#programs/flannel/kube/annotations.ts";
+import { annotationsOf } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
 import type { LeaseStore } from "#programs/flannel/leases/lease-store.ts";

@@ -1,14 +1,43 @@
-/** The program `flanneld`: words and files to a running daemon, and its end to an exit code. */
+/** The program `flanneld`: words and files to a running daemon, its log as klog prints it, and its end to an exit code. */
+import type { FlannelLog, Severity } from "#programs/flannel/flannel-log.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { findingOf } from "#programs/flannel/flannel-error.ts";
 import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
-import type { FlannelLog } from "#programs/flannel/flannel-log.ts";
 import { Flanneld, type FlanneldState } from "#programs/flannel/flanneld.ts";
 import { type Listen, NOT_FOUND, textAnswer } from "#programs/kube-proxy/daemon/health/http-answer.ts";
 import { FlagError, type FlanneldFlags, helpText, readFlags } from "./flags.ts";
-import { KlogLines } from "./klog-lines.ts";
 import { type OpenStoreParts, type OpenedStore, openStore } from "./open-store.ts";
+
+function two(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+interface KlogLinesParts {
+  readonly write: (line: string) => void;
+  /** The time of day in milliseconds since 1970. */
+  readonly wallMs: () => number;
+  readonly pid: number;
+}
+
+class KlogLines implements FlannelLog {
+  private readonly parts: KlogLinesParts;
+
+  constructor(parts: KlogLinesParts) {
+    this.parts = parts;
+  }
+
+  write(severity: Severity, text: string): void {
+    const ms = this.parts.wallMs();
+    const at = new Date(ms);
+    const micros = String(Math.floor((ms % 1_000) * 1_000)).padStart(6, "0");
+    const day = `${two(at.getMonth() + 1)}${two(at.getDate())}`;
+    const time = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${micros}`;
+    const pid = String(this.parts.pid).padStart(7);
+    // One entry is one line, whatever a message holds.
+    this.parts.write(`${severity}${day} ${time} ${pid} flanneld] ${text.replaceAll("\n", "\\n")}\n`);
+  }
+}
 
 /** What the program sees of its process. */
 export interface FlanneldProcess extends Omit<OpenStoreParts, "flags" | "log"> {
@@ -21,7 +50,7 @@ export interface FlanneldProcess extends Omit<OpenStoreParts, "flags" | "log"> {
   readonly openHost: () => FlannelHost;
   /** On Windows nodes. */
   readonly openHns: (() => HcnClient) | undefined;
-  /** Settles when the process is told to end. */
+  /** Settles when the process is asked to end. */
   readonly untilInterrupted: () => Promise<void>;
 }
 
@@ -30,7 +59,7 @@ const FOLLOW_RETRY_MS = 1_000;
 /** No sleep is longer: a timer of ours is cheap, one that was lost is not. */
 const SLEEP_MAX_MS = 60_000;
 
-/** Sleeps that somebody may end. */
+/** Sleeps that can be ended. */
 class Sleep {
   private readonly clock: FlanneldProcess["clock"];
   private wakeUp: (() => void) | undefined;
@@ -65,7 +94,7 @@ function waitOf(state: FlanneldState): number {
   return state.state === "running" ? (state.nextMs ?? SLEEP_MAX_MS) : 0;
 }
 
-/** One flanneld, until it ends or is told to. */
+/** One flanneld, until it ends or is asked to. */
 class Daemon {
   private readonly flanneld: Flanneld;
   private readonly process: FlanneldProcess;

@@ -1,7 +1,7 @@
 /** Servers of kube-proxy on the machine's sockets. */
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { splitHostPort } from "#programs/kube-proxy/configuration/host-port.ts";
+import { splitHostPort } from "#programs/kube-proxy/configuration/go-texts.ts";
 import type { HttpHandler, Listen } from "#programs/kube-proxy/daemon/health/http-answer.ts";
 
 /** Connections at a time; probes and scrapes need a few. */

@@ -1,4 +1,4 @@
-/** Command line and configuration file to what kube-proxy runs with; what is wrong with them is told in full. */
+/** Command line and configuration file to what kube-proxy runs with; what is wrong with them is reported in full. */
 import { type Compat, parseCompat } from "#core/base/compat.ts";
 import type { KubernetesVersion } from "#programs/kube-proxy/behaviour.ts";
 import type { KubeProxyConfiguration } from "#programs/kube-proxy/configuration/configuration.ts";

@@ -6,7 +6,7 @@ import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
-import type { EventSink } from "#programs/kube-proxy/daemon/events/event-recorder.ts";
+import type { EventSink } from "#programs/kube-proxy/daemon/event-recorder.ts";
 import type { Klog } from "#programs/kube-proxy/daemon/klog.ts";
 import type {
   FollowHandler,
@@ -142,7 +142,7 @@ class ManifestFeed implements ObjectFeed {
     return problems;
   }
 
-  /** Folders tell what comes and goes, files what is changed in them. */
+  /** Folders report what comes and goes, files what is changed in them. */
   private watch(paths: readonly string[]): void {
     const wanted = new Set(paths.filter((path) => path !== "-" && path !== "standard input"));
     for (const [path, stop] of this.watched)

@@ -47,7 +47,7 @@ export async function openFeed(
   if (kubeconfig === "" && server === undefined)
     log.info(0, "Neither kubeconfig file nor master URL was specified, falling back to in-cluster config");
   try {
-    // The client of Kubernetes is read only by those who speak to a server.
+    // The client of Kubernetes is loaded only where there is a server.
     const { openApiServerSource } = await import("#contracts/kubernetes/server/api-server-source.node.ts");
     const source = await openApiServerSource({ kubeconfig, server, variables }, "kube-proxy");
     log.info(1, "API server", { address: source.address });

@@ -2,7 +2,7 @@
 import { stringify } from "yaml";
 import type { Clock } from "#core/base/clock.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { describeConfiguration } from "#programs/kube-proxy/configuration/describe.ts";
+import { describeConfiguration } from "#programs/kube-proxy/configuration/configuration.ts";
 import type { Listen } from "#programs/kube-proxy/daemon/health/http-answer.ts";
 import { Klog, type KlogOptions } from "#programs/kube-proxy/daemon/klog.ts";
 import type { ObjectFeed } from "#programs/kube-proxy/daemon/object-feed.ts";
@@ -113,7 +113,7 @@ function watchConfiguration(
   });
 }
 
-/** The interfaces of the machine, and the one whose MAC address was told. */
+/** The interfaces of the machine, and the one whose MAC address was given. */
 function interfacesOf(settings: Settings, proxy: ProgramProcess): readonly ProxyInterface[] {
   const mac = settings.flags.get("mullion-host-mac");
   const { bindAddress } = settings.configuration;

@@ -66,7 +66,7 @@ export async function startKubeProxy(): Promise<void> {
   } finally {
     clearInterval(alive);
     clock.stop();
-    // A call that nobody answers must not hold the process.
+    // A call that gets no answer must not hold the process.
     setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
   }
 }

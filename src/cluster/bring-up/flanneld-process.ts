@@ -1,7 +1,7 @@
 /** flanneld as the scripts start it: by its flags, `C:\etc\kube-flannel\net-conf.json` and the Node object. */
 import type { VirtualClock } from "#core/base/clock.ts";
 import type { Compat } from "#core/base/compat.ts";
-import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/annotations.ts";
+import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
 import { type FlannelFinding, findingOf } from "#programs/flannel/flannel-error.ts";

@@ -15,7 +15,7 @@ import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { formatIp, formatPrefix, prefixOf } from "#core/net/ip.ts";
-import { MemoryLeaseStore } from "#programs/plugins/host-local/lease-store.ts";
+import { MemoryLeaseStore } from "#programs/plugins/host-local/leases.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";

@@ -5,7 +5,7 @@
 import { defined } from "#core/base/assert.ts";
 import { type Clock, type Task, type Timer, VirtualClock } from "#core/base/clock.ts";
 import type { Compat } from "#core/base/compat.ts";
-import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "#programs/flannel/kube/annotations.ts";
+import { DEFAULT_ANNOTATION_PREFIX, annotationsOf } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
 import type { FlannelFinding } from "#programs/flannel/flannel-error.ts";

@@ -5,14 +5,12 @@
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { CniPlugin } from "#contracts/cni/plugin.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { JsonObject } from "#core/base/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import type { AzureHostInterface as AzureInterface, AzureHost } from "#programs/plugins/azure-vnet/host.ts";
 import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
-import { MemoryStateStore } from "#programs/plugins/azure-vnet/state-store.ts";
+import { MemoryStateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
-import { transportTo } from "#programs/plugins/cns/in-process-transport.ts";
-import { CnsService, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
+import { transportTo, CnsService, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
 import { type Ip, addToIp, formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import type { ClusterNode } from "../cluster.ts";

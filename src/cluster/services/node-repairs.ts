@@ -3,8 +3,7 @@
  * `mullion_kube_proxy_repairs_total` is, written as an Event of Kubernetes, and heard by whoever listens to the session.
  */
 import type { Clock } from "#core/base/clock.ts";
-import { EventRecorder } from "#programs/kube-proxy/daemon/events/event-recorder.ts";
-import { repairEvent } from "#programs/kube-proxy/daemon/events/repair-event.ts";
+import { EventRecorder, repairEvent } from "#programs/kube-proxy/daemon/event-recorder.ts";
 import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
 import type { RepairKind } from "#programs/kube-proxy/mod.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";

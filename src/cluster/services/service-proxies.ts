@@ -9,14 +9,13 @@ import type {
   ServicePortStatus,
   SyncReport,
   SyncRequest,
+  Repair,
 } from "#programs/kube-proxy/report.ts";
 import type { KubeProxy } from "#programs/kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
 import type { KubernetesVersion } from "../file/cluster-file.ts";
-import { ProxyObjects } from "#programs/kube-proxy/tracking/proxy-objects.ts";
-import type { Repair } from "#programs/kube-proxy/sync/repair.ts";
+import { ProxyObjects, followSource } from "#programs/kube-proxy/tracking/proxy-objects.ts";
 import { createKubeProxy } from "#programs/kube-proxy/mod.ts";
-import { followSource } from "#programs/kube-proxy/tracking/follow-source.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { EndpointSlice, Node, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, formatIp } from "#core/net/ip.ts";

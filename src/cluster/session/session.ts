@@ -6,8 +6,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
-import type { ServicePortStatus } from "#programs/kube-proxy/report.ts";
-import type { RepairKind } from "#programs/kube-proxy/sync/repair.ts";
+import type { ServicePortStatus, RepairKind } from "#programs/kube-proxy/report.ts";
 import type { Cluster } from "../cluster.ts";
 import type { NodeChange, NodeStanding } from "../life/node-change.ts";
 

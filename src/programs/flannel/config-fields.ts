@@ -87,7 +87,7 @@ export class ConfigFields {
     throw this.refuse(name, value, 'an object such as {"Type": "vxlan"}');
   }
 
-  /** One sentence for each field that nobody reads, with the one that was probably meant. */
+  /** One sentence for each field that is not read, with the one that was probably meant. */
   unknown(known: readonly string[]): readonly string[] {
     const names = new Set(known.map((name) => name.toLowerCase()));
     return Object.keys(this.object)

@@ -1,4 +1,4 @@
-/** What flanneld is told on its command line (control-planes.md §1.2), as far as the library reads it. */
+/** The command line of flanneld (control-planes.md §1.2), as far as the library reads it. */
 import type { Compat } from "#core/base/compat.ts";
 import type { InterfaceOptions } from "./node/external-interface.ts";
 import { type FlanneldBehaviour, NEWEST_BEHAVIOUR } from "./release.ts";

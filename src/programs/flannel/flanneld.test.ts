@@ -13,7 +13,7 @@ import {
   routesOf,
   vxlanPeer,
 } from "#test/support/flannel/flanneld-world.ts";
-import { annotationsOf } from "./kube/annotations.ts";
+import { annotationsOf } from "./kube/node-lease.ts";
 
 const PREFIX = "flannel.alpha.coreos.com";
 const BOTH = ["upstream", "hardened"] as const;

@@ -1,7 +1,7 @@
 /**
  * flanneld of one node, from its start to its end (control-planes.md §1.1): configuration, interface, back end, lease,
- * `subnet.env`, and then the leases of the others. Whoever runs it calls `advance` when it is due and when something
- * was told; a program does so by the machine's clock, an emulated node by the virtual one.
+ * `subnet.env`, and then the leases of the others. Its caller calls `advance` when it is due and when something
+ * changed; a program does so by the machine's clock, an emulated node by the virtual one.
  */
 import { messageOf } from "#core/base/thrown.ts";
 import { defined } from "#core/base/assert.ts";
@@ -118,7 +118,7 @@ class LeaseRenewal {
 export type FlanneldState =
   /** Not up yet, or something is tried again. */
   | Waiting
-  /** `nextMs`: how long until something is due; undefined: only when something is told. */
+  /** `nextMs`: how long until something is due; undefined: only when something changes. */
   | { readonly state: "running"; readonly isReady: boolean; readonly nextMs: number | undefined }
   /** For good: the process ends. 0: cleanly. */
   | { readonly state: "ended"; readonly finding: FlannelFinding; readonly exitCode: 0 | 1 };
@@ -180,7 +180,7 @@ export class Flanneld {
     return this.external;
   }
 
-  /** True when a watch has to begin: once the network stands, and when more was told than could be kept. */
+  /** True when a watch has to begin: once the network stands, and when more changed than could be kept. */
   get needsFollowing(): boolean {
     return this.phase === "running" && (this.watcher === undefined || this.inbox.isOverflowed);
   }

@@ -34,7 +34,7 @@ export interface NetworkConfig {
   /** As it is written; `udp` without a backend, whatever the documentation says. */
   readonly backendType: string;
   readonly backend: JsonObject;
-  /** Fields that nobody reads, one sentence each. */
+  /** Fields that are not read, one sentence each. */
   readonly unknownFields: readonly string[];
 }
 
@@ -207,7 +207,7 @@ function requireNetwork(network: Prefix | undefined, name: string): Prefix {
 
 /**
  * What upstream checks where flannel's own store gives out the subnets (control-planes.md §1.3); with subnets from Node
- * objects nobody does.
+ * objects nothing does.
  * @throws FlannelError.
  */
 export function subnetRangesOf(config: NetworkConfig): SubnetRanges {

@@ -87,7 +87,7 @@ export class Recurring {
     this.everyMs = everyMs;
   }
 
-  /** The next time is so long from now; a period, if nobody says. */
+  /** The next time is so long from now; a period by default. */
   next(nowMs: number, afterMs: number = this.everyMs): void {
     this.atMs = nowMs + afterMs;
   }

@@ -4,7 +4,7 @@
  */
 import type { Compat } from "#core/base/compat.ts";
 
-/** A version of Kubernetes; patch releases are not told apart. */
+/** A version of Kubernetes; patch releases are not distinguished. */
 export interface KubernetesVersion {
   readonly major: number;
   readonly minor: number;
@@ -17,7 +17,7 @@ export type ReadinessRule =
   /** Ready ones, and for Services with ingress addresses the serving ones when all are terminating. */
   | "terminating";
 
-/** When remote endpoints of HNS that nobody uses any more are deleted in a sync (kube-proxy.md §3.3, step 13). */
+/** When remote endpoints of HNS that no Service uses any more are deleted in a sync (kube-proxy.md §3.3, step 13). */
 export type RemoteEndpointRemoval =
   /** With the Service or its change, at once. */
   | "with-release"
@@ -30,14 +30,14 @@ export type RemoteEndpointRemoval =
 
 /**
  * Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). Inferred: from 1.34 on
- * it is the local one. Sources say that the remote one is deleted then, and row H24b that nobody new counts on it.
+ * it is the local one. Sources say that the remote one is deleted then, and row H24b that no new port counts on it.
  */
 export type EqualAddressRule =
   /** The one that HNS lists last. */
   | "last"
   /** The remote one. */
   | "remote"
-  /** The local one; the remote one is deleted when nobody counts on it. */
+  /** The local one; the remote one is deleted when no port counts on it. */
   | "local";
 
 /** What makes one load balancer the same as another (kube-proxy.md §3.6). */

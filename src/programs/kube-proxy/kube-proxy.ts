@@ -107,7 +107,7 @@ export class KubeProxy {
     return this.proxiers.map(({ family }) => family);
   }
 
-  /** One sync of each family, `afterEach` of which is told. One call at a time. */
+  /** One sync of each family, each reported to `afterEach`. One call at a time. */
   async sync(
     request: SyncRequest = {},
     afterEach: (report: FamilySyncReport) => void = () => undefined,

@@ -8,21 +8,24 @@ export type { Compat } from "#core/base/compat.ts";
 export { type KubernetesVersion, behaviourOf } from "./behaviour.ts";
 export { LIVEZ_SINCE, proxyHealthAnswer } from "./daemon/health/proxy-health.ts";
 export { type CheckedService, checkedServices, serviceHealthAnswer } from "./daemon/health/service-health.ts";
-export { followSource } from "./tracking/follow-source.ts";
+export { followSource } from "./tracking/proxy-objects.ts";
 export { KubeProxy, type KubeProxyParts, type StartResult } from "./kube-proxy.ts";
 export { DEFAULT_HEALTHZ_PORT, type ProxyInterface, type KubeProxyOptions } from "./options.ts";
 export { ProxyObjects } from "./tracking/proxy-objects.ts";
-export { REPAIR_KINDS, type Repair, type RepairKind, type LoadBalancerKind } from "./sync/repair.ts";
-export type {
-  FamilySyncReport,
-  ServiceFinding,
-  FrontEndPlace,
-  ProgrammedFrontEnd,
-  ProxyEvent,
-  ServicePortStatus,
-  SyncOutcome,
-  SyncReport,
-  SyncRequest,
+export {
+  REPAIR_KINDS,
+  type Repair,
+  type RepairKind,
+  type LoadBalancerKind,
+  type FamilySyncReport,
+  type ServiceFinding,
+  type FrontEndPlace,
+  type ProgrammedFrontEnd,
+  type ProxyEvent,
+  type ServicePortStatus,
+  type SyncOutcome,
+  type SyncReport,
+  type SyncRequest,
 } from "./report.ts";
 export { type DisregardReason, disregardReason } from "./tracking/tracked-service.ts";
 

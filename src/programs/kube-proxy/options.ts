@@ -1,4 +1,4 @@
-/** What a kube-proxy of a Windows node is told (kube-proxy.md §1.1). */
+/** The options of a kube-proxy of a Windows node (kube-proxy.md §1.1). */
 import type { Compat } from "#core/base/compat.ts";
 import type { KubernetesVersion } from "./behaviour.ts";
 
@@ -11,7 +11,7 @@ export interface ProxyInterface {
 
 /**
  * `all`: every endpoint and load balancer in each sync, as upstream. `new`: those that were not read before, and nothing
- * when there is nothing to program. What is programmed is the same; a change that somebody else makes to a load balancer
+ * when there is nothing to program. What is programmed is the same; a change that another program makes to a load balancer
  * in place is not seen.
  */
 export type ReadMode = "all" | "new";

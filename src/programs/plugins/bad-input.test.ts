@@ -23,7 +23,7 @@ import { SerialExchange } from "#contracts/hcn/http/serial-exchange.node.ts";
 import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { Flannel } from "./flannel/plugin.ts";
-import { MemoryScratchStore } from "./flannel/scratch-store.ts";
+import { MemoryScratchStore } from "./flannel/scratch-files.ts";
 import { FileLeaseStore } from "./host-local/file-lease-store.node.ts";
 import { HostLocal } from "./host-local/plugin.ts";
 import { MullionNetns } from "./mullion-netns/plugin.ts";

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { HostLocal } from "./host-local/plugin.ts";
-import { MemoryLeaseStore } from "./host-local/lease-store.ts";
+import { MemoryLeaseStore } from "./host-local/leases.ts";
 import { WinBridge } from "./win-bridge/plugin.ts";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { FakeHcnClient } from "#test/support/hns/fake-hcn-client.ts";

@@ -24,7 +24,7 @@ import { KUBE_KINDS, findKind } from "#contracts/kubernetes/kinds.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { formatIp, formatPrefix, parseIp } from "#core/net/ip.ts";
-import { DEFAULT_DATA_DIR } from "#programs/plugins/host-local/conf.ts";
+import { DEFAULT_DATA_DIR } from "#programs/plugins/host-local/plugin.ts";
 
 /** A dump of a cluster among `dumps/`. */
 export function dumpText(name: string): string {

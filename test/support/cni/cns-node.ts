@@ -2,8 +2,12 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { PoolContainer } from "#programs/plugins/cns/address-pool.ts";
 import type { IpConfiguration, NetworkContainer } from "#programs/plugins/cns/documents.ts";
-import { transportTo } from "#programs/plugins/cns/in-process-transport.ts";
-import { CnsService, type CnsServiceOptions, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
+import {
+  transportTo,
+  CnsService,
+  type CnsServiceOptions,
+  NO_CONFIGURATION,
+} from "#programs/plugins/cns/service.ts";
 import { FakeHcnClient } from "../hns/fake-hcn-client.ts";
 import { type AzureNode, azureNode } from "./windows-plugin-node.ts";
 

@@ -4,7 +4,7 @@ import { RunnerDelegate, InProcessRunner } from "#contracts/cni/plugin-runner.ts
 import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { Flannel } from "#programs/plugins/flannel/plugin.ts";
-import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-store.ts";
+import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-files.ts";
 import { type PluginRun, runWithTexts } from "./cni-process.ts";
 import { ScriptedPlugin } from "./scripted-plugin.ts";
 import { NAMESPACE } from "./windows-plugin-node.ts";

@@ -3,7 +3,7 @@
  * read. What it asks for after that never happens; locks that it held are free, as the system frees them.
  */
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { StateStore } from "#programs/plugins/azure-vnet/state-store.ts";
+import type { StateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import type { HttpTransport } from "#programs/plugins/cns/transport.ts";
 
 /** Never: the process is gone. */

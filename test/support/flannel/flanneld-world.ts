@@ -12,7 +12,7 @@ import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
 import { KeptLog } from "#programs/flannel/flannel-log.ts";
 import { Flanneld, type FlanneldState } from "#programs/flannel/flanneld.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
-import { annotationsOf } from "#programs/flannel/kube/annotations.ts";
+import { annotationsOf } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
 import type { LeaseStore } from "#programs/flannel/leases/lease-store.ts";

@@ -16,7 +16,7 @@ import { parseJson, readStruct } from "#contracts/cni/json.ts";
 import { type PluginRunner, runForOutput } from "#contracts/cni/plugin-runner.ts";
 import { type ResultCache, type CniAttachment, CniRuntime } from "#contracts/cni/runtime.ts";
 import { formatResult } from "#contracts/cni/result.ts";
-import { isNamespaceGuid } from "#programs/plugins/windows-endpoint/sandbox.ts";
+import { isNamespaceGuid } from "#programs/plugins/windows-endpoint/plugin-call.ts";
 import { ownPluginFolder, thisInstallation } from "../../programs/launchers.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";

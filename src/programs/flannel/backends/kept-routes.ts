@@ -1,5 +1,6 @@
-/** The routes of a back end host-gw: which there should be, which are missing, which nobody wants. */
-import { type Ip, type Prefix, equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
+/** The routes of a back end host-gw: which there should be, which are missing, which are left over. */
+import { type Ip, formatIp } from "#core/net/ip.ts";
+import { type Prefix, equalPrefixes, formatPrefix } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelLog } from "../flannel-log.ts";
@@ -79,7 +80,7 @@ export abstract class KeptRoutes<R extends GatewayRoute> {
     }
   }
 
-  /** Takes away what is ours and nobody wants: routes to nodes that have gone while flanneld did not run. */
+  /** Takes away what is ours and left over: routes to nodes that have gone while flanneld did not run. */
   async clean(present: readonly R[], isOurs: (route: R) => boolean): Promise<void> {
     for (const route of present) {
       if (!isOurs(route) || this.kept.some((other) => this.isSame(other, route))) continue;

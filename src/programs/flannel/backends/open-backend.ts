@@ -8,9 +8,8 @@ import { LINUX_HOST_GW_FIELDS, LinuxHostGwBackend } from "../linux/host-gw-backe
 import { LinuxVxlanBackend } from "../linux/vxlan-backend.ts";
 import { LINUX_VXLAN_FIELDS } from "../linux/vxlan-options.ts";
 import { WindowsHostGwBackend } from "../windows/host-gw-backend.ts";
-import { WINDOWS_HOST_GW_FIELDS } from "../windows/host-gw-options.ts";
+import { WINDOWS_HOST_GW_FIELDS, WINDOWS_VXLAN_FIELDS } from "../windows/options.ts";
 import { WindowsVxlanBackend } from "../windows/vxlan-backend.ts";
-import { WINDOWS_VXLAN_FIELDS } from "../windows/vxlan-options.ts";
 
 export interface OpenBackendParts extends BackendParts {
   readonly host: FlannelHost;

@@ -31,7 +31,7 @@ import { Backoff, type Progress, done } from "../progress.ts";
 import type { EtcdEvent } from "./etcd-client.ts";
 import type { SubnetRegistry } from "./subnet-registry.ts";
 
-/** How often a subnet is chosen again that somebody else has just taken. */
+/** How often a subnet is chosen again that another node has just taken. */
 const RACE_TRIES = 10;
 /** Free subnets among which one is drawn. */
 const CHOICES_MAX = 100;
@@ -132,7 +132,7 @@ export class EtcdLeaseStore implements LeaseStore {
     return () => watch.stop();
   }
 
-  /** @returns undefined when somebody was faster. */
+  /** @returns undefined when another node was faster. */
   private async tryAcquire(ranges: SubnetRanges, attributes: LeaseAttributes): Promise<Lease | undefined> {
     const { registry, log } = this.parts;
     const { leases } = await registry.list();
@@ -336,7 +336,7 @@ class SubnetsWatch {
     );
   }
 
-  /** Another node that says our address writes over our lease: nobody can tell which of the two is meant. */
+  /** Another node that says our address writes over our lease: it is unknown which of the two is meant. */
   private ownSeen(lease: Lease): void {
     if (this.parts.compat === "upstream" || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;

@@ -26,7 +26,7 @@ export interface EtcdPlace {
 
 /** How long a call may take. */
 const CALL_MS = 5_000;
-/** A watch that hears nothing at all for so long is taken for dead: etcd is asked to tell its progress. */
+/** A watch that hears nothing at all for so long is taken for dead: etcd is asked for its progress. */
 const SILENCE_MS = 15 * 60_000;
 
 function encode(text: string): string {
@@ -69,7 +69,7 @@ function unreachable(message: string, cause?: unknown): FlannelError {
   return new FlannelError("flannel-store-unreachable", message, { cause });
 }
 
-/** Nobody answers at that endpoint: another one may. */
+/** Nothing answers at that endpoint: another one may. */
 class NoAnswer extends Error {}
 
 interface Answer {

@@ -100,7 +100,7 @@ export class SubnetRegistry {
     return { leases, revision };
   }
 
-  /** The lease of one key; undefined when nobody has it. */
+  /** The lease of one key; undefined when it is free. */
   async find(subnets: Subnets): Promise<{ readonly lease: Lease | undefined; readonly revision: number }> {
     const { values, revision } = await this.client.get(this.keyOf(subnets));
     const [value] = values;
@@ -130,7 +130,7 @@ export class SubnetRegistry {
     }
   }
 
-  /** @returns the time of the new lease; undefined when somebody has the subnet already. */
+  /** @returns the time of the new lease; undefined when the subnet is taken already. */
   async create(subnets: Subnets, attributes: LeaseAttributes): Promise<number | undefined> {
     const { client } = this;
     const grant = await client.grant(LEASE_SECONDS);

@@ -14,8 +14,8 @@ import type { Acquisition, LeaseListener, LeaseStore, Patience } from "../leases
 import { type Lease, type LeaseAttributes, formatSubnets, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
-import type { FlannelAnnotations } from "./annotations.ts";
 import {
+  type FlannelAnnotations,
   type Annotations,
   annotationsFor,
   annotationsOfNode,

@@ -12,8 +12,7 @@ import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, hasSameSubnets } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
-import type { FlannelAnnotations } from "./annotations.ts";
-import { annotationsOfNode, isManaged, leaseOfNode } from "./node-lease.ts";
+import { type FlannelAnnotations, annotationsOfNode, isManaged, leaseOfNode } from "./node-lease.ts";
 
 export interface NodeLeaseListener {
   changed(events: readonly LeaseEvent[]): void;

@@ -1,4 +1,4 @@
-/** What a store has told and flanneld has not yet worked on. */
+/** What a store has reported and flanneld has not yet worked on. */
 import type { LeaseListener } from "./lease-store.ts";
 import type { Lease, LeaseEvent } from "./lease.ts";
 
@@ -9,7 +9,7 @@ export type Notice =
   | { readonly kind: "unpublished" }
   | { readonly kind: "revoked" | "conflicted" | "troubled"; readonly message: string };
 
-/** Plain data. Bounded: one that is full forgets everything, and asks to be told anew. */
+/** Plain data. Bounded: one that is full forgets everything, and asks for everything anew. */
 export class Inbox implements LeaseListener {
   private readonly depth: number;
   private notices: Notice[] = [];
@@ -66,7 +66,7 @@ export class Inbox implements LeaseListener {
   }
 }
 
-/** Fills an inbox, and says so to whoever empties it. No part of a world. */
+/** Fills an inbox, and says so to the flanneld that empties it. No part of a world. */
 export class NotifyingInbox implements LeaseListener {
   private readonly inbox: Inbox;
   private readonly onChange: () => void;

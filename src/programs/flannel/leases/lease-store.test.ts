@@ -5,7 +5,7 @@ import { MemoryNodes } from "#test/support/flannel/memory-nodes.ts";
 import { EtcdLeaseStore } from "../etcd/etcd-lease-store.ts";
 import { SubnetRegistry } from "../etcd/subnet-registry.ts";
 import { KeptLog } from "../flannel-log.ts";
-import { annotationsOf } from "../kube/annotations.ts";
+import { annotationsOf } from "../kube/node-lease.ts";
 import { KubeLeaseStore } from "../kube/kube-lease-store.ts";
 import { NodeLeases } from "../kube/node-leases.ts";
 import { type StoreWorld, leaseStoreSuite } from "./lease-store.suite.ts";

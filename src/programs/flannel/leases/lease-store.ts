@@ -14,11 +14,11 @@ export interface LeaseListener {
   changed(events: readonly LeaseEvent[]): void;
   /** The whole list: of a store that has lost count of the changes. */
   listed(leases: readonly Lease[]): void;
-  /** All that was there when the watch began has been told. */
+  /** All that was there when the watch began has been reported. */
   synced(): void;
   /** The node's own lease has been taken away. */
   revoked(message: string): void;
-  /** Somebody else writes the node's own lease. */
+  /** Another node writes the node's own lease. */
   conflicted(message: string): void;
   /** The node's own attributes are not in the store any more: they have to be published again. */
   unpublished(): void;
@@ -40,7 +40,7 @@ export interface Patience {
 
 /** Failing calls reject with `FlannelError`. */
 export interface LeaseStore {
-  /** As flanneld tells it at its start. */
+  /** As flanneld prints it at its start. */
   readonly name: string;
   readonly patience: Patience;
   /** False: a configuration that is wrong or not there ends flanneld; true: it may become right, and is asked for again. */
@@ -58,6 +58,6 @@ export interface LeaseStore {
   complete(lease: Lease): Promise<void>;
   /** @returns the lease with its new time; undefined for a store whose leases do not end by themselves. */
   renew(lease: Lease): Promise<Lease | undefined>;
-  /** Tells `listener` all leases, and then what becomes of them, until the returned function is called. */
+  /** Reports all leases to `listener`, and then what becomes of them, until the returned function is called. */
   watch(own: Lease, listener: LeaseListener): Promise<() => void>;
 }

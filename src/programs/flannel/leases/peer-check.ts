@@ -1,6 +1,6 @@
 /**
  * Whether another node's lease may be programmed. Upstream programs whatever it can read; `hardened` mode makes
- * no route that would lead packets astray, whoever wrote the lease.
+ * no route that would lead packets astray, whatever wrote the lease.
  */
 import {
   type Ip,

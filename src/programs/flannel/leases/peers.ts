@@ -57,13 +57,13 @@ export class LeaseWatcher {
     return events;
   }
 
-  /** By its subnets. `hardened` does not take another node's lease for its own, so that the conflict is told. */
+  /** By its subnets. `hardened` does not take another node's lease for its own, so that the conflict is reported. */
   private isOwn(lease: Lease): boolean {
     const isOwners = this.compat === "upstream" || lease.owner === this.own.owner;
     return isOwners && hasSameSubnets(lease, this.own);
   }
 
-  /** Upstream knows one lease for each subnet, whoever has it. */
+  /** Upstream knows one lease for each subnet, whichever node has it. */
   private keyOf(lease: Lease): string {
     return this.compat === "hardened" ? leaseKey(lease) : formatSubnets(lease);
   }

@@ -15,7 +15,7 @@ import {
   prefixFamily,
 } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
-import type { CommandRunner } from "../node/commands.ts";
+import { type CommandRunner, jsonRows, numberIn, objectIn, rowsIn, textIn } from "../node/commands.ts";
 import type {
   FlannelInterface,
   LinuxHost,
@@ -25,7 +25,6 @@ import type {
   VxlanDevice,
   VxlanSettings,
 } from "../node/flannel-host.ts";
-import { jsonRows, numberIn, objectIn, rowsIn, textIn } from "../node/json-rows.ts";
 import { formatMacWithColons } from "../backends/vxlan-data.ts";
 import { LinuxRules } from "./linux-rules.ts";
 import { portOf } from "./vxlan-device.ts";

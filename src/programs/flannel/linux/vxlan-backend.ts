@@ -35,7 +35,7 @@ const ENCAPSULATION_BYTES = 50;
 const TRIES_MAX = 10;
 const ENTRY_RETRY_MS = { first: 100, most: 30_000 } as const;
 const DEVICE_RETRY_MS = { first: 1_000, most: 30_000 } as const;
-/** How often the device is looked for. Upstream is told by the kernel. */
+/** How often the device is looked for. The kernel informs upstream. */
 const WATCH_MS = 1_000;
 /** How often `hardened` compares the machine with what it wants. */
 const COMPARE_MS = 60_000;
@@ -270,7 +270,7 @@ export class LinuxVxlanBackend implements Backend {
           VNI_BITS.linux,
         );
         if (mac === undefined) throw new FlannelError("flannel-peer-lease-unusable", "there is no VtepMAC");
-        // Upstream writes entries that lead into another virtual network, where nobody hears.
+        // Upstream writes entries that lead into another virtual network, where no node hears.
         if (vni !== this.options.vni && this.parts.compat === "hardened")
           throw new FlannelError(
             "flannel-peer-lease-unusable",
@@ -336,7 +336,7 @@ export class LinuxVxlanBackend implements Backend {
     }
   }
 
-  /** A device that somebody has deleted is made again, with all that belongs to it. */
+  /** A device that was deleted is made again, with all that belongs to it. */
   private async watchDevices(nowMs: number): Promise<void> {
     const { host, log } = this.parts;
     this.watchAtMs = nowMs + WATCH_MS;

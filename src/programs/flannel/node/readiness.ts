@@ -1,4 +1,4 @@
-/** How flanneld tells that its network stands: `subnet.env` for the CNI plugin, and word to the store. */
+/** How flanneld reports that its network stands: `subnet.env` for the CNI plugin, and word to the store. */
 import { formatSubnetEnv } from "#contracts/cni/subnet-env.ts";
 import type { Registration } from "../backends/backend.ts";
 import { messageOf } from "#core/base/thrown.ts";
@@ -38,7 +38,7 @@ export class Readiness {
     return this.hasFile;
   }
 
-  /** Writes the file and tells the store, as far as that has not been done. Upstream tries both once. */
+  /** Writes the file and informs the store, as far as that has not been done. Upstream tries both once. */
   async report(registration: Registration, nowMs: number): Promise<void> {
     const { store, log, options } = this.parts;
     this.retryAtMs = undefined;
@@ -57,7 +57,7 @@ export class Readiness {
     else this.retryAtMs = nowMs + this.backoff.next();
   }
 
-  /** The store has forgotten it: it is told again with the next tick. */
+  /** The store has forgotten it: it is informed again with the next tick. */
   forget(nowMs: number): void {
     this.isReported = false;
     this.retryAtMs = nowMs;

@@ -20,7 +20,7 @@ import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
-import type { WindowsHostGwOptions } from "./host-gw-options.ts";
+import type { WindowsHostGwOptions } from "./options.ts";
 
 export interface BridgeSetupParts {
   readonly client: HcnClient;

@@ -23,7 +23,7 @@ import { KeptRoutes } from "../backends/kept-routes.ts";
 import { type Progress, Recurring, done, failed } from "../progress.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { BridgeSetup } from "./bridge-setup.ts";
-import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./host-gw-options.ts";
+import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./options.ts";
 
 export interface WindowsHostGwParts extends BackendParts {
   readonly host: WindowsHost;

@@ -83,7 +83,7 @@ export class OverlaySetup {
       case "host-route":
         return this.addHostRoute();
       case "check":
-        // Upstream looks once more before it tells the node's end of the tunnels to the others.
+        // Upstream looks once more before it publishes the node's end of the tunnels.
         return this.waitForInterface(nowMs, undefined, (message) => ({
           code: "flannel-network-not-ready",
           message,

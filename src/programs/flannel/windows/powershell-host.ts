@@ -10,9 +10,8 @@ import {
   parseIp,
   parsePrefix,
 } from "#core/net/ip.ts";
-import type { CommandRunner } from "../node/commands.ts";
+import { type CommandRunner, jsonRows, numberIn, textIn } from "../node/commands.ts";
 import type { FlannelInterface, WindowsHost, WindowsRoute } from "../node/flannel-host.ts";
-import { jsonRows, numberIn, textIn } from "../node/json-rows.ts";
 
 /** Numbers of address families in .NET. */
 const FAMILIES: ReadonlyMap<number, IpFamily> = new Map([

@@ -17,7 +17,7 @@ import {
 interface Present {
   readonly networkId: string;
   readonly byPrefix: Map<string, PolicyDocument[]>;
-  /** HNS's revision that this is; undefined where HNS tells none, and then it holds for one batch. */
+  /** HNS's revision that this is; undefined where HNS reports none, and then it holds for one batch. */
   revision: number | undefined;
 }
 

@@ -25,7 +25,7 @@ import {
 } from "./overlay-network.ts";
 import { OverlaySetup } from "./overlay-setup.ts";
 import { RemoteSubnets } from "./remote-subnets.ts";
-import { type WindowsVxlanOptions, readWindowsVxlanOptions } from "./vxlan-options.ts";
+import { type WindowsVxlanOptions, readWindowsVxlanOptions } from "./options.ts";
 
 export interface WindowsVxlanParts extends BackendParts {
   readonly host: WindowsHost;
@@ -55,7 +55,7 @@ export class WindowsVxlanBackend implements Backend {
   private routerMac: Mac | undefined;
   /** What `hardened` wants HNS to have, by the prefix. */
   private readonly wanted = new Map<string, RemoteSubnet>();
-  /** Policies for prefixes that nobody wants may go: all leases are known. */
+  /** Policies for prefixes that no lease has may go: all leases are known. */
   private isSynced = false;
   /** When to compare next: upstream never does. */
   private readonly look = new Recurring(COMPARE_MS);
@@ -255,7 +255,7 @@ export class WindowsVxlanBackend implements Backend {
     } else if (remote.mac !== undefined) await this.remotes.remove(remote);
   }
 
-  /** Nobody upstream hears of it; a person who asks does. */
+  /** Upstream reports it nowhere; here it is a finding. */
   private note(remote: RemoteSubnet, failure: Error | undefined): void {
     if (failure === undefined) return;
     this.trouble = findingOf(

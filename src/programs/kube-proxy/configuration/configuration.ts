@@ -1,4 +1,8 @@
-/** What kube-proxy is configured with: kind KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1 (kube-proxy.md §1.1). */
+/**
+ * What kube-proxy is configured with: kind KubeProxyConfiguration of kubeproxy.config.k8s.io/v1alpha1 (kube-proxy.md §1.1),
+ * and a configuration as the document that it would be read from.
+ */
+import { formatDuration } from "./go-texts.ts";
 
 export const API_VERSION = "kubeproxy.config.k8s.io/v1alpha1";
 export const KIND = "KubeProxyConfiguration";
@@ -101,7 +105,7 @@ export type FieldType =
 export interface FieldDefinition {
   readonly path: string;
   readonly type: FieldType;
-  /** What it is when nobody says anything, and before defaults. */
+  /** What it is when nothing is said, and before defaults. */
   readonly zero: unknown;
   /** What a value that is `zero` becomes; absent: it stays. */
   readonly initial?: unknown;
@@ -210,9 +214,54 @@ export function setAt(configuration: object, path: string, value: unknown): void
   at[last] = value;
 }
 
-/** Every field as it is when nobody says anything: no defaults yet. */
+/** Every field as it is when nothing is said: no defaults yet. */
 export function emptyConfiguration(): KubeProxyConfiguration {
   const configuration = {};
   for (const { path, zero } of FIELDS) setAt(configuration, path, zero);
   return configuration as KubeProxyConfiguration;
+}
+
+/** Fields that upstream leaves out when they say nothing. */
+const LEFT_OUT_WHEN_EMPTY: readonly string[] = [
+  "featureGates",
+  "logging.vmodule",
+  "logging.options.text.splitStream",
+  "logging.options.json.splitStream",
+  "windowsRunAsService",
+];
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === false) return true;
+  return typeof value === "object" && Object.keys(value ?? {}).length === 0;
+}
+
+/** Periods of other modes than the one in use are not kept by upstream. */
+const OF_OTHER_MODES: readonly string[] = [
+  "ipvs.syncPeriod",
+  "ipvs.minSyncPeriod",
+  "nftables.syncPeriod",
+  "nftables.minSyncPeriod",
+];
+
+/** The document, its fields in alphabetical order, as upstream writes it. */
+export function describeConfiguration(
+  configuration: KubeProxyConfiguration,
+): Readonly<Record<string, unknown>> {
+  const document: Record<string, unknown> = { apiVersion: API_VERSION, kind: KIND };
+  for (const { path, type } of FIELDS) {
+    const value = valueAt(configuration, path);
+    if (LEFT_OUT_WHEN_EMPTY.includes(path) && isEmpty(value)) continue;
+    const isDuration = type === "duration" && typeof value === "number";
+    const shown = OF_OTHER_MODES.includes(path) ? 0 : value;
+    setAt(document, path, isDuration ? formatDuration(shown as number) : shown);
+  }
+  return sorted(document);
+}
+
+function sorted(section: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const entries = Object.entries(section).map(([name, value]) => {
+    const isSection = typeof value === "object" && value !== null && !Array.isArray(value);
+    return [name, isSection ? sorted(value as Record<string, unknown>) : value] as const;
+  });
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { defaultConfiguration } from "./defaults.ts";
+import { defaultConfiguration } from "./settings.ts";
 import { decodeConfiguration } from "./decode.ts";
-import { formatDuration, parseDuration } from "./duration.ts";
+import { formatDuration, parseDuration } from "./go-texts.ts";
 
 const HEAD = "apiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n";
 

@@ -17,8 +17,8 @@ import {
   emptyConfiguration,
   setAt,
 } from "./configuration.ts";
-import { applyDefaults } from "./defaults.ts";
-import { parseDuration } from "./duration.ts";
+import { applyDefaults } from "./settings.ts";
+import { parseDuration } from "./go-texts.ts";
 
 export interface Decoded {
   /** With defaults; undefined when there are problems. */

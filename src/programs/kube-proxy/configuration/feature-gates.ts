@@ -64,12 +64,12 @@ function unknownGate(name: string, minor: number): GateProblem & { readonly isCe
       : near === undefined
         ? "Remove it. Those that matter on Windows are WinDSR and WinOverlay."
         : `Did you mean ${near}? Names are exact.`,
-    // Gates of other versions that the table does not hold cannot be told from errors, unless they are near to a known one.
+    // Gates of other versions that the table does not hold cannot be distinguished from errors, unless they are near to a known one.
     isCertain: isGone || near !== undefined || minor === GATE_TABLE_MINOR,
   };
 }
 
-/** What a version says about gates that somebody sets. */
+/** What a version says about gates that are set. */
 export function checkGates(gates: Readonly<Record<string, boolean>>, minor: number): GateCheck {
   const refused: GateProblem[] = [];
   const noted: GateProblem[] = [];

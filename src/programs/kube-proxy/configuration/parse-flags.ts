@@ -1,9 +1,8 @@
 /** Words of a command line to values of flags, as Go's pflag takes them. */
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { parseDuration } from "./duration.ts";
+import { parseDuration, splitHostPort } from "./go-texts.ts";
 import { parseGates, parseTruth } from "./feature-gates.ts";
 import type { FlagDefinition } from "./flags.ts";
-import { splitHostPort } from "./host-port.ts";
 import { parseTolerantIp } from "./validate.ts";
 
 export interface ParsedFlags {

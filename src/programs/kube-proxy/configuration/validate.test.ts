@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
 import { setAt } from "./configuration.ts";
-import { defaultConfiguration } from "./defaults.ts";
+import { defaultConfiguration } from "./settings.ts";
 import { checkGates, effectiveGates } from "./feature-gates.ts";
 import { formatFault, validateConfiguration } from "./validate.ts";
 

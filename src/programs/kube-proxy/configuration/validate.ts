@@ -2,8 +2,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import { type Ip, type IpFamily, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { KubeProxyConfiguration } from "./configuration.ts";
-import { formatDuration } from "./duration.ts";
-import { splitHostPort } from "./host-port.ts";
+import { formatDuration, splitHostPort } from "./go-texts.ts";
 
 function familyOfText(text: string): IpFamily | undefined {
   const ip = parseTolerantIp(text);

@@ -1,4 +1,4 @@
-/** Changes of Services and EndpointSlices: to the trackers, to what counts them, and to whoever syncs. */
+/** Changes of Services and EndpointSlices: to the trackers, to what counts them, and to the sync. */
 import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { IpFamily } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
@@ -46,7 +46,7 @@ export class ObjectChanges {
     this.changed("endpoint", family === undefined ? [] : [family], position);
   }
 
-  /** All of a kind have been told. */
+  /** All of a kind have been reported. */
   listed(what: "services" | "slices"): void {
     const { objects, families } = this.parts;
     if (what === "services") objects.servicesListed();

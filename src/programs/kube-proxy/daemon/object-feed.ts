@@ -1,13 +1,13 @@
 /** What the running kube-proxy needs of Kubernetes: three kinds of objects, followed, and a place for events. */
 import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
-import type { EventSink } from "./events/event-recorder.ts";
+import type { EventSink } from "./event-recorder.ts";
 
 export type FollowedKind = "Service" | "EndpointSlice" | "Node";
 
 export interface FollowHandler<Kind extends FollowedKind> {
   /** One object was added (no `before`), changed, or is gone (no `after`). */
   changed(before: KubeObjects[Kind] | undefined, after: KubeObjects[Kind] | undefined): void;
-  /** Everything there is has been told. */
+  /** Everything there is has been reported. */
   listed(): void;
   /** It cannot be read; it is tried again after `retryInMs`. */
   failed(error: Error, retryInMs: number): void;

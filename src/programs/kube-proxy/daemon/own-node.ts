@@ -70,7 +70,7 @@ export class OwnNode {
     return this.atStart;
   }
 
-  /** All Nodes have been told. */
+  /** All Nodes have been reported. */
   listed(): void {
     this.isListed = true;
     this.waiter.wake();

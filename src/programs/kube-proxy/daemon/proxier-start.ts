@@ -5,7 +5,7 @@ import { listNetworks } from "#contracts/hcn/operations.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import type { KubernetesVersion } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
-import { portOf } from "../configuration/host-port.ts";
+import { portOf } from "../configuration/go-texts.ts";
 import { attempt, failureText, isAway } from "../load-balancers/hns-failure.ts";
 import { KubeProxy } from "../kube-proxy.ts";
 import type { ProxyInterface, KubeProxyOptions } from "../options.ts";

@@ -8,11 +8,11 @@ import { type Behaviour, behaviourOf } from "../behaviour.ts";
 import { familyComplaints } from "../configuration/validate.ts";
 import { KubeProxy } from "../kube-proxy.ts";
 import { ProxyObjects } from "../tracking/proxy-objects.ts";
-import { nodeSubject } from "./events/event-subjects.ts";
+import { nodeSubject } from "./event-recorder.ts";
 import { type Instruments, makeInstruments } from "./instruments.ts";
 import { ObjectChanges } from "./object-changes.ts";
 import { type FollowedKind, selectionOf } from "./object-feed.ts";
-import { familyLabel } from "./own-metrics.ts";
+import { familyLabel } from "./proxy-metrics.ts";
 import { OwnNode, primaryAddress } from "./own-node.ts";
 import { proxyOptions, startProxier } from "./proxier-start.ts";
 import type { ProxyServerParts } from "./proxy-server-parts.ts";
@@ -101,7 +101,7 @@ export class ProxyServer {
   private async begin(): Promise<void> {
     const { compat, log, kubernetes, hostname, configuration } = this.parts;
     log.info(0, "Version info", { kubernetes: `1.${kubernetes.minor}`, compat, hostname });
-    // Upstream's servers come after the network, so that whoever probes it sees a dead program for so long.
+    // Upstream's servers come after the network, so that probes see a dead program for so long.
     if (compat === "hardened") this.instruments.servers.start();
     this.follow("Node", {
       changed: (_before, after) => this.nodeChanged(after),

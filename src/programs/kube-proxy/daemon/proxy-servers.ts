@@ -1,8 +1,7 @@
 /** The two servers of kube-proxy: health, and metrics with what belongs to them (kube-proxy.md §5.2, §5.3). */
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock, Timer } from "#core/base/clock.ts";
-import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
-import { describeConfiguration } from "../configuration/describe.ts";
+import { type KubeProxyConfiguration, describeConfiguration } from "../configuration/configuration.ts";
 import {
   type HttpAnswer,
   type HttpHandler,

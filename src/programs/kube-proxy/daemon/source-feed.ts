@@ -4,7 +4,7 @@ import type { Prng } from "#core/base/prng.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { Informer } from "#contracts/kubernetes/informer.ts";
 import type { KubeDraft, KubeSource } from "#contracts/kubernetes/source.ts";
-import type { EventSink, RecordedEvent } from "./events/event-recorder.ts";
+import type { EventSink, RecordedEvent } from "./event-recorder.ts";
 import type { FollowHandler, FollowSelection, FollowedKind, ObjectFeed } from "./object-feed.ts";
 
 export interface SourceFeedOptions {

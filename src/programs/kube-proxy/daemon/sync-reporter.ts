@@ -1,12 +1,9 @@
 /** What a sync came to, as metrics, events, health and log lines. */
 import type { FamilySyncReport, ServiceFinding, ServicePortStatus } from "../report.ts";
-import type { EventRecorder } from "./events/event-recorder.ts";
-import { serviceSubject } from "./events/event-subjects.ts";
+import { type EventRecorder, serviceSubject, repairEvent } from "./event-recorder.ts";
 import type { Klog } from "./klog.ts";
-import { familyLabel } from "./own-metrics.ts";
+import { familyLabel, type ProxyMetrics } from "./proxy-metrics.ts";
 import type { ProxyHealth } from "./health/proxy-health.ts";
-import type { ProxyMetrics } from "./proxy-metrics.ts";
-import { repairEvent } from "./events/repair-event.ts";
 
 /** Faults that are said one by one in a sync; the rest is counted. */
 const SHOWN_MAX = 20;
@@ -26,7 +23,7 @@ interface Said {
   readonly text: string;
 }
 
-/** What syncs tell in the log: each fault when it comes, and that it has gone; not the same in every sync. */
+/** What syncs report in the log: each fault when it comes, and that it has gone; not the same in every sync. */
 class SyncLog {
   private readonly log: Klog;
   /** What was said last, by service port. */

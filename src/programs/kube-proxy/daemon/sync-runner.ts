@@ -12,7 +12,7 @@ export interface SyncRunnerOptions {
   /** Syncs that may follow each other at once; 0: the time between end and beginning counts. */
   readonly burst: number;
   /**
-   * One sync. `isPeriodic`: nobody asked for it but the time.
+   * One sync. `isPeriodic`: only the time asked for it.
    * @returns the time after which something should be tried again.
    */
   readonly run: (isPeriodic: boolean) => Promise<number | undefined>;
@@ -44,7 +44,7 @@ export class SyncRunner {
     this.tokens = options.burst;
   }
 
-  /** The first sync that nobody asks for comes after `maxIntervalMs`. */
+  /** The first sync that is not asked for comes after `maxIntervalMs`. */
   start(): void {
     if (this.isStarted) return;
     this.isStarted = true;

@@ -1,4 +1,4 @@
-/** Waits of the start, which somebody may cut short, and which end for good. */
+/** Waits of the start, which a change may cut short, and which end for good. */
 import type { Clock } from "#core/base/clock.ts";
 
 export class Waiter {

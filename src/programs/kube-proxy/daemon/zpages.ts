@@ -1,17 +1,17 @@
 /**
  * What people read of a running kube-proxy behind the gates `ComponentFlagz` and `ComponentStatusz`, as
- * k8s.io/component-base/zpages writes it. Upstream picks one of four separators at random, so that nobody parses the pages;
+ * k8s.io/component-base/zpages writes it. Upstream picks one of four separators at random, so that no program parses the pages;
  * here it is always the same.
  */
 import type { FlagDefinition } from "../configuration/flags.ts";
-import { formatDuration } from "../configuration/duration.ts";
+import { formatDuration } from "../configuration/go-texts.ts";
 
 const WARNING =
   "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
 const COMPONENT = "kube-proxy";
 const SEPARATOR = ": ";
 
-/** What a flag stands at where nobody gave it, as pflag prints it. */
+/** What a flag stands at where it was not given, as pflag prints it. */
 const ZEROS: Readonly<Record<string, string>> = { bool: "false", strings: "[]", duration: "0s" };
 
 function valueText({ type, initial }: FlagDefinition, value: unknown): string {

@@ -1,19 +1,48 @@
-/** Finds or makes the HNS endpoints behind one service port (kube-proxy.md §3.4). */
+/**
+ * Finds or makes the HNS endpoints behind one service port (kube-proxy.md §3.4). Those that kube-proxy itself makes stand for
+ * pods elsewhere and for ClusterIPs.
+ */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { Behaviour, ReadinessRule } from "../behaviour.ts";
-import type { BoundEndpoints } from "./bound-endpoints.ts";
-import { deriveMac } from "./derived-mac.ts";
-import { type Attempt, attempt, explanationOf, failureText } from "./hns-failure.ts";
+import { createEndpointOnly, deleteEndpoint } from "#contracts/hcn/operations.ts";
 import type { ProxierConfiguration, ProxierState } from "../sync/proxier-state.ts";
-import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
-import type { HnsEndpoint, QueriedEndpoints } from "./queried-endpoints.ts";
-import { increment } from "./reference-counts.ts";
-import { createProxyEndpoint } from "./remote-endpoints.ts";
-import { proxyEndpoint } from "../proxy-endpoint.ts";
+import {
+  type ProxyEndpoint,
+  proxyEndpoint,
+  type HnsEndpoint,
+  type QueriedEndpoints,
+  deriveMac,
+} from "./hns-endpoints.ts";
+import type { Behaviour, ReadinessRule } from "../behaviour.ts";
 import type { ServiceFinding } from "../report.ts";
-import type { ServiceEntry } from "./service-entry.ts";
 import type { TrackedEndpoint } from "../tracking/tracked-endpoints.ts";
+import { type Attempt, attempt, explanationOf, failureText } from "./hns-failure.ts";
+import { type BoundEndpoints, increment } from "./bound-endpoints.ts";
+import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
+import type { ServiceEntry } from "./service-entry.ts";
 import type { BackEnds } from "./wanted-load-balancers.ts";
+
+/** Creates an endpoint and adds it to what is known of HNS. */
+export async function createProxyEndpoint(
+  { client }: ProxierConfiguration,
+  { network, records }: ProxierState,
+  { document, record }: ProxyEndpoint,
+): Promise<Attempt<HnsEndpoint>> {
+  const created = await attempt(() => records.make(() => createEndpointOnly(client, network.id, document)));
+  if (!created.ok) return created;
+  records.endpointMade(created.value, record);
+  return { ok: true, value: { id: created.value, isLocal: record.isLocal } };
+}
+
+/** @returns true when it is gone. */
+export async function deleteProxyEndpoint(
+  { client }: ProxierConfiguration,
+  { records }: ProxierState,
+  id: Guid,
+): Promise<boolean> {
+  const deleted = await attempt(() => records.make(() => deleteEndpoint(client, id)));
+  if (deleted.ok) records.endpointDeleted(id);
+  return deleted.ok;
+}
 
 /**
  * What holds for the endpoints of a Service together, for which of them may become back ends now (kube-proxy.md §3.4 b
@@ -47,7 +76,7 @@ function readinessOf(
   };
 }
 
-/** When nobody serves, every endpoint is taken, also those that are not ready. */
+/** When none serves, every endpoint is taken, also those that are not ready. */
 function isUsable(endpoint: TrackedEndpoint, readiness: Readiness): boolean {
   if (readiness.rule === "ready") return endpoint.isReady;
   if (readiness.areNoneServing) return true;
@@ -92,7 +121,7 @@ export async function ensureVipEndpoint(
   if (!state.network.isOverlay) return undefined;
   const known = queried.find(undefined, clusterIp);
   if (known !== undefined) {
-    // Upstream leaves it to whoever made it; a process that is gone never deletes it.
+    // Upstream leaves it to the process that made it; a process that is gone never deletes it.
     if (configuration.behaviour.repairs && !known.isLocal) holdVipEndpoint(state, entry, known.id);
     return undefined;
   }

@@ -1,7 +1,53 @@
-/** What one node has made of the endpoints of one service port: their HNS endpoints and the counts on these. */
+/**
+ * What one node has made of the endpoints of one service port: their HNS endpoints, and how many service ports use each of
+ * these (kube-proxy.md §3.1, §3.2).
+ */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { type ReferenceCount, decrement, increment } from "./reference-counts.ts";
 import { type TrackedEndpoint, endpointOn } from "../tracking/tracked-endpoints.ts";
+
+/** Shared by all that point at the same endpoint. */
+export interface ReferenceCount {
+  /** 16 bits, unsigned, as upstream's: it wraps. */
+  count: number;
+}
+
+const U16 = 0xffff;
+
+export class ReferenceCounts {
+  private readonly counts: Map<Guid, ReferenceCount> = new Map();
+
+  /** The count of an endpoint, zero when it was not counted before. */
+  of(id: Guid): ReferenceCount {
+    const known = this.counts.get(id);
+    if (known !== undefined) return known;
+    const fresh = { count: 0 };
+    this.counts.set(id, fresh);
+    return fresh;
+  }
+
+  /** Zero for endpoints that are not counted. */
+  countOf(id: Guid): number {
+    return this.counts.get(id)?.count ?? 0;
+  }
+
+  forget(id: Guid): void {
+    this.counts.delete(id);
+  }
+
+  /** Endpoints whose count is zero. */
+  unreferenced(): readonly Guid[] {
+    return [...this.counts].filter(([, { count }]) => count === 0).map(([id]) => id);
+  }
+}
+
+export function increment(counter: ReferenceCount): void {
+  counter.count = (counter.count + 1) & U16;
+}
+
+/** One less; below zero it wraps. */
+export function decrement(counter: ReferenceCount): void {
+  counter.count = (counter.count - 1) & U16;
+}
 
 /**
  * The endpoints of a service port on one node. A change of the endpoints brings a new value, so that HNS endpoints are
@@ -52,7 +98,7 @@ export class BoundEndpoints {
     increment(counter);
   }
 
-  /** One less for `index`, not below zero; whoever counted keeps pointing at the counter. */
+  /** One less for `index`, not below zero; the endpoint keeps pointing at the counter. */
   decrement(index: number): void {
     const counter = this.counters[index];
     if (counter !== undefined && counter.count > 0) decrement(counter);
@@ -60,7 +106,7 @@ export class BoundEndpoints {
 
   /**
    * One less for `index`, for good.
-   * @returns the HNS endpoint that nobody counts on any more.
+   * @returns the HNS endpoint that no port counts on any more.
    */
   release(index: number): Guid | undefined {
     const counter = this.counters[index];

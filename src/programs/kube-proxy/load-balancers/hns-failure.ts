@@ -1,4 +1,4 @@
-/** Failures of HNS as kube-proxy tells them apart (kube-proxy.md §3.7). */
+/** Failures of HNS as kube-proxy distinguishes them (kube-proxy.md §3.7). */
 import { HcnError, HcnNotFoundError, formatHresult, isNotFoundError } from "#contracts/hcn/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
@@ -41,7 +41,7 @@ export function isAlreadyThere(failure: HnsFailure): boolean {
   );
 }
 
-/** Nobody has answered, also not in time: the call may have been carried out. */
+/** No answer came, or not in time: the call may have been carried out. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof HcnError && error.code === "RPC_S_SERVER_UNAVAILABLE";
 }

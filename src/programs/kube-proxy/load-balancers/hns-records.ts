@@ -2,8 +2,8 @@
  * What kube-proxy knows of the endpoints and load balancers of HNS. Upstream reads every object in each sync
  * (kube-proxy.md §3.3, steps 6 and 7; §9.2 counts the calls). With `reads: "new"` identifiers are listed each time,
  * without a filter that HNS would have to try on every object, and only objects that were never read are asked for:
- * what is read here changes in neither kind, unless kube-proxy itself changes it. Where HNS tells its revision, not even
- * identifiers are listed as long as nobody else has changed anything.
+ * what is read here changes in neither kind, unless kube-proxy itself changes it. Where HNS reports its revision, not even
+ * identifiers are listed as long as no other program has changed anything.
  */
 import { DEFAULT_QUERY, type HcnClient, type HcnObjectKind } from "#contracts/hcn/client.ts";
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
@@ -17,11 +17,11 @@ import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { type HnsFailure, attempt, isNotFound, isUnanswered } from "./hns-failure.ts";
 import { type LoadBalancerIdentity, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
 import type { ReadMode } from "../options.ts";
-import { QueriedEndpoints } from "./queried-endpoints.ts";
+import { QueriedEndpoints } from "./hns-endpoints.ts";
 
 /**
  * Whether HNS is still as a proxier knows it. Upstream reads all endpoints and load balancers in each sync; where HNS
- * tells its revision, what was read stays known until somebody else changes something. Plain data.
+ * reports its revision, what was read stays known until another program changes something. Plain data.
  */
 class OwnCalls {
   private readonly client: HcnClient;
@@ -37,7 +37,7 @@ class OwnCalls {
     return this.known !== undefined && this.known === this.client.revision;
   }
 
-  /** What HNS's revision is, to be told to `read` when everything has been read. */
+  /** What HNS's revision is, to be given to `read` when everything has been read. */
   get revision(): number | undefined {
     return this.client.revision;
   }
@@ -131,7 +131,7 @@ export class HnsRecords {
   private view: QueriedEndpoints | undefined;
   /** Undefined: what is gone is not remembered. */
   private readonly gone: GoneObjects | undefined;
-  /** Changing calls in a row that nobody answered. */
+  /** Changing calls in a row without an answer. */
   private unanswered = 0;
   /** Goes up with each reading of load balancers. */
   reading = 0;
@@ -184,7 +184,7 @@ export class HnsRecords {
     return this.view;
   }
 
-  /** Makes a call whose effect is entered here afterwards, so that nobody has to read it. */
+  /** Makes a call whose effect is entered here afterwards, so that it need not be read. */
   async make<T>(call: () => Promise<T>): Promise<T> {
     try {
       const result = await this.own.make(call);
@@ -232,7 +232,7 @@ export class HnsRecords {
     if (record !== undefined) this.view?.remove(id, record);
   }
 
-  /** Nobody knows what a load balancer is now: it has to be read again. */
+  /** It is unknown what a load balancer is now: it has to be read again. */
   loadBalancerUnclear(id: Guid): void {
     this.loadBalancers.delete(id);
     this.own.forget();

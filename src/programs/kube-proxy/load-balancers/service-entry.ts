@@ -2,7 +2,7 @@
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type { IpFamily } from "#core/net/ip.ts";
 import { type BackOff, forgetFailures, noFailures } from "../sync/back-off.ts";
-import type { ReferenceCount } from "./reference-counts.ts";
+import type { ReferenceCount } from "./bound-endpoints.ts";
 import type { ServiceFinding, LoadBalancerKind, ServicePortStatus } from "../report.ts";
 import type { TrackedPort } from "../tracking/tracked-service.ts";
 

@@ -1,21 +1,20 @@
 /**
  * Compares HNS with what was programmed (`hardened` mode). A comparison lists identifiers, two calls however many objects
  * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
- * follows; what nobody wants is deleted after it.
+ * follows; what no Service needs is deleted after it.
  */
 import { DEFAULT_QUERY } from "#contracts/hcn/client.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
 import { parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
-import { deriveMac } from "../load-balancers/derived-mac.ts";
+import { deriveMac, type QueriedEndpoints } from "../load-balancers/hns-endpoints.ts";
 import { frontEndText } from "./findings.ts";
 import { attempt } from "../load-balancers/hns-failure.ts";
 import type { EndpointRecord } from "../load-balancers/hns-records.ts";
 import { familyOfIdentity } from "../load-balancers/load-balancer-identity.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
-import type { QueriedEndpoints } from "../load-balancers/queried-endpoints.ts";
-import { deleteProxyEndpoint } from "../load-balancers/remote-endpoints.ts";
-import { type Repair, type RepairKind, explanationOfRepair } from "./repair.ts";
+import { deleteProxyEndpoint } from "../load-balancers/back-ends.ts";
+import { type Repair, type RepairKind, explanationOfRepair } from "../report.ts";
 import { type LoadBalancerSlot, type ServiceEntry, reopen } from "../load-balancers/service-entry.ts";
 
 /** Objects that one comparison reads again at most, and objects that it looks at as left over. */
@@ -174,7 +173,7 @@ const SLOT_TEXTS = {
   "load-balancer-changed": "HNS had something else in its place",
 } as const;
 
-/** What was found earlier and stands again now. What nobody wants any more is forgotten. */
+/** What was found earlier and stands again now. What no Service needs any more is forgotten. */
 export function takeRepairs(
   { family }: ProxierConfiguration,
   state: ProxierState,
@@ -230,7 +229,7 @@ async function removeLeftLoadBalancers(
 
 /**
  * kube-proxy's endpoints bear a MAC address that follows from their address, or the node's.
- * @returns undefined when HNS does not tell.
+ * @returns undefined when HNS does not report it.
  */
 async function isMadeByKubeProxy(
   { client, hostMac }: ProxierConfiguration,
@@ -283,7 +282,7 @@ function isOfFamily(addresses: readonly string[], family: IpFamily): boolean {
   return ip !== undefined && familyOf(ip) === family;
 }
 
-/** Deletes what nobody wants. @returns what was deleted. */
+/** Deletes what no Service needs. @returns what was deleted. */
 export async function removeLeft(
   configuration: ProxierConfiguration,
   state: ProxierState,

@@ -1,11 +1,16 @@
 /** The proxier of one family on one node: one sync, step by step (kube-proxy.md §3.3). */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { getEndpointByName } from "#contracts/hcn/operations.ts";
-import { NETWORK_LOST, type SyncPass } from "../load-balancers/back-ends.ts";
+import {
+  NETWORK_LOST,
+  type SyncPass,
+  createProxyEndpoint,
+  deleteProxyEndpoint,
+} from "../load-balancers/back-ends.ts";
 import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
-import { cleanUpAll } from "./clean-up.ts";
+import { cleanUpAll, takeOverChanges } from "./take-over-changes.ts";
 import { findChanges, removeLeft, takeOverLosses, takeRepairs } from "./comparison.ts";
-import { Damage } from "./damage.ts";
+import { Damage, type ProxierConfiguration, type ProxierState } from "./proxier-state.ts";
 import {
   attempt,
   explanationOf,
@@ -16,14 +21,11 @@ import {
 import { HnsRecords } from "../load-balancers/hns-records.ts";
 import { LoadBalancers } from "../load-balancers/load-balancers.ts";
 import { programService } from "./program-service.ts";
-import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { type ProxyNetwork, readProxyNetwork } from "../load-balancers/proxy-network.ts";
-import type { QueriedEndpoints } from "../load-balancers/queried-endpoints.ts";
-import { ReferenceCounts } from "../load-balancers/reference-counts.ts";
-import type { Repair } from "./repair.ts";
-import { createProxyEndpoint, deleteProxyEndpoint } from "../load-balancers/remote-endpoints.ts";
-import { proxyEndpoint } from "../proxy-endpoint.ts";
+import { type QueriedEndpoints, proxyEndpoint } from "../load-balancers/hns-endpoints.ts";
+import { ReferenceCounts } from "../load-balancers/bound-endpoints.ts";
 import type {
+  Repair,
   FamilySyncReport,
   ServiceFinding,
   ProxyEvent,
@@ -32,7 +34,6 @@ import type {
   SyncRequest,
 } from "../report.ts";
 import { type ServiceEntry, compareEntries, statusOf } from "../load-balancers/service-entry.ts";
-import { takeOverChanges } from "./take-over-changes.ts";
 
 /** How a sync ended before its work was done. */
 interface EarlyEnd {
@@ -115,7 +116,7 @@ export class Proxier {
     return this.report(ended, nowMs);
   }
 
-  /** Tells load balancers that were on the machine at the start. */
+  /** Reports load balancers that were on the machine at the start. */
   tookOverAtStart(ids: readonly Guid[]): void {
     if (this.configuration.behaviour.repairs) this.state.loadBalancers.tookOverAtStart(ids);
   }
@@ -158,7 +159,7 @@ export class Proxier {
     return undefined;
   }
 
-  /** What is put right, and what nobody wants. */
+  /** What is put right, and what no Service needs. */
   private async repairs(queried: QueriedEndpoints, nowMs: number | undefined): Promise<Repair[]> {
     const { configuration, state } = this;
     const repairs = [...takeRepairs(configuration, state, queried)];
@@ -274,7 +275,7 @@ export class Proxier {
     return { outcome: "source-vip-failed", finding: { code: explanationOfSourceVip(made.failure), message } };
   }
 
-  /** Deletes remote endpoints that nobody counts on any more (kube-proxy.md §3.3, step 13). */
+  /** Deletes remote endpoints that no port counts on any more (kube-proxy.md §3.3, step 13). */
   private async removeEndpoints(queried: QueriedEndpoints): Promise<void> {
     const { configuration, state } = this;
     const { behaviour } = configuration;
@@ -301,7 +302,7 @@ export class Proxier {
     }
   }
 
-  /** A remote endpoint with this address is there, and nobody counts on it. */
+  /** A remote endpoint with this address is there, and no port counts on it. */
   private isLeft(queried: QueriedEndpoints, ip: string): boolean {
     const found = queried.find(undefined, ip);
     return found !== undefined && !found.isLocal && this.state.counts.countOf(found.id) === 0;

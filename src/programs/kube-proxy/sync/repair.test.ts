@@ -13,7 +13,7 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import type { Repair } from "./repair.ts";
+import type { Repair } from "../report.ts";
 
 const HARDENED: NodeSettings = { compat: "hardened" };
 const LBID_1 = "1b000000-0000-4000-8000-000000000001";

@@ -92,7 +92,7 @@ function idOf(policyList: JsonValue): string | undefined {
 }
 
 /**
- * Deletes every load balancer on the machine, whoever made it. Upstream logs what fails and goes on.
+ * Deletes every load balancer on the machine, whatever made it. Upstream logs what fails and goes on.
  * @returns those that were there.
  */
 export async function removeAllPolicyLists(client: HcnClient): Promise<readonly Guid[]> {

@@ -2,11 +2,15 @@
  * Brings a proxier's own maps to what the tracker holds, and takes away what the changes concern before the maps
  * change (kube-proxy.md §3.2): Services first, then endpoints.
  */
-import { BoundEndpoints } from "../load-balancers/bound-endpoints.ts";
-import { cleanUpEntry, releaseEndpoints } from "./clean-up.ts";
-import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+import { BoundEndpoints, decrement } from "../load-balancers/bound-endpoints.ts";
+import { deleteProxyEndpoint } from "../load-balancers/back-ends.ts";
+import {
+  type ServiceEntry,
+  compareEntries,
+  reopen,
+  makeServiceEntry,
+} from "../load-balancers/service-entry.ts";
 import type { ProxyEvent } from "../report.ts";
-import { makeServiceEntry } from "../load-balancers/service-entry.ts";
 import {
   type EndpointsByPort,
   type TrackedEndpoint,
@@ -14,6 +18,70 @@ import {
   endpointOn,
 } from "../tracking/tracked-endpoints.ts";
 import type { TrackedService } from "../tracking/tracked-service.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+
+/** Gives up the counts of endpoints on remote endpoints, and deletes those that no port counts on any more. */
+async function releaseEndpoints(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+  bound: BoundEndpoints | undefined,
+): Promise<void> {
+  const { hostname } = configuration;
+  if (bound === undefined) return;
+  for (const [index, endpoint] of bound.on(hostname).entries()) {
+    if (endpoint.nodeName === hostname) continue;
+    const id = bound.release(index);
+    if (id !== undefined && (await deleteProxyEndpoint(configuration, state, id))) bound.unbind(index);
+  }
+}
+
+function decrementEndpoints({ hostname }: ProxierConfiguration, bound: BoundEndpoints | undefined): void {
+  for (const [index, endpoint] of bound?.on(hostname).entries() ?? [])
+    if (endpoint.nodeName !== hostname) bound?.decrement(index);
+}
+
+/** On overlay networks the endpoint of the ClusterIP goes with its Service. */
+async function releaseVipEndpoint(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+  entry: ServiceEntry,
+): Promise<void> {
+  const owned = entry.vipEndpoint;
+  if (owned?.counter === undefined) return;
+  decrement(owned.counter);
+  if (owned.counter.count === 0) await deleteProxyEndpoint(configuration, state, owned.id);
+  owned.counter = undefined;
+}
+
+/**
+ * Takes away what stands for a service port. After a change of its endpoints alone, and unless the annotation
+ * switches it off, load balancers stay, for the sync to change what differs.
+ */
+async function cleanUpEntry(
+  configuration: ProxierConfiguration,
+  state: ProxierState,
+  entry: ServiceEntry,
+  reason: "service" | "endpoints",
+): Promise<void> {
+  const bound = state.bound.get(entry.port.key);
+  if (reason === "endpoints" && entry.port.isOptimised) {
+    decrementEndpoints(configuration, bound);
+  } else {
+    await state.loadBalancers.deleteAllOf(entry);
+    await releaseEndpoints(configuration, state, bound);
+  }
+  // Upstream takes it away whatever changed, and makes it again in the same sync.
+  if (reason === "service" || !configuration.behaviour.repairs)
+    await releaseVipEndpoint(configuration, state, entry);
+  reopen(entry);
+  state.pending.add(entry);
+}
+
+/** As after a change of every Service: the network is gone. */
+export async function cleanUpAll(configuration: ProxierConfiguration, state: ProxierState): Promise<void> {
+  for (const entry of [...state.entries.values()].sort(compareEntries))
+    await cleanUpEntry(configuration, state, entry, "service");
+}
 
 async function changeService(
   configuration: ProxierConfiguration,

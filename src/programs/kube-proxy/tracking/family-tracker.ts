@@ -76,7 +76,7 @@ export class FamilyTracker {
   /** Those of them with a `healthCheckNodePort`: few among many, and every node asks for them. */
   private readonly checked: Map<string, TrackedService> = new Map();
   private readonly slices: Map<string, Map<string, TrackedSlice>> = new Map();
-  /** Joined when somebody asks. */
+  /** Joined when it is asked for. */
   private readonly joined: Map<string, TrackedEndpoints> = new Map();
   private readonly serviceLog: ChangeLog = new ChangeLog();
   private readonly endpointsLog: ChangeLog = new ChangeLog();

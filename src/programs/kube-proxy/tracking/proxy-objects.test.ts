@@ -4,8 +4,7 @@ import type { KubeReader, WatchEvent, WatchListener } from "#contracts/kubernete
 import type { KubeKind, KubeObjects } from "#contracts/kubernetes/objects.ts";
 import { ADDRESS, KubeProxyNode, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { behaviourOf } from "../behaviour.ts";
-import { followSource } from "./follow-source.ts";
-import { ProxyObjects } from "./proxy-objects.ts";
+import { followSource, ProxyObjects } from "./proxy-objects.ts";
 
 const BEHAVIOUR = behaviourOf({ major: 1, minor: 36 }, "upstream");
 

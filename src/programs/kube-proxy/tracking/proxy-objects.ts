@@ -1,9 +1,10 @@
 /**
- * The Services and EndpointSlices of a cluster as kube-proxies see them: fed once for each event, read by any number of
- * nodes. What an object means is worked out once, not once for each node.
+ * The Services and EndpointSlices of a cluster as kube-proxies see them: fed once for each event, from wherever Kubernetes
+ * objects come from, and read by any number of nodes. What an object means is worked out once, not once for each node.
  */
 import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import type { IpFamily } from "#core/net/ip.ts";
+import type { KubeReader } from "#contracts/kubernetes/source.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { FamilyTracker } from "./family-tracker.ts";
 
@@ -44,7 +45,7 @@ export class ProxyObjects {
     if (object !== undefined) this.setSlice(keyOf(object), visible(current));
   }
 
-  /** These are all Services: what is not among them is gone. Without `items`: all have been told one by one. */
+  /** These are all Services: what is not among them is gone. Without `items`: all have been reported one by one. */
   servicesListed(items?: readonly Service[]): void {
     this.hasServices = true;
     if (items === undefined) return;
@@ -53,7 +54,7 @@ export class ProxyObjects {
     for (const item of items) this.serviceChanged(undefined, item);
   }
 
-  /** These are all EndpointSlices: what is not among them is gone. Without `items`: all have been told one by one. */
+  /** These are all EndpointSlices: what is not among them is gone. Without `items`: all have been reported one by one. */
   endpointSlicesListed(items?: readonly EndpointSlice[]): void {
     this.hasSlices = true;
     if (items === undefined) return;
@@ -98,5 +99,40 @@ export class ProxyObjects {
     if (slice === undefined) this.slices.delete(key);
     else this.slices.set(key, slice);
     for (const tracker of this.trackers.values()) tracker.setSlice(before, slice);
+  }
+}
+
+/**
+ * Brings all Services and EndpointSlices of `source` to `objects` and keeps them there. `onChange` is called after
+ * each later event: the caller runs syncs when it likes.
+ * @returns what ends it.
+ * @throws KubeError when the source has forgotten the changes between list and watch: call again, which also takes
+ * away what is gone since.
+ */
+export async function followSource(
+  source: KubeReader,
+  objects: ProxyObjects,
+  onChange: () => void = () => undefined,
+): Promise<() => void> {
+  const services = await source.list("Service");
+  objects.servicesListed(services.items);
+  const slices = await source.list("EndpointSlice");
+  objects.endpointSlicesListed(slices.items);
+  const stopServices = source.watch("Service", services.resourceVersion, (event) => {
+    objects.serviceChanged(event.object, event.type === "DELETED" ? undefined : event.object);
+    onChange();
+  });
+  try {
+    const stopSlices = source.watch("EndpointSlice", slices.resourceVersion, (event) => {
+      objects.endpointSliceChanged(event.object, event.type === "DELETED" ? undefined : event.object);
+      onChange();
+    });
+    return () => {
+      stopServices();
+      stopSlices();
+    };
+  } catch (error) {
+    stopServices();
+    throw error;
   }
 }

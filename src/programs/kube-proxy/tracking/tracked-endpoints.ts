@@ -4,7 +4,7 @@
  */
 import type { EndpointSlice } from "#contracts/kubernetes/objects.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
-import { type ProxyEndpoint, remoteEndpointFor } from "../proxy-endpoint.ts";
+import { type ProxyEndpoint, remoteEndpointFor } from "../load-balancers/hns-endpoints.ts";
 import { portKey } from "./tracked-service.ts";
 
 /** One address and port behind a Service. */
@@ -34,7 +34,7 @@ export interface TrackedEndpoints {
   /** Of the Service. */
   readonly name: string;
   readonly byPort: EndpointsByPort;
-  /** Addresses of another family than their slice says: they are passed by, and an event tells it. */
+  /** Addresses of another family than their slice says: they are passed by, and an event reports it. */
   readonly misplaced: readonly string[];
   /** Equal texts, equal values. */
   readonly fingerprint: string;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
 import { type PluginRun, errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { azureNode } from "#test/support/cni/windows-plugin-node.ts";
-import { MemoryStateStore } from "../azure-vnet/state-store.ts";
+import { MemoryStateStore } from "../azure-vnet/memory.ts";
 import { AzureVnetIpam } from "./plugin.ts";
 
 const MODES = ["upstream", "hardened"] as const;

@@ -11,9 +11,11 @@ import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
-import type { LockedState, StateStore } from "../azure-vnet/state-store.ts";
-import { LOCAL_SPACE, formatPools, parsePools } from "./pool-file.ts";
+import type { LockedState, StateStore } from "../azure-vnet/memory.ts";
 import {
+  LOCAL_SPACE,
+  formatPools,
+  parsePools,
   type AddressPool,
   type Pools,
   mergePools,

@@ -6,7 +6,7 @@ import { CNS_CODES } from "../cns/documents.ts";
 import { type CnsClient, CnsError } from "../cns/client.ts";
 
 interface Meaning {
-  /** What the runtime is told to do; upstream has one code for all. */
+  /** What the runtime is asked to do; upstream has one code for all. */
   readonly code: number;
   readonly knowledge: KnowledgeCode;
   readonly step: (origin: string) => string;

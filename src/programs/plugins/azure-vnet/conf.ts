@@ -5,7 +5,7 @@ import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
-import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
+import { type PortMapping, readPortMapping } from "../windows-endpoint/plugin-call.ts";
 
 /** The code of errors that the plugin words itself (cni.md §5.2). */
 export const AZURE_ERROR_CODE = 100;

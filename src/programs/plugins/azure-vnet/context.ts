@@ -7,21 +7,16 @@ import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { CnsClient } from "../cns/client.ts";
 import type { AddressSource } from "./address-source.ts";
-import { AzureCaller } from "./caller.ts";
+import { AzureCaller, type AzureCall, readPodIfKnown, validateArguments } from "./call.ts";
 import { CnsAddresses } from "./cns-addresses.ts";
-import { CnsMemory } from "./cns-memory.ts";
+import { CnsMemory, FileMemory, type AzureMemory, type AzureSession, type StateStore } from "./memory.ts";
 import { AZURE_ERROR_CODE, type AzureConfiguration, readAzureConfiguration } from "./conf.ts";
 import { AzureEndpoints } from "./endpoints.ts";
-import { FileMemory } from "./file-memory.ts";
 import type { AzureHost } from "./host.ts";
 import { AzureIpam } from "./ipam.ts";
 import { NetworkContainers } from "./network-containers.ts";
 import { AzureNetworks } from "./networks.ts";
-import type { AzureCall } from "./plan.ts";
 import { endpointNameOf } from "./planning.ts";
-import { readPodIfKnown, validateArguments } from "./pod.ts";
-import type { AzureMemory, AzureSession } from "./session.ts";
-import type { StateStore } from "./state-store.ts";
 import { type AzureState, findNetwork } from "./state.ts";
 
 export interface AzureVnetOptions {

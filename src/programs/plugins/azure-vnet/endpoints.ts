@@ -6,17 +6,23 @@ import { equalGuids } from "#contracts/hcn/guid.ts";
 import { getEndpointById, namespaceOf } from "#contracts/hcn/operations.ts";
 import { getHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
-import { isMissing } from "../windows-endpoint/failure.ts";
+import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
-import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
-import { apipaEndpointName, createApipaEndpoint, deleteApipaEndpoint } from "./apipa.ts";
-import type { AzureCaller } from "./caller.ts";
-import { takeDevice } from "./device.ts";
-import { createHcnEndpoint, removeHcnEndpoint } from "./hcn-endpoint.ts";
-import { createAttachedEndpoint, removeAttachedEndpoint } from "./hns-endpoint.ts";
-import type { AzureHost } from "./host.ts";
-import { type MadeEndpoint, creationFailure, policyOptionsOf } from "./made-endpoint.ts";
-import type { AzureCall, AzurePlan } from "./plan.ts";
+import {
+  apipaEndpointName,
+  createApipaEndpoint,
+  deleteApipaEndpoint,
+  createHcnEndpoint,
+  removeHcnEndpoint,
+  createAttachedEndpoint,
+  removeAttachedEndpoint,
+  type MadeEndpoint,
+  creationFailure,
+  policyOptionsOf,
+} from "./hns-endpoint.ts";
+import type { AzureCaller, AzureCall } from "./call.ts";
+import { takeDevice, type AzureHost } from "./host.ts";
+import type { AzurePlan } from "./planning.ts";
 import { toAzureHcnPolicies } from "./policies.ts";
 import type { AzureEndpointRecord, AzureNetworkRecord } from "./state.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { FileStateStore } from "./file-state-store.node.ts";
-import { StateLockTimeout } from "./state-store.ts";
+import { StateLockTimeout } from "./memory.ts";
 
 let folder = "";
 beforeEach(() => {

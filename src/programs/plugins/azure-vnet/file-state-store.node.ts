@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
-import { LeaseStoreError } from "../host-local/lease-store.ts";
-import { type LockedState, StateLockTimeout, type StateStore } from "./state-store.ts";
+import { LeaseStoreError } from "../host-local/leases.ts";
+import { type LockedState, StateLockTimeout, type StateStore } from "./memory.ts";
 
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o600;

@@ -1,15 +1,325 @@
-/** The endpoint of a pod in HNS v1: made and attached to the container, removed (cni.md §5.4 step 6). */
-import { describeError } from "#contracts/cni/error.ts";
+/**
+ * The endpoint of a pod in HNS, over HCN or HNS v1: its document, made and put into the pod, removed (cni.md §5.4 step 6,
+ * §5.6); and the one between a container and its host, which CNS makes and azure-vnet puts into the pod (§5.3, §5.7).
+ */
+import type { Compat } from "#core/base/compat.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { type CniRoute, formatInterfaceAddress } from "#contracts/cni/result.ts";
+import type { PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
+import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HnsEndpoint } from "#contracts/hcn/documents/v1-documents.ts";
-import { attachHnsEndpoint, createHnsEndpoint, deleteHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
-import { isMissing } from "../windows-endpoint/failure.ts";
-import type { AzureCaller } from "./caller.ts";
-import { azureHnsEndpointDocument } from "./endpoint-documents.ts";
-import type { HostShell } from "./host.ts";
-import { addGatewayNeighbor } from "./host-routes.ts";
-import { type MadeEndpoint, creationFailure, policyOptionsOf, undo } from "./made-endpoint.ts";
-import type { AzureCall, AzurePlan } from "./plan.ts";
-import type { AzureNetworkRecord } from "./state.ts";
+import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { hasFeature } from "#contracts/hcn/features.ts";
+import {
+  getHnsVersion,
+  attachHnsEndpoint,
+  createHnsEndpoint,
+  deleteHnsEndpoint,
+} from "#contracts/hcn/v1-operations.ts";
+import {
+  addNamespaceEndpoint,
+  deleteEndpoint,
+  getEndpointByName,
+  getNamespaceById,
+  createEndpoint,
+  getEndpointById,
+  namespaceOf,
+  removeNamespaceEndpoint,
+} from "#contracts/hcn/operations.ts";
+import { isMissing, namespaceCall } from "../windows-endpoint/plugin-call.ts";
+import type { AzurePlan } from "./planning.ts";
+import { type PolicyOptions, toAzureHcnPolicies, toAzureHnsPolicies } from "./policies.ts";
+import type { AzureDns, AzureNetworkRecord } from "./state.ts";
+import type { AzureCall, AzureCaller } from "./call.ts";
+import { cnsFailure } from "./cns-failure.ts";
+import { type HostShell, addGatewayNeighbor } from "./host.ts";
+
+function searchOf({ suffix }: AzureDns, compat: Compat): readonly string[] {
+  // Upstream makes a list with one empty text of nothing.
+  return suffix === "" && compat === "hardened" ? [] : suffix.split(",");
+}
+
+function dnsDocument(dns: AzureDns, compat: Compat): JsonObject {
+  const search = searchOf(dns, compat);
+  return {
+    ...(search.length > 0 && { Search: search }),
+    ...(dns.servers.length > 0 && { ServerList: dns.servers }),
+    ...(dns.options.length > 0 && { Options: dns.options }),
+  };
+}
+
+/** The device of the host works for the pod directly (network/policy/policy_windows.go, AddAccelnetPolicySetting). */
+const ACCELERATED: PolicyDocument = {
+  Type: "Iov",
+  Settings: { IovOffloadWeight: 100, QueuePairsRequested: 1 },
+};
+/** Where another interface has the default routes, HNS is given one that leads nowhere. */
+const DUMMY_ROUTE: Route = { NextHop: "0.0.0.0", DestinationPrefix: "0.0.0.0/0" };
+
+function routeDocuments(routes: readonly CniRoute[], skipsDefaultRoutes: boolean): readonly Route[] {
+  const own = routes.map(({ destination, gateway }) => ({
+    NextHop: gateway === undefined ? "<nil>" : formatIp(gateway),
+    DestinationPrefix: formatInterfaceAddress(destination),
+  }));
+  return skipsDefaultRoutes ? [...own, DUMMY_ROUTE] : own;
+}
+
+/** The document for HCN. @throws CniError */
+function azureEndpointDocument(
+  network: AzureNetworkRecord,
+  plan: AzurePlan,
+  options: PolicyOptions,
+): HostComputeEndpoint {
+  const policies = toAzureHcnPolicies(plan.policies, options);
+  const { ips, mac, type, skipsDefaultRoutes } = plan.nic;
+  const isOwn = type === "FrontendNIC";
+  const all = isOwn ? [...policies, ACCELERATED] : policies;
+  const routes = routeDocuments(plan.routes, skipsDefaultRoutes);
+  return {
+    Name: plan.endpointName,
+    HostComputeNetwork: network.hnsId,
+    ...(all.length > 0 && { Policies: all }),
+    ...(ips.length > 0 && {
+      IpConfigurations: ips.map(({ address }) => ({
+        IpAddress: formatIp(address.ip),
+        PrefixLength: address.length,
+      })),
+    }),
+    Dns: dnsDocument(plan.dns, options.compat),
+    ...(routes.length > 0 && { Routes: routes }),
+    // HNS wants dashes.
+    ...(isOwn && { MacAddress: mac.replaceAll(":", "-") }),
+    SchemaVersion: SCHEMA_V2_0,
+  };
+}
+
+/** The document for HNS v1, which holds one address of each family and leaves the gateway to HNS. @throws CniError */
+function azureHnsEndpointDocument(
+  network: AzureNetworkRecord,
+  plan: AzurePlan,
+  options: PolicyOptions,
+): HnsEndpoint {
+  const policies = toAzureHnsPolicies(plan.policies, "EndpointPolicy", options);
+  const last = (family: 4 | 6) =>
+    plan.nic.ips.findLast(({ address }) => familyOf(address.ip) === family)?.address;
+  const v4 = last(4);
+  const v6 = last(6);
+  const gateway6 = network.subnets[1]?.gateway;
+  return {
+    Name: plan.endpointName,
+    VirtualNetwork: network.hnsId,
+    ...(policies.length > 0 && { Policies: policies as readonly HnsPolicy[] }),
+    ...(v4 !== undefined && { IPAddress: formatIp(v4.ip), PrefixLength: v4.length }),
+    ...(v6 !== undefined && { IPv6Address: formatIp(v6.ip), IPv6PrefixLength: v6.length }),
+    ...(v6 !== undefined && gateway6 !== undefined && { GatewayAddressV6: formatIp(gateway6) }),
+    ...(plan.dns.suffix !== "" && { DNSSuffix: plan.dns.suffix }),
+    ...(plan.dns.servers.length > 0 && { DNSServerList: plan.dns.servers.join(",") }),
+  };
+}
+
+export interface MadeEndpoint {
+  readonly name: string;
+  readonly ifName: string;
+  /** In HNS; empty: it has no endpoint. */
+  readonly id: string;
+  readonly mac: string;
+  readonly gateway: string;
+  /** A device as the runtime is to hand it to the pod. */
+  readonly pciId?: string;
+}
+
+export function creationFailure(text: string, error: unknown): CniError {
+  const knowledge = error instanceof CniError ? error.knowledge : undefined;
+  const message = `failed to create endpoint: ${text}`;
+  return new CniError(CNI_CODES.internal, message, { knowledge, cause: error });
+}
+
+/** Clears away after a failure, which is what is reported. */
+async function undo(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch {
+    // The failure that is being reported is the one that led here.
+  }
+}
+
+/** Windows 1903, build 18362, came with it: the first that has source NAT for some destinations (cni.md §5.5). */
+const HNS_MAJOR_1903 = 10;
+
+/** How policies are converted here. Without a plan: what holds for every endpoint of the configuration. */
+export async function policyOptionsOf(
+  { caller, configuration }: AzureCall,
+  plan: AzurePlan | undefined,
+  compat: Compat,
+): Promise<PolicyOptions> {
+  const nat = plan?.nat ?? [];
+  const isAsked = configuration.hasLoopbackDsr || nat.length > 0;
+  const version = isAsked ? await caller.hns(getHnsVersion) : undefined;
+  const isNew = version !== undefined && version.Major >= HNS_MAJOR_1903;
+  return {
+    compat,
+    hasDsr: configuration.hasLoopbackDsr && version !== undefined && hasFeature(version, "DSR"),
+    dropsOutboundNat: configuration.isMultiTenant && plan?.snat.forDns !== true,
+    addressSpace: plan?.addressSpace ?? [],
+    nat: isNew ? nat : [],
+    addsNatToV1: configuration.isMultiTenant,
+  };
+}
+
+export function apipaEndpointName(networkContainerId: string): string {
+  return `HostNCApipaEndpoint-${networkContainerId}`;
+}
+
+/** @returns the endpoint's ID in HNS. @throws CniError; nothing is left then */
+export async function createApipaEndpoint(
+  { caller, cns, request, compat }: AzureCall,
+  networkContainerId: string,
+): Promise<string> {
+  const { netns } = request;
+  try {
+    await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
+  } catch (error) {
+    const text = `Failed to retrieve namespace with GetNamespaceByID for NetNsPath: ${netns} due to error: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, text, { cause: error });
+  }
+  let id: string;
+  try {
+    id = await cns.createApipaEndpoint(networkContainerId);
+  } catch (error) {
+    throw cnsFailure("CNS made no HostNCApipaEndpoint", error, cns, compat);
+  }
+  try {
+    await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
+    return id;
+  } catch (error) {
+    try {
+      await deleteApipaEndpoint(caller, networkContainerId);
+    } catch {
+      // The failure that is being reported is the one that led here.
+    }
+    const text = `Failed to add HostNCApipaEndpoint: ${id} to namespace: ${netns} due to error: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, text, { cause: error });
+  }
+}
+
+/** What is gone already is no error. @throws CniError */
+export async function deleteApipaEndpoint(caller: AzureCaller, networkContainerId: string): Promise<void> {
+  const name = apipaEndpointName(networkContainerId);
+  let endpoint: HostComputeEndpoint;
+  try {
+    endpoint = await caller.hcn("hcnEnumerateEndpoints", (client) => getEndpointByName(client, name));
+  } catch (error) {
+    if (isMissing(error)) return;
+    const text = `deleteEndpointByNameHnsV2 failed due to error with GetEndpointByName: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, text, { cause: error });
+  }
+  const { ID = "" } = endpoint;
+  try {
+    await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, ID));
+  } catch (error) {
+    if (isMissing(error)) return;
+    const text = `failed to delete HostNCApipa endpoint: ${name}: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, text, { cause: error });
+  }
+}
+
+/** @throws CniError; nothing is left then */
+export async function createHcnEndpoint(
+  call: AzureCall,
+  network: AzureNetworkRecord,
+  plan: AzurePlan,
+): Promise<MadeEndpoint> {
+  const { caller, compat } = call;
+  const endpoint = await create(call, network, plan);
+  const { ID: id = "", MacAddress: mac = "", Routes: routes = [] } = endpoint;
+  try {
+    await attach(call, id);
+    if (plan.nic.allowsHostToContainer || plan.nic.allowsContainerToHost)
+      await joinHost(call, plan.nic.networkContainerId);
+  } catch (error) {
+    await undo(() => removeHcnEndpoint(caller, id, compat));
+    throw error;
+  }
+  return {
+    name: plan.endpointName,
+    // Upstream keeps the host's name for interfaces of the pod's own.
+    ifName: plan.nic.type === "InfraNIC" ? plan.ifName : plan.master,
+    id,
+    mac,
+    gateway: routes[0]?.NextHop ?? "",
+  };
+}
+
+async function create(
+  call: AzureCall,
+  network: AzureNetworkRecord,
+  plan: AzurePlan,
+): Promise<HostComputeEndpoint> {
+  const { caller, compat } = call;
+  const options = await policyOptionsOf(call, plan, compat);
+  let document: HostComputeEndpoint;
+  try {
+    document = azureEndpointDocument(network, plan, options);
+  } catch (error) {
+    throw creationFailure(describeError(error), error);
+  }
+  try {
+    return await caller.hcn("hcnCreateEndpoint", (client) => createEndpoint(client, network.hnsId, document));
+  } catch (error) {
+    const text = `Failed to create endpoint: ${plan.endpointName} due to error: ${describeError(error)}`;
+    throw creationFailure(text, error);
+  }
+}
+
+async function attach({ caller, request: { netns } }: AzureCall, id: string): Promise<void> {
+  try {
+    await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
+  } catch (error) {
+    const text = `Failed to get hcn namespace: ${netns} due to error: ${describeError(error)}`;
+    throw creationFailure(text, error);
+  }
+  try {
+    await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
+  } catch (error) {
+    const text = `Failed to add endpoint: ${id} to hcn namespace: ${netns} due to error:`;
+    throw creationFailure(`${text} ${describeError(error)}`, error);
+  }
+}
+
+async function joinHost(call: AzureCall, networkContainerId: string): Promise<void> {
+  try {
+    await createApipaEndpoint(call, networkContainerId);
+  } catch (error) {
+    const text = `Failed to create HostNCApipaEndpoint due to error: ${describeError(error)}`;
+    throw creationFailure(text, error);
+  }
+}
+
+/** What is gone already is no error. @throws CniError */
+export async function removeHcnEndpoint(caller: AzureCaller, id: string, compat: Compat): Promise<void> {
+  let endpoint: HostComputeEndpoint;
+  try {
+    endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id));
+  } catch (error) {
+    if (isMissing(error)) return;
+    const text = `Failed to get hcn endpoint with id: ${id} due to err: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, text, { cause: error });
+  }
+  const namespace = namespaceOf(endpoint);
+  // A namespace that does not let go hinders nothing.
+  if (namespace !== undefined)
+    await undo(() => caller.hcn(namespaceCall, (client) => removeNamespaceEndpoint(client, namespace, id)));
+  try {
+    await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
+  } catch (error) {
+    if (compat === "hardened" && isMissing(error)) return;
+    const text = `Failed to delete hcn endpoint: ${id} due to error: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, text, { cause: error });
+  }
+}
 
 /** @throws CniError; nothing is left then */
 export async function createAttachedEndpoint(

@@ -1,6 +1,14 @@
-/** What azure-vnet asks of the machine beside HNS. */
+/**
+ * What azure-vnet asks of the machine beside HNS: interfaces, time, HTTP, files, and the programs of Windows that set routes
+ * and a neighbour for IPv6 and take devices, in the very lines of upstream (cni.md §5.4 steps 5 and 6;
+ * network/network_windows.go, network/endpoint_windows.go).
+ */
 import type { InterfaceAddress } from "#core/net/ip.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import { familyOf, formatIp } from "#core/net/ip.ts";
 import type { HttpTransport } from "../cns/transport.ts";
+import { formatNetwork } from "./address-source.ts";
+import type { AzureSubnet } from "./state.ts";
 
 export interface AzureHostInterface {
   readonly name: string;
@@ -45,4 +53,158 @@ export interface AzureHost {
   /** The time, as the state file has it (RFC 3339). */
   now(): string;
   startTimer(milliseconds: number): AzureTimer;
+}
+
+const DEFAULT_ROUTE = "::/0";
+const NEXT_HOP = "fe80::1234:5678:9abc";
+const GATEWAY_MAC = "12-34-56-78-9a-bc";
+const ON_LINK = "::";
+const SWITCH_ADAPTER = "vEthernet";
+
+async function addDefaultRoute(shell: HostShell): Promise<void> {
+  const answer = await shell.powershell(
+    '((Get-NetIPInterface | where InterfaceAlias -Like "vEthernet*").IfIndex)[0]',
+  );
+  const index = answer.trim();
+  try {
+    await shell.powershell(`Get-NetRoute -DestinationPrefix ${DEFAULT_ROUTE} -PolicyStore Persistentstore`);
+  } catch {
+    const route = `-DestinationPrefix ${DEFAULT_ROUTE} -InterfaceIndex ${index} -NextHop ${NEXT_HOP} -confirm:$false`;
+    await shell.powershell(`Remove-NetRoute ${route};New-NetRoute ${route}`);
+  }
+}
+
+/** The node's own default route of IPv6. @returns why it could not be made; the pod is made all the same. */
+export async function ensureDefaultRoute(
+  shell: HostShell,
+  subnets: readonly AzureSubnet[],
+): Promise<string | undefined> {
+  if (!subnets.some(({ prefix }) => familyOf(prefix.ip) === 6)) return undefined;
+  try {
+    await addDefaultRoute(shell);
+    return undefined;
+  } catch (error) {
+    return describeError(error);
+  }
+}
+
+/** IPv6 over NAT: the pods' range leads over the host's own interface. @throws CniError */
+export async function addPodRange(
+  shell: HostShell,
+  { master, subnets }: { readonly master: string; readonly subnets: readonly AzureSubnet[] },
+  ipv6Mode: string,
+): Promise<void> {
+  if (ipv6Mode !== "ipv6nat") return;
+  const prefix = requireSecond(subnets, "Ipv6 subnet not found in network state").prefix;
+  const name = master.includes(SWITCH_ADAPTER) ? master : `${SWITCH_ADAPTER} (${master})`;
+  const line = (verb: string): string =>
+    `netsh interface ipv6 ${verb} route "${formatNetwork(prefix)}" "${name}" "${ON_LINK}" store=persistent`;
+  try {
+    await shell.run(line("delete"));
+  } catch {
+    // There was none.
+  }
+  try {
+    await shell.run(line("add"));
+  } catch (error) {
+    throw failed("the route to the pods' range of IPv6", error);
+  }
+}
+
+/** IPv6 over NAT: the gateway's MAC address, which no machine answers for. @throws CniError */
+export async function addGatewayNeighbor(
+  shell: HostShell,
+  subnets: readonly AzureSubnet[],
+  endpointName: string,
+  ipv6Mode: string,
+): Promise<void> {
+  if (ipv6Mode !== "ipv6nat") return;
+  const { gateway } = requireSecond(subnets, "Ipv6 subnet not found in network state");
+  const address = gateway === undefined ? "<nil>" : formatIp(gateway);
+  try {
+    await shell.powershell(
+      `New-NetNeighbor -IPAddress ${address} -InterfaceAlias "${SWITCH_ADAPTER} (${endpointName})" -LinkLayerAddress "${GATEWAY_MAC}"`,
+    );
+  } catch (error) {
+    throw failed("the neighbour entry of the gateway of IPv6", error);
+  }
+}
+
+function requireSecond(subnets: readonly AzureSubnet[], message: string): AzureSubnet {
+  const [, second] = subnets;
+  if (second === undefined) throw new CniError(CNI_CODES.internal, message);
+  return second;
+}
+
+function failed(what: string, error: unknown): CniError {
+  const message = `failed to create endpoint: ${what} could not be set: ${describeError(error)}`;
+  return new CniError(CNI_CODES.internal, message, { cause: error });
+}
+
+const NO_PROBLEM = "0";
+const DISABLED = "22";
+
+async function step(what: string, run: () => Promise<string>): Promise<string> {
+  try {
+    return (await run()).trim();
+  } catch (error) {
+    const message = `failed to create endpoint: ${what}: ${describeError(error)}`;
+    throw new CniError(CNI_CODES.internal, message, { cause: error });
+  }
+}
+
+/** The characters that PowerShell takes out of a text in double quotes must not be there. @throws CniError */
+function requirePlain(id: string): void {
+  if (!/["`$\r\n]/.test(id)) return;
+  const message = `failed to create endpoint: ${JSON.stringify(id)} is not a device ID`;
+  throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-answer-wrong" });
+}
+
+async function locationOf(shell: HostShell, id: string): Promise<string> {
+  return step("Failed to get VF locationPath", () =>
+    shell.powershell(
+      `(Get-PnpDeviceProperty -KeyName DEVPKEY_Device_LocationPaths –InstanceId "${id}").Data[0]`,
+    ),
+  );
+}
+
+async function stateOf(shell: HostShell, id: string): Promise<{ isPresent: string; problem: string }> {
+  const property = (key: string): string =>
+    `(Get-PnpDeviceProperty -InstanceId "${id}" | Where-Object KeyName -eq ${key})`;
+  const what = "failed to get VF device state";
+  const isPresent = await step(what, () =>
+    shell.powershell(`${property("DEVPKEY_Device_IsPresent")}.Data[0]`),
+  );
+  const problems = await step(what, () => shell.powershell(property("DEVPKEY_Device_ProblemCode")));
+  if (problems === "") return { isPresent, problem: "" };
+  const problem = await step(what, () =>
+    shell.powershell(`${property("DEVPKEY_Device_ProblemCode")}.Data[0]`),
+  );
+  return { isPresent, problem };
+}
+
+/** Takes the device from Windows. @returns the ID that it has afterwards, for the runtime. @throws CniError */
+export async function takeDevice(shell: HostShell, id: string): Promise<string> {
+  requirePlain(id);
+  const { isPresent, problem } = await stateOf(shell, id);
+  const isMounted = isPresent === "True" && (problem === NO_PROBLEM || problem === DISABLED);
+  if (!isMounted && isPresent !== "False") {
+    const message = `failed to create endpoint: unexpected error with devicePresence ${isPresent} and problemCode ${problem}`;
+    throw new CniError(CNI_CODES.internal, message);
+  }
+  if (isMounted && problem === NO_PROBLEM) {
+    await step("failed to disable VF device", () =>
+      shell.powershell(`Disable-PnpDevice -InstanceId "${id}" -confirm:$false`),
+    );
+  }
+  if (isMounted) {
+    const location = await locationOf(shell, id);
+    await step("failed to dismount VF device", () =>
+      shell.powershell(`Dismount-VMHostAssignableDevice -Force -LocationPath "${location}" -confirm:$false`),
+    );
+  }
+  const location = await locationOf(shell, id);
+  return step("Failed to get PnP device ID", () =>
+    shell.powershell(`(Get-VMHostAssignableDevice | Where-Object LocationPath -eq "${location}").InstanceID`),
+  );
 }

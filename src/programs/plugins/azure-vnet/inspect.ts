@@ -1,16 +1,36 @@
-/** CHECK and STATUS, and what upstream has in place of CHECK (row 144). */
+/**
+ * What is there: CHECK and STATUS, what upstream has in place of CHECK (row 144), and GET_ENDPOINT_STATE, which CNS asks
+ * for when it starts without its own state (cni.md §5.2).
+ */
 import { requirePrevResult } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { listNetworks } from "#contracts/hcn/operations.ts";
 import { familyOf } from "#core/net/ip.ts";
-import { requireNetwork } from "../windows-endpoint/plugin-traits.ts";
+import { formatGoAddress } from "#contracts/cni/go-json.ts";
+import { formatJson } from "#contracts/cni/json.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { requireNetwork } from "../windows-endpoint/plugin-call.ts";
 import type { AzureContext } from "./context.ts";
-import { azureEndpointName } from "./pod.ts";
+import { azureEndpointName } from "./call.ts";
 import { policiesOf } from "./planning.ts";
-import { getResult } from "./result.ts";
-import { findNetwork } from "./state.ts";
+import { type AzureEndpointRecord, findNetwork } from "./state.ts";
+
+/** What upstream prints for CHECK. */
+function getResult({ ifName }: PluginRequest, endpoint: AzureEndpointRecord): CniResult {
+  const [gateway] = endpoint.gateways;
+  return {
+    interfaces: [{ name: ifName }],
+    ips: endpoint.addresses.map((address) => ({
+      address,
+      interface: 0,
+      ...(gateway !== undefined && { gateway }),
+    })),
+    routes: endpoint.routes,
+    dns: { nameservers: endpoint.dns.servers, domain: endpoint.dns.suffix, search: [], options: [] },
+  };
+}
 
 /** The endpoint of the state as a result. */
 export function runGet(context: AzureContext, request: PluginRequest): Promise<CniResult> {
@@ -54,4 +74,28 @@ export function runStatus(context: AzureContext, request: PluginRequest): Promis
     }
     await call.source.status();
   });
+}
+
+/** The only network that is looked at. */
+const NETWORK = "azure";
+const INDENT = 4;
+
+/** @throws CniError */
+export async function listEndpoints(context: AzureContext): Promise<string> {
+  const state = await context.readState();
+  const network = findNetwork(state, NETWORK);
+  if (network === undefined && state.size > 0 && context.compat === "upstream")
+    throw new CniError(CNI_CODES.internal, "Get all endpoints error: Network not found");
+  const endpoints = [...(network?.endpoints ?? [])].map(([id, endpoint]) => [
+    id,
+    {
+      PodName: endpoint.podName,
+      PodNamespace: endpoint.podNamespace,
+      PodEndpointId: endpoint.id,
+      ContainerID: endpoint.containerId,
+      IPAddresses: endpoint.addresses.map(formatGoAddress),
+    },
+  ]);
+  const interfaces = Object.fromEntries(endpoints) as JsonObject;
+  return formatJson({ ContainerInterfaces: interfaces }, INDENT);
 }

@@ -1,4 +1,4 @@
-/** The delegated IPAM plugin: what it is sent, and how its failures are told (cni.md §5.4 step 2, §5.6). */
+/** The delegated IPAM plugin: what it is sent, and how its failures are reported (cni.md §5.4 step 2, §5.6). */
 import type { Compat } from "#core/base/compat.ts";
 import { StructReader, equalFold, formatJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
@@ -7,11 +7,9 @@ import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { type CniResult, formatDns, readDns } from "#contracts/cni/result.ts";
 import { type InterfaceAddress, familyOf, formatIp } from "#core/net/ip.ts";
-import { readPortMapping } from "../windows-endpoint/conf.ts";
-import type { AddressSource } from "./address-source.ts";
+import { readPortMapping } from "../windows-endpoint/plugin-call.ts";
+import { type AddressSource, type AzureAllocation, PLAIN_NIC, formatNetwork } from "./address-source.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
-import { type AzureAllocation, PLAIN_NIC } from "./nics.ts";
-import { formatNetwork } from "./plan.ts";
 import type { AzureSubnet } from "./state.ts";
 
 /** What upstream calls for addresses of IPv6, whatever plugin gave them. */

@@ -1,6 +1,10 @@
-/** With several tenants: a pod's interfaces are the network containers that CNS has for it (cni.md §5.7). */
+/**
+ * With several tenants: a pod's interfaces are the network containers that CNS has for it, and the node's agent says by
+ * the calls that it knows whether pods need source NAT on the host (cni.md §5.7).
+ */
 import type { Compat } from "#core/base/compat.ts";
-import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { DecodeError, readStruct, JsonError, parseJson } from "#contracts/cni/json.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
 import {
   type InterfaceAddress,
@@ -12,14 +16,83 @@ import {
 } from "#core/net/ip.ts";
 import type { CnsClient } from "../cns/client.ts";
 import type { IpConfiguration, NetworkContainer, PodContext } from "../cns/documents.ts";
-import type { AddressSource } from "./address-source.ts";
-import { cnsFailure } from "./cns-failure.ts";
 import type { AzureConfiguration } from "./conf.ts";
 import type { AzureHost } from "./host.ts";
-import { type AzureAllocation, type AzureNic, PLAIN_NIC } from "./nics.ts";
-import { determineSnat } from "./snat.ts";
+import {
+  type AzureSnat,
+  type AzureAllocation,
+  type AzureNic,
+  PLAIN_NIC,
+  type AddressSource,
+} from "./address-source.ts";
+import { cnsFailure } from "./cns-failure.ts";
 
-export interface NetworkContainersOptions {
+const WIRE_SERVER = "168.63.129.16";
+const TEST_WIRE_SERVER = "127.0.0.1:11281";
+const TIMEOUT_MS = 5_000;
+const DNS_SUPPORT = "NetworkManagementDNSSupport";
+const SNAT_SUPPORT = "NetworkManagementSnatSupport";
+const HTTP_OK = 200;
+
+/** Upstream reads another name than it writes, so it asks at every ADD. */
+const CACHE = { written: "snatConfig.json", readByUpstream: "snatConfig" } as const;
+
+function parseCache(text: string): AzureSnat | undefined {
+  try {
+    const reader = readStruct(parseJson(text), "");
+    return { forDns: reader.boolean("EnableSnatForDns"), onHost: reader.boolean("EnableSnatOnHost") };
+  } catch (error) {
+    if (error instanceof JsonError || error instanceof DecodeError) return undefined;
+    throw error;
+  }
+}
+
+async function readCache({ temporaryFiles }: AzureHost, compat: Compat): Promise<AzureSnat | undefined> {
+  const text = await temporaryFiles.read(compat === "upstream" ? CACHE.readByUpstream : CACHE.written);
+  return text === undefined ? undefined : parseCache(text);
+}
+
+async function askAgent(host: AzureHost, { env }: AzureConfiguration, compat: Compat): Promise<string> {
+  const server = env === "test" ? TEST_WIRE_SERVER : WIRE_SERVER;
+  const url = `http://${server}/machine/plugins/?comp=nmagent&type=GetSupportedApis`;
+  const fail = (message: string, cause?: unknown): CniError =>
+    new CniError(compat === "hardened" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, message, {
+      details:
+        compat === "hardened" ? `the wire server of Azure is asked at ${url}, with "multiTenancy" alone` : "",
+      knowledge: "azure-wire-server-unreachable",
+      cause,
+    });
+  try {
+    const { status, text } = await host.http({ method: "GET", url, timeoutMs: TIMEOUT_MS });
+    if (status === HTTP_OK) return text;
+    throw fail(`nmagent request status code:${status}`);
+  } catch (error) {
+    if (error instanceof CniError) throw error;
+    throw fail(`Get ${JSON.stringify(url)}: ${describeError(error)}`, error);
+  }
+}
+
+/** @throws CniError when the agent does not answer */
+async function determineSnat(
+  host: AzureHost,
+  configuration: AzureConfiguration,
+  compat: Compat,
+): Promise<AzureSnat> {
+  const known = await readCache(host, compat);
+  if (known !== undefined) return known;
+  const supported = await askAgent(host, configuration, compat);
+  const forDns = !supported.includes(DNS_SUPPORT);
+  const snat = { forDns, onHost: forDns && !supported.includes(SNAT_SUPPORT) };
+  try {
+    const text = JSON.stringify({ EnableSnatOnHost: snat.onHost, EnableSnatForDns: snat.forDns });
+    await host.temporaryFiles.write(CACHE.written, text);
+  } catch {
+    // What is not remembered is asked again.
+  }
+  return snat;
+}
+
+interface NetworkContainersOptions {
   readonly client: CnsClient;
   readonly host: AzureHost;
   readonly configuration: AzureConfiguration;
@@ -28,7 +101,7 @@ export interface NetworkContainersOptions {
 }
 
 /** The name without what a ReplicaSet and its Deployment put behind it. */
-export function withoutSuffix(podName: string): string {
+function withoutSuffix(podName: string): string {
   const parts = podName.split("-");
   return parts.length > 2 ? parts.slice(0, -2).join("-") : podName;
 }

@@ -1,19 +1,106 @@
 /** The network of an interface: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
 import type { Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import { equalGuids } from "#contracts/hcn/guid.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
+import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
+import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
+import { parseInterfaceAddress } from "#core/net/ip.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
 import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
-import { isMissing } from "../windows-endpoint/failure.ts";
-import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
-import type { AzureCaller } from "./caller.ts";
-import type { AzureHost } from "./host.ts";
-import { addPodRange, ensureDefaultRoute } from "./host-routes.ts";
-import { azureHnsNetworkDocument, azureNetworkDocument } from "./network-documents.ts";
-import { type AzureCall, type AzurePlan, formatNetwork } from "./plan.ts";
+import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import type { AzurePlan } from "./planning.ts";
+import { formatNetwork } from "./address-source.ts";
+import type { AzureCall, AzureCaller } from "./call.ts";
+import { plainPolicyOptions, toAzureHnsPolicies } from "./policies.ts";
+import { type AzureHost, addPodRange, ensureDefaultRoute } from "./host.ts";
 import { type AzureInterfaceRecord, type AzureNetworkRecord, findNetwork } from "./state.ts";
+
+/** An adapter that is part of a switch already cannot be named to HNS. */
+const SWITCH_ADAPTER_PREFIX = "vEthernet";
+
+function nextHopOf(subnet: AzurePlan["subnets"][number]): string {
+  if (subnet.gateway !== undefined) return formatIp(subnet.gateway);
+  throw new CniError(
+    CNI_CODES.internal,
+    `failed to create endpoint: IPAM gave no gateway for ${formatNetwork(subnet.prefix)}, and HNS makes no network without one`,
+  );
+}
+
+/** With several tenants and a switch already there, HNS finds the adapter by an address. */
+function providerAddress({ configuration }: AzureCall, { nic }: AzurePlan): string {
+  if (!configuration.isMultiTenant) return "";
+  const text = nic.container?.PrimaryInterfaceIdentifier ?? "";
+  const ip = parseInterfaceAddress(text)?.ip ?? parseIp(text);
+  return ip === undefined ? "" : formatIp(ip);
+}
+
+function networkPolicies(call: AzureCall, plan: AzurePlan): readonly PolicyDocument[] {
+  const { adapterName } = call.configuration;
+  if (adapterName !== "" || !plan.master.startsWith(SWITCH_ADAPTER_PREFIX)) {
+    const name = adapterName === "" ? plan.master : adapterName;
+    return [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: name } }];
+  }
+  const address = providerAddress(call, plan);
+  return address === "" ? [] : [{ Type: "ProviderAddress", Settings: { ProviderAddress: address } }];
+}
+
+/** The document for HCN; never an L2Tunnel network, whatever the mode (row 145). */
+function azureNetworkDocument(call: AzureCall, plan: AzurePlan): HostComputeNetwork {
+  const policies = networkPolicies(call, plan);
+  const isOwn = plan.nic.type === "FrontendNIC";
+  const vlan = { Type: "VLAN", Settings: { IsolationId: plan.vlanId } };
+  return {
+    Name: plan.networkId,
+    Type: isOwn ? "Transparent" : "L2Bridge",
+    ...(policies.length > 0 && { Policies: [...policies] }),
+    Ipams: [
+      {
+        Type: "Static",
+        Subnets: plan.subnets.map((subnet) => ({
+          IpAddressPrefix: formatNetwork(subnet.prefix),
+          Routes: [
+            {
+              NextHop: nextHopOf(subnet),
+              DestinationPrefix: familyOf(subnet.prefix.ip) === 4 ? "0.0.0.0/0" : "::/0",
+            },
+          ],
+          ...(plan.vlanId > 0 && { Policies: [vlan] }),
+        })),
+      },
+    ],
+    Flags:
+      NETWORK_FLAGS.EnableNonPersistent |
+      (isOwn ? NETWORK_FLAGS.DisableHostPort | NETWORK_FLAGS.EnableIov : 0),
+    SchemaVersion: SCHEMA_V2_0,
+  };
+}
+
+/** The document for HNS v1. */
+function azureHnsNetworkDocument(
+  { configuration }: AzureCall,
+  { master, subnets, networkId, vlanId }: AzurePlan,
+  compat: Compat,
+): HnsNetwork {
+  const named = configuration.adapterName === "" ? master : configuration.adapterName;
+  const adapter = named.startsWith(SWITCH_ADAPTER_PREFIX) ? "" : named;
+  const own = toAzureHnsPolicies(configuration.policies, "NetworkPolicy", plainPolicyOptions(compat));
+  const vlan = vlanId > 0 ? [{ Type: "VLAN", VLAN: vlanId }] : [];
+  const policies = [...(own as readonly HnsPolicy[]), ...vlan];
+  return {
+    Name: networkId,
+    Type: "l2bridge",
+    ...(adapter !== "" && { NetworkAdapterName: adapter }),
+    ...(policies.length > 0 && { Policies: policies }),
+    Subnets: subnets.map((subnet) => ({
+      AddressPrefix: formatNetwork(subnet.prefix),
+      GatewayAddress: nextHopOf(subnet),
+    })),
+  };
+}
 
 /** HNS of Windows 1803, up to which a new network needs a pause (cni.md §5.4). */
 const HNS_MAJOR_1803 = 7;
@@ -150,7 +237,7 @@ export class AzureNetworks {
       const text = `${failed} due to error: ${describeError(error)}`;
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
-    const reason = await ensureDefaultRoute(this.host.shell, plan);
+    const reason = await ensureDefaultRoute(this.host.shell, plan.subnets);
     if (reason !== undefined && this.compat === "hardened")
       request.warn(`azure-vnet: the node's default route of IPv6 could not be made: ${reason}`);
     return network;

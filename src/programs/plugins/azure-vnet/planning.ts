@@ -1,18 +1,86 @@
-/** What ADD decides for each interface of a pod (cni.md §5.4 steps 3 and 4). */
+/** What ADD decides for each interface of a pod before it changes anything (cni.md §5.4 steps 3 and 4, §5.5). */
+import type { CniRoute, CniDns } from "#contracts/cni/result.ts";
+import { CniError } from "#contracts/cni/error.ts";
 import { defined } from "#core/base/assert.ts";
 import type { Compat } from "#core/base/compat.ts";
-import { CniError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import type { CniRoute } from "#contracts/cni/result.ts";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import { AZURE_ERROR_CODE, type AzurePolicy } from "./conf.ts";
+import { AZURE_ERROR_CODE, type AzurePolicy, type AzureConfiguration } from "./conf.ts";
 import type { AzureHostInterface } from "./host.ts";
-import { azureEndpointDns } from "./name-resolution.ts";
-import { type AzureAllocation, type AzureNic, hasIpv6 } from "./nics.ts";
-import { type AzureCall, type AzurePlan, findMaster, formatNetwork, networkOf } from "./plan.ts";
-import { type AzurePod, azureEndpointName, longEndpointName } from "./pod.ts";
-import { azurePortPolicies, ipv6NatPolicies, loopbackPolicies, natRules } from "./own-policies.ts";
-import { type AzureState, endpointOf } from "./state.ts";
+import { type AzureNic, formatNetwork, type AzureAllocation, hasIpv6, networkOf } from "./address-source.ts";
+import { type AzurePod, azureEndpointName, longEndpointName, type AzureCall } from "./call.ts";
+import { type NatRule, azurePortPolicies, ipv6NatPolicies, loopbackPolicies, natRules } from "./policies.ts";
+import { type AzureDns, type AzureSubnet, type AzureState, endpointOf } from "./state.ts";
+
+export interface AzurePlan {
+  readonly pod: AzurePod;
+  readonly nic: AzureNic;
+  /** The network's ID in the state, and its name in HNS. */
+  readonly networkId: string;
+  /** Of the interface in the pod. */
+  readonly ifName: string;
+  /** Name of the endpoint. */
+  readonly endpointName: string;
+  /** The name of the host's interface; it may be one that is not there, when the configuration names it. */
+  readonly master: string;
+  readonly subnets: readonly AzureSubnet[];
+  readonly routes: readonly CniRoute[];
+  readonly dns: AzureDns;
+  readonly policies: readonly AzurePolicy[];
+  readonly nat: readonly NatRule[];
+  /** 0: no VLAN. */
+  readonly vlanId: number;
+  /** Ranges of the tenant. */
+  readonly addressSpace: readonly string[];
+  readonly snat: { readonly forDns: boolean; readonly onHost: boolean };
+}
+
+/** The configured interface, else the first one with an address in the very subnet (row E13). */
+function findMaster(
+  { master }: AzureConfiguration,
+  interfaces: readonly AzureHostInterface[],
+  subnet: string,
+): string {
+  if (master !== "") return master;
+  const found = interfaces.find(({ addresses }) =>
+    addresses.some((address) => formatNetwork(address) === subnet),
+  );
+  return found?.name ?? "";
+}
+
+/** The structure as Go prints it. */
+function print(dns: CniDns): string {
+  const { nameservers, domain, search, options } = dns;
+  const list = (items: readonly string[]): string => `[${items.join(" ")}]`;
+  return `{Nameservers:${list(nameservers)} Domain:${domain} Search:${list(search)} Options:${list(options)}}`;
+}
+
+/**
+ * All from the runtime when it names servers or searches (row 131); else from the configuration; else from IPAM.
+ * @throws CniError (100) for one of nameservers and search without the other (row 130)
+ */
+function azureEndpointDns(
+  { runtimeDns, dns }: AzureConfiguration,
+  ipam: CniDns,
+  podNamespace: string,
+): AzureDns {
+  if (runtimeDns.servers.length > 0 || runtimeDns.searches.length > 0) {
+    return {
+      suffix: runtimeDns.searches.join(","),
+      servers: runtimeDns.servers,
+      options: runtimeDns.options,
+    };
+  }
+  if ((dns.search.length === 0) !== (dns.nameservers.length === 0)) {
+    const message = `Failed to getEndpointDNSSettings: Wrong DNS configuration: ${print(dns)}`;
+    throw new CniError(AZURE_ERROR_CODE, message);
+  }
+  if (dns.search.length > 0) {
+    const suffix = `${podNamespace}.${dns.search.join(",")}`;
+    return { suffix, servers: dns.nameservers, options: dns.options };
+  }
+  return { suffix: ipam.domain, servers: ipam.nameservers, options: dns.options };
+}
 
 const ANY = defined(parseInterfaceAddress("0.0.0.0/0"), "prefix");
 
@@ -26,7 +94,7 @@ function interfaceName(call: AzureCall, index: number, allocation: AzureAllocati
 }
 
 /** The name of the network (cni.md §5.3). */
-export function networkIdOf({ configuration }: AzureCall, { type, mac, container, ips }: AzureNic): string {
+function networkIdOf({ configuration }: AzureCall, { type, mac, container, ips }: AzureNic): string {
   if (type === "FrontendNIC" || type === "BackendNIC") return `${OWN_NETWORK}${mac}`;
   if (type === "ApipaNIC") return `${OWN_NETWORK}apipa`;
   const [first] = ips;

@@ -7,11 +7,9 @@ import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { runAdd } from "./add.ts";
-import { runGc } from "./collect.ts";
+import { runGc, runDel } from "./remove.ts";
 import { AzureContext, type AzureVnetOptions } from "./context.ts";
-import { runCheck, runGet, runStatus } from "./inspect.ts";
-import { listEndpoints } from "./list-endpoints.ts";
-import { runDel } from "./remove.ts";
+import { runCheck, runGet, runStatus, listEndpoints } from "./inspect.ts";
 
 export type { AzureVnetOptions } from "./context.ts";
 

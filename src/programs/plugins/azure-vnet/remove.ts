@@ -1,16 +1,32 @@
-/** DEL: the endpoints, then the addresses, then the state (cni.md §5.6; row 143). Failures ask the runtime to try again. */
-import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+/**
+ * DEL and GC: the endpoints, then the addresses, then the state (cni.md §5.6; row 143); failures of DEL ask the runtime to
+ * try again. Endpoints that HNS has and the state does not, because the plugin was killed between the two, are known by
+ * their names, which only azure-vnet gives; hardened removes them.
+ */
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
+import { type HostComputeEndpoint, ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import {
+  deleteEndpoint,
+  listEndpointsOfNetwork,
+  listNamespaces,
+  namespaceOf,
+  listEndpoints,
+  queryBy,
+} from "#contracts/hcn/operations.ts";
+import { deleteHnsEndpoint, listHnsEndpoints } from "#contracts/hcn/v1-operations.ts";
+import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
 import type { AzureContext } from "./context.ts";
-import { tryAgain } from "./file-memory.ts";
-import { removeLeftover } from "./leftovers.ts";
-import type { AzureCall } from "./plan.ts";
+import { tryAgain } from "./memory.ts";
+import type { AzureCall, AzureCaller } from "./call.ts";
 import { endpointNameOf } from "./planning.ts";
 import { type FoundEndpoint, allEndpoints } from "./state.ts";
 
 export async function runDel(context: AzureContext, request: PluginRequest): Promise<void> {
   await context.withCall(request, async (call) => {
-    // With several tenants a namespace that nobody has any more is one that is gone.
+    // With several tenants a namespace that no endpoint has is one that is gone.
     if (isUnknownNamespace(context, call)) return;
     const found = await call.session.endpointsOf(request);
     if (found.length > 0) await removeAll(context, call, found);
@@ -49,7 +65,7 @@ async function releaseWithoutEndpoint({ compat }: AzureContext, call: AzureCall)
 }
 
 /** Removes endpoints of one container. @throws CniError (11) */
-export async function removeAll(
+async function removeAll(
   context: AzureContext,
   call: AzureCall,
   found: readonly FoundEndpoint[],
@@ -70,7 +86,7 @@ async function removeEndpoint(context: AzureContext, call: AzureCall, found: Fou
   }
 }
 
-/** Other interfaces have addresses that nobody gave for this attachment. */
+/** Other interfaces have addresses that this attachment did not get from the source. */
 async function releaseAddresses({ source }: AzureCall, { endpoint }: FoundEndpoint): Promise<void> {
   if (endpoint.nicType !== "InfraNIC") return;
   for (const address of endpoint.addresses) {
@@ -79,5 +95,124 @@ async function releaseAddresses({ source }: AzureCall, { endpoint }: FoundEndpoi
     } catch (error) {
       throw tryAgain("failed to release address", error);
     }
+  }
+}
+
+/** Goes on after failures and reports them at the end. */
+export async function runGc(context: AzureContext, request: PluginRequest): Promise<void> {
+  await context.withCall(request, async (call) => {
+    const valid = context.decode(() => readValidAttachments(request.configuration));
+    const failures: string[] = [];
+    const attempt = async (work: () => Promise<void>): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        failures.push(describeError(error));
+      }
+    };
+    if (valid !== undefined) {
+      const isStale = ({ endpoint, network }: FoundEndpoint): boolean =>
+        isOwnNetwork(call, network.id) &&
+        !valid.some((each) => each.containerId === endpoint.containerId && each.ifName === endpoint.ifName);
+      for (const one of allEndpoints(call.session.state).filter(isStale))
+        await attempt(() => removeOne(context, call, one));
+      await attempt(() =>
+        collectUnknown(
+          call,
+          valid.map(({ containerId }) => containerId),
+        ),
+      );
+    }
+    if (!context.isStateless) await call.session.save([]);
+    await attempt(() => call.source.gc(valid));
+    if (failures.length > 0) throw new CniError(CNI_CODES.internal, failures.join("; "));
+  });
+}
+
+/** With several tenants each has a network of its own, which begins with the name. */
+function isOwnNetwork({ configuration }: AzureCall, id: string): boolean {
+  return (
+    id === configuration.name || (configuration.isMultiTenant && id.startsWith(`${configuration.name}-vlan`))
+  );
+}
+
+/** As DEL of that attachment. */
+function removeOne(context: AzureContext, call: AzureCall, found: FoundEndpoint): Promise<void> {
+  const { containerId, ifName } = found.endpoint;
+  const env = { ...call.request.env, CNI_CONTAINERID: containerId, CNI_IFNAME: ifName };
+  const own = context.open({ ...call.request, env, containerId, ifName }, call.session);
+  return removeAll(context, own, [found]);
+}
+
+async function collectUnknown({ caller, session }: AzureCall, containers: readonly string[]): Promise<void> {
+  const names = new Set(allEndpoints(session.state).map(({ endpoint }) => endpoint.id));
+  for (const { networks } of session.state.values())
+    for (const { hnsId } of networks.values())
+      if (hnsId !== "") await collectLeftovers(caller, hnsId, { names, containers });
+}
+
+/** Removes an endpoint of that name, unless it is in a namespace that is there and not the request's. @throws CniError */
+export async function removeLeftover({ caller, request }: AzureCall, name: string): Promise<void> {
+  if (request.netns !== "" && !isNamespaceGuid(request.netns))
+    return removeHns(caller, request.containerId, name);
+  const found = await caller.hcn("hcnEnumerateEndpoints", (client) =>
+    listEndpoints(client, queryBy({ Name: name })),
+  );
+  for (const endpoint of found.filter((each) => each.Name === name)) {
+    const namespace = namespaceOf(endpoint);
+    const isOurs = namespace === undefined || equalGuids(namespace, request.netns);
+    if (isOurs || !(await isThere(caller, namespace))) await removeHcn(caller, endpoint);
+  }
+}
+
+async function isThere(caller: AzureCaller, namespace: string): Promise<boolean> {
+  const all = await caller.hcn("hcnEnumerateNamespaces", (client) => listNamespaces(client));
+  return all.some(({ ID }) => equalGuids(ID ?? "", namespace));
+}
+
+async function removeHcn(caller: AzureCaller, { ID: id = "" }: HostComputeEndpoint): Promise<void> {
+  try {
+    await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/** HNS v1 says which containers an endpoint is attached to. */
+async function removeHns(caller: AzureCaller, containerId: string, name: string): Promise<void> {
+  const all = await caller.hns(listHnsEndpoints);
+  for (const { ID: id = "", Name, SharedContainers: containers = [] } of all) {
+    if (Name !== name || containers.some((other) => other !== containerId)) continue;
+    try {
+      await caller.hns((client) => deleteHnsEndpoint(client, id));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+}
+
+/** How names end that azure-vnet gives. */
+const OWN_NAME = /^(.+)-[^-]+$/;
+
+/**
+ * Removes from one network what no container of `valid` can have and no record names: GC, when the plugin was killed.
+ * @returns what went wrong. @throws CniError when HNS does not answer
+ */
+async function collectLeftovers(
+  caller: AzureCaller,
+  networkId: string,
+  kept: { readonly names: ReadonlySet<string>; readonly containers: readonly string[] },
+): Promise<void> {
+  const all = await caller.hcn("hcnEnumerateEndpoints", (client) =>
+    listEndpointsOfNetwork(client, networkId),
+  );
+  for (const endpoint of all) {
+    const { Name: name = "", Flags: flags = 0 } = endpoint;
+    const start = OWN_NAME.exec(name)?.[1];
+    if (start === undefined || kept.names.has(name) || (flags & ENDPOINT_FLAGS.RemoteEndpoint) !== 0)
+      continue;
+    if (kept.containers.some((id) => id.startsWith(start))) continue;
+    const namespace = namespaceOf(endpoint);
+    if (namespace === undefined || !(await isThere(caller, namespace))) await removeHcn(caller, endpoint);
   }
 }

@@ -39,7 +39,7 @@ function sameHolder(a: PodKey | undefined, b: PodKey, byContainer: boolean): boo
 export class AddressPool {
   private readonly addresses: PoolAddress[] = [];
   private readonly containers: PoolContainer[] = [];
-  /** Holders are told apart by their container; else by their interface. */
+  /** Holders are distinguished by their container; else by their interface. */
   private readonly isByContainer: boolean;
 
   constructor(isByContainer: boolean) {

@@ -29,7 +29,7 @@ export const CNS_DEFAULT_URL = "http://localhost:10090";
 export const CNS_TIMEOUT_MS = 15_000;
 
 /**
- * Why a call failed: nobody answered; this CNS does not know the call; it answered with another status than 200; with
+ * Why a call failed: no answer came; this CNS does not know the call; it answered with another status than 200; with
  * something that is no answer; it says no.
  */
 export type CnsFailure = "unreachable" | "unsupported" | "http" | "broken" | "refused";
@@ -76,8 +76,8 @@ export class CnsClient {
   }
 
   /**
-   * Addresses for a pod, over the older call when CNS does not know the newer one (row 138). What came of a call that broke
-   * off nobody knows, so such a request is taken back. @throws CnsError
+   * Addresses for a pod, over the older call when CNS does not know the newer one (row 138). The outcome of a call that broke
+   * off is unknown, so such a request is taken back. @throws CnsError
    */
   async requestIps(request: IpConfigsRequest): Promise<readonly PodIpInfo[]> {
     try {

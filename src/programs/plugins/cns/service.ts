@@ -2,10 +2,23 @@
  * CNS itself, as far as azure-vnet calls it: for tests and for nodes of the emulator. It answers as the restserver of
  * Azure/azure-container-networking does (cns/restserver/ipam.go).
  */
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { parseJson, DecodeError, type StructReader, readStruct, JsonError } from "#contracts/cni/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
-import { DecodeError, type StructReader, readStruct, JsonError, parseJson } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { HttpAnswer, HttpTransport } from "./transport.ts";
+import {
+  CNS_CODES,
+  type EndpointIpInfo,
+  type PodContext,
+  formatIpInfo,
+  readIpInfos,
+  CNS_PATHS,
+  type HostIpInfo,
+  type IpConfiguration,
+  type NetworkContainer,
+  type PodIpInfo,
+} from "./documents.ts";
 import {
   AddressPool,
   type PodKey,
@@ -13,32 +26,101 @@ import {
   type PoolContainer,
   PoolExhausted,
 } from "./address-pool.ts";
-import { answer, outcome } from "./answers.ts";
 import { ensureApipaEndpoint, removeApipaEndpoint } from "./apipa-endpoints.ts";
-import {
-  CNS_CODES,
-  CNS_PATHS,
-  type HostIpInfo,
-  type IpConfiguration,
-  type NetworkContainer,
-  type PodContext,
-  type PodIpInfo,
-} from "./documents.ts";
-import { EndpointStates } from "./endpoint-states.ts";
-import type { HttpAnswer } from "./transport.ts";
+
+const HTTP_OK = 200;
+
+function answer(body: JsonValue): HttpAnswer {
+  return { status: HTTP_OK, text: JSON.stringify(body) };
+}
+
+function outcome(code: number, message = ""): JsonObject {
+  return { ReturnCode: code, Message: message };
+}
+
+interface ContainerState {
+  readonly pod: PodContext;
+  /** By name. */
+  readonly interfaces: Map<string, EndpointIpInfo>;
+}
+
+const MISSING = "endpoint state could not be found in the statefile";
+const NO_POD: PodContext = { podName: "", podNamespace: "" };
+
+/** Why an interface cannot be kept; undefined: it can. */
+function refusalOf(name: string, info: EndpointIpInfo): string | undefined {
+  if (name === "") return "[updateEndpoint] No Interface has been provided";
+  const isEmpty = info.HnsEndpointID === "" && info.NICType === "" && info.MacAddress === "";
+  return isEmpty
+    ? "[updateEndpoint] No NicType, MacAddress, HnsEndpointID or HostVethName has been provided"
+    : undefined;
+}
+
+class EndpointStates {
+  private readonly states: Map<string, ContainerState> = new Map();
+
+  /** A container that addresses were given to. */
+  begin(containerId: string, pod: PodContext): void {
+    this.stateOf(containerId, pod);
+  }
+
+  forget(containerId: string): void {
+    this.states.delete(containerId);
+  }
+
+  handle(method: string, containerId: string, body: string): HttpAnswer {
+    if (method === "PATCH") return this.update(containerId, body);
+    const known = this.states.get(containerId);
+    if (method === "DELETE") {
+      this.states.delete(containerId);
+      return answer(known === undefined ? outcome(CNS_CODES.notFound, MISSING) : outcome(CNS_CODES.success));
+    }
+    if (known === undefined) {
+      const response = outcome(CNS_CODES.notFound, `[GetEndpointState] ${MISSING}`);
+      return answer({ response, endpointInfo: {} });
+    }
+    const { pod, interfaces } = known;
+    const endpointInfo = {
+      PodName: pod.podName,
+      PodNamespace: pod.podNamespace,
+      IfnameToIPMap: Object.fromEntries([...interfaces].map(([name, info]) => [name, formatIpInfo(info)])),
+    };
+    return answer({ response: outcome(CNS_CODES.success), endpointInfo });
+  }
+
+  private update(containerId: string, body: string): HttpAnswer {
+    const members = parseJson(body);
+    const given = readIpInfos(isJsonObject(members) ? members : {}, "");
+    for (const [name, info] of given) {
+      const refusal = refusalOf(name, info);
+      if (refusal !== undefined) return answer(outcome(CNS_CODES.invalidRequest, refusal));
+    }
+    const { interfaces } = this.stateOf(containerId, NO_POD);
+    for (const [name, info] of given) interfaces.set(name, info);
+    return answer(outcome(CNS_CODES.success, "[updateEndpoint] updateEndpoint retruned successfully"));
+  }
+
+  private stateOf(containerId: string, pod: PodContext): ContainerState {
+    const known = this.states.get(containerId);
+    if (known !== undefined) return known;
+    const made: ContainerState = { pod, interfaces: new Map() };
+    this.states.set(containerId, made);
+    return made;
+  }
+}
 
 export interface CnsServiceOptions {
   readonly host: HostIpInfo;
   /** The node's HNS, for endpoints between containers and host. */
   readonly client?: HcnClient;
-  /** Keeps the endpoints of a stateless plugin, and tells pods apart by their containers. */
+  /** Keeps the endpoints of a stateless plugin, and distinguishes pods by their containers. */
   readonly keepsEndpoints?: boolean;
   /** A service from before pods had several addresses. */
   readonly isOld?: boolean;
 }
 
 /** Releases that were left for CNS while it was away. */
-export interface MissedReleases {
+interface MissedReleases {
   list(): Promise<readonly { readonly containerId: string; readonly podInterfaceId: string }[]>;
   remove(containerId: string): Promise<void>;
 }
@@ -128,7 +210,7 @@ export class CnsService {
     return this.pool.all();
   }
 
-  /** Works off what azure-vnet left while nobody answered; CNS does so every fifteen seconds. */
+  /** Works off what azure-vnet left while CNS did not answer; CNS does so every fifteen seconds. */
   async drain(missed: MissedReleases): Promise<void> {
     for (const { containerId, podInterfaceId } of await missed.list()) {
       this.release({ containerId, interfaceId: podInterfaceId, podName: "", podNamespace: "" });
@@ -290,4 +372,11 @@ export class CnsService {
       outcome(CNS_CODES.unexpected, `[EndpointHandlerAPI] EndpointHandlerAPI failed with error: ${text}`),
     );
   }
+}
+
+const PATH = /^[a-z]+:\/\/[^/]*(\/[^?#]*)/i;
+
+/** Whatever host the request names, the service answers. */
+export function transportTo(service: CnsService): HttpTransport {
+  return ({ method, url, body = "" }) => service.handle(method, PATH.exec(url)?.[1] ?? "/", body);
 }

@@ -13,5 +13,5 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** Rejects when no answer came: nobody listens, the time is over, the answer is too large. */
+/** Rejects when no answer came: nothing listens, the time is over, the answer is too large. */
 export type HttpTransport = (request: HttpRequest) => Promise<HttpAnswer>;

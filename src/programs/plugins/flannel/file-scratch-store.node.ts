@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
-import type { ScratchStore } from "./scratch-store.ts";
+import type { ScratchStore } from "./scratch-files.ts";
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -20,11 +20,14 @@ import {
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { TextFiles } from "../host-local/plugin.ts";
-import { isNamespaceGuid } from "../windows-endpoint/sandbox.ts";
-import { type FlannelConfiguration, readFlannelConfiguration } from "./conf.ts";
-import { formatDelegate, makeDelegateConfiguration } from "./delegate-conf.ts";
-import { type ScratchFile, ScratchFiles } from "./scratch-files.ts";
-import type { ScratchStore } from "./scratch-store.ts";
+import { isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
+import {
+  type FlannelConfiguration,
+  readFlannelConfiguration,
+  formatDelegate,
+  makeDelegateConfiguration,
+} from "./conf.ts";
+import { type ScratchFile, ScratchFiles, type ScratchStore } from "./scratch-files.ts";
 import { type SubnetEnv, parseSubnetEnv } from "#contracts/cni/subnet-env.ts";
 
 export interface FlannelOptions {

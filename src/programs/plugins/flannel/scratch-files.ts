@@ -1,12 +1,47 @@
-/** Which scratch file belongs to which attachment. */
+/** What flannel has sent to delegates, kept so that DEL can send the same, and which file belongs to which attachment (cni.md §3.3). */
 import type { Compat } from "#core/base/compat.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { StructReader, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import { sandboxIdOf } from "../windows-endpoint/sandbox.ts";
+import { sandboxIdOf } from "../windows-endpoint/plugin-call.ts";
 import type { FlannelConfiguration } from "./conf.ts";
-import type { ScratchStore } from "./scratch-store.ts";
+
+/** Files of one folder by name. All reject with the system's words. */
+export interface ScratchStore {
+  /** Undefined when there is none of that name. */
+  read(folder: string, name: string): Promise<string | undefined>;
+  /** Writes through to the disk; makes the folder when it is missing. Readable for the owner alone. */
+  write(folder: string, name: string, text: string): Promise<void>;
+  /** What is not there is no failure. */
+  remove(folder: string, name: string): Promise<void>;
+  /** All names; none when the folder is missing. */
+  list(folder: string): Promise<readonly string[]>;
+}
+
+export class MemoryScratchStore implements ScratchStore {
+  private readonly texts: Map<string, string> = new Map();
+
+  read(folder: string, name: string): Promise<string | undefined> {
+    return Promise.resolve(this.texts.get(`${folder}\0${name}`));
+  }
+
+  write(folder: string, name: string, text: string): Promise<void> {
+    this.texts.set(`${folder}\0${name}`, text);
+    return Promise.resolve();
+  }
+
+  remove(folder: string, name: string): Promise<void> {
+    this.texts.delete(`${folder}\0${name}`);
+    return Promise.resolve();
+  }
+
+  list(folder: string): Promise<readonly string[]> {
+    const prefix = `${folder}\0`;
+    const names = [...this.texts.keys()].filter((key) => key.startsWith(prefix));
+    return Promise.resolve(names.map((key) => key.slice(prefix.length)).toSorted());
+  }
+}
 
 /** A file that was found. */
 export interface ScratchFile {

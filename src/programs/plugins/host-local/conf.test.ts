@@ -6,10 +6,8 @@ import { DecodeError, parseJson } from "#contracts/cni/json.ts";
 import { isJsonObject, type JsonValue } from "#core/base/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { HostLocalConfigurationError, readHostLocalConfiguration } from "./conf.ts";
-import { MemoryLeaseStore } from "./lease-store.ts";
-import { HostLocal } from "./plugin.ts";
-import { formatRangeSet } from "./range.ts";
+import { HostLocalConfigurationError, readHostLocalConfiguration, HostLocal } from "./plugin.ts";
+import { MemoryLeaseStore, formatRangeSet } from "./leases.ts";
 
 function requestOf(configuration: JsonValue, args = ""): PluginRequest {
   return {

@@ -8,7 +8,7 @@ import { formatIp, parseIp } from "#core/net/ip.ts";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { FileLeaseStore, describeSystemError } from "./file-lease-store.node.ts";
 import { describeLeaseStore } from "./lease-store.suite.ts";
-import type { Leases } from "./lease-store.ts";
+import type { Leases } from "./leases.ts";
 import { HostLocal } from "./plugin.ts";
 
 const folders: string[] = [];

@@ -3,7 +3,7 @@
  * `<dataDir>/<network>/<address>` holds `<container ID>\r\n<interface>`, `last_reserved_ip.<set>` an address.
  *
  * A lease appears with its content, never empty: the content is written to a file of its own, which is then
- * linked to the address. Linking fails when the address is taken, whoever took it.
+ * linked to the address. Linking fails when the address is taken, by whatever process.
  */
 import {
   linkSync,
@@ -28,7 +28,7 @@ import {
   LeaseStoreError,
   type Leases,
   NO_LEASES,
-} from "./lease-store.ts";
+} from "./leases.ts";
 
 const LINE_BREAK = "\r\n";
 const FOLDER_MODE = 0o755;
@@ -73,7 +73,7 @@ class FileLeases implements Leases {
   list(): readonly Lease[] {
     const leases: Lease[] = [];
     for (const name of readdirSync(this.folder).toSorted()) {
-      // Under the lock nobody else is drafting: what is there was left by a process that died.
+      // Under the lock no other process is drafting: what is there was left by a process that died.
       if (name.startsWith(DRAFT_PREFIX)) unlinkSync(join(this.folder, name));
       // Windows allows no colon in a file name, and no address has an underscore.
       const ip = parseIp(this.paths.name === "windows" ? name.replaceAll("_", ":") : name);
@@ -106,7 +106,7 @@ class FileLeases implements Leases {
     return join(this.folder, this.paths.fileNameOf(name));
   }
 
-  /** One process holds the lock, so its id is enough to tell drafts apart. */
+  /** One process holds the lock, so its id is enough to distinguish drafts. */
   private draftPath(): string {
     return join(this.folder, `${DRAFT_PREFIX}${process.pid}`);
   }

@@ -13,7 +13,7 @@
  *    project apart, not those of upstream, and it cannot see a holder in another PID namespace.
  *
  * Neither lock is what makes addresses unique: a lease is a file that is created exclusively, which holds
- * against everybody. The lock makes a whole allocation one step: it keeps the order of the round robin, and the
+ * against every process. The lock makes a whole allocation one step: it keeps the order of the round robin, and the
  * search for what a container already has, free of races.
  *
  * A wait is bounded; it ends with an error that names the file.
@@ -22,11 +22,11 @@ import { spawnSync } from "node:child_process";
 import { closeSync, constants, openSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "#core/base/thrown.ts";
-import { LeaseStoreError } from "./lease-store.ts";
+import { LeaseStoreError } from "./leases.ts";
 
 /** How a lock is taken. */
 export interface LeaseLockOptions {
-  /** How long to wait for whoever holds it, in milliseconds. At least 1. */
+  /** How long to wait for its holder, in milliseconds. At least 1. */
   readonly waitMs: number;
   /** The flock(1) program; empty: there is none, the second way is used. */
   readonly flockProgram: string;

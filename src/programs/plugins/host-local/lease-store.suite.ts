@@ -1,7 +1,7 @@
 /** The contract of `LeaseStore`, run on every implementation. */
 import { describe, expect, it } from "vitest";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
-import { type LeaseNetwork, type LeaseStore, leasesOf, releaseOwner } from "./lease-store.ts";
+import { type LeaseNetwork, type LeaseStore, leasesOf, releaseOwner } from "./leases.ts";
 
 const SBX = { containerId: "SBX", ifName: "eth0" };
 const OTHER = { containerId: "OTHER", ifName: "eth0" };

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { describeLeaseStore } from "./lease-store.suite.ts";
-import { MemoryLeaseStore } from "./lease-store.ts";
+import { MemoryLeaseStore } from "./leases.ts";
 
 const NETWORK = { dataDir: "/var/lib/cni/networks", name: "cbr0" };
 

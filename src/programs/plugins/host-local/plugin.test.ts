@@ -3,7 +3,7 @@ import type { Compat } from "#core/base/compat.ts";
 import type { Platform } from "#contracts/cni/plugin.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
-import { type Leases, MemoryLeaseStore } from "./lease-store.ts";
+import { type Leases, MemoryLeaseStore } from "./leases.ts";
 import { HostLocal } from "./plugin.ts";
 
 interface Options {
@@ -393,7 +393,7 @@ describe("what hardened repairs, and upstream does", () => {
   });
 
   it("a store that is busy asks to try again, one that fails is an I/O failure (upstream: 999)", async () => {
-    const { LeaseStoreError } = await import("./lease-store.ts");
+    const { LeaseStoreError } = await import("./leases.ts");
     for (const [reason, compat, code] of [
       ["busy", "hardened", 11],
       ["failed", "hardened", 5],

@@ -1,140 +1,181 @@
 /** The IPAM plugin host-local: addresses from ranges, kept on the node (cni.md §4). */
+import { parseCniArguments, readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
+import { DecodeError, StructReader } from "#contracts/cni/json.ts";
+import type { PluginRequest, CniPlugin } from "#contracts/cni/plugin.ts";
+import {
+  type CniRoute,
+  readIpField,
+  readRoute,
+  type CniDns,
+  type CniResult,
+  EMPTY_DNS,
+} from "#contracts/cni/result.ts";
+import { isAtLeast, SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { type Ip, familyOf, parseIp, formatIp, parseInterfaceAddress } from "#core/net/ip.ts";
 import type { Compat } from "#core/base/compat.ts";
-import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
-import { DecodeError } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
-import { type CniIp, type CniDns, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
 import {
-  type HostLocalConfiguration,
-  HostLocalConfigurationError,
-  readHostLocalConfiguration,
-  readLeaseNetwork,
-} from "./conf.ts";
-import {
+  type AddressRequest,
+  type LeaseNetwork,
+  AllocationError,
   type LeaseOwner,
   type Leases,
   releaseOwner,
   type Lease,
   type LeaseAccess,
-  type LeaseNetwork,
   type LeaseStore,
   LeaseStoreError,
+  countFree,
   leasesOf,
-} from "./lease-store.ts";
-import { type RangeSet, findRange, formatRangeSet, listCandidates, countAddresses } from "./range.ts";
+  reserveAddresses,
+  AddressRangeError,
+  type RangeSet,
+  type RangeSpecification,
+  checkRangeSet,
+  rangeSetsOverlap,
+  findRange,
+  formatRangeSet,
+} from "./leases.ts";
 
-/** No address can be given. */
-export class AllocationError extends Error {
-  override readonly name = "AllocationError";
-  /** True when a set has no free address left. */
-  readonly isExhausted: boolean;
+/** Where upstream keeps leases. On Windows the drive is that of the current folder. */
+export const DEFAULT_DATA_DIR = "/var/lib/cni/networks";
 
-  constructor(message: string, isExhausted = false) {
-    super(message);
-    this.isExhausted = isExhausted;
+/** A checked configuration. */
+interface HostLocalConfiguration extends AddressRequest {
+  readonly network: LeaseNetwork;
+  readonly routes: readonly CniRoute[];
+  /** The file that `dns` is read from; empty: none. */
+  readonly resolvConf: string;
+}
+
+/** A configuration that cannot be used, in upstream's words. */
+export class HostLocalConfigurationError extends Error {
+  override readonly name = "HostLocalConfigurationError";
+}
+
+function readIpamObject(request: PluginRequest): StructReader {
+  const ipam = new StructReader(request.configuration).struct("ipam");
+  if (ipam === undefined) throw new HostLocalConfigurationError("IPAM config missing 'ipam' key");
+  return ipam;
+}
+
+/** Name and folder of the leases: all that DEL, GC and CHECK need. @throws DecodeError, HostLocalConfigurationError */
+function readLeaseNetwork(request: PluginRequest): LeaseNetwork {
+  const dataDir = readIpamObject(request).text("dataDir") || DEFAULT_DATA_DIR;
+  return { dataDir, name: new StructReader(request.configuration).text("name") };
+}
+
+function readRangeSpecification(reader: StructReader): RangeSpecification {
+  const text = reader.raw("subnet") === undefined ? undefined : reader.text("subnet");
+  const subnet = text === undefined ? undefined : parseInterfaceAddress(text);
+  if (text !== undefined && subnet === undefined) {
+    throw new DecodeError(reader.pathOf("subnet"), "a network such as 10.244.3.0/24", text);
   }
+  return {
+    subnet,
+    start: readIpField(reader, "rangeStart"),
+    end: readIpField(reader, "rangeEnd"),
+    gateway: readIpField(reader, "gateway"),
+  };
 }
 
-/** How the allocator behaves where upstream has a defect. */
-export interface AllocationRules {
-  /** Upstream on Windows cannot read the owner of an IPv6 lease from its file name. */
-  readonly isBlindForIpv6Owners: boolean;
-  /** Upstream's roll-back releases whatever the owner holds, also what earlier calls gave it. */
-  readonly isRollingBackEverything: boolean;
+/** A list of lists of ranges; `path` leads to it. */
+function readRangeSets(reader: StructReader, name: string): readonly (readonly RangeSpecification[])[] {
+  return reader.list(name).map((set, index) => {
+    const path = `${reader.pathOf(name)}[${index}]`;
+    if (set !== null && !Array.isArray(set)) throw new DecodeError(path, "a list of ranges", set);
+    return new StructReader({ [path]: set }).structs(path).map(readRangeSpecification);
+  });
 }
 
-interface Allocation {
-  readonly leases: Leases;
-  readonly owner: LeaseOwner;
-  readonly rules: AllocationRules;
+/** An address with or without prefix length; undefined when it is none. */
+function parseRequestedIp(text: string): Ip | undefined {
+  return text.includes("/") ? parseInterfaceAddress(text)?.ip : parseIp(text);
 }
 
-function toResult(ip: Ip, set: RangeSet): CniIp {
-  const range = findRange(set, ip) ?? set[0];
-  return { address: { ip, length: range.subnet.length }, gateway: range.gateway };
+function readRequestedIps(reader: StructReader | undefined): readonly Ip[] {
+  if (reader === undefined) return [];
+  return reader.texts("ips").map((text, index) => {
+    const ip = parseRequestedIp(text);
+    if (ip !== undefined) return ip;
+    if (text === "") throw new HostLocalConfigurationError("cannot understand ip: IP <nil> not v4 nor v6");
+    throw new DecodeError(`${reader.pathOf("ips")}[${index}]`, "an IP address", text);
+  });
 }
 
-function reserveRequested(allocation: Allocation, set: RangeSet, index: number, ip: Ip): CniIp {
-  const { leases, owner } = allocation;
-  if (findRange(set, ip)?.gateway === ip) {
-    throw new AllocationError(`requested ip ${formatIp(ip)} is subnet's gateway`);
+function readArgumentIp(args: string): readonly Ip[] {
+  const text = parseCniArguments(args, ["IP"]).get("IP") ?? "";
+  if (text === "") return [];
+  const ip = parseRequestedIp(text);
+  if (ip !== undefined) return [ip];
+  const pair = JSON.stringify(`IP=${text}`);
+  throw new HostLocalConfigurationError(
+    `ARGS: error parsing value of pair ${pair}: invalid IP address ${text}`,
+  );
+}
+
+function checkRangeSets(specifications: readonly (readonly RangeSpecification[])[]): readonly RangeSet[] {
+  return specifications.map((set, index) => {
+    try {
+      return checkRangeSet(set);
+    } catch (error) {
+      if (!(error instanceof AddressRangeError)) throw error;
+      throw new HostLocalConfigurationError(`invalid range set ${index}: ${error.message}`, { cause: error });
+    }
+  });
+}
+
+/** Up to 0.2.0 a result holds one address per family. The text shows the version as it was written. */
+function checkFamilies(rangeSets: readonly RangeSet[], cniVersion: string): void {
+  const v4 = rangeSets.filter((set) => familyOf(set[0].start) === 4).length;
+  if (v4 <= 1 && rangeSets.length - v4 <= 1) return;
+  if (isAtLeast(cniVersion, "0.3.0")) return;
+  throw new HostLocalConfigurationError(
+    `CNI version ${cniVersion} does not support more than 1 address per family`,
+  );
+}
+
+function checkOverlaps(rangeSets: readonly RangeSet[]): void {
+  for (const [index, set] of rangeSets.entries()) {
+    const other = rangeSets.findIndex((candidate, i) => i > index && rangeSetsOverlap(set, candidate));
+    if (other >= 0) throw new HostLocalConfigurationError(`range set ${index} overlaps with ${other}`);
   }
-  if (!leases.reserve(ip, owner, index)) {
-    const where = formatRangeSet(set);
-    throw new AllocationError(`requested IP address ${formatIp(ip)} is not available in range set ${where}`);
-  }
-  return toResult(ip, set);
-}
-
-/** Every lease of the container and interface, and those of old versions of the container. */
-function heldIps({ leases, owner, rules }: Allocation): readonly Ip[] {
-  return leases
-    .list()
-    .filter((lease) => lease.containerId === owner.containerId.trim())
-    .filter((lease) => lease.ifName === undefined || lease.ifName === owner.ifName)
-    .map((lease) => lease.ip)
-    .filter((ip) => !rules.isBlindForIpv6Owners || familyOf(ip) === 4);
-}
-
-function reserveNext(allocation: Allocation, set: RangeSet, index: number): CniIp {
-  const { leases, owner } = allocation;
-  const held = heldIps(allocation).find((ip) => findRange(set, ip) !== undefined);
-  if (held !== undefined) {
-    throw new AllocationError(
-      `${formatIp(held)} has been allocated to ${owner.containerId}, duplicate allocation is not allowed`,
-    );
-  }
-  const taken = new Set(leases.list().map((lease) => lease.ip));
-  for (const { ip } of listCandidates(set, leases.lastReserved(index))) {
-    if (!taken.has(ip) && leases.reserve(ip, owner, index)) return toResult(ip, set);
-  }
-  throw new AllocationError(`no IP addresses available in range set: ${formatRangeSet(set)}`, true);
 }
 
 /**
- * Reserves one address of every set for `owner`: a requested one that fits, else the next free one.
- * Either all are reserved or none. Inferred: upstream locks each set on its own; here one lock spans them all,
- * which no single caller can tell.
- * @throws AllocationError
+ * Reads and checks everything. The sets come in the order of upstream: those of the runtime, the one
+ * that stands beside `type`, those of `ranges`.
+ * @throws DecodeError, HostLocalConfigurationError; CniError for `CNI_ARGS`.
  */
-export function reserveAddresses(
-  leases: Leases,
-  owner: LeaseOwner,
-  configuration: HostLocalConfiguration,
-  rules: AllocationRules,
-): readonly CniIp[] {
-  const allocation = { leases, owner, rules };
-  const requested = new Set(configuration.requestedIps);
-  const ips: CniIp[] = [];
-  const rollBack = (): void => {
-    if (ips.length > 0 && rules.isRollingBackEverything) releaseOwner(leases, owner);
-    else for (const { address } of ips) leases.release(address.ip);
+export function readHostLocalConfiguration(request: PluginRequest): HostLocalConfiguration {
+  const network = readLeaseNetwork(request);
+  const ipam = readIpamObject(request);
+  const whole = new StructReader(request.configuration);
+  const runtime = whole.struct("runtimeConfig");
+  const single = readRangeSpecification(ipam);
+  const specifications = [
+    ...(runtime === undefined ? [] : readRangeSets(runtime, "ipRanges")),
+    ...(single.subnet === undefined ? [] : [[single]]),
+    ...readRangeSets(ipam, "ranges"),
+  ];
+  const routes = ipam.structs("routes").map(readRoute);
+  const requestedIps = [
+    ...readArgumentIp(request.args),
+    ...readRequestedIps(whole.struct("args")?.struct("cni")),
+    ...readRequestedIps(runtime),
+  ];
+  if (specifications.length === 0) throw new HostLocalConfigurationError("no IP ranges specified");
+  const rangeSets = checkRangeSets(specifications);
+  checkFamilies(rangeSets, whole.text("cniVersion"));
+  checkOverlaps(rangeSets);
+  return {
+    network,
+    rangeSets,
+    requestedIps: [...new Set(requestedIps)],
+    routes,
+    resolvConf: ipam.text("resolvConf"),
   };
-  for (const [index, set] of configuration.rangeSets.entries()) {
-    const wanted = [...requested].find((ip) => findRange(set, ip) !== undefined);
-    if (wanted !== undefined) requested.delete(wanted);
-    try {
-      ips.push(
-        wanted === undefined
-          ? reserveNext(allocation, set, index)
-          : reserveRequested(allocation, set, index, wanted),
-      );
-    } catch (error) {
-      rollBack();
-      if (!(error instanceof AllocationError)) throw error;
-      throw new AllocationError(`failed to allocate for range ${index}: ${error.message}`, error.isExhausted);
-    }
-  }
-  if (requested.size > 0) {
-    rollBack();
-    const left = [...requested].map(formatIp).join(" ");
-    throw new AllocationError(`failed to allocate all requested IPs: ${left}`);
-  }
-  return ips;
 }
 
 /** Parses the text: the words of `search` and `options` add up, the last `domain` holds, the rest is ignored. */
@@ -160,7 +201,7 @@ export interface TextFiles {
   readText(path: string): Promise<string>;
 }
 
-export interface HostLocalOptions {
+interface HostLocalOptions {
   readonly store: LeaseStore;
   readonly compat: Compat;
   /** For `resolvConf`. Default: no file exists. */
@@ -173,15 +214,6 @@ const NO_FILES: TextFiles = Object.freeze({
 
 function ownerOf(request: PluginRequest): LeaseOwner {
   return { containerId: request.containerId, ifName: request.ifName };
-}
-
-/** Addresses of the set that nobody holds. */
-function countFree(leases: readonly Lease[], set: RangeSet): bigint {
-  const taken = leases.filter(({ ip }) => {
-    const range = findRange(set, ip);
-    return range !== undefined && range.gateway !== ip;
-  });
-  return countAddresses(set) - BigInt(taken.length);
 }
 
 function exhausted(code: number, message: string): CniError {
@@ -259,7 +291,7 @@ export class HostLocal implements CniPlugin {
     });
   }
 
-  /** Hardened only. Releases what belongs to no valid attachment, and records that belong to nobody. */
+  /** Hardened only. Releases what belongs to no valid attachment, and records without an owner. */
   async gc(request: PluginRequest): Promise<void> {
     if (this.compat === "upstream") return;
     const network = this.configure(request, readLeaseNetwork);

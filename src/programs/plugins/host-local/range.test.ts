@@ -11,7 +11,7 @@ import {
   formatRangeSet,
   listCandidates,
   rangeContains,
-} from "./range.ts";
+} from "./leases.ts";
 
 const ip = (text: string): Ip => parseIp(text)!;
 

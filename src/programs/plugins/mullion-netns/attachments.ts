@@ -4,7 +4,7 @@ import { readStruct, formatJson, parseJson } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import type { ScratchStore } from "../flannel/scratch-store.ts";
+import type { ScratchStore } from "../flannel/scratch-files.ts";
 
 /** A namespace of Linux, and the one of HNS that stands for it. */
 export interface NetnsMapping {

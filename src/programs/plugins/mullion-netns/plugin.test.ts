@@ -12,10 +12,9 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { ScriptedPlugin, resultWith } from "#test/support/cni/scripted-plugin.ts";
-import { MemoryScratchStore } from "../flannel/scratch-store.ts";
+import { MemoryScratchStore } from "../flannel/scratch-files.ts";
 import { WinBridge } from "../win-bridge/plugin.ts";
-import { guidOfPath } from "./namespaces.ts";
-import { MullionNetns } from "./plugin.ts";
+import { guidOfPath, MullionNetns } from "./plugin.ts";
 
 const PATH = "/var/run/netns/cni-5bd1e7a2";
 const FOLDER = "/var/lib/cni/mullion-netns/cbr0";

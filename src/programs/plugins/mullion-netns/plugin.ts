@@ -6,24 +6,131 @@
  * What is in the way of a crash: the file of the attachment is written first and deleted last, and the GUID follows from
  * the path, so that DEL, GC and another ADD find whatever was made.
  */
+import { DecodeError, StructReader, formatJson } from "#contracts/cni/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { getNamespaceById, requestDocument } from "#contracts/hcn/operations.ts";
+import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { Compat } from "#core/base/compat.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
-import { DecodeError, StructReader, formatJson } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import type { ScratchStore } from "../flannel/scratch-store.ts";
-import { HnsCaller } from "../windows-endpoint/failure.ts";
+import { HnsCaller, isMissing } from "../windows-endpoint/plugin-call.ts";
+import type { ScratchStore } from "../flannel/scratch-files.ts";
 import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";
-import { type NetnsConfiguration, readNetnsConfiguration } from "./conf.ts";
-import { type Digest, Namespaces, guidOfPath } from "./namespaces.ts";
 
-export interface MullionNetnsOptions {
+const DATA_FOLDER_DEFAULT = "/var/lib/cni/mullion-netns";
+
+interface NetnsConfiguration {
+  /** Of the list. */
+  readonly name: string;
+  readonly dataFolder: string;
+  /** `delegate.type`. */
+  readonly delegateType: string;
+  /** What the delegate gets: its own keys, and those that a runtime sets. */
+  readonly delegate: JsonObject;
+}
+
+/** Keys that the runtime writes into every plugin's configuration (cni.md §1.2). */
+const OF_THE_RUNTIME = ["runtimeConfig", "args", "prevResult"] as const;
+
+/** Keys as they stand, when they are there. */
+function keep(document: JsonObject): JsonObject {
+  const reader = new StructReader(document);
+  const known = OF_THE_RUNTIME.map((key) => [key, reader.raw(key)] as const);
+  const reserved = Object.entries(document).filter(([key]) => key.startsWith("cni.dev/"));
+  return Object.fromEntries([...known, ...reserved].filter(([, value]) => value !== undefined));
+}
+
+/** @throws DecodeError for a field of a wrong type, and without a delegate. */
+function readNetnsConfiguration(document: JsonObject, cniVersion: string): NetnsConfiguration {
+  const reader = new StructReader(document);
+  const delegate = reader.object("delegate") ?? {};
+  const delegateType = reader.struct("delegate")?.text("type") ?? "";
+  if (delegateType === "")
+    throw new DecodeError("delegate.type", "the plugin that attaches, such as win-bridge", delegateType);
+  const name = reader.text("name");
+  return {
+    name,
+    dataFolder: reader.text("dataDir") || DATA_FOLDER_DEFAULT,
+    delegateType,
+    delegate: { ...delegate, ...keep(document), name, cniVersion },
+  };
+}
+
+/** The digest of a text as hexadecimal digits, 32 at least. */
+type Digest = (text: string) => string;
+
+/**
+ * The GUID of a path, always the same (RFC 9562, version 8): a second ADD, and an ADD after a crash, meet the namespace that
+ * is there.
+ */
+export function guidOfPath(path: string, digest: Digest): Guid {
+  const hex = digest(`mullion-netns:${path}`);
+  const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 0x3) | 0x8).toString(16);
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `${variant}${hex.slice(17, 20)}`,
+  ];
+  return [...parts, hex.slice(20, 32)].join("-").toLowerCase();
+}
+
+class Namespaces {
+  private readonly caller: HnsCaller;
+
+  constructor(caller: HnsCaller) {
+    this.caller = caller;
+  }
+
+  async exists(id: Guid): Promise<boolean> {
+    return (await this.resources(id)) !== undefined;
+  }
+
+  /** Makes it when it is not there. */
+  async ensure(id: Guid): Promise<void> {
+    if (await this.exists(id)) return;
+    try {
+      // Without a type, as containerd makes them (cni.md §10.3).
+      await this.caller.hcn("hcnCreateNamespace", (client) =>
+        client.create("Namespace", requestDocument({ SchemaVersion: SCHEMA_V2_0 }), { id }),
+      );
+    } catch (error) {
+      // Another process was faster.
+      if (!(await this.exists(id))) throw error;
+    }
+  }
+
+  /** Deletes it when nothing is in it any more; another network of the pod may be. */
+  async release(id: Guid): Promise<void> {
+    if ((await this.resources(id)) !== 0) return;
+    try {
+      await this.caller.hcn("hcnDeleteNamespace", (client) => client.delete("Namespace", id));
+    } catch (error) {
+      if (!isMissing(error) && (await this.exists(id))) throw error;
+    }
+  }
+
+  /** How many endpoints and containers it has; undefined: there is none. */
+  private async resources(id: Guid): Promise<number | undefined> {
+    try {
+      const namespace = await this.caller.hcn("hcnEnumerateNamespaces", (client) =>
+        getNamespaceById(client, id),
+      );
+      return namespace.Resources?.length ?? 0;
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+interface MullionNetnsOptions {
   readonly client: HcnClient;
   readonly delegate: Delegate;
   readonly store: ScratchStore;
@@ -145,7 +252,7 @@ export class MullionNetns implements CniPlugin {
   ): Promise<void> {
     try {
       await this.namespaces.release(mapping.namespace);
-      // Somebody is in it, perhaps by an ADD before this one: DEL has to find it.
+      // An endpoint is in it, perhaps by an ADD before this one: DEL has to find it.
       if (!(await this.namespaces.exists(mapping.namespace))) await attachments.remove(attachment);
     } catch (error) {
       request.warn(`${this.name}: left for DEL: ${describeError(error)}`);

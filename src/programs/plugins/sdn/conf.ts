@@ -1,12 +1,15 @@
-/** The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay (cni.md §2.4). */
+/**
+ * The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay, and the name resolution that it says (cni.md
+ * §2.4, §2.9).
+ */
 import type { Compat } from "#core/base/compat.ts";
 import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, type StructReader, StructReader as Reader } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
 import { type InterfaceAddress, type Ip, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import { type PortMapping, readPortMapping } from "../windows-endpoint/conf.ts";
+import { type PortMapping, readPortMapping } from "../windows-endpoint/plugin-call.ts";
 
 /** The names of the executables, and the type of network that each makes. */
 export const SDN_TYPES = {
@@ -16,7 +19,7 @@ export const SDN_TYPES = {
 } as const;
 
 export type SdnName = keyof typeof SDN_TYPES;
-export type SdnNetworkType = (typeof SDN_TYPES)[SdnName];
+type SdnNetworkType = (typeof SDN_TYPES)[SdnName];
 
 export interface SdnRoute {
   readonly destination: InterfaceAddress | undefined;
@@ -24,7 +27,7 @@ export interface SdnRoute {
 }
 
 /** The part of `ipam` that these plugins know; they pass nothing else on (row 102). */
-export interface SdnIpam {
+interface SdnIpam {
   /** Empty: HNS chooses addresses. */
   readonly type: string;
   readonly environment: string;
@@ -45,13 +48,13 @@ export interface SdnFlags {
 }
 
 /** One entry of `AdditionalArgs`. */
-export interface SdnArgument {
+interface SdnArgument {
   readonly name: string;
   readonly value: JsonValue | undefined;
 }
 
 /** What the runtime says of name resolution. */
-export interface SdnRuntimeDns {
+interface SdnRuntimeDns {
   readonly servers: readonly string[];
   readonly searches: readonly string[];
   readonly options: readonly string[];
@@ -165,5 +168,26 @@ export function readSdnConfiguration(document: JsonObject, compat: Compat): SdnC
       .structs("AdditionalArgs")
       .map((each) => ({ name: each.text("name"), value: each.raw("value") })),
     warnings: warningsFor(document, compat),
+  };
+}
+
+/** The configured part; the first search entry begins with the namespace of the pod, if that is known (row 103). */
+export function configuredDns({ dns }: SdnConfiguration, podNamespace: string): CniDns {
+  const [first, ...others] = dns.search;
+  if (first === undefined || podNamespace === "") return dns;
+  return { ...dns, search: [`${podNamespace}.${first}`, ...others] };
+}
+
+/** What the endpoint gets: each list of the runtime replaces that of the configuration, if it is not empty. */
+export function endpointDns(configuration: SdnConfiguration, podNamespace: string): CniDns {
+  const own = configuredDns(configuration, podNamespace);
+  const { servers, searches, options } = configuration.runtimeDns;
+  const replace = (given: readonly string[], list: readonly string[]): readonly string[] =>
+    given.length > 0 ? given : list;
+  return {
+    domain: own.domain,
+    nameservers: replace(servers, own.nameservers),
+    search: replace(searches, own.search),
+    options: replace(options, own.options),
   };
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, sdnNode } from "#test/support/cni/windows-plugin-node.ts";
-import { MemoryLeaseStore } from "../host-local/lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/leases.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import type { SdnName } from "./conf.ts";
 

@@ -1,13 +1,59 @@
-/** The IPAM plugin of one call, and the text that it gets. */
+/**
+ * The IPAM plugin of one call, and the text that it gets: upstream writes the configuration anew, and most fields of
+ * host-local are lost (cni.md §2.4).
+ */
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { formatDns, formatInterfaceAddress, type CniIp } from "#contracts/cni/result.ts";
+import { formatIp } from "#core/net/ip.ts";
 import type { Compat } from "#core/base/compat.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import type { CniIp } from "#contracts/cni/result.ts";
-import type { SdnConfiguration } from "./conf.ts";
-import { makeIpamConfiguration } from "./ipam-conf.ts";
+import { type SdnConfiguration, type SdnRoute, configuredDns } from "./conf.ts";
 
-export interface SdnIpamOptions {
+function filled(members: Readonly<Record<string, JsonValue>>): JsonObject {
+  const isEmpty = (value: JsonValue): boolean => value === "" || (Array.isArray(value) && value.length === 0);
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => !isEmpty(value)));
+}
+
+/** Go prints a network that is none as `<nil>`. */
+function formatRoute({ destination, gateway }: SdnRoute): JsonObject {
+  return {
+    dst: destination === undefined ? "<nil>" : formatInterfaceAddress(destination),
+    ...(gateway !== undefined && { gw: formatIp(gateway) }),
+  };
+}
+
+function makeIpamConfiguration(configuration: SdnConfiguration, podNamespace: string): JsonObject {
+  const { ipam, runtimeDns, portMappings, additionalRoutes, additionalArguments } = configuration;
+  const { type, routes, ...texts } = ipam;
+  return {
+    cniVersion: configuration.cniVersion,
+    name: configuration.name,
+    type: configuration.networkType,
+    ipam: { type, ...filled({ ...texts, routes: routes.map(formatRoute) }) },
+    dns: formatDns(configuredDns(configuration, podNamespace)),
+    optionalFlags: { ...configuration.flags },
+    runtimeConfig: {
+      ...filled({
+        portMappings: portMappings.map(({ hostPort, containerPort, protocol, hostIp }) => ({
+          hostPort,
+          containerPort,
+          protocol,
+          ...(hostIp !== "" && { hostIP: hostIp }),
+        })),
+      }),
+      dns: filled({ ...runtimeDns }),
+    },
+    additionalRoutes: additionalRoutes.length === 0 ? null : additionalRoutes.map(formatRoute),
+    AdditionalArgs:
+      additionalArguments.length === 0
+        ? null
+        : additionalArguments.map(({ name, value }) => ({ name, value: value ?? null })),
+  };
+}
+
+interface SdnIpamOptions {
   readonly configuration: SdnConfiguration;
   readonly request: PluginRequest;
   readonly podNamespace: string;

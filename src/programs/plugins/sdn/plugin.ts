@@ -11,12 +11,10 @@ import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/err
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { requireNetwork } from "../windows-endpoint/plugin-traits.ts";
-import { HnsCaller } from "../windows-endpoint/failure.ts";
+import { requireNetwork, HnsCaller } from "../windows-endpoint/plugin-call.ts";
 import { type SdnName, readSdnConfiguration } from "./conf.ts";
-import { SdnEndpoints } from "./endpoints.ts";
+import { SdnEndpoints, SdnNetworks } from "./endpoints.ts";
 import { SdnIpamSession, type SdnCall } from "./ipam-session.ts";
-import { SdnNetworks } from "./networks.ts";
 
 export interface SdnPluginOptions {
   readonly name: SdnName;

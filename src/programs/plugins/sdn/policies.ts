@@ -4,8 +4,8 @@ import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
-import type { PortMapping } from "../windows-endpoint/conf.ts";
-import { decodeHcnPolicy, parsePortProtocol } from "../windows-endpoint/policies.ts";
+import type { PortMapping } from "../windows-endpoint/plugin-call.ts";
+import { decodeHcnPolicy, parsePortProtocol } from "../windows-endpoint/endpoint-plan.ts";
 import type { SdnConfiguration, SdnFlags } from "./conf.ts";
 
 /** The priority of the ACL for a mapped port. */

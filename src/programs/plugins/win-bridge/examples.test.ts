@@ -5,7 +5,7 @@ import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, bridgeNode } from "#test/support/cni/windows-plugin-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
-import { MemoryLeaseStore } from "../host-local/lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/leases.ts";
 
 const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
 const NAT_EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "10.0.0.0/24"];

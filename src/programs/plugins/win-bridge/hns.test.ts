@@ -16,7 +16,7 @@ import {
 import { getHnsEndpointByName } from "#contracts/hcn/v1-operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { HostLocal } from "../host-local/plugin.ts";
-import { MemoryLeaseStore } from "../host-local/lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/leases.ts";
 import { WinBridge } from "./plugin.ts";
 
 const SERVICE_ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };

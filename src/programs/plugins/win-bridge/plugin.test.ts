@@ -8,7 +8,7 @@ import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "#test/support/cni/windows-plugin-node.ts";
 import { CniError } from "#contracts/cni/error.ts";
 import { HostLocal } from "../host-local/plugin.ts";
-import { MemoryLeaseStore } from "../host-local/lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/leases.ts";
 
 const MODES = ["upstream", "hardened"] as const;
 const NONE = { CNI_NETNS: "none" };

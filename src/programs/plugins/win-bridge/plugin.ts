@@ -7,23 +7,28 @@
 import type { Compat } from "#core/base/compat.ts";
 import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
-import { gatewayPlusTwo } from "../windows-endpoint/ipam-session.ts";
-import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
+import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
+import { type InterfaceAddress, maskIp } from "#core/net/ip.ts";
 import {
-  type WindowsConfiguration,
-  readWindowsConfiguration,
-  type ConfiguredPolicy,
-} from "../windows-endpoint/conf.ts";
+  selectAddresses,
+  addOutboundNatException,
+  addPortMappings,
+} from "../windows-endpoint/endpoint-plan.ts";
 import type {
+  ConfiguredPolicy,
+  WindowsConfiguration,
   AddLoopback,
   Allocation,
   NetworkView,
   PluginCall,
   PluginTraits,
   Sentences,
-} from "../windows-endpoint/plugin-traits.ts";
-import { WindowsPlugin, type WindowsPluginOptions } from "../windows-endpoint/windows-plugin.ts";
-import { addOutboundNatException, addPortMappings } from "../windows-endpoint/policies.ts";
+} from "../windows-endpoint/plugin-call.ts";
+import {
+  WindowsPlugin,
+  type WindowsPluginOptions,
+  readWindowsConfiguration,
+} from "../windows-endpoint/windows-plugin.ts";
 
 export interface WinBridgeConfiguration extends WindowsConfiguration {
   /**
@@ -39,6 +44,17 @@ export function readWinBridgeConfiguration(document: JsonObject, compat: Compat)
     ...readWindowsConfiguration(document, compat),
     ipMasqNetwork: new StructReader(document).text("ipMasqNetwork"),
   };
+}
+
+/**
+ * Network address + 2, calculated in the last byte alone, which wraps round.
+ * Inferred: in hardened mode it is the gateway of either family; upstream uses one family at a time.
+ */
+export function gatewayPlusTwo(address: InterfaceAddress): Ip {
+  const network = maskIp(address.ip, address.length);
+  return typeof network === "number"
+    ? ((((network & 0xffff_ff00) | ((network + 2) & 0xff)) >>> 0) as Ipv4)
+    : (((network & ~0xffn) | ((network + 2n) & 0xffn)) as Ipv6);
 }
 
 type Call = PluginCall<WinBridgeConfiguration>;

@@ -8,7 +8,7 @@ import { MemoryResultCache, CniRuntime } from "#contracts/cni/runtime.ts";
 import { formatResult } from "#contracts/cni/result.ts";
 import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
-import { MemoryLeaseStore } from "../host-local/lease-store.ts";
+import { MemoryLeaseStore } from "../host-local/leases.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import { WinOverlay } from "./plugin.ts";
 

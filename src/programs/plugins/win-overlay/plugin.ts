@@ -12,28 +12,30 @@ import type { CniIp } from "#contracts/cni/result.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { getHnsNetworkByName } from "#contracts/hcn/v1-operations.ts";
 import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { selectAddresses } from "../windows-endpoint/endpoint-plan.ts";
 import {
-  type WindowsConfiguration,
-  readWindowsConfiguration,
-  type ConfiguredPolicy,
-} from "../windows-endpoint/conf.ts";
-import { isMissing, withKnowledge } from "../windows-endpoint/failure.ts";
-import type {
-  AddLoopback,
-  Allocation,
-  EndpointLabel,
-  NetworkView,
-  PluginCall,
-  PluginTraits,
-  Sentences,
-} from "../windows-endpoint/plugin-traits.ts";
-import { WindowsPlugin, type WindowsPluginOptions } from "../windows-endpoint/windows-plugin.ts";
-import {
+  selectAddresses,
   addOutboundNatException,
   addPortMappings,
   addProviderAddress,
-} from "../windows-endpoint/policies.ts";
+} from "../windows-endpoint/endpoint-plan.ts";
+import {
+  type ConfiguredPolicy,
+  type WindowsConfiguration,
+  isMissing,
+  withKnowledge,
+  type AddLoopback,
+  type Allocation,
+  type EndpointLabel,
+  type NetworkView,
+  type PluginCall,
+  type PluginTraits,
+  type Sentences,
+} from "../windows-endpoint/plugin-call.ts";
+import {
+  WindowsPlugin,
+  type WindowsPluginOptions,
+  readWindowsConfiguration,
+} from "../windows-endpoint/windows-plugin.ts";
 
 /** The MAC prefix that flanneld, too, takes silently on it. */
 const MAC_PREFIX_DEFAULT = "0E-2A";

@@ -13,11 +13,27 @@ import { equalGuids } from "#contracts/hcn/guid.ts";
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { namespaceOf, getNetworkByName } from "#contracts/hcn/operations.ts";
 import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import type { WindowsConfiguration } from "./conf.ts";
-import type { EndpointApi, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
-import { requireNetwork } from "./plugin-traits.ts";
-import { type EndpointPlan, hasLoopbackDsr, loopbackFor, planEndpoint } from "./endpoint-plan.ts";
-import { type HnsCaller, isMissing, withKnowledge } from "./failure.ts";
+import {
+  type WindowsConfiguration,
+  type EndpointApi,
+  type NetworkView,
+  type PluginCall,
+  type PluginTraits,
+  requireNetwork,
+  type HnsCaller,
+  isMissing,
+  withKnowledge,
+  endpointNameOf,
+  isNamespaceGuid,
+} from "./plugin-call.ts";
+import {
+  type EndpointPlan,
+  hasLoopbackDsr,
+  loopbackFor,
+  planEndpoint,
+  mapBothFamilies,
+  toHcnPolicies,
+} from "./endpoint-plan.ts";
 import {
   gatewayOfEndpoint,
   HcnEndpoints,
@@ -27,8 +43,6 @@ import {
   ipsOfHcnEndpoint,
   upstreamHcnResult,
 } from "./hcn-endpoint.ts";
-import { mapBothFamilies, toHcnPolicies } from "./policies.ts";
-import { endpointNameOf, isNamespaceGuid } from "./sandbox.ts";
 
 const BROKEN_STATES: ReadonlyMap<number, string> = new Map([
   [ENDPOINT_STATES.Detached, "detached"],
@@ -329,7 +343,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     }
   }
 
-  /** @throws CniError, PluginPanic when the endpoint has nothing to tell. */
+  /** @throws CniError, PluginPanic when the endpoint has nothing to report. */
   private resultOf(call: PluginCall<C>, network: HostComputeNetwork, endpoint: StoredEndpoint): CniResult {
     if (this.compat === "upstream") return upstreamHcnResult(network, endpoint);
     const ips = ipsOfHcnEndpoint(network, endpoint);

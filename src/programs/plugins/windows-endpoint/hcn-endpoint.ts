@@ -35,12 +35,16 @@ import {
   parseIp,
   prefixContains,
 } from "#core/net/ip.ts";
-import { collectGarbage } from "./plugin-traits.ts";
-import type { EndpointPlan } from "./endpoint-plan.ts";
-import type { PlannedAddress } from "./ipam-session.ts";
-import { type HnsCaller, isMissing, isMissingForUpstream, namespaceCall } from "./failure.ts";
-import { toHcnPolicies } from "./policies.ts";
-import { isNamespaceGuid } from "./sandbox.ts";
+import {
+  collectGarbage,
+  type PlannedAddress,
+  type HnsCaller,
+  isMissing,
+  isMissingForUpstream,
+  namespaceCall,
+  isNamespaceGuid,
+} from "./plugin-call.ts";
+import { type EndpointPlan, toHcnPolicies } from "./endpoint-plan.ts";
 
 /** The text of a Go program that indexes an empty list. */
 function indexPanic(): PluginPanic {
@@ -262,7 +266,7 @@ export class HcnEndpoints {
     }
   }
 
-  /** Creates the endpoint and reads it back. Better completes loopback DSR once HNS has chosen the address. */
+  /** Creates the endpoint and reads it back. Hardened completes loopback DSR once HNS has chosen the address. */
   async create(target: HcnTarget, plan: EndpointPlan): Promise<StoredEndpoint> {
     const document = hcnEndpointDocument(target, plan, this.compat);
     let endpoint: StoredEndpoint;

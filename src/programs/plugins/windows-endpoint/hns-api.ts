@@ -8,7 +8,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
-import { type JsonObject, type JsonValue } from "#core/base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { CniError, CNI_CODES, PluginPanic, annotate } from "#contracts/cni/error.ts";
 import type { CniDns, CniIp, CniResult } from "#contracts/cni/result.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
@@ -28,15 +28,26 @@ import {
   getHnsNetworkByName,
 } from "#contracts/hcn/v1-operations.ts";
 import { type Ip, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import type { WindowsConfiguration } from "./conf.ts";
-import type { EndpointApi, NetworkView, PluginCall, PluginTraits } from "./plugin-traits.ts";
-import { collectGarbage, requireNetwork } from "./plugin-traits.ts";
-import { type EndpointPlan, planEndpoint } from "./endpoint-plan.ts";
-import { type HnsCaller, hasHcnCode, isMissing, withKnowledge } from "./failure.ts";
+import {
+  type WindowsConfiguration,
+  type EndpointApi,
+  type NetworkView,
+  type PluginCall,
+  type PluginTraits,
+  collectGarbage,
+  requireNetwork,
+  type HnsCaller,
+  hasHcnCode,
+  isMissing,
+  withKnowledge,
+  NO_NAMESPACE,
+  isNamespaceGuid,
+  endpointNameOf,
+  sandboxIdOf,
+} from "./plugin-call.ts";
+import { type EndpointPlan, planEndpoint, toHnsPolicies } from "./endpoint-plan.ts";
 import { failOnDifferences, ownIps } from "./hcn-api.ts";
 import { applyForeignMask, hardenedResult } from "./hcn-endpoint.ts";
-import { toHnsPolicies } from "./policies.ts";
-import { NO_NAMESPACE, isNamespaceGuid, endpointNameOf, sandboxIdOf } from "./sandbox.ts";
 
 /** Which endpoint, of which container. */
 export interface HnsTarget {

@@ -4,12 +4,12 @@ import { DecodeError, parseJson } from "#contracts/cni/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { CniError } from "#contracts/cni/error.ts";
 import { type Ipv4, formatIp, parseInterfaceAddress } from "#core/net/ip.ts";
-import { gatewayPlusTwo } from "./ipam-session.ts";
-import { readWindowsConfiguration } from "./conf.ts";
+import { gatewayPlusTwo } from "../win-bridge/plugin.ts";
+import { readWindowsConfiguration } from "./windows-plugin.ts";
 import { holdsJson } from "./hcn-api.ts";
 import { applyForeignMask } from "./hcn-endpoint.ts";
-import { addOutboundNatException, parsePortProtocol, toHcnPolicies, toHnsPolicies } from "./policies.ts";
-import { containerOfEndpointName, endpointNameOf, isNamespaceGuid, isStale } from "./sandbox.ts";
+import { addOutboundNatException, parsePortProtocol, toHcnPolicies, toHnsPolicies } from "./endpoint-plan.ts";
+import { containerOfEndpointName, endpointNameOf, isNamespaceGuid, isStale } from "./plugin-call.ts";
 
 const address = (text: string) => parseInterfaceAddress(text)!;
 

@@ -4,19 +4,86 @@
  */
 import type { Compat } from "#core/base/compat.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
-import { readValidAttachments, requirePrevResult } from "#contracts/cni/plugin-input.ts";
+import {
+  readValidAttachments,
+  requirePrevResult,
+  readStandardConfiguration,
+} from "#contracts/cni/plugin-input.ts";
+import type { JsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
-import { DecodeError } from "#contracts/cni/json.ts";
+import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
-import type { CniResult } from "#contracts/cni/result.ts";
+import type { CniDns, CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import type { HnsApi as HnsApiName, WindowsConfiguration } from "./conf.ts";
-import { IpamSession } from "./ipam-session.ts";
-import { HnsCaller } from "./failure.ts";
+import {
+  type HnsApi as HnsApiName,
+  type WindowsConfiguration,
+  readPortMapping,
+  IpamSession,
+  HnsCaller,
+  type EndpointApi,
+  type PluginCall,
+  type PluginTraits,
+} from "./plugin-call.ts";
 import { HcnApi } from "./hcn-api.ts";
 import { HnsApi } from "./hns-api.ts";
-import type { EndpointApi, PluginCall, PluginTraits } from "./plugin-traits.ts";
+
+/** Keys that people write and no current version reads. */
+const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
+  ["HcnPolicyArgs", 'write HCN policies under "policies", with "apiVersion": 2'],
+  ["AdditionalArgs", 'write endpoint policies under "policies"'],
+];
+
+function chooseApi(apiVersion: number, compat: Compat): HnsApiName {
+  if (compat === "hardened" && ![0, 1, 2].includes(apiVersion)) {
+    throw new CniError(
+      CNI_CODES.unsupportedField,
+      `unsupported field "apiVersion": ${apiVersion}; write 2 for HCN (containerd) or 1 for HNS v1`,
+    );
+  }
+  return apiVersion === 2 ? "hcn" : "hns";
+}
+
+/**
+ * Non-empty lists of the runtime replace those of the configuration, each on its own. Upstream does not
+ * read the runtime's options (cni.md §8, row 60).
+ */
+function selectDns(configured: CniDns, runtime: StructReader | undefined, compat: Compat): CniDns {
+  if (runtime === undefined) return configured;
+  const replace = (own: readonly string[], key: string): readonly string[] => {
+    const given = runtime.texts(key);
+    return given.length > 0 ? given : own;
+  };
+  return {
+    nameservers: replace(configured.nameservers, "servers"),
+    domain: configured.domain,
+    search: replace(configured.search, "searches"),
+    options: compat === "hardened" ? replace(configured.options, "options") : configured.options,
+  };
+}
+
+/** Reads the shared part. @throws DecodeError; CniError for an `apiVersion` that is none (hardened). */
+export function readWindowsConfiguration(document: JsonObject, compat: Compat): WindowsConfiguration {
+  const standard = readStandardConfiguration(document);
+  const reader = new StructReader(document);
+  // Only its kind is looked at: both plugins ignore what it says.
+  reader.object("prevResult");
+  const runtime = reader.struct("runtimeConfig");
+  const unread = UNREAD_KEYS.filter(([key]) => reader.raw(key) !== undefined);
+  return {
+    name: standard.name,
+    api: chooseApi(reader.integer("apiVersion") ?? 0, compat),
+    policies: reader
+      .structs("policies")
+      .map((policy) => ({ name: policy.text("name"), value: policy.raw("value") })),
+    hasLoopbackDsr: reader.boolean("loopbackDSR"),
+    dns: selectDns(standard.dns, runtime?.struct("dns"), compat),
+    portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
+    ipamType: standard.ipamType,
+    warnings: compat === "hardened" ? unread.map(([key, instead]) => `"${key}" is not read; ${instead}`) : [],
+  };
+}
 
 export interface WindowsPluginOptions {
   readonly client: HcnClient;

@@ -1,4 +1,4 @@
-/** Answers of the servers of kube-proxy, as values: who listens is somebody else. */
+/** Answers of the servers of kube-proxy, as values: another part listens. */
 
 export interface HttpAnswer {
   readonly status: number;

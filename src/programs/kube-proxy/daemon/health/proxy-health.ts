@@ -37,7 +37,7 @@ export interface ProxyHealthState {
   /** Milliseconds since 1970. */
   readonly lastUpdatedMs: number;
   readonly nowMs: number;
-  /** Undefined where the page or the version does not tell it. */
+  /** Undefined where the page or the version does not have it. */
   readonly isNodeEligible: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ export function proxyHealthAnswer({
   nowMs,
   isNodeEligible,
 }: ProxyHealthState): HttpAnswer {
-  // Once the time of the last sync, idle or not, was told; a healthy proxy still tells the present.
+  // Once the time of the last sync, idle or not, was shown; a healthy proxy still shows the present.
   const last = timeText(isHealthy ? nowMs : lastUpdatedMs);
   const node = isNodeEligible === undefined ? "" : `, "nodeEligible": ${isNodeEligible}`;
   const body = `{"lastUpdated": "${last}","currentTime": "${timeText(nowMs)}"${node}}`;

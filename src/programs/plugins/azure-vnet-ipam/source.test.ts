@@ -2,8 +2,8 @@
 import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
-import { MemoryStateStore } from "../azure-vnet/state-store.ts";
-import type { NodeFacts } from "./node-source.ts";
+import { MemoryStateStore } from "../azure-vnet/memory.ts";
+import type { NodeFacts } from "./source.ts";
 import { AzureVnetIpam } from "./plugin.ts";
 
 const NODE: NodeFacts = { major: "1", minor: "29+", podCIDRs: ["10.244.3.0/24", "fd00:7:0:3::/64"] };

@@ -1,6 +1,7 @@
-/** Events that kube-proxy writes to the API server (kube-proxy.md §6): what happened, to whom, how often. */
+/** Events that kube-proxy writes to the API server (kube-proxy.md §6): what happened, to which object, how often. */
+import type { Repair } from "../report.ts";
 
-export interface EventSubject {
+interface EventSubject {
   readonly kind: "Node" | "Service";
   readonly namespace: string;
   readonly name: string;
@@ -28,7 +29,7 @@ export interface RecordedEvent extends ProxyServerEvent {
   readonly lastMs: number;
 }
 
-/** Stores an event. What it cannot do it tells by rejecting; events are no reason to end. */
+/** Stores an event. What it cannot do it reports by rejecting; events are no reason to end. */
 export type EventSink = (event: RecordedEvent) => Promise<void>;
 
 /** Equal events within this time are one that is counted, as client-go's series. */
@@ -38,7 +39,7 @@ const REMEMBERED_MAX = 1_024;
 /** Events that may wait for a server that does not answer; more are dropped. */
 const WAITING_MAX = 256;
 
-export interface EventRecorderOptions {
+interface EventRecorderOptions {
   readonly sink: EventSink;
   readonly wallMs: () => number;
   readonly failed: (error: unknown, event: RecordedEvent) => void;
@@ -102,4 +103,20 @@ export class EventRecorder {
       this.waiting--;
     }
   }
+}
+
+/** A Node as events name it: kubelet's nodes have their name for a uid there. */
+export function nodeSubject(name: string): EventSubject {
+  return { kind: "Node", namespace: "", name, uid: name };
+}
+
+export function serviceSubject(namespace: string, name: string): EventSubject {
+  return { kind: "Service", namespace, name, uid: `${namespace}/${name}` };
+}
+
+export function repairEvent(hostname: string, { service, message, code }: Repair): ProxyServerEvent {
+  const regarding =
+    service === undefined ? nodeSubject(hostname) : serviceSubject(service.namespace, service.name);
+  const text = `${hostname}: ${message} [${code}]`;
+  return { type: "Warning", reason: "RepairedHNS", action: "Repair", regarding, message: text };
 }

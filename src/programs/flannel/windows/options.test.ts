@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { FlannelError } from "../flannel-error.ts";
 import { parseNetworkConfig } from "../network-config.ts";
-import { readWindowsVxlanOptions } from "./vxlan-options.ts";
+import { readWindowsVxlanOptions } from "./options.ts";
 
 function options(backend: object, compat: "upstream" | "hardened" = "upstream"): unknown {
   const text = JSON.stringify({ Network: "10.244.0.0/16", Backend: { Type: "vxlan", ...backend } });

@@ -1,4 +1,4 @@
-/** The back end vxlan of Windows: what its configuration may say (control-planes.md §1.3, §1.8). */
+/** The back ends of Windows: what their configuration may say (control-planes.md §1.3, §1.8, §1.9). */
 import type { Compat } from "#core/base/compat.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
@@ -64,4 +64,24 @@ export function readWindowsVxlanOptions(config: NetworkConfig, compat: Compat): 
       `invalid VXLAN backend config.MacPrefix [${macPrefix}] is invalid, prefix must be of the format xx-xx e.g. 0E-2A`,
     );
   return Object.freeze({ networkName: name === "" ? `flannel.${vni}` : name, vni });
+}
+
+export interface WindowsHostGwOptions {
+  /** Of the HNS network. */
+  readonly networkName: string;
+  /** As HNS takes it: a comma list. */
+  readonly dnsServerList: string;
+}
+
+export const WINDOWS_HOST_GW_FIELDS: readonly string[] = ["Type", "Name", "DNSServerList"];
+
+const HOST_GW_NAME = "cbr0";
+
+export function readWindowsHostGwOptions(config: NetworkConfig): WindowsHostGwOptions {
+  const fields = new ConfigFields(config.backend, "Backend.");
+  const name = fields.text("Name") ?? "";
+  return Object.freeze({
+    networkName: name === "" ? HOST_GW_NAME : name,
+    dnsServerList: fields.text("DNSServerList") ?? "",
+  });
 }

@@ -1,4 +1,7 @@
-/** Durations as Go writes them (`1h0m0s`, `30s`, `1.5ms`), in milliseconds. */
+/**
+ * Texts as Go reads and writes them: durations (`1h0m0s`, `30s`, `1.5ms`), in milliseconds, and hosts with ports
+ * (`10.0.0.1:80`, `[::1]:80`), as net.SplitHostPort takes them apart.
+ */
 
 const MS_BY_UNIT: Readonly<Record<string, number>> = {
   ns: 1e-6,
@@ -41,4 +44,24 @@ export function formatDuration(ms: number): string {
   const seconds = `${plain((size % 60_000) / 1_000)}s`;
   if (hours > 0) return `${sign}${hours}h${minutes}m${seconds}`;
   return `${sign}${minutes > 0 ? `${minutes}m` : ""}${seconds}`;
+}
+
+interface HostPort {
+  readonly host: string;
+  /** As text: it may be no number. */
+  readonly port: string;
+}
+
+/** Undefined when there is no port, or when colons are not in brackets. */
+export function splitHostPort(text: string): HostPort | undefined {
+  const bracketed = /^\[([^[\]]*)\]:([^:[\]]*)$/.exec(text);
+  if (bracketed !== null) return { host: bracketed[1] ?? "", port: bracketed[2] ?? "" };
+  const unbracketed = /^([^:[\]]*):([^:[\]]*)$/.exec(text);
+  return unbracketed === null ? undefined : { host: unbracketed[1] ?? "", port: unbracketed[2] ?? "" };
+}
+
+/** The port of an address; 0 when it has none. */
+export function portOf(text: string): number {
+  const port = Number(splitHostPort(text)?.port ?? "");
+  return Number.isInteger(port) ? port : 0;
 }

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { decodeBase64, encodeBase64 } from "#contracts/cni/go-json.ts";
-import { formatState, parseState } from "./state-file.ts";
-import type { AzureState } from "./state.ts";
+import { formatState, parseState, type AzureState } from "./state.ts";
 
 const address = (text: string) => defined(parseInterfaceAddress(text), text);
 const ip = (text: string) => defined(parseIp(text), text);

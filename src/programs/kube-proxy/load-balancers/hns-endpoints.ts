@@ -1,9 +1,14 @@
-/** The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6). */
+/**
+ * The endpoints that HNS has on the network, as read once in each sync (kube-proxy.md §3.3, step 6), and the documents of
+ * those that kube-proxy itself makes there, with the MAC address that it makes up (§3.1) and what is known of them then.
+ */
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
+import { ENDPOINT_FLAGS, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { keepJson } from "#contracts/hcn/description/json.ts";
 import type { Behaviour, EqualAddressRule } from "../behaviour.ts";
 
-export interface EndpointRecord {
+interface EndpointRecord {
   readonly isLocal: boolean;
   /** None: kube-proxy passes it by, as it does endpoints of other networks. */
   readonly addresses: readonly string[];
@@ -73,7 +78,7 @@ export class QueriedEndpoints {
     }
   }
 
-  /** Takes out an endpoint that is gone from the records. Whoever had its address as well may come to light. */
+  /** Takes out an endpoint that is gone from the records. Another one with its address may come to light. */
   remove(id: Guid, { addresses }: EndpointRecord): void {
     for (const ip of addresses) {
       if (this.contended.has(ip)) this.isOutdated = true;
@@ -95,4 +100,56 @@ export class QueriedEndpoints {
     if (ip !== undefined && familyOf(ip) === this.family) this.duplicates.push(remote);
     return local;
   }
+}
+
+const PREFIX = "02-11";
+/** For what is no address. */
+const FALLBACK = `${PREFIX}-22-33-44-55`;
+
+function formatBytes(bytes: readonly number[]): string {
+  return [PREFIX, ...bytes.map((byte) => byte.toString(16).padStart(2, "0"))].join("-");
+}
+
+/** Four bytes of IPv4, or the last four of IPv6 from the end. */
+export function deriveMac(address: string): string {
+  const ip = parseIp(address);
+  if (ip === undefined) return FALLBACK;
+  if (typeof ip === "number") return formatBytes([24, 16, 8, 0].map((shift) => (ip >>> shift) & 0xff));
+  return formatBytes([0n, 8n, 16n, 24n].map((shift) => Number((ip >> shift) & 0xffn)));
+}
+
+interface NewEndpoint {
+  readonly ip: string;
+  readonly mac: string;
+  /** Empty: no policy. */
+  readonly providerAddress: string;
+  readonly isLocal: boolean;
+}
+
+/** What HNS is asked for, and what is known of it then. Frozen: all nodes that need the same have one. */
+export interface ProxyEndpoint {
+  readonly document: HostComputeEndpoint;
+  readonly record: EndpointRecord;
+}
+
+/** The document has no prefix length and no name (kube-proxy.md §3.5, wire shapes). */
+export function proxyEndpoint({ ip, mac, providerAddress, isLocal }: NewEndpoint): ProxyEndpoint {
+  const policy = { Type: "ProviderAddress", Settings: { ProviderAddress: providerAddress } };
+  const document = Object.freeze({
+    IpConfigurations: keepJson([{ IpAddress: ip }]),
+    MacAddress: mac,
+    ...(providerAddress === "" ? {} : { Policies: [policy] }),
+    ...(isLocal ? {} : { Flags: ENDPOINT_FLAGS.RemoteEndpoint }),
+  });
+  const record: EndpointRecord = {
+    isLocal,
+    addresses: Object.freeze([ip]),
+    ...(providerAddress === "" ? {} : { providerAddress }),
+  };
+  return Object.freeze({ document, record: Object.freeze(record) });
+}
+
+/** What stands for `ip` on every node whose network is no overlay. */
+export function remoteEndpointFor(ip: string): ProxyEndpoint {
+  return proxyEndpoint({ ip, mac: deriveMac(ip), providerAddress: "", isLocal: false });
 }
