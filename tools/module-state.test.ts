@@ -9,8 +9,6 @@ const LEFT = [
   "src/dataplane/vfp/matching/rule-index.ts LAST_PILED",
   "src/diagnose/catalogue/log/signatures.ts BUILT",
   "src/diagnose/lint/views/cni-view.ts VIEWS",
-  "src/hns/compile/overlay/remote-subnets.ts KNOWN_RULES",
-  "src/hns/service/network/policy-index.ts INDEXES",
 ];
 
 describe("the modules of src/", () => {

@@ -151,7 +151,7 @@ export class RecordingDatapath implements Datapath {
     return this.vnics.has(portId) ? NOTHING_PASSED : undefined;
   }
 
-  /** Nobody runs here. */
+  /** No program runs here. */
   isListening(): boolean {
     return false;
   }

@@ -19,7 +19,7 @@ import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "../pods/serve-ports.ts";
-import { SharedValues } from "#hns/compile/shared-values.ts";
+import { SharedValues } from "#hns/compile/compile-cache.ts";
 import { type NodeEquipment, addPodRoutes, bootWindowsNode } from "./windows-node.ts";
 import { WindowsKubelet } from "./windows-pods.ts";
 

@@ -16,7 +16,7 @@ import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { ADAPTER_NAME } from "../networks/network-document.ts";
 import { secondFamily } from "../networks/networks-of-node.ts";
-import type { SharedValues } from "#hns/compile/shared-values.ts";
+import type { SharedValues } from "#hns/compile/compile-cache.ts";
 import { addSecondFamily } from "./second-family.ts";
 
 const ROUTE_METRIC = 0;

@@ -3,7 +3,7 @@ import { formatPrefix } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
-import { frameOf } from "../service/network/policy-index.ts";
+import { PolicyIndexes } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 
 /** Compiles ACLs of an endpoint; each is its settings with Allow and In unless they say otherwise. */
@@ -12,7 +12,7 @@ function compile(...settings: object[]): readonly Group[] {
     Type: "ACL",
     Settings: { Action: "Allow", Direction: "In", ...each },
   }));
-  return compileAcls(aclSources(frameOf(networkRecord()), endpointRecord({ policies })));
+  return compileAcls(aclSources(new PolicyIndexes().frameOf(networkRecord()), endpointRecord({ policies })));
 }
 
 function group(groups: readonly Group[], name: string): Group {
@@ -151,7 +151,7 @@ describe("ACL → ACL_ENDPOINT_LAYER", () => {
       { Type: "NetworkACL", Settings: { Action: "Block", Direction: "Out", Priority: 300 } },
     ]);
     const rules = group(
-      compileAcls(aclSources(frameOf(network), endpointRecord())),
+      compileAcls(aclSources(new PolicyIndexes().frameOf(network), endpointRecord())),
       "ACL_ENDPOINT_GROUP_IPV4_OUT",
     ).rules;
     expect(rules[0]).toMatchObject({

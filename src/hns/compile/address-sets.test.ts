@@ -4,7 +4,7 @@ import { formatPrefix } from "#core/net/ip.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
-import { frameOf } from "../service/network/policy-index.ts";
+import { PolicyIndexes } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { resolveAddressSets } from "./address-sets.ts";
 
@@ -25,7 +25,10 @@ function compile(settings: object): readonly string[] {
   const endpoint = endpointRecord({
     policies: [{ Type: "ACL", Settings: { Action: "Block", Priority: 200, ...settings } }],
   });
-  const groups = compileAcls(aclSources(frameOf(network), endpoint), resolveAddressSets(network.policies));
+  const groups = compileAcls(
+    aclSources(new PolicyIndexes().frameOf(network), endpoint),
+    resolveAddressSets(network.policies),
+  );
   const rules = groups.flatMap((group) => (group.family === 4 ? group.rules : []));
   const side = (prefixes: Rule["condition"]["source"]): string =>
     prefixes?.map(formatPrefix).join(",") ?? "*";

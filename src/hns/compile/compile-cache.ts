@@ -1,7 +1,20 @@
 /**
- * Remembers what was compiled from which values, so that equal groups are one shared object and a change costs that
- * change. Values are compared by identity: records and lists of policies are immutable.
+ * What is remembered so that a change costs that change, and equal values are one: by a node what it compiled, and by a
+ * world what comes of the same documents on many of its nodes. Values are compared by identity: records and lists of
+ * policies are immutable.
  */
+import type { IpConfig } from "#contracts/hcn/documents/endpoint.ts";
+import type { Ip, IpFamily } from "#core/net/ip.ts";
+import { hostPrefix } from "#core/net/ip.ts";
+import type { Condition } from "#dataplane/vfp/matching/condition.ts";
+import type { LbnatBackEnd } from "#dataplane/vfp/rule.ts";
+import type { IpConfigRecord } from "../service/endpoint/endpoint-record.ts";
+import { PolicyIndexes } from "../service/network/policy-index.ts";
+import { type RemoteSubnets, RouteRules } from "./overlay/remote-subnets.ts";
+import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
+import type { EndpointTraits } from "../service/endpoint/remote-endpoint.ts";
+
+// What a node compiled from which values, so that equal groups are one shared object.
 
 interface Entry {
   readonly inputs: readonly unknown[];
@@ -37,5 +50,121 @@ export class CompileCache {
   /** Forgets what was compiled for an object that is gone. */
   forget(owner: string): void {
     this.owners.delete(owner);
+  }
+}
+
+// Values that come of the same documents on many nodes of one world, so that thousands of nodes hold each once. What makes
+// the nodes hands one to all of them; without, a service has its own. Everything in it is frozen and found by identity
+// or by what it says, so it makes no difference to what a node does, and forks of the world share it.
+
+/** The prefix length of an address that comes without one. */
+export type DefaultLengths = Readonly<Record<IpFamily, number>>;
+
+interface RemoteConfigs {
+  readonly lengths: DefaultLengths;
+  readonly records: readonly IpConfigRecord[];
+}
+
+/** Conditions that are remembered; then the list begins anew, and later nodes share among themselves. */
+const CONDITIONS_MAX = 65_536;
+
+function areSame(a: EndpointTraits, b: EndpointTraits): boolean {
+  return (
+    a.policies === b.policies &&
+    a.ipConfigs === b.ipConfigs &&
+    a.routes === b.routes &&
+    a.dns === b.dns &&
+    a.additionalParams === b.additionalParams &&
+    a.macText === b.macText &&
+    a.mac === b.mac &&
+    a.flags === b.flags &&
+    a.name === b.name &&
+    a.owner === b.owner &&
+    a.version === b.version &&
+    a.schemaVersion === b.schemaVersion
+  );
+}
+
+export class SharedValues {
+  /** What is worked out of the networks' lists of policies. */
+  readonly policies: PolicyIndexes = new PolicyIndexes();
+  private readonly routeRules: RouteRules = new RouteRules();
+  private readonly conditions: Map<string, Condition> = new Map();
+  /** The latest back end for each list of addresses. */
+  private readonly backEnds: WeakMap<readonly IpConfigRecord[], LbnatBackEnd> = new WeakMap();
+  /** The latest list that begins with a back end. */
+  private readonly lists: WeakMap<LbnatBackEnd, readonly LbnatBackEnd[]> = new WeakMap();
+  private readonly configs: WeakMap<readonly IpConfig[], RemoteConfigs> = new WeakMap();
+  /** The latest traits for each list of addresses. */
+  private readonly traits: WeakMap<readonly IpConfigRecord[], EndpointTraits> = new WeakMap();
+
+  constructor() {
+    // What is frozen is shared by forks.
+    Object.freeze(this);
+  }
+
+  /** The routes of a network to the subnets of other nodes. */
+  remoteSubnetsOf(policies: readonly NetworkPolicy[]): RemoteSubnets {
+    return Object.freeze({
+      revision: this.policies.routeRevisionOf(policies),
+      policies,
+      rules: this.routeRules,
+    });
+  }
+
+  /** What asks for a front end: one value for all its rules. */
+  toFrontEnd(protocol: number, vip: Ip, port: number): Condition {
+    const key = `${protocol} ${typeof vip} ${vip} ${port}`;
+    const known = this.conditions.get(key);
+    if (known !== undefined) return known;
+    const condition = Object.freeze<Condition>({
+      protocols: [protocol],
+      destination: [hostPrefix(vip)],
+      destinationPorts: [{ first: port, last: port }],
+    });
+    if (this.conditions.size >= CONDITIONS_MAX) this.conditions.clear();
+    this.conditions.set(key, condition);
+    return condition;
+  }
+
+  /** A back end that is no port of the node: nodes share the list of its addresses, so they share it. */
+  remoteBackEnd(owner: readonly IpConfigRecord[], ip: Ip, port: number): LbnatBackEnd {
+    const known = this.backEnds.get(owner);
+    if (known?.ip === ip && known.port === port) return known;
+    const backEnd = Object.freeze<LbnatBackEnd>({ ip, port });
+    this.backEnds.set(owner, backEnd);
+    return backEnd;
+  }
+
+  /** The same list as another node without a local back end has. */
+  listOf(backEnds: readonly LbnatBackEnd[]): readonly LbnatBackEnd[] {
+    const [first] = backEnds;
+    if (first === undefined) return backEnds;
+    const known = this.lists.get(first);
+    if (known?.length === backEnds.length && known.every((each, index) => each === backEnds[index]))
+      return known;
+    this.lists.set(first, Object.freeze(backEnds));
+    return backEnds;
+  }
+
+  /** What the addresses of a remote endpoint's document come to. */
+  remoteConfigs(
+    configs: readonly IpConfig[],
+    lengths: DefaultLengths,
+    read: () => readonly IpConfigRecord[],
+  ): readonly IpConfigRecord[] {
+    const known = this.configs.get(configs);
+    if (known?.lengths[4] === lengths[4] && known.lengths[6] === lengths[6]) return known.records;
+    const records = read();
+    if (Object.isFrozen(configs)) this.configs.set(configs, { lengths, records });
+    return records;
+  }
+
+  /** `traits`, or the same that another node has. */
+  sameTraits(traits: EndpointTraits): EndpointTraits {
+    const known = this.traits.get(traits.ipConfigs);
+    if (known !== undefined && areSame(known, traits)) return known;
+    this.traits.set(traits.ipConfigs, Object.freeze(traits));
+    return traits;
   }
 }

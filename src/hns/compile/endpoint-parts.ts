@@ -10,11 +10,10 @@ import type { CompileCache } from "./compile-cache.ts";
 import { type ProxySource, compileProxies, proxySources } from "./l4-proxy.ts";
 import { type NetworkView, attachedKey, hostLegsOf } from "./network-view.ts";
 import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
-import { type PortMappings, compilePortMappings } from "./port-mapping.ts";
-import type { RoutedEndpoint } from "./sdn-routes.ts";
+import { NO_MAPPINGS, type PortMappings, compilePortMappings } from "./port-mapping.ts";
 import { compileTierAcls } from "./tier-acl.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
-import { endpointProvenance, withPolicy } from "./provenance.ts";
+import { endpointProvenance, withPolicy, type RoutedEndpoint } from "./provenance.ts";
 
 // QOS policies → a `qos` rule on the way out of an endpoint's port (dataplane.md §2.14, Appendix A; DT-178). What comes in
 // is not limited.
@@ -77,9 +76,9 @@ export function compileBandwidth(endpoint: EndpointRecord): readonly Group[] {
 
 export const NO_GROUPS: readonly Group[] = Object.freeze([]);
 /** Owner of what belongs to no object: endpoints without ACLs share the default pair over all networks. */
-const NOBODY = "";
+const NO_OWNER = "";
 
-/** Both lists; a list alone stays the same object, so that whoever compares sees that nothing changed. */
+/** Both lists; a list alone stays the same object, so that a comparison sees that nothing changed. */
 export function joinGroups(first: readonly Group[], second: readonly Group[]): readonly Group[] {
   if (second.length === 0) return first;
   return first.length === 0 ? second : Object.freeze([...first, ...second]);
@@ -93,7 +92,7 @@ export function aclGroupsOf(
 ): readonly Group[] {
   const sources = aclSources(network, endpoint);
   const hasTiers = endpoint.policies.some((policy) => policy.Type === "TierAcl");
-  if (sources.length === 0 && !hasTiers) return cache.get(NOBODY, "acl", [], () => compileAcls([]));
+  if (sources.length === 0 && !hasTiers) return cache.get(NO_OWNER, "acl", [], () => compileAcls([]));
   const inputs = [endpoint.policies, endpoint.name, network.settings, network.name];
   return cache.get(endpoint.id, "acl", inputs, () => {
     const sets = addressSetsOf(cache, network);
@@ -167,6 +166,7 @@ export function compileTranslations(
   families: readonly (4 | 6)[] = [4],
 ): Translations {
   const nat = compileOutBoundNat(endpoint, managementIp, proxies);
-  const mappings = compilePortMappings(endpoint, managementIp, families);
+  const isMapped = endpoint.policies.some((policy) => policy.Type === "PortMapping");
+  const mappings = isMapped ? compilePortMappings(endpoint, managementIp, families) : NO_MAPPINGS;
   return Object.freeze({ nat, mappings, groups: joinGroups(nat.groups, mappings.groups) });
 }

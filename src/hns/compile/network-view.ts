@@ -6,7 +6,7 @@ import type { NetworkFrame } from "../service/network/policy-index.ts";
 import type { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay/overlay-plan.ts";
 import type { RemoteSubnets } from "./overlay/remote-subnets.ts";
-import { type RoutedEndpoint, sdnRouteSources } from "./sdn-routes.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 
 /** The node as rules see it. */

@@ -37,7 +37,13 @@ export interface PortMappings {
   readonly addresses: readonly Ip[];
 }
 
-const NONE: PortMappings = Object.freeze({ groups: [], bindings: [], claims: [], addresses: [] });
+/** Of an endpoint without such policies. */
+export const NO_MAPPINGS: PortMappings = Object.freeze({
+  groups: [],
+  bindings: [],
+  claims: [],
+  addresses: [],
+});
 
 interface Mapping {
   readonly index: number;
@@ -123,7 +129,7 @@ export function compilePortMappings(
   families: readonly (4 | 6)[],
 ): PortMappings {
   const mappings = mappingsOf(endpoint, managementIp, families);
-  if (mappings.length === 0) return NONE;
+  if (mappings.length === 0) return NO_MAPPINGS;
   const groups = ([4, 6] as const).flatMap((family) => groupOf(endpoint, mappings, family));
   const bindings = mappings.flatMap(({ vip, setting }) =>
     portProtocols(setting).map((protocol) =>

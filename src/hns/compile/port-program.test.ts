@@ -10,7 +10,7 @@ import { CompileCache } from "./compile-cache.ts";
 import { L2BRIDGE_LAYERS, type LayerName } from "./layers.ts";
 import { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { NetworkView } from "./network-view.ts";
-import { frameOf } from "../service/network/policy-index.ts";
+import { PolicyIndexes } from "../service/network/policy-index.ts";
 import { compilePrograms } from "./port-program.ts";
 
 const HOST_MAC = parseMac("00-22-48-00-00-11")!;
@@ -31,7 +31,7 @@ const bridge = endpointRecord({
 function view(...attached: EndpointRecord[]): NetworkView {
   return {
     base: {},
-    network: frameOf(networkRecord()),
+    network: new PolicyIndexes().frameOf(networkRecord()),
     attached,
     services: new LoadBalancerTable(),
     node: NODE,
@@ -176,7 +176,7 @@ describe("what is compiled is shared", () => {
     const cache = new CompileCache();
     const other: NetworkView = {
       ...view(endpointRecord({ id: "c" })),
-      network: { ...frameOf(networkRecord()), id: "net2" },
+      network: { ...new PolicyIndexes().frameOf(networkRecord()), id: "net2" },
     };
     expect(program(cache, other, "c").groups.ACL_ENDPOINT_LAYER).toBe(
       program(cache, view(b), "b").groups.ACL_ENDPOINT_LAYER,

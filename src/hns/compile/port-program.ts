@@ -1,6 +1,6 @@
 /** Everything that one endpoint's port is programmed with, put together from what each policy compiles to. */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { Group } from "#dataplane/vfp/group.ts";
+import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
 import { FABRIC_GATEWAY_MAC } from "#dataplane/switch/tunnel-forwarding.ts";
 import type { PortProgram } from "../ports/datapath.ts";
@@ -37,14 +37,56 @@ import {
 } from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay/overlay-program.ts";
 import { prefixFamily } from "#core/net/ip.ts";
-import { compilePaRoute } from "./overlay/pa-route.ts";
-import { type RoutedEndpoint } from "./sdn-routes.ts";
+import { type RoutedEndpoint, networkProvenance } from "./provenance.ts";
+
+// The next hop of translated packets: VNET_PA_ROUTE_LAYER asks the host's routes and neighbours and writes both MACs
+// (dataplane.md §1.6, §2.4 B-6 row 4). Group name, its priority 200 and the rule's priority are observed.
+
+const PA_ROUTE_GROUP_PRIORITY = 200;
+const PA_ROUTE_PRIORITY = 45_535;
+
+/**
+ * Inferred: the rule holds for packets whose source a NAT rule rewrote on this port; the observed rule on overlay nodes
+ * has no condition, because there every packet that leaves has an outer header.
+ */
+function compilePaRoute(network: NetworkFrame, isDual: boolean): readonly Group[] {
+  const rule: Rule = {
+    id: "PA_ROUTE",
+    name: "PA_ROUTE",
+    listedId: "",
+    priority: PA_ROUTE_PRIORITY,
+    condition: Object.freeze({ isSourceTranslated: true }),
+    action: Object.freeze({ type: "paroute" }),
+    isTerminating: true,
+    isStateful: false,
+    provenance: networkProvenance(network),
+    inferred: "dataplane.md §2.2.3",
+  };
+  const rules = [Object.freeze(rule)];
+  return Object.freeze(
+    (isDual ? ([4, 6] as const) : ([4] as const)).map((family) => paRouteGroup(family, rules)),
+  );
+}
+
+/** Both names are observed on overlay nodes (dataplane.md §2.2.1). */
+function paRouteGroup(family: 4 | 6, rules: readonly Rule[]): Group {
+  return createGroup({
+    name: `VNET_GROUP_PA_ROUTE_IPV${family}_OUT`,
+    direction: "out",
+    family,
+    priority: PA_ROUTE_GROUP_PRIORITY,
+    match: "priority",
+    rules,
+  });
+}
 
 /** The rule for translated packets, the same on all ports of a network. */
 export function paRouteOf(cache: CompileCache, network: NetworkFrame): readonly Group[] {
   const isDual = network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6);
   return cache.get(network.id, "pa-route", [network.name, isDual], () => compilePaRoute(network, isDual));
 }
+
+// The program, part by part.
 
 /** Groups that ports share: all ports of a network, or all ports there are. */
 class SharedGroups {

@@ -7,7 +7,7 @@ import { parseIp } from "#core/net/ip.ts";
 import { buildTcpFrame } from "#core/wire/build-frame.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { endpointRecord, networkRecord } from "#test/support/hns/endpoint-record.ts";
-import { frameOf } from "../service/network/policy-index.ts";
+import { PolicyIndexes } from "../service/network/policy-index.ts";
 import { aclSources, compileAcls } from "./acl.ts";
 import { NO_SETS } from "./address-sets.ts";
 import { compileTierAcls } from "./tier-acl.ts";
@@ -27,7 +27,7 @@ function compile(...policies: readonly PolicyDocument[]): readonly Group[] {
   const endpoint = endpointRecord({ policies });
   const groups = [
     ...compileTierAcls(endpoint, NO_SETS),
-    ...compileAcls(aclSources(frameOf(networkRecord()), endpoint)),
+    ...compileAcls(aclSources(new PolicyIndexes().frameOf(networkRecord()), endpoint)),
   ];
   return [...groups].sort((a, b) => a.priority - b.priority);
 }

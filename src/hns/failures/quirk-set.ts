@@ -12,7 +12,7 @@ import {
 
 const CHANCE_STEPS = 0x1_0000_0000;
 
-/** A defect that strikes at a rate, with chance of its own: asking for it shifts nobody else's numbers. */
+/** A defect that strikes at a rate, with chance of its own: asking for it shifts no other numbers. */
 interface Striking {
   readonly rate: number;
   readonly prng: Prng;
@@ -65,7 +65,7 @@ export class QuirkSet {
     return setting === "on" ? whenOn : setting.rate;
   }
 
-  /** Chance of one defect at one subject: what it draws shifts nobody else's numbers. */
+  /** Chance of one defect at one subject: what it draws shifts no other numbers. */
   chanceOf(name: QuirkName, subject: string): Prng {
     const setting = this.settings.get(name);
     const seed = typeof setting === "object" ? (setting.seed ?? "") : "";

@@ -14,8 +14,11 @@ import { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { HOST_LAYERS } from "../compile/layers.ts";
 import type { SwitchDefinition } from "./datapath.ts";
 import { HostPort } from "./host-port.ts";
-import { NodePortBlocks } from "../compile/node-ports.ts";
 import type { PhysicalAdapter } from "./adapter-description.ts";
+import type { Ip } from "#core/net/ip.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { LocalPorts } from "#dataplane/host/local-ports.ts";
+import type { PortRange } from "#core/net/port-range.ts";
 
 /** MTU of what stands on no adapter. */
 const MTU_DEFAULT = 1_500;
@@ -28,7 +31,7 @@ export interface NodeSwitch {
   readonly hostInterface: Interface | undefined;
   /** What load balancers put into the host's port; external switches only. */
   readonly hostPort: HostPort | undefined;
-  /** What the adapter carried, while nobody does. */
+  /** What the adapter carried, while nothing does. */
   readonly parked: CarriedSettings | undefined;
 }
 
@@ -36,7 +39,7 @@ export function portBlocksFor(host: Host, virtualSwitch: VirtualSwitch, port: Sw
   return new NodePortBlocks(virtualSwitch.portBlocksFor(port), host.root);
 }
 
-/** A cable between a switch and whoever is behind one of its ports. */
+/** A cable between a switch and what is behind one of its ports. */
 export function cableOf(env: Environment, { adapter }: NodeSwitch): readonly [MemoryDevice, MemoryDevice] {
   return memoryPair(env.clock, { delayMs: 0, mtuBytes: adapter?.device.mtuBytes ?? MTU_DEFAULT });
 }
@@ -212,4 +215,34 @@ export function removeNodeSwitch(host: Host, nodeSwitch: NodeSwitch): void {
     restoreSettings(root, restored, carried);
   }
   for (const port of virtualSwitch.listPorts()) virtualSwitch.removePort(port.id);
+}
+
+// Port blocks for NAT, kept from the node's own sockets: HNS reserves them from the host's dynamic range, where they
+// show as excluded ports (dataplane.md §1.8; hcn.md §4.8).
+
+class NodePortBlocks implements PortBlockSource {
+  private readonly blocks: PortBlockSource;
+  private readonly host: Compartment;
+
+  /** `blocks` is the budget as one switch port sees it; `host` the compartment whose sockets keep off. */
+  constructor(blocks: PortBlockSource, host: Compartment) {
+    this.blocks = blocks;
+    this.host = host;
+  }
+
+  acquire(ip: Ip, protocol: number): PortRange | undefined {
+    const block = this.blocks.acquire(ip, protocol);
+    if (block !== undefined) this.portsOf(protocol)?.exclude(block);
+    return block;
+  }
+
+  release(ip: Ip, protocol: number, block: PortRange): void {
+    this.blocks.release(ip, protocol, block);
+    this.portsOf(protocol)?.include(block);
+  }
+
+  private portsOf(protocol: number): LocalPorts | undefined {
+    if (protocol === IpProtocol.tcp) return this.host.tcp.ports;
+    return protocol === IpProtocol.udp ? this.host.udp.ports : undefined;
+  }
 }

@@ -47,7 +47,7 @@ interface LowestFree {
 export class AddressPool {
   /** Addresses of local endpoints. */
   private readonly owners = new Map<Ip, Guid>();
-  /** Addresses that the node itself has: nobody else may take them. */
+  /** Addresses that the node itself has: none else may take them. */
   private readonly nodeAddresses: readonly Ip[];
   private readonly order: AllocationOrder;
   /** By block; kept where the order is `lowest-first`. */
@@ -60,7 +60,7 @@ export class AddressPool {
 
   /**
    * The subnet and its block that hold `ip`; undefined when none does. Inferred (hcn.md §4.2): an endpoint binds to a
-   * block, so an address of a subnet outside its blocks is nobody's.
+   * block, so an address of a subnet outside its blocks is free to none.
    */
   findPlace(subnets: readonly SubnetRecord[], ip: Ip): AddressPlace | undefined {
     const subnet = subnets.find((candidate) => prefixContains(candidate.prefix, ip));
@@ -69,7 +69,7 @@ export class AddressPool {
   }
 
   /**
-   * Checks that an endpoint may take `ip`, if nobody has it.
+   * Checks that an endpoint may take `ip`, if it is free.
    * @throws HcnError HCN_E_ADDR_INVALID_OR_RESERVED.
    */
   checkReservation(place: AddressPlace, ip: Ip): void {
@@ -113,7 +113,7 @@ export class AddressPool {
     return this.owners.get(ip);
   }
 
-  /** Whoever is first has it: restored endpoints may claim one address twice. */
+  /** The first one has it: restored endpoints may claim one address twice. */
   take(ip: Ip, owner: Guid): void {
     if (!this.owners.has(ip)) this.owners.set(ip, owner);
   }
@@ -156,7 +156,7 @@ export class AddressPool {
     return known;
   }
 
-  /** Why nobody may have `ip`; undefined when somebody may. */
+  /** Why no endpoint may have `ip`; undefined when one may. */
   private reservationOf({ subnet, ipSubnet }: AddressPlace, ip: Ip): string | undefined {
     const isGatewayFree = (subnet.flags & SUBNET_FLAGS.DoNotReserveGatewayAddress) !== 0;
     if (ip === subnet.gateway && !isGatewayFree) return "the gateway";
@@ -237,7 +237,7 @@ export class MacPool {
     return this.owners.get(mac);
   }
 
-  /** Whoever is first has it: restored endpoints may claim one address twice. */
+  /** The first one has it: restored endpoints may claim one address twice. */
   take(mac: Mac, owner: Guid): void {
     if (!this.owners.has(mac)) this.owners.set(mac, owner);
   }

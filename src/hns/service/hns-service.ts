@@ -14,13 +14,12 @@ import type {
   ServiceProperties,
 } from "#contracts/hcn/client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID, checkGuid, parseGuid, equalGuids } from "#contracts/hcn/guid.ts";
 import type { ComputeSystem } from "#contracts/hcn/compute-systems.ts";
 import { type Dialect, dialectOf, readSchemaVersion } from "#contracts/hcn/description/read-object.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import { ZERO_GUID, checkGuid, parseGuid } from "#contracts/hcn/guid.ts";
-import { JsonReader, checkJsonObject, checkJsonValue } from "#contracts/hcn/description/json.ts";
+import { JsonReader, checkJsonObject, checkJsonValue, equalJson } from "#contracts/hcn/description/json.ts";
 import type {
   PortRangeEntry,
   PortRangeReservation,
@@ -37,7 +36,6 @@ import { endRestoration, rebootNode, restartService } from "./service-life.ts";
 import { degradeEndpoint, requireEndpoint } from "./endpoint/endpoints.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
-import { matchesFilter } from "./filter.ts";
 import { followMirroredEndpoints } from "./guest/guest-network-services.ts";
 import { KIND_TABLE, type KindRow } from "./kind-table.ts";
 import { createHostNamespace } from "./namespace/namespaces.ts";
@@ -54,10 +52,29 @@ import type {
   StoredChange,
   StoredObject,
 } from "../store/stored-object.ts";
-import { endpointAddressesDocument, endpointStatisticsDocument } from "../view/endpoint-counters-view.ts";
+import { endpointAddressesDocument, endpointStatisticsDocument } from "../view/endpoint-view.ts";
 import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { answerV1 } from "../v1/router.ts";
 import { featuresDocument, metricsDocument } from "../view/service-view.ts";
+
+// Which objects a query's filter lets through (hcn.md §5.1). All pairs have to hold; values are compared as whole
+// JSON values, so that `Flags` is not a mask and a list is found by the whole list. GUIDs compare without letter case.
+// Inferred (hcn.md §11.10): an unknown key matches nothing. Inferred: so does `Flags` as a mask.
+
+function equalValues(wanted: JsonValue | undefined, actual: JsonValue | undefined): boolean {
+  if (typeof wanted === "string" && typeof actual === "string" && parseGuid(actual) !== undefined)
+    return equalGuids(wanted, actual);
+  return equalJson(wanted, actual);
+}
+
+/** `fields` are those of the object that can be asked for. */
+function matchesFilter(filter: JsonObject, fields: JsonObject): boolean {
+  return Object.entries(filter).every(
+    ([key, wanted]) => fields[key] !== undefined && equalValues(wanted, fields[key]),
+  );
+}
+
+// The service.
 
 function notServed(kind: HcnObjectKind): HcnError {
   return new HcnError("E_NOTIMPL", { appendix: `Objects of kind ${kind} are not served by this version` });
@@ -67,7 +84,7 @@ function dialectOfDocument(settings: JsonObject): Dialect {
   return dialectOf(readSchemaVersion(new JsonReader(settings, "", "HCN_E_INVALID_JSON")));
 }
 
-/** @throws HcnError ERROR_NOT_FOUND: nobody can have made an object of a kind that is not served. */
+/** @throws HcnError ERROR_NOT_FOUND: there cannot be an object of a kind that is not served. */
 function rowOfObject(kind: HcnObjectKind, id: Guid): KindRow {
   const row = KIND_TABLE[kind];
   if (row !== undefined) return row;
@@ -161,7 +178,7 @@ export class HnsService {
     if (Object.keys(filter).length === 0) return [...ids];
     const found: Guid[] = [];
     for (const id of ids) if (matchesFilter(filter, row.filterFields(this.context, id))) found.push(id);
-    if (kind === "Network") requestMirroring(this.context, filter["Flags"]);
+    if (kind === "Network" && filter["Flags"] !== undefined) requestMirroring(this.context, filter["Flags"]);
     return found;
   }
 
@@ -270,7 +287,7 @@ export class HnsService {
 
   /** Notifications since the last call. */
   takeNotifications(): readonly HcnNotification[] {
-    followMirroredEndpoints(this.context);
+    if (this.context.state.guestNetworkServices.size > 0) followMirroredEndpoints(this.context);
     this.catchUp();
     return this.context.takeNotifications();
   }
@@ -320,8 +337,8 @@ export class HnsService {
   }
 
   /**
-   * What a restart of the service does to the objects; it runs afterwards. Whoever restarts it tells the listeners
-   * (ServiceDisconnect), who are gone then. Without a state the defects of the build decide.
+   * What a restart of the service does to the objects; it runs afterwards. The caller reports it to the listeners
+   * (ServiceDisconnect), which are gone then. Without a state the defects of the build decide.
    */
   restart(state?: RestartState): void {
     restartService(this.context, state);
@@ -334,13 +351,14 @@ export class HnsService {
     this.start();
   }
 
-  /** Forgets what has to be stored, where nobody stores it. */
+  /** Forgets what has to be stored, where there is no store. */
   dropChanges(): void {
     this.context.takeChanges();
   }
 
   /** Does what the clock has brought since the last call. */
   private catchUp(): void {
+    if (!this.context.isBehind) return;
     settleMirroring(this.context);
     endRestoration(this.context);
   }

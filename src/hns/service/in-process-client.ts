@@ -9,9 +9,8 @@ import type {
   ServiceProperties,
 } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { NOTIFICATION_TYPES, checkScope, isHeardBy } from "#contracts/hcn/notification.ts";
-import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { ComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type {
   PortRangeEntry,
@@ -20,8 +19,14 @@ import type {
 } from "#contracts/hcn/documents/port-reservation.ts";
 import type { HnsDumps } from "#contracts/hcn/dumps.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { isUnreachable } from "../failures/faults/fault-errors.ts";
-import { type CallFacts, factsOfCall, factsOfV1Call, ServiceTarget } from "../failures/faults/call-facts.ts";
+import {
+  type CallFacts,
+  factsOfCall,
+  factsOfV1Call,
+  isUnreachable,
+  backEndsMade,
+  type FaultTarget,
+} from "../failures/faults/active-faults.ts";
 import { FaultInjector } from "../failures/faults/fault-injector.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { ServiceDumps } from "../dump/service-dumps.ts";
@@ -29,6 +34,123 @@ import type { HnsService } from "./hns-service.ts";
 import type { ObjectStore } from "../store/store.ts";
 import { failureEnvelope } from "../v1/router.ts";
 import type { StoredChange } from "../store/stored-object.ts";
+import type { DegradableKind, RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
+import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
+import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
+
+// The service as faults reach it: what no client can do.
+
+/** Brings a degraded endpoint back (hcn.md §5.2). */
+const REFRESH = Object.freeze({ RequestType: "Refresh" });
+
+/** Defects that let the service hang. */
+const HANGING: readonly QuirkName[] = ["service-deadlock", "load-balancers-of-one-endpoint-hang"];
+
+class ServiceTarget implements FaultTarget {
+  private readonly service: HnsService;
+  /** Does something to the service, stores what it changed and tells it. */
+  private readonly administer: <T>(action: () => T) => Promise<T>;
+
+  constructor(service: HnsService, administer: <T>(action: () => T) => Promise<T>) {
+    this.service = service;
+    this.administer = administer;
+  }
+
+  get windows(): WindowsBuild {
+    return this.service.windows;
+  }
+
+  countObjects(): number {
+    return this.service.endpointAndLoadBalancerCount;
+  }
+
+  get mayHang(): boolean {
+    return HANGING.some((name) => this.service.quirks.mayStrike(name));
+  }
+
+  hangs(facts: CallFacts): QuirkName | undefined {
+    const { quirks } = this.service;
+    if (quirks.has("service-deadlock")) return "service-deadlock";
+    const ids = backEndsMade(facts);
+    const isShared = ids.some((id) => this.service.isBalanced(id));
+    return isShared && quirks.has("load-balancers-of-one-endpoint-hang")
+      ? "load-balancers-of-one-endpoint-hang"
+      : undefined;
+  }
+
+  async forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]> {
+    return this.administer(() => {
+      const wanted = ids ?? this.service.enumerate("LoadBalancer");
+      // All are there, or none is touched.
+      for (const id of wanted) this.service.query("LoadBalancer", id);
+      for (const id of wanted) this.service.delete("LoadBalancer", id);
+      return wanted;
+    });
+  }
+
+  async degrade(kind: DegradableKind, id: Guid): Promise<void> {
+    return this.administer(() => {
+      this.service.query(kind, id);
+      if (kind === "LoadBalancer") this.service.degradeLoadBalancer(id);
+      else this.service.degradeEndpoint(id, HCN_ERRORS.HCN_E_DEGRADED_OPERATION.hresult);
+    });
+  }
+
+  async repair(kind: DegradableKind, id: Guid): Promise<void> {
+    return this.administer(() => {
+      if (kind === "LoadBalancer") this.service.repairLoadBalancer(id);
+      else if (this.service.enumerate("Endpoint", { Filter: JSON.stringify({ ID: id }) }).length > 0)
+        this.service.modify("Endpoint", id, REFRESH);
+    });
+  }
+
+  async createRemoteEndpoint(network: Guid, address: string, faultId: string): Promise<Guid> {
+    return this.administer(() =>
+      this.service.create(
+        "Endpoint",
+        {
+          Name: `stale-${faultId}`,
+          Flags: ENDPOINT_FLAGS.RemoteEndpoint,
+          IpConfigurations: [{ IpAddress: address }],
+          SchemaVersion: { Major: 2, Minor: 0 },
+        },
+        { network },
+      ),
+    );
+  }
+
+  async deleteEndpoint(id: Guid): Promise<void> {
+    return this.administer(() => {
+      try {
+        this.service.delete("Endpoint", id);
+      } catch (error) {
+        // The program that clears up stale endpoints was faster.
+        if (!(error instanceof HcnError && error.code === "HCN_E_ENDPOINT_NOT_FOUND")) throw error;
+      }
+    });
+  }
+
+  async restart(state?: RestartState): Promise<void> {
+    return this.administer(() => this.service.restart(state));
+  }
+
+  async reboot(): Promise<void> {
+    return this.administer(() => this.service.reboot());
+  }
+
+  quirks(): readonly QuirkStatus[] {
+    return this.service.quirks.list();
+  }
+
+  setQuirk(name: QuirkName, setting: QuirkSetting): void {
+    this.service.setQuirk(name, setting);
+  }
+}
+
+// The client.
 
 type Listener = (notification: HcnNotification) => void;
 
@@ -104,70 +226,85 @@ export class InProcessHcnClient implements HcnClient {
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {
-    const found = await this.perform(factsOfCall("enumerate", kind), () =>
-      this.service.enumerate(kind, query),
+    const found = await this.perform(
+      () => factsOfCall("enumerate", kind),
+      () => this.service.enumerate(kind, query),
     );
     return kind === "Endpoint" && !this.faults.isIdle ? [...found, ...this.faults.ghosts(query)] : found;
   }
 
   async create(kind: HcnObjectKind, settings: JsonObject, options?: HcnCreateOptions): Promise<Guid> {
-    return this.perform(factsOfCall("create", kind, options?.id, settings), () =>
-      this.service.create(kind, settings, options),
+    return this.perform(
+      () => factsOfCall("create", kind, options?.id, settings),
+      () => this.service.create(kind, settings, options),
     );
   }
 
   async query(kind: HcnObjectKind, id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.perform(factsOfCall("query", kind, id), () => this.service.query(kind, id, query));
+    return this.perform(
+      () => factsOfCall("query", kind, id),
+      () => this.service.query(kind, id, query),
+    );
   }
 
   async modify(kind: HcnObjectKind, id: Guid, settings: JsonObject): Promise<void> {
-    return this.perform(factsOfCall("modify", kind, id, settings), () =>
-      this.service.modify(kind, id, settings),
+    return this.perform(
+      () => factsOfCall("modify", kind, id, settings),
+      () => this.service.modify(kind, id, settings),
     );
   }
 
   async delete(kind: HcnObjectKind, id: Guid): Promise<void> {
-    return this.perform(factsOfCall("delete", kind, id), () => this.service.delete(kind, id));
+    return this.perform(
+      () => factsOfCall("delete", kind, id),
+      () => this.service.delete(kind, id),
+    );
   }
 
   async queryEndpointStats(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.perform(factsOfCall("query", "Endpoint", id), () =>
-      this.service.queryEndpointStats(id, query),
+    return this.perform(
+      () => factsOfCall("query", "Endpoint", id),
+      () => this.service.queryEndpointStats(id, query),
     );
   }
 
   async queryEndpointAddresses(id: Guid, query?: HostComputeQuery): Promise<JsonObject> {
-    return this.perform(factsOfCall("query", "Endpoint", id), () =>
-      this.service.queryEndpointAddresses(id, query),
+    return this.perform(
+      () => factsOfCall("query", "Endpoint", id),
+      () => this.service.queryEndpointAddresses(id, query),
     );
   }
 
   async reservePorts(guestNetworkService: Guid, request: PortRequest): Promise<PortRangeReservation> {
-    const facts = factsOfCall("modify", "GuestNetworkService", guestNetworkService);
+    const facts = (): CallFacts => factsOfCall("modify", "GuestNetworkService", guestNetworkService);
     return this.perform(facts, () => this.service.reservePorts(guestNetworkService, request));
   }
 
   async releasePorts(reservation: Guid): Promise<void> {
-    const facts = factsOfCall("modify", "GuestNetworkService");
+    const facts = (): CallFacts => factsOfCall("modify", "GuestNetworkService");
     return this.perform(facts, () => this.service.releasePorts(reservation));
   }
 
   async listPortReservations(): Promise<readonly PortRangeEntry[]> {
-    const facts = factsOfCall("enumerate", "GuestNetworkService");
+    const facts = (): CallFacts => factsOfCall("enumerate", "GuestNetworkService");
     return this.perform(facts, () => this.service.listPortReservations());
   }
 
   async queryService(properties: ServiceProperties): Promise<JsonObject> {
-    return this.perform(QUERY_OF_SERVICE, () => this.service.queryService(properties));
+    return this.perform(
+      () => QUERY_OF_SERVICE,
+      () => this.service.queryService(properties),
+    );
   }
 
   async call(method: string, path: string, body: string): Promise<JsonObject> {
     try {
-      return await this.perform(factsOfV1Call(method, path, body), () =>
-        this.service.call(method, path, body),
+      return await this.perform(
+        () => factsOfV1Call(method, path, body),
+        () => this.service.call(method, path, body),
       );
     } catch (error) {
-      // The service itself answers with an envelope; where it is gone, nobody does (hcn.md §1.7).
+      // The service itself answers with an envelope; where it is gone, there is no answer (hcn.md §1.7).
       if (error instanceof HcnError && !isUnreachable(error))
         return failureEnvelope(error, this.service.version);
       throw error;
@@ -182,12 +319,12 @@ export class InProcessHcnClient implements HcnClient {
     };
   }
 
-  /** Stores and tells what happened without a call: what a timer of the service did. */
+  /** Stores and reports what happened without a call: what a timer of the service did. */
   async flush(): Promise<void> {
     return this.carryOut(() => undefined);
   }
 
-  /** Tells all listeners that the service goes away (hcn.md §1.4). */
+  /** Reports to all listeners that the service goes away (hcn.md §1.4). */
   async close(): Promise<void> {
     this.faults.close();
     this.disconnect();
@@ -200,17 +337,17 @@ export class InProcessHcnClient implements HcnClient {
       status: 0,
       data: { ID: ZERO_GUID, Flags: 0 },
     };
-    // Whoever registers while it hears of the end has registered with what comes after it.
+    // What registers while it hears of the end has registered with what comes after it.
     const registered = [...this.registrations].filter(({ scope }) => isHeardBy(scope, goodbye));
     for (const registration of registered) this.registrations.delete(registration);
     for (const { listener } of registered) listener(goodbye);
   }
 
-  /** Makes a call with the faults that are in force. */
-  private async perform<T>(facts: CallFacts, call: () => T): Promise<T> {
+  /** Makes a call with the faults that are in force, which alone ask for its facts. */
+  private async perform<T>(factsOf: () => CallFacts, call: () => T): Promise<T> {
     return this.faults.isIdle
       ? this.carryOut(call)
-      : this.faults.perform(facts, async () => this.carryOut(call));
+      : this.faults.perform(factsOf(), async () => this.carryOut(call));
   }
 
   /**

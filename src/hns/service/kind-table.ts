@@ -19,11 +19,11 @@ import {
   modifyGuestNetworkService,
   requireGuestNetworkService,
 } from "./guest/guest-network-services.ts";
-import { deleteLoadBalancer } from "./load-balancer/load-balancer-deletion.ts";
 import {
   createLoadBalancer,
   modifyLoadBalancer,
   requireLoadBalancer,
+  deleteLoadBalancer,
 } from "./load-balancer/load-balancers.ts";
 import {
   createNamespace,
@@ -32,9 +32,10 @@ import {
   requireNamespace,
 } from "./namespace/namespaces.ts";
 import { parseSdnRoute } from "#contracts/hcn/documents/sdn-route.ts";
-import { createNetwork, deleteNetwork, modifyNetwork, requireNetwork } from "./network/networks.ts";
+import { createNetwork, deleteNetwork, modifyNetwork } from "./network/networks.ts";
+import { requireNetwork } from "./network/network-facts.ts";
 import { createSdnRoute, deleteSdnRoute, modifySdnRoute, requireSdnRoute } from "./sdn-routes.ts";
-import { asProcessed } from "./old-schema.ts";
+import { asProcessed } from "./endpoint/endpoint-document.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { ServiceState } from "./state.ts";
 import { loadBalancerFromV1 } from "../v1/policy-list.ts";
@@ -48,11 +49,11 @@ import {
   loadBalancerDocument,
   loadBalancerFilterFields,
   policyListDocument,
-} from "../view/load-balancer-view.ts";
+  sdnRouteDocument,
+  sdnRouteFilterFields,
+} from "../view/policy-list-view.ts";
 import { namespaceDocument, namespaceDocumentV1, namespaceFilterFields } from "../view/namespace-view.ts";
-import { networkDocument, networkFilterFields } from "../view/network-view.ts";
-import { networkDocumentV1 } from "../view/network-view-v1.ts";
-import { sdnRouteDocument, sdnRouteFilterFields } from "../view/sdn-route-view.ts";
+import { networkDocument, networkFilterFields, networkDocumentV1 } from "../view/network-view.ts";
 
 /** Objects of one kind, in order of creation. */
 export interface Records {

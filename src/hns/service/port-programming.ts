@@ -7,9 +7,12 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { Ip, Prefix } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import { AddressFlag } from "#dataplane/vfp/port-settings.ts";
-import type { SharedValues } from "../compile/shared-values.ts";
-import type { CompileCache } from "../compile/compile-cache.ts";
-import type { LoadBalancerFacts, ServiceTraits } from "../compile/load-balancer/load-balancer-plan.ts";
+import type { CompileCache, SharedValues } from "../compile/compile-cache.ts";
+import {
+  type LoadBalancerFacts,
+  type ServiceTraits,
+  reservedPoolsOf,
+} from "../compile/load-balancer/load-balancer-plan.ts";
 import {
   type NetworkView,
   type NodeFacts,
@@ -23,14 +26,12 @@ import { ProgramDefects } from "../failures/defects/program-defects.ts";
 import { isMapped, planOverlay } from "../compile/overlay/overlay-plan.ts";
 import { compileHostTunnel, compileRouter } from "../compile/overlay/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "../compile/port-program.ts";
-import { remoteSubnetsOf } from "../compile/overlay/remote-subnets.ts";
-import { reservedPoolsOf } from "../compile/node-ports.ts";
 import { compileTranslation } from "../compile/translation.ts";
 import type { Datapath, PortProgram } from "../ports/datapath.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer/load-balancer-record.ts";
 import type { NetworkRecord } from "./network/network-record.ts";
-import { type NetworkFrame, frameOf } from "./network/policy-index.ts";
+import type { NetworkFrame } from "./network/policy-index.ts";
 import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "../ports/adapter-description.ts";
 import type { QuirkSet } from "../failures/quirk-set.ts";
@@ -58,6 +59,8 @@ const LATE_REMOVAL_MS = 30_000;
 
 /** A network as its rules see it, worked out once for each state of its endpoints and of the node. */
 interface Surveyed {
+  /** The record that was surveyed. */
+  readonly network: NetworkRecord;
   readonly view: NetworkView;
   readonly facts: LoadBalancerFacts;
   readonly serviceRanges: readonly Prefix[];
@@ -77,8 +80,8 @@ function routesOf({ overlay }: NetworkView): object | undefined {
   return overlay?.remoteSubnets.revision.token;
 }
 
-function areEqual(a: readonly Ip[], b: readonly Ip[]): boolean {
-  return a.length === b.length && a.every((ip, index) => ip === b[index]);
+function areEqual(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
 /** Plain data, part of the service's context. */
@@ -233,17 +236,25 @@ export class PortProgramming {
     const { services, localRevision } = this.state.membersOf(network.id);
     const node = this.nodeFacts(adapter);
     const known = this.surveyed.get(network.id);
-    const frame = frameOf(network, known?.view.network);
-    const isSame =
-      known?.view.network === frame &&
-      known.localRevision === localRevision &&
-      areEqual(known.view.node.addresses, node.addresses);
-    if (isSame) return this.withRoutes(known, network);
+    const isSameRecord = known?.network === network;
+    const frame = isSameRecord
+      ? known.view.network
+      : this.shared.policies.frameOf(network, known?.view.network);
+    const isOfSame = known?.view.network === frame && areEqual(known.view.node.addresses, node.addresses);
+    if (isOfSame && known.localRevision === localRevision)
+      return isSameRecord ? known : this.withRoutes(known, network);
     const attached = this.state.attachedOf(network.id);
+    // Without tunnels, endpoints count as soon as they have a vNIC.
+    if (isOfSame && known.view.overlay === undefined && areEqual(known.view.attached, attached)) {
+      const followed: Surveyed = { ...known, network, localRevision };
+      this.surveyed.set(network.id, followed);
+      return followed;
+    }
     const overlay = this.overlayOf(network, frame, node);
     const base = Object.freeze({});
     const view: NetworkView = { base, network: frame, attached, services, node, overlay };
     const surveyed: Surveyed = {
+      network,
       view,
       facts: this.factsOf(view),
       serviceRanges: serviceRangesOf(view.attached),
@@ -257,9 +268,12 @@ export class PortProgramming {
   private withRoutes(known: Surveyed, network: NetworkRecord): Surveyed {
     const { view } = known;
     const { overlay } = view;
-    const remoteSubnets = remoteSubnetsOf(network.policies);
-    if (overlay === undefined || routesOf(view) === remoteSubnets.revision.token) return known;
-    const surveyed = { ...known, view: { ...view, overlay: { ...overlay, remoteSubnets } } };
+    let surveyed: Surveyed = { ...known, network };
+    if (overlay !== undefined) {
+      const remoteSubnets = this.shared.remoteSubnetsOf(network.policies);
+      if (routesOf(view) !== remoteSubnets.revision.token)
+        surveyed = { ...surveyed, view: { ...view, overlay: { ...overlay, remoteSubnets } } };
+    }
     this.surveyed.set(network.id, surveyed);
     return surveyed;
   }
@@ -277,7 +291,7 @@ export class PortProgramming {
       plan: this.cache.get(network.id, "overlay-plan", inputs, () =>
         planOverlay(frame, facts, [...mapped.values()]),
       ),
-      remoteSubnets: remoteSubnetsOf(network.policies),
+      remoteSubnets: this.shared.remoteSubnetsOf(network.policies),
       sourceVips,
       addressFlags: this.overlayFlags,
     };

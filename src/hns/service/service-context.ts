@@ -4,6 +4,7 @@ import type { Clock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
@@ -16,8 +17,7 @@ import {
   reachesServicesFromNode,
 } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting, QuirkSettings } from "#core/catalogue/quirks.ts";
-import { CompileCache } from "../compile/compile-cache.ts";
-import { SharedValues } from "../compile/shared-values.ts";
+import { CompileCache, SharedValues } from "../compile/compile-cache.ts";
 import type { ServiceTraits } from "../compile/load-balancer/load-balancer-plan.ts";
 import type { NodeFacts } from "../compile/network-view.ts";
 import { ComputeSystemRegistry } from "./compute-systems/registry.ts";
@@ -154,6 +154,13 @@ export class ServiceContext {
     return this.clock.nowMs;
   }
 
+  /** True when a moment has come for which the state holds something back. */
+  get isBehind(): boolean {
+    const { mirroring, restoration } = this.state;
+    if (mirroring === undefined && restoration === undefined) return false;
+    return Math.min(mirroring?.atMs ?? Infinity, restoration?.atMs ?? Infinity) <= this.nowMs;
+  }
+
   /** A moment of the clock as Windows writes it: 100 ns since 1601. */
   fileTime(atMs: number): number {
     return Math.round((this.epochMs + atMs + FILETIME_OFFSET_MS) * FILETIME_PER_MS);
@@ -249,7 +256,7 @@ export class ServiceContext {
     });
   }
 
-  /** Tells who has registered with HCS for a compute system. */
+  /** Notifies what has registered with HCS for a compute system. */
   notifyComputeSystem(system: string, type: number, runtimeId: Guid, data: JsonValue): void {
     const reported = { ID: runtimeId, Flags: 0, Data: data };
     this.notifications.push({ type, status: 0, data: reported, computeSystem: system });
@@ -286,6 +293,21 @@ export class ServiceContext {
       this.moments.shift();
       this.changeCount++;
     }
+  }
+
+  /**
+   * Programs of the node keep the ports that they listen on from load balancers and mappings on old builds (hcn.md §4.7).
+   * Inferred: WinNAT takes no port that a program of the host listens on, whatever the build (`isTranslated`).
+   * Inferred: the address does not matter, since what made it known was a front end of its own address (dataplane.md F-56).
+   * @throws HcnError HCN_E_PORT_ALREADY_EXISTS where the build has the defect and a program of the host listens there.
+   */
+  checkNotListening(protocol: number, port: number, isTranslated = false): void {
+    if (!this.datapath.isListening(protocol, port)) return;
+    if (!isTranslated && !this.hasQuirk("listener-blocks-front-end")) return;
+    throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
+      detail: `A program of the node listens on protocol ${protocol}, port ${port}; end it, or choose another port`,
+      explanation: "load-balancer-port-already-exists",
+    });
   }
 
   /** Notes that an object was made, changed or deleted. */

@@ -3,11 +3,10 @@
  * it are frozen, so forks share them.
  */
 import { SharedMap } from "#core/base/shared-map.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { AddressPool, MacPool } from "./address-pool.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
-import { FrontEndTable } from "./load-balancer/front-end-table.ts";
-import { NO_GLOBALS, type ServiceGlobals } from "./globals.ts";
+import { FrontEndTable, SdnRouteTable, BackEndReferences, FormerBackEnds } from "./object-tables.ts";
 import {
   type GuestNetworkServiceRecord,
   PortReservationTable,
@@ -16,126 +15,23 @@ import type { LoadBalancerRecord } from "./load-balancer/load-balancer-record.ts
 import type { NamespaceRecord } from "./namespace/namespace-record.ts";
 import type { NetworkRecord } from "./network/network-record.ts";
 import { PortMappingTable } from "./endpoint/port-mapping-table.ts";
-import { type SdnRouteRecord, SdnRouteTable } from "./sdn-route-record.ts";
-import type { RoutedEndpoint } from "../compile/sdn-routes.ts";
+import type { SdnRouteRecord } from "./sdn-route-record.ts";
+import type { RoutedEndpoint } from "../compile/provenance.ts";
 import { isMapped } from "../compile/overlay/overlay-plan.ts";
 import { LoadBalancerTable } from "../compile/load-balancer/load-balancer-table.ts";
-import { formatIp } from "#core/net/ip.ts";
 
-// Which load balancers name an endpoint as a back end, whether it still exists or not. Plain data.
+// What belongs to the service as a whole and to none of its objects. Plain data, part of its state.
 
-type References = Pick<LoadBalancerRecord, "id" | "endpointIds">;
-
-/** Pieces of a list, so that a change copies and freezes one piece of it, however long it is. */
-type Pieces = readonly (readonly Guid[])[];
-
-const PIECE_MAX = 64;
-const NONE: readonly Guid[] = Object.freeze([]);
-const NO_PIECES: Pieces = Object.freeze([]);
-
-function withAdded(pieces: Pieces, id: Guid): Pieces {
-  const last = pieces.at(-1);
-  const copy = [...pieces];
-  if (last === undefined || last.length >= PIECE_MAX) copy.push(Object.freeze([id]));
-  else copy[copy.length - 1] = Object.freeze([...last, id]);
-  return Object.freeze(copy);
+/** Frozen; replaced as a whole on each change. */
+interface ServiceGlobals {
+  /** MACs of the fabric's management for accelerated networking, as they were written (hcn.md §9.10). */
+  readonly accelnetMacs: readonly string[];
 }
 
-function withoutRemoved(pieces: Pieces, id: Guid): Pieces {
-  const index = pieces.findIndex((piece) => piece.includes(id));
-  if (index < 0) return pieces;
-  const left = (pieces[index] ?? NONE).filter((other) => other !== id);
-  const copy = [...pieces];
-  if (left.length === 0) copy.splice(index, 1);
-  else copy[index] = Object.freeze(left);
-  return Object.freeze(copy);
-}
+export const NO_GLOBALS: ServiceGlobals = Object.freeze({ accelnetMacs: Object.freeze([]) });
 
-export class BackEndReferences {
-  /** Most endpoints are named once, and a big cluster has many: only several get a list, in order. */
-  private readonly referring = new SharedMap<Guid, Guid | Pieces>();
-
-  add({ id, endpointIds }: References): void {
-    for (const endpointId of new Set(endpointIds)) this.link(endpointId, id);
-  }
-
-  remove({ id, endpointIds }: References): void {
-    for (const endpointId of new Set(endpointIds)) this.unlink(endpointId, id);
-  }
-
-  /** A load balancer names others: what it named before and still does is left alone. */
-  replace(before: References, after: References): void {
-    const [old, young] = [new Set(before.endpointIds), new Set(after.endpointIds)];
-    for (const endpointId of old) if (!young.has(endpointId)) this.unlink(endpointId, before.id);
-    for (const endpointId of young) if (!old.has(endpointId)) this.link(endpointId, after.id);
-  }
-
-  /** Makes forks cheap. */
-  settle(): void {
-    this.referring.settle();
-  }
-
-  /** Identifiers of the load balancers, in the order in which they came. */
-  to(endpointId: Guid): readonly Guid[] {
-    const known = this.referring.get(endpointId);
-    if (known === undefined) return NONE;
-    return typeof known === "string" ? [known] : known.flat();
-  }
-
-  private piecesOf(endpointId: Guid): Pieces {
-    const known = this.referring.get(endpointId);
-    if (known === undefined) return NO_PIECES;
-    return typeof known === "string" ? [[known]] : known;
-  }
-
-  private link(endpointId: Guid, id: Guid): void {
-    const known = this.referring.get(endpointId);
-    this.referring.set(endpointId, known === undefined ? id : withAdded(this.piecesOf(endpointId), id));
-  }
-
-  private unlink(endpointId: Guid, id: Guid): void {
-    const left = withoutRemoved(this.piecesOf(endpointId), id);
-    const [first] = left;
-    if (first === undefined) this.referring.delete(endpointId);
-    else if (left.length === 1 && first.length === 1) this.referring.set(endpointId, first[0] ?? "");
-    else this.referring.set(endpointId, left);
-  }
-}
-
-// Which back ends a front end had before its load balancer was deleted: for `front-end-keeps-back-ends`.
-
-/** What a front end is known by. */
-type FrontEndFields = Pick<LoadBalancerRecord, "networkId" | "frontendVips" | "portMappings">;
-
-const FRONT_ENDS_MAX = 4_096;
-
-function keyOf({ networkId, frontendVips, portMappings }: FrontEndFields): string {
-  const ports = portMappings.map(({ protocol, externalPort }) => `${protocol}/${externalPort}`);
-  return [networkId, ...frontendVips.map(formatIp), ...ports].join(" ");
-}
-
-/** Plain data, part of the service's state. */
-export class FormerBackEnds {
-  /** The oldest first. */
-  private readonly known = new Map<string, readonly Guid[]>();
-
-  note(loadBalancer: LoadBalancerRecord): void {
-    const key = keyOf(loadBalancer);
-    this.known.delete(key);
-    this.known.set(key, loadBalancer.endpointIds);
-    if (this.known.size <= FRONT_ENDS_MAX) return;
-    const oldest = this.known.keys().next();
-    if (oldest.done !== true) this.known.delete(oldest.value);
-  }
-
-  of(fields: FrontEndFields): readonly Guid[] | undefined {
-    return this.known.size === 0 ? undefined : this.known.get(keyOf(fields));
-  }
-
-  clear(): void {
-    this.known.clear();
-  }
-}
+/** There is one service, so its entry needs no id of its own. */
+export const GLOBALS_ID: Guid = ZERO_GUID;
 
 // What belongs to one network, by order of creation. Plain data, part of the service's state.
 
@@ -211,7 +107,7 @@ export class NetworkMembers {
     this.outdated.set(id, undefined);
   }
 
-  /** Rules that nobody owns any more go. */
+  /** Rules without an owner go. */
   dropLeftRules(): void {
     for (const id of this.services.left) this.outdated.set(id, undefined);
   }
@@ -228,6 +124,8 @@ export class NetworkMembers {
     return taken;
   }
 }
+
+// All objects.
 
 /** What is to come back, and when. */
 export interface LateRestoration {
@@ -249,7 +147,7 @@ export class ServiceState {
   /** Load balancers that a fault has put into the state Degraded. */
   readonly degradedLoadBalancers: Set<Guid> = new Set();
   readonly sdnRoutes: SdnRouteTable = new SdnRouteTable();
-  /** Mirrored networks that somebody asked for, and when they come; undefined: nobody did, or they are there. */
+  /** Mirrored networks that a query asked for, and when they come; undefined: none did, or they are there. */
   mirroring: { readonly atMs: number; readonly flags: number } | undefined = undefined;
   readonly frontEnds: FrontEndTable = new FrontEndTable();
   /** Load balancers that come back after a restart; undefined: none. */
@@ -340,7 +238,7 @@ export class ServiceState {
   addEndpoint(endpoint: EndpointRecord): void {
     this.endpoints.set(endpoint.id, endpoint);
     this.members.get(endpoint.networkId)?.addEndpoint(endpoint);
-    // Addresses of remote endpoints are nobody's on this node (hcn.md §4.2, §4.3).
+    // Addresses of remote endpoints are taken by none on this node (hcn.md §4.2, §4.3).
     if (isRemoteEndpoint(endpoint)) return;
     for (const config of endpoint.ipConfigs) this.poolOf(endpoint.networkId).take(config.ip, endpoint.id);
     this.macs.take(endpoint.mac, endpoint.id);

@@ -28,7 +28,7 @@ import type {
   SubnetRecord,
 } from "../service/network/network-record.ts";
 import { ServiceContext } from "../service/service-context.ts";
-import { equalValues } from "./value-codec.ts";
+import { equalValues } from "./stored-kind.ts";
 import { storedRowOf } from "./restore.ts";
 import type { StoredKind } from "./stored-object.ts";
 

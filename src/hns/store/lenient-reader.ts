@@ -1,25 +1,31 @@
 /**
- * Reads documents that nobody checks: those of a store, of a dump, of a real node. What does not read is noted and left
+ * Reads unchecked documents: those of a store, of a dump, of a real node. What does not read is noted and left
  * out, and the rest is taken.
  */
-import { type Dns, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
+import {
+  type Dns,
+  type Route,
+  SCHEMA_V2_0,
+  type PolicyDocument,
+} from "#contracts/hcn/documents/base-document.ts";
 import {
   type ObjectReader,
   readDns,
   readRoutes,
   readSchemaVersion,
+  BASE_READER,
+  readPolicies,
 } from "#contracts/hcn/description/read-object.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import { parseGuid } from "#contracts/hcn/guid.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type Prefix, maskIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
-import type { RouteRecord } from "../service/network/network-record.ts";
+import type { RouteRecord, RecordBase } from "../service/network/network-record.ts";
+import type { ServiceContext } from "../service/service-context.ts";
 
-/** Hears what was left out. */
+/** Takes what was left out. */
 export type Report = (text: string) => void;
 
 const NO_FIELDS: JsonObject = Object.freeze({});
@@ -129,4 +135,56 @@ export class LenientReader {
       metric: route.Metric,
     });
   }
+}
+
+// What all records have, as it stands in a stored document.
+
+/** The time of the last change, which v1 and v2 documents have in different places. */
+function changedAt(context: ServiceContext, reader: LenientReader): number {
+  const time: JsonValue | undefined =
+    reader.at("Health", "Data", "LastUpdateTime") ?? reader.at("Health", "LastUpdateTime");
+  return typeof time === "number" && time > 0 ? context.clockTime(time) : 0;
+}
+
+export function readBaseFields(context: ServiceContext, reader: LenientReader): RecordBase {
+  return {
+    id: reader.field(BASE_READER, "ID") ?? "",
+    owner: reader.field(BASE_READER, "Owner") ?? "",
+    name: reader.field(BASE_READER, "Name") ?? "",
+    additionalParams: reader.field(BASE_READER, "AdditionalParams"),
+    schemaVersion: reader.schemaVersion(),
+    version: reader.field(BASE_READER, "Version") ?? 0,
+    changedAtMs: changedAt(context, reader),
+    activityId: reader.guidAt("Health", "Extra", "Resources", "ID") ?? reader.guid("ActivityId") ?? "",
+  };
+}
+
+// Policies of stored documents: those that read become values, with the fields that are unknown here.
+
+interface Policy {
+  readonly Type: string;
+  readonly Settings: object;
+}
+
+/** Settings as they were written, with the checked values in place of the given ones. */
+function withUnknownFields<P extends Policy>(policy: P, document: PolicyDocument): P {
+  const given = document.Settings ?? {};
+  const isComplete = Object.keys(given).every((field) => field in policy.Settings);
+  if (isComplete) return policy;
+  return Object.freeze({ ...policy, Settings: Object.freeze({ ...given, ...policy.Settings }) });
+}
+
+/** The policies that `parse` takes; the others are noted and left out. */
+export function readPolicyRecords<P extends Policy>(
+  reader: LenientReader,
+  types: readonly (string | undefined)[],
+  parse: (document: PolicyDocument, where: string) => P,
+): readonly P[] {
+  const documents = reader.attempt((strict) => readPolicies(strict, types)) ?? [];
+  const records: P[] = [];
+  for (const [index, document] of documents.entries()) {
+    const policy = reader.attempt(() => parse(document, `Policies[${index}]`));
+    if (policy !== undefined) records.push(withUnknownFields(policy, document));
+  }
+  return Object.freeze(records);
 }

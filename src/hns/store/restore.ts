@@ -12,8 +12,6 @@ import { createOwnNetworks } from "../service/network/own-networks.ts";
 import { deleteNetwork } from "../service/network/networks.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { removeSdnRoute } from "../service/sdn-routes.ts";
-import { STORED_KINDS } from "./kinds.ts";
-import { clearGlobals } from "./stored-globals.ts";
 import type { Report } from "./lenient-reader.ts";
 import type { StoredKindRow } from "./stored-kind.ts";
 import type {
@@ -23,6 +21,58 @@ import type {
   StoredKind,
   StoredObject,
 } from "./stored-object.ts";
+import { NO_GLOBALS, GLOBALS_ID } from "../service/state.ts";
+import { STORED_ENDPOINT } from "./stored-endpoint.ts";
+import { STORED_LOAD_BALANCER, STORED_SDN_ROUTE } from "./stored-policy-lists.ts";
+import { STORED_NAMESPACE, STORED_GUEST_NETWORK_SERVICE } from "./stored-namespaces.ts";
+import { STORED_NETWORK } from "./stored-network.ts";
+
+// What belongs to no object, in stored form: one entry, there as long as it differs from what a new service has.
+
+function storedGlobals(context: ServiceContext): StoredObject | undefined {
+  const { accelnetMacs } = context.state.globals;
+  if (accelnetMacs.length === 0) return undefined;
+  return { kind: "Globals", id: GLOBALS_ID, document: { AccelnetMacs: accelnetMacs } };
+}
+
+/** Takes everything away that belongs to no object. */
+function clearGlobals(context: ServiceContext): void {
+  if (context.state.globals === NO_GLOBALS) return;
+  context.state.setGlobals(NO_GLOBALS);
+  context.changed("Globals", GLOBALS_ID);
+}
+
+const STORED_GLOBALS: StoredKindRow = {
+  kind: "Globals",
+  list: (context) => {
+    const stored = storedGlobals(context);
+    return stored === undefined ? [] : [stored];
+  },
+  store: (context) => storedGlobals(context),
+  ids: (context) => (storedGlobals(context) === undefined ? [] : [GLOBALS_ID]),
+  enter: (context, { document }, _keepsUnknownFields, report) => {
+    const macs = document["AccelnetMacs"];
+    if (!Array.isArray(macs) || !macs.every((mac) => typeof mac === "string")) {
+      report("AccelnetMacs is not a list of texts; left out");
+      return;
+    }
+    context.state.setGlobals({ accelnetMacs: Object.freeze([...macs]) });
+  },
+};
+
+/**
+ * The kinds that are stored, each one row, in the order in which they come back: what stands below may refer to what
+ * stands above.
+ */
+const STORED_KINDS: readonly StoredKindRow[] = [
+  STORED_NETWORK,
+  STORED_NAMESPACE,
+  STORED_ENDPOINT,
+  STORED_LOAD_BALANCER,
+  STORED_SDN_ROUTE,
+  STORED_GUEST_NETWORK_SERVICE,
+  STORED_GLOBALS,
+];
 
 /** All objects, by kind and then in order of creation. */
 export function exportObjects(context: ServiceContext): readonly StoredObject[] {
@@ -34,7 +84,7 @@ export function storedRowOf(kind: StoredKind): StoredKindRow | undefined {
   return STORED_KINDS.find((row) => row.kind === kind);
 }
 
-/** Takes all objects away, with what they have in the datapath. Nobody is told. */
+/** Takes all objects away, with what they have in the datapath. No listener is told. */
 export function clearObjects(context: ServiceContext): void {
   const { state } = context;
   for (const each of state.loadBalancers.values()) removeLoadBalancer(context, each);

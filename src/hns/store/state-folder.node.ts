@@ -15,6 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import type * as Sqlite from "node:sqlite";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf } from "#core/base/thrown.ts";
 import { restrictToOwner } from "#core/base/owner-only.node.ts";
@@ -22,9 +23,41 @@ import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { checkJsonObject } from "#contracts/hcn/description/json.ts";
-import { loadSqlite, SQLITE_CODES, sqliteCodeOf } from "./sqlite.node.ts";
 import type { ObjectStore } from "./store.ts";
 import type { StoredChange, StoredKind, StoredObject } from "./stored-object.ts";
+import { assert } from "#core/base/assert.ts";
+
+// SQLite as Node has it built in.
+
+/** Primary result codes of SQLite that mean something to us. */
+const SQLITE_CODES = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;
+
+/** The primary result code of a failed call; undefined when the failure is none of SQLite's. */
+function sqliteCodeOf(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
+    return undefined;
+  // Extended codes have the primary one in their low byte.
+  return error.errcode & 0xff;
+}
+
+/**
+ * Loads the module. Node 22 warns its users that the module may change, which is our affair and not that of a user who
+ * runs a command: that one warning is kept back.
+ */
+export function loadSqlite(): typeof Sqlite {
+  const before = Object.getOwnPropertyDescriptor(process, "emitWarning");
+  assert(before !== undefined, "Node's process can warn");
+  process.emitWarning = () => undefined;
+  try {
+    const sqlite = process.getBuiltinModule("node:sqlite");
+    assert(sqlite !== undefined, "Node 22.18 and later have node:sqlite");
+    return sqlite;
+  } finally {
+    Object.defineProperty(process, "emitWarning", before);
+  }
+}
+
+// The folder: the layout of its database, and which process has it open.
 
 /** The number of the layout of the database. A store with a higher one was written by a newer Mullion. */
 const FORMAT_VERSION = 1;

@@ -12,12 +12,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { loadSqlite } from "./sqlite.node.ts";
 import {
   type StateFolder,
   type StateFolderOptions,
   StateFolderError,
   openStateFolder,
+  loadSqlite,
 } from "./state-folder.node.ts";
 import { describeObjectStore, putOf, storedObject } from "./store.suite.ts";
 

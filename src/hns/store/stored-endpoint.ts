@@ -19,15 +19,13 @@ import type {
   IpConfigRecord,
   VirtualMachinePort,
 } from "../service/endpoint/endpoint-record.ts";
-import { ownerOfMac } from "../service/endpoint/endpoints.ts";
-import { isGuest } from "../service/namespace/namespace-record.ts";
+import { ownerOfMac } from "../service/endpoint/endpoint-document.ts";
+import { isGuest } from "../service/namespace/namespaces.ts";
 import { RemoteEndpointRecord } from "../service/endpoint/remote-endpoint.ts";
 import { compartmentOf } from "../service/compute-systems/compartments.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { endpointDocument, endpointDocumentV1 } from "../view/endpoint-view.ts";
-import { readBaseFields } from "./base-fields.ts";
-import type { LenientReader, Report } from "./lenient-reader.ts";
-import { readPolicyRecords } from "./read-policies.ts";
+import { type LenientReader, type Report, readBaseFields, readPolicyRecords } from "./lenient-reader.ts";
 import { type StoredKindRow, storedKind } from "./stored-kind.ts";
 
 const NO_MAC = 0 as Mac;

@@ -3,20 +3,18 @@
  * document becomes a record again, and how a record enters the service without being checked.
  *
  * What of a record does not follow from its document is worked out by reading the document again and comparing: a field
- * that somebody adds to a record is stored from that moment on, whether its document shows it or not.
+ * that a record gets is stored from that moment on, whether its document shows it or not.
  */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type JsonObject, type JsonValue, isJsonObject, type Fields, isFields } from "#core/base/json.ts";
+import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { checkJsonObject } from "#contracts/hcn/description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
-import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { RecordBase } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { ServiceState } from "../service/state.ts";
 import { LenientReader, type Report } from "./lenient-reader.ts";
 import { type KeptFields, keptOf } from "./kept-fields.ts";
 import type { ImportedObject, StoredKind, StoredObject } from "./stored-object.ts";
-import { decodeValue, encodeValue, equalValues } from "./value-codec.ts";
+import { assert } from "#core/base/assert.ts";
 
 /** Records of one kind, in order of creation. */
 export interface RecordTable<R> {
@@ -32,7 +30,7 @@ export interface StoredKindParts<R extends RecordBase> {
   /** A record's own fields; absent: the record is a plain object. */
   readonly fieldsOf?: (record: R) => R;
   /**
-   * Reads a document that nobody checked. Changes nothing and draws no chance; what the document does not say gets a
+   * Reads an unchecked document. Changes nothing and draws no chance; what the document does not say gets a
    * neutral value (`""`, 0, undefined).
    */
   readonly read: (context: ServiceContext, reader: LenientReader) => R;
@@ -62,8 +60,6 @@ const MOMENTS: readonly string[] = ["changedAtMs", "addressedAtMs"];
 function ignoreProblem(): void {
   // What a document of our own does not say stands in `internal`.
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The fields of a record, whatever they are called. */
 function fieldsIn(record: object): Fields {
@@ -166,4 +162,66 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
       if (keepsUnknownFields) keep(context, id, object);
     },
   };
+}
+
+// Values of records as JSON and back without loss, whatever the record holds: what JSON has no word for gets an object
+// of one field with a `$` in front. Records are frozen plain data, so there is nothing else in them.
+
+/** A whole number of any size: IPv6 addresses. */
+const BIG = "$bigint";
+/** Undefined, where something else would be expected. */
+const NONE = "$none";
+/** An object whose only field looks like one of these. */
+const PLAIN = "$object";
+
+const ABSENT: JsonValue = Object.freeze({ [NONE]: true });
+
+function looksTagged(keys: readonly string[]): boolean {
+  return keys.length === 1 && (keys[0] ?? "").startsWith("$");
+}
+
+function encodeValue(value: unknown): JsonValue {
+  if (value === undefined) return ABSENT;
+  if (value === null || typeof value === "string" || typeof value === "boolean") return value;
+  if (typeof value === "number") {
+    assert(Number.isFinite(value), "records hold finite numbers");
+    return value;
+  }
+  if (typeof value === "bigint") return { [BIG]: String(value) };
+  if (Array.isArray(value)) return value.map(encodeValue);
+  assert(isFields(value), "records hold plain data");
+  const encoded: Record<string, JsonValue> = {};
+  for (const [field, each] of Object.entries(value))
+    if (each !== undefined) encoded[field] = encodeValue(each);
+  return looksTagged(Object.keys(encoded)) ? { [PLAIN]: encoded } : encoded;
+}
+
+function decodeFields(value: Fields): unknown {
+  const decoded: Record<string, unknown> = {};
+  for (const [field, each] of Object.entries(value)) decoded[field] = decodeValue(each as JsonValue);
+  return Object.freeze(decoded);
+}
+
+/** The value that was encoded, frozen. */
+function decodeValue(value: JsonValue | undefined): unknown {
+  if (Array.isArray(value)) return Object.freeze(value.map((each) => decodeValue(each as JsonValue)));
+  if (!isFields(value)) return value;
+  const keys = Object.keys(value);
+  if (!looksTagged(keys)) return decodeFields(value);
+  if (value[NONE] === true) return undefined;
+  const [big, plain] = [value[BIG], value[PLAIN]];
+  if (typeof big === "string" && /^-?\d{1,60}$/.test(big)) return BigInt(big);
+  return isFields(plain) ? decodeFields(plain) : decodeFields(value);
+}
+
+/** True when both hold the same; a field that is undefined counts as absent, and order does not matter. */
+export function equalValues(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((item, index) => equalValues(item, b[index]));
+  }
+  if (!isFields(a) || !isFields(b)) return false;
+  const fields = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return [...fields].every((field) => equalValues(a[field], b[field]));
 }

@@ -21,11 +21,8 @@ import type {
 import { bringUpNetwork } from "../service/network/networks.ts";
 import { traitsOf } from "../service/network/type-traits.ts";
 import type { ServiceContext } from "../service/service-context.ts";
-import { networkDocument } from "../view/network-view.ts";
-import { networkDocumentV1 } from "../view/network-view-v1.ts";
-import { readBaseFields } from "./base-fields.ts";
-import { type LenientReader, readPrefix } from "./lenient-reader.ts";
-import { readPolicyRecords } from "./read-policies.ts";
+import { networkDocument, networkDocumentV1 } from "../view/network-view.ts";
+import { type LenientReader, readPrefix, readBaseFields, readPolicyRecords } from "./lenient-reader.ts";
 import { type StoredKindRow, storedKind } from "./stored-kind.ts";
 
 const NO_MAC = 0 as Mac;

@@ -16,7 +16,7 @@ export interface StoredObject {
   readonly document: JsonObject;
   /**
    * Fields of the object's record that do not follow from the document: ports, activity ids, the time of the last
-   * change, fields that nobody here knows. Empty or absent for an object that comes from elsewhere.
+   * change, fields that are unknown here. Empty or absent for an object that comes from elsewhere.
    */
   readonly internal?: JsonObject;
 }

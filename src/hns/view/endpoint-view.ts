@@ -1,20 +1,27 @@
 /** An endpoint as results show it, in both dialects (hcn.md §2.3, §2.12, §9.11). */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
-import { ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { notEnforcedOnEndpoint } from "../service/enforcement.ts";
-import { notProcessed } from "../service/old-schema.ts";
+import { notEnforcedOnEndpoint, notProcessed } from "../service/enforcement.ts";
 import { type EndpointRecord, endpointState, isRemoteEndpoint } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
-import { allocator, resourcesDocument } from "./allocators.ts";
 import { withKept } from "../store/kept-fields.ts";
-import { healthData, policyDocuments, sortFields, baseValues, routeValues } from "./document-fields.ts";
+import {
+  healthData,
+  policyDocuments,
+  sortFields,
+  baseValues,
+  routeValues,
+  allocator,
+  resourcesDocument,
+  withoutDefaults,
+} from "./document-fields.ts";
 import { type PrintableOf, printerOf } from "#contracts/hcn/description/print-object.ts";
 import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
+import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
 const LOWER_CASE_SINCE_MAJOR = 10;
@@ -50,7 +57,7 @@ function portAllocators(context: ServiceContext, endpoint: EndpointRecord): read
 
 const NO_ALLOCATORS: readonly JsonObject[] = Object.freeze([]);
 
-/** `Health.Extra`: resources when there is a port, or when somebody asks for details. */
+/** `Health.Extra`: resources when there is a port, or when a query asks for details. */
 function extra(context: ServiceContext, endpoint: EndpointRecord, isDetailed: boolean): JsonObject {
   const allocators = portAllocators(context, endpoint);
   const virtualMachine = endpoint.virtualMachine?.virtualMachineId;
@@ -155,5 +162,48 @@ export function endpointFilterFields(context: ServiceContext, endpoint: Endpoint
     Flags: endpoint.flags,
     State: endpointState(endpoint),
     VirtualMachine: endpoint.virtualMachine?.virtualMachineId,
+  };
+}
+
+// What `HcnQueryEndpointStats` and `HcnQueryEndpointAddresses` answer, and their v1 twins (hcn.md §1.7, §9.23).
+
+/** The counters of the endpoint's port since it was made. */
+function statisticsOf(context: ServiceContext, endpoint: EndpointRecord): PortStatistics {
+  const network = context.state.networks.get(endpoint.networkId);
+  const portId = endpoint.attachment?.portId;
+  if (network === undefined || portId === undefined) return NOTHING_PASSED;
+  return context.datapath.statisticsOf(network.switchId, portId) ?? NOTHING_PASSED;
+}
+
+/**
+ * The statistics of an endpoint. Inferred (hcn.md §11.6): the v2 call answers what v1 does, and `InstanceId`, which is
+ * not the endpoint's id in the one output that was published, is that of the port, else of the endpoint's resources.
+ */
+export function endpointStatisticsDocument(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
+  const statistics = statisticsOf(context, endpoint);
+  return {
+    BytesReceived: statistics.bytesReceived,
+    BytesSent: statistics.bytesSent,
+    DroppedPacketsIncoming: statistics.droppedIncoming,
+    DroppedPacketsOutgoing: statistics.droppedOutgoing,
+    EndpointId: formatUpperGuid(endpoint.id),
+    InstanceId: formatUpperGuid(endpoint.attachment?.portId ?? endpoint.activityId),
+    PacketsReceived: statistics.packetsReceived,
+    PacketsSent: statistics.packetsSent,
+  };
+}
+
+/** The addresses of an endpoint. Inferred (hcn.md §11.6): what the call answers is not published. */
+export function endpointAddressesDocument(endpoint: EndpointRecord): JsonObject {
+  return {
+    EndpointId: formatUpperGuid(endpoint.id),
+    IpConfigurations: endpoint.ipConfigs.map((config) =>
+      withoutDefaults({
+        IpAddress: formatIp(config.ip),
+        PrefixLength: config.length,
+        IpSubnetId: config.ipSubnetId,
+      }),
+    ),
+    MacAddress: endpoint.macText,
   };
 }

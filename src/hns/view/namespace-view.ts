@@ -2,11 +2,17 @@
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
-import { type NamespaceRecord, namespaceState } from "../service/namespace/namespace-record.ts";
+import { type NamespaceRecord, NAMESPACE_STATES } from "../service/namespace/namespace-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
-import { allocator, resourcesDocument } from "./allocators.ts";
 import { withKept } from "../store/kept-fields.ts";
-import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
+import {
+  baseFields,
+  healthData,
+  sortFields,
+  withoutDefaults,
+  allocator,
+  resourcesDocument,
+} from "./document-fields.ts";
 
 function resourceList(namespace: NamespaceRecord): readonly JsonObject[] {
   return [
@@ -29,6 +35,14 @@ function resources(context: ServiceContext, namespace: NamespaceRecord): JsonObj
 /** What was written in no dialect reads as 2.0. */
 function inV2(namespace: NamespaceRecord): NamespaceRecord {
   return namespace.schemaVersion.Major >= 2 ? namespace : { ...namespace, schemaVersion: SCHEMA_V2_0 };
+}
+
+/**
+ * The namespace's `State` (hcn.md §2.10). Inferred: one whose teardown was blocked is as before when its containers are
+ * gone.
+ */
+function namespaceState(namespace: NamespaceRecord): number {
+  return namespace.isTeardownBlocked ? NAMESPACE_STATES.TeardownBlocked : NAMESPACE_STATES.Healthy;
 }
 
 /** A namespace in v2 shape. */

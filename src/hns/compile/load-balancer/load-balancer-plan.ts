@@ -1,4 +1,7 @@
-/** What the rules of a load balancer depend on besides its document, worked out once for all of them. */
+/**
+ * What the rules of a load balancer depend on besides its document, worked out once for all of them: its front ends, and
+ * what it takes of the node's own ports.
+ */
 import type { Provenance } from "#core/base/recorder.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import {
@@ -15,8 +18,9 @@ import type {
   LoadBalancerPortMappingRecord,
   LoadBalancerRecord,
 } from "../../service/load-balancer/load-balancer-record.ts";
-import type { SharedValues } from "../shared-values.ts";
-import { loadBalancerProvenance } from "../provenance.ts";
+import type { SharedValues } from "../compile-cache.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { HostPoolDefinition, PortClaimDefinition } from "../../ports/datapath.ts";
 
 /** What the build of Windows does with load balancers. */
 export interface ServiceTraits {
@@ -79,7 +83,7 @@ export interface FrontEnd {
   /** What asks for it. */
   readonly condition: Condition;
   readonly hasRemote: boolean;
-  /** The node itself serves, and nobody else: a forwarded health check (kube-proxy.md §5.4). */
+  /** The node itself serves, and no other: a forwarded health check (kube-proxy.md §5.4). */
   readonly isOwn: boolean;
   readonly distribution: Distribution;
   /** The field `<h>` of rule names: what the scripts of AKS take from the id (dataplane.md §2.2.3). */
@@ -135,7 +139,13 @@ export function familyOfBalancer(loadBalancer: LoadBalancerRecord): IpFamily {
   return hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.IPv6) ? 6 : 4;
 }
 
-/** All front ends of a load balancer that somebody serves, in the order of the document. */
+/** Names the front end, since a load balancer seldom has a name of its own. */
+function loadBalancerProvenance(loadBalancer: LoadBalancerRecord, frontEnd: string): Provenance {
+  const { id, name } = loadBalancer;
+  return { object: "HostComputeLoadBalancer", id, name: name === "" ? frontEnd : `${name} ${frontEnd}` };
+}
+
+/** All front ends of a load balancer that are served, in the order of the document. */
 export function frontEndsOf(
   loadBalancer: LoadBalancerRecord,
   endpoints: EndpointTable,
@@ -179,4 +189,88 @@ export function frontEndsOf(
 function formatFrontEnd(vip: Ip, port: number): string {
   const address = familyOf(vip) === 4 ? formatIp(vip) : `[${formatIp(vip)}]`;
   return `${address}:${port}`;
+}
+
+// What load balancers take of the node's own ports: blocks for source NAT, and the node ports that they serve.
+
+/**
+ * The source of translated connections: the load balancer's SourceVIP, else the node's address, as B-4 has it.
+ * Inferred: a pool is known by protocol and address alone once blocks are shared; before, each load balancer has one
+ * block and no more (dataplane.md §3.5, hcn.md §8.5). With DSR no ports are set aside (§3.3): what needs some takes
+ * them from the shared pool.
+ */
+export function poolOf(
+  loadBalancer: LoadBalancerRecord,
+  mapping: LoadBalancerPortMappingRecord,
+  facts: LoadBalancerFacts,
+): HostPoolDefinition | undefined {
+  const { sourceVip } = loadBalancer;
+  const family = familyOfBalancer(loadBalancer);
+  const nodeIp = family === 4 ? facts.managementIp : facts.managementIp6;
+  const ip = sourceVip !== undefined && familyOf(sourceVip) === family ? sourceVip : nodeIp;
+  if (ip === undefined) return undefined;
+  const protocol = mapping.protocol === IpProtocol.tcp ? "TCP" : "UDP";
+  const shared = [`SLB_NATPOOL_IPV${family}`, protocol, formatIp(ip)].join("_");
+  // Observed: address, front end and port run together (kubernetes/kubernetes#79359).
+  const [vip] = loadBalancer.frontendVips;
+  const own = `${shared}${vip === undefined ? "" : formatIp(vip)}${mapping.externalPort}`;
+  const isDsr = hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR);
+  const isShared = facts.traits.sharesPortBlocks || isDsr;
+  return Object.freeze({
+    name: isShared ? shared : own,
+    ip,
+    protocol: mapping.protocol,
+    portsMax: isShared ? SHARED_PORTS_MAX : BLOCK_PORTS,
+    isReserved: !isDsr,
+  });
+}
+
+/** The pools that a load balancer has to have a block of before it is made: none with DSR (dataplane.md §3.5). */
+export function reservedPoolsOf(
+  loadBalancer: LoadBalancerRecord,
+  facts: LoadBalancerFacts,
+): readonly HostPoolDefinition[] {
+  if (hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR)) return [];
+  const pools = loadBalancer.portMappings
+    .filter(isBalanced)
+    .map((mapping) => poolOf(loadBalancer, mapping, facts));
+  return pools.filter((pool) => pool !== undefined);
+}
+
+const BLOCK_PORTS = 64;
+/** All of the node's dynamic range, block by block as it is needed. */
+const SHARED_PORTS_MAX = 16_384;
+
+/**
+ * Why a node port is not served on this node; undefined when it is. Inferred: that its packets end unanswered in the
+ * host's stack. Documented and seen is that there is no answer, not even a reset (dataplane.md DT-115, DT-116).
+ */
+function unservedCode(
+  loadBalancer: LoadBalancerRecord,
+  isServed: boolean,
+  facts: LoadBalancerFacts,
+): KnowledgeCode | undefined {
+  if (!facts.hasPods) return "node-port-without-pods-on-node";
+  if (isServed) return undefined;
+  return hasFlag(loadBalancer, LOAD_BALANCER_FLAGS.DSR)
+    ? "external-traffic-policy-local-without-local-endpoint"
+    : "service-without-back-ends";
+}
+
+/** What the host's stack does with the node ports of its own addresses (dataplane.md DT-115 to DT-117). */
+export function claimsOf(
+  loadBalancer: LoadBalancerRecord,
+  frontEnds: readonly FrontEnd[],
+  facts: LoadBalancerFacts,
+): readonly PortClaimDefinition[] {
+  const family = familyOfBalancer(loadBalancer);
+  // A node without an address of the family has no such ports.
+  const hasFamily = facts.nodeIps.some((ip) => familyOf(ip) === family);
+  if (loadBalancer.frontendVips.length > 0 || !hasFamily) return [];
+  const reached = facts.traits.reachesOwnNodePorts ? undefined : "node-port-from-node-unsupported";
+  return loadBalancer.portMappings.filter(isBalanced).map((mapping) => {
+    const isServed = frontEnds.some((frontEnd) => frontEnd.mapping === mapping);
+    const code = unservedCode(loadBalancer, isServed, facts) ?? reached;
+    return { family, protocol: mapping.protocol, port: mapping.externalPort, code };
+  });
 }

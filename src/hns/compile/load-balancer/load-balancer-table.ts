@@ -22,11 +22,11 @@ import {
   type HostGroupName,
   type HostParts,
   compileLoadBalancer,
+  type BackEndRules,
 } from "./load-balancer.ts";
 import type { EndpointTable, LoadBalancerFacts } from "./load-balancer-plan.ts";
-import type { BackEndRules } from "./load-balancer-rules.ts";
 
-// Entries that several load balancers may have in common, and what came and went since somebody asked.
+// Entries that several load balancers may have in common, and what came and went since the last question.
 
 interface Counted<T> {
   readonly entry: T;
@@ -180,7 +180,7 @@ export interface HostTunnel {
 
 const GROUP_PRIORITY = 100;
 const NO_GROUPS: readonly Group[] = Object.freeze([]);
-/** Ids of what nobody owns any more begin so. */
+/** Ids of what has no owner any more begin so. */
 const LEFT_PREFIX = "left/";
 
 function emptyGroup(name: string, direction: VfpDirection, family: 4 | 6): Group {
@@ -307,7 +307,7 @@ export class LoadBalancerTable {
   }
 
   /**
-   * Leaves what is compiled of a load balancer where it is, as nobody's: what comes or goes under its id does not touch
+   * Leaves what is compiled of a load balancer where it is, without an owner: what comes or goes under its id does not touch
    * it. Known defects of HNS (dataplane.md §9, F-16 and F-22).
    */
   leave(id: Guid): void {

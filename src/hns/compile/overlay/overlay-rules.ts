@@ -34,7 +34,13 @@ import {
   remoteAddressRules,
 } from "./overlay-parts.ts";
 import { type OverlayPlan, virtualSubnetOf } from "./overlay-plan.ts";
-import { endpointProvenance, networkProvenance, withPolicy } from "../provenance.ts";
+import {
+  endpointProvenance,
+  networkProvenance,
+  withPolicy,
+  type RoutedEndpoint,
+  sdnRouteSources,
+} from "../provenance.ts";
 import {
   type CompiledRoutes,
   type RemoteSubnets,
@@ -42,7 +48,6 @@ import {
   followRoutes,
   remoteSubnetRules,
 } from "./remote-subnets.ts";
-import { type RoutedEndpoint, sdnRouteSources } from "../sdn-routes.ts";
 
 /** Multicast and the limited broadcast: they have no next hop, and are not delivered to other nodes (dataplane.md §2.10). */
 const GROUPS: readonly Prefix[] = [
@@ -174,7 +179,7 @@ export function compileRouterEncap(plan: OverlayPlan): readonly Group[] {
  * hop counted.
  */
 function turnRule(plan: OverlayPlan, endpoint: EndpointRecord, ip: Ip): Rule {
-  // An address that is nobody's vNIC is the source of the host's load balancers.
+  // An address without a vNIC is the source of the host's load balancers.
   const isSourceVip = endpoint.attachment === undefined;
   return makeRule({
     name: `REMOTESUBNETROUTE_HAIRPIN_${formatIp(ip)}`,

@@ -7,18 +7,17 @@ import { parseIpv4 } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { networkRecord } from "#test/support/hns/endpoint-record.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import {
-  frameOf,
-  type SubnetRoute,
-  changedPolicies,
-  routeRevisionOf,
-  settingsOf,
-} from "../../service/network/policy-index.ts";
+import type { SubnetRoute } from "../../service/network/policy-index.ts";
 import { combineNetworkPolicies } from "../../service/policies/network-policies.ts";
 import { compileHostEncap } from "./overlay-host-rules.ts";
 import { type OverlayPlan, planOverlay } from "./overlay-plan.ts";
 import { compileEncapOut } from "./overlay-rules.ts";
-import { type CompiledRoutes, remoteSubnetsOf } from "./remote-subnets.ts";
+import type { CompiledRoutes, RemoteSubnets } from "./remote-subnets.ts";
+import { SharedValues } from "../compile-cache.ts";
+
+/** What one world holds in common. */
+const SHARED = new SharedValues();
+const INDEXES = SHARED.policies;
 
 const NODE = {
   providerAddress: defined(parseIpv4("10.0.0.11"), "an address"),
@@ -38,7 +37,7 @@ function route(subnet: number, node: number, length = 24): SubnetRoute {
 }
 
 function planOf(policies: readonly NetworkPolicy[]): OverlayPlan {
-  return planOverlay(frameOf({ ...networkRecord(), type: "Overlay", policies }), NODE, []);
+  return planOverlay(INDEXES.frameOf({ ...networkRecord(), type: "Overlay", policies }), NODE, []);
 }
 
 /** The rules of each prefix in the order in which they are tried: only there does it decide who wins. */
@@ -50,11 +49,7 @@ function idsByPrefix(groups: readonly Group[]): Readonly<Record<string, readonly
   return Object.fromEntries(grouped.map(([name, list]) => [name, list.map(({ id }) => id)]));
 }
 
-type Compile = (
-  plan: OverlayPlan,
-  remote: ReturnType<typeof remoteSubnetsOf>,
-  before?: CompiledRoutes,
-) => CompiledRoutes;
+type Compile = (plan: OverlayPlan, remote: RemoteSubnets, before?: CompiledRoutes) => CompiledRoutes;
 
 const SENDERS: readonly (readonly [string, Compile])[] = [
   ["endpoints", compileEncapOut],
@@ -81,17 +76,17 @@ describe.each(SENDERS)("the ways of %s to other nodes' subnets", (_, compile) =>
         const first = Object.freeze([HOST_ROUTE]);
         const plan = planOf(first);
         let policies: readonly NetworkPolicy[] = first;
-        let compiled = compile(plan, remoteSubnetsOf(policies));
+        let compiled = compile(plan, SHARED.remoteSubnetsOf(policies));
         for (const { requestType, routes } of steps) {
           const given = routes.map(({ subnet, node, length }) => route(subnet, node, length));
           try {
-            policies = combineNetworkPolicies(policies, given, requestType);
+            policies = combineNetworkPolicies(INDEXES, policies, given, requestType);
           } catch {
             continue; // There is none to remove.
           }
-          compiled = compile(plan, remoteSubnetsOf(policies), compiled);
-          // The same policies in a list that nobody has seen.
-          const anew = compile(plan, remoteSubnetsOf(Object.freeze([...policies])));
+          compiled = compile(plan, SHARED.remoteSubnetsOf(policies), compiled);
+          // The same policies in a list that is not known yet.
+          const anew = compile(plan, SHARED.remoteSubnetsOf(Object.freeze([...policies])));
           expect(idsByPrefix(compiled.groups)).toEqual(idsByPrefix(anew.groups));
         }
       }),
@@ -101,14 +96,14 @@ describe.each(SENDERS)("the ways of %s to other nodes' subnets", (_, compile) =>
   it("keep all other rules when one comes or goes", () => {
     const plan = planOf([]);
     const [a, b, c] = [route(2, 12), route(3, 13), route(4, 14)];
-    const two = changedPolicies(Object.freeze([]), [], [a, b]);
-    const before = compile(plan, remoteSubnetsOf(two));
-    const three = changedPolicies(two, [], [c]);
-    const after = compile(plan, remoteSubnetsOf(three), before);
+    const two = INDEXES.changedPolicies(Object.freeze([]), [], [a, b]);
+    const before = compile(plan, SHARED.remoteSubnetsOf(two));
+    const three = INDEXES.changedPolicies(two, [], [c]);
+    const after = compile(plan, SHARED.remoteSubnetsOf(three), before);
     const rules = (of: CompiledRoutes): readonly unknown[] => defined(of.routed.group, "has rules").rules;
     expect(after.routed.group?.size).toBe(defined(before.routed.group, "has rules").size + 1);
     expect(rules(before).every((rule) => rules(after).includes(rule))).toBe(true);
-    const left = compile(plan, remoteSubnetsOf(changedPolicies(three, [a], [])), after);
+    const left = compile(plan, SHARED.remoteSubnetsOf(INDEXES.changedPolicies(three, [a], [])), after);
     expect(rules(left).every((rule) => rules(after).includes(rule))).toBe(true);
     expect(rules(left)).toHaveLength(rules(after).length - 1);
   });
@@ -119,31 +114,31 @@ describe("the policies of a network, changed", () => {
 
   it("keep their settings while routes come and go behind them", () => {
     const before = Object.freeze([HOST_ROUTE, a]);
-    const after = changedPolicies(before, [a], [b]);
+    const after = INDEXES.changedPolicies(before, [a], [b]);
     expect(after).toEqual([HOST_ROUTE, b]);
-    expect(settingsOf(after)).toBe(settingsOf(before));
-    expect(routeRevisionOf(after).token).not.toBe(routeRevisionOf(before).token);
+    expect(INDEXES.settingsOf(after)).toBe(INDEXES.settingsOf(before));
+    expect(INDEXES.routeRevisionOf(after).token).not.toBe(INDEXES.routeRevisionOf(before).token);
   });
 
   it("have settings at other places when a route before them goes", () => {
     const before = Object.freeze([a, HOST_ROUTE, b]);
-    const after = changedPolicies(before, [a], []);
+    const after = INDEXES.changedPolicies(before, [a], []);
     expect(after).toEqual([HOST_ROUTE, b]);
-    expect(settingsOf(after)).toEqual([{ policy: HOST_ROUTE, index: 0 }]);
-    expect(settingsOf(before)).toEqual([{ policy: HOST_ROUTE, index: 1 }]);
+    expect(INDEXES.settingsOf(after)).toEqual([{ policy: HOST_ROUTE, index: 0 }]);
+    expect(INDEXES.settingsOf(before)).toEqual([{ policy: HOST_ROUTE, index: 1 }]);
   });
 
   it("have the same routes when a setting comes", () => {
     const before = Object.freeze([a, b]);
-    const after = changedPolicies(before, [], [HOST_ROUTE]);
-    expect(routeRevisionOf(after)).toBe(routeRevisionOf(before));
-    expect(settingsOf(after)).toEqual([{ policy: HOST_ROUTE, index: 2 }]);
+    const after = INDEXES.changedPolicies(before, [], [HOST_ROUTE]);
+    expect(INDEXES.routeRevisionOf(after)).toBe(INDEXES.routeRevisionOf(before));
+    expect(INDEXES.settingsOf(after)).toEqual([{ policy: HOST_ROUTE, index: 2 }]);
   });
 
   it("can be changed twice from one list, as two copies of a node do", () => {
     const before = Object.freeze([a, b]);
-    expect(combineNetworkPolicies(before, [a], "Remove")).toEqual([b]);
-    expect(combineNetworkPolicies(before, [b], "Remove")).toEqual([a]);
-    expect(combineNetworkPolicies(before, [a, b], "Remove")).toEqual([]);
+    expect(combineNetworkPolicies(INDEXES, before, [a], "Remove")).toEqual([b]);
+    expect(combineNetworkPolicies(INDEXES, before, [b], "Remove")).toEqual([a]);
+    expect(combineNetworkPolicies(INDEXES, before, [a, b], "Remove")).toEqual([]);
   });
 });

@@ -8,26 +8,10 @@ import { type Prefix, formatPrefix, parseIpv4, prefixFamily } from "#core/net/ip
 import { parseMac } from "#core/net/mac.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
-import {
-  type RouteRevision,
-  type SubnetRoute,
-  listRoutes,
-  routeRevisionOf,
-} from "../../service/network/policy-index.ts";
+import { type RouteRevision, type SubnetRoute, listRoutes } from "../../service/network/policy-index.ts";
 import { makeRule } from "./overlay-parts.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import { networkProvenance, withNamedPolicy } from "../provenance.ts";
-
-/** The routes of a network, and which they are. */
-export interface RemoteSubnets {
-  readonly revision: RouteRevision;
-  /** The list that they are in. */
-  readonly policies: readonly NetworkPolicy[];
-}
-
-export function remoteSubnetsOf(policies: readonly NetworkPolicy[]): RemoteSubnets {
-  return Object.freeze({ revision: routeRevisionOf(policies), policies });
-}
 
 /** Who sends: endpoints keep the source's MAC, what the host sends and what its router routes has the router's. */
 export type Sender = "endpoint" | "host";
@@ -37,9 +21,6 @@ interface KnownRules {
   readonly plan: OverlayPlan;
   readonly rules: Readonly<Record<Sender, Rule>> | undefined;
 }
-
-/** The rules that a route came to last: their matchers and counters go by the rule. */
-const KNOWN_RULES = new WeakMap<SubnetRoute, KnownRules>();
 
 /** True when a route comes to the same rules under both plans. */
 function isSameFor(a: OverlayPlan, b: OverlayPlan): boolean {
@@ -91,22 +72,43 @@ function makeRules(
   });
 }
 
-/** Undefined without a usable prefix or node: `NotEnforced` says so (`service/policies/enforcement.ts`). */
-function ruleOf(plan: OverlayPlan, route: SubnetRoute, sender: Sender): Rule | undefined {
-  const known = KNOWN_RULES.get(route);
-  if (known !== undefined && isSameFor(known.plan, plan)) return known.rules?.[sender];
-  const rules = makeRules(plan, route);
-  KNOWN_RULES.set(route, { plan, rules });
-  return rules?.[sender];
+/**
+ * The rules that each route came to last: their matchers and counters go by the rule. Frozen: forks of a world share it,
+ * as they share the routes.
+ */
+export class RouteRules {
+  private readonly known: WeakMap<SubnetRoute, KnownRules> = new WeakMap();
+
+  constructor() {
+    Object.freeze(this);
+  }
+
+  /** Those of `routes`, in order. */
+  of(plan: OverlayPlan, routes: readonly SubnetRoute[], sender: Sender): readonly Rule[] {
+    return routes.flatMap((route) => this.ruleOf(plan, route, sender) ?? []);
+  }
+
+  /** Undefined without a usable prefix or node: `NotEnforced` says so (`service/enforcement.ts`). */
+  private ruleOf(plan: OverlayPlan, route: SubnetRoute, sender: Sender): Rule | undefined {
+    const known = this.known.get(route);
+    if (known !== undefined && isSameFor(known.plan, plan)) return known.rules?.[sender];
+    const rules = makeRules(plan, route);
+    this.known.set(route, { plan, rules });
+    return rules?.[sender];
+  }
 }
 
-function rulesOf(plan: OverlayPlan, routes: readonly SubnetRoute[], sender: Sender): readonly Rule[] {
-  return routes.flatMap((route) => ruleOf(plan, route, sender) ?? []);
+/** The routes of a network, which they are, and what they came to. */
+export interface RemoteSubnets {
+  readonly revision: RouteRevision;
+  /** The list that they are in. */
+  readonly policies: readonly NetworkPolicy[];
+  readonly rules: RouteRules;
 }
 
 /** The rules of all routes, in order. Costs a look at all policies: for what is made anew. */
 export function remoteSubnetRules(plan: OverlayPlan, remote: RemoteSubnets, sender: Sender): readonly Rule[] {
-  return rulesOf(plan, listRoutes(remote.policies), sender);
+  return remote.rules.of(plan, listRoutes(remote.policies), sender);
 }
 
 /** A group of longest prefixes with the rules of all routes, and others, and what it was made from. */
@@ -125,14 +127,14 @@ function asksForPrefixOf(group: Group, rule: Rule): boolean {
  * The group with the routes as they are now, for the price of those that came and went. Undefined: it has to be made anew,
  * since it was made from something else, or since a route has the prefix of another rule, where their order counts.
  */
-function follow(before: RoutedGroup, revision: RouteRevision, sender: Sender): Group | undefined {
+function follow(before: RoutedGroup, { revision, rules }: RemoteSubnets, sender: Sender): Group | undefined {
   const { group, plan, token } = before;
   const { change } = revision;
   if (group === undefined || change?.since !== token) return undefined;
-  const removed = rulesOf(plan, change.removed, sender);
+  const removed = rules.of(plan, change.removed, sender);
   if (!removed.every((rule) => group.has(rule))) return undefined;
   let changed = group.replaceRules(removed, []);
-  for (const rule of rulesOf(plan, change.added, sender)) {
+  for (const rule of rules.of(plan, change.added, sender)) {
     if (asksForPrefixOf(changed, rule)) return undefined;
     changed = changed.replaceRules([], [rule]);
   }
@@ -147,9 +149,8 @@ export function followRoutes(
   sender: Sender,
   make: () => Group | undefined,
 ): RoutedGroup {
-  const { revision } = remote;
-  const followed = before?.plan === plan ? follow(before, revision, sender) : undefined;
-  return Object.freeze({ group: followed ?? make(), plan, token: revision.token });
+  const followed = before?.plan === plan ? follow(before, remote, sender) : undefined;
+  return Object.freeze({ group: followed ?? make(), plan, token: remote.revision.token });
 }
 
 /** The groups of a layer that leads to other nodes' subnets. */

@@ -10,17 +10,16 @@ import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { CompileCache } from "../../compile/compile-cache.ts";
 import type { HostLayerName, LayerName } from "../../compile/layers.ts";
 import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/network-view.ts";
-import type { RoutedEndpoint } from "../../compile/sdn-routes.ts";
 import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
 import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
-import { HNS_DEFAULT, networkProvenance } from "../../compile/provenance.ts";
+import { HNS_DEFAULT, networkProvenance, type RoutedEndpoint } from "../../compile/provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
 // (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of
 // another pod ends in LB_DSR, the layer that only DSR fills; what a Service leads there passes, and so do the answers
-// to what came in. Inferred: IPv6, which nobody reported, is not concerned.
+// to what came in. Inferred: IPv6, of which there is no report, is not concerned.
 
 /** Behind the rules of load balancers. */
 const GROUP_PRIORITY = 60_000;
@@ -106,7 +105,7 @@ export function compileBridgeDefect(
     const block = { type: "block", code: "l2bridge-broken-with-dsr" } as const;
     return Object.freeze([
       groupOf("out", { condition: toPods, action: block, isStateful: false }, view),
-      // Whoever was let in gets answers.
+      // What was let in gets answers.
       groupOf("in", { condition: {}, action: { type: "allow" }, isStateful: true }, view),
     ]);
   });

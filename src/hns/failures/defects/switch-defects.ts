@@ -10,10 +10,7 @@ import { VXLAN_PORT } from "#core/wire/tunnels/vxlan.ts";
 import type { LayerName } from "../../compile/layers.ts";
 import type { QuirkSet } from "../quirk-set.ts";
 import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
-import { hostFiltersOf } from "../../compile/host-filters.ts";
 import type { EndpointRecord } from "../../service/endpoint/endpoint-record.ts";
-import { frameOf } from "../../service/network/policy-index.ts";
-import type { NetworkRecord } from "../../service/network/network-record.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import type { Task } from "#core/base/clock.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
@@ -153,15 +150,13 @@ function proxiesBefore(context: ServiceContext, endpoint: EndpointRecord): numbe
   return count;
 }
 
-/** What WFP does for an endpoint on this node. */
-export function filtersOf(
+/** What is left of a program whose proxies are too many for the node. */
+export function limitProxies(
   context: ServiceContext,
-  network: NetworkRecord,
   endpoint: EndpointRecord,
-): FilterProgram | undefined {
-  const program = hostFiltersOf(context.cache, frameOf(network), endpoint);
-  const isLimited = context.quirks.strikes("proxy-policy-limit", network.id);
-  if (program === undefined || program.redirections.length === 0 || !isLimited) return program;
+  program: FilterProgram,
+): FilterProgram {
+  if (!context.quirks.strikes("proxy-policy-limit", endpoint.networkId)) return program;
   const room = Math.max(0, PROXIES_MAX - proxiesBefore(context, endpoint));
   if (room >= program.redirections.length) return program;
   return Object.freeze({ ...program, redirections: Object.freeze(program.redirections.slice(0, room)) });

@@ -1,5 +1,5 @@
 /**
- * How long calls of HNS take, fitted to what users measured. Nobody has published times of single calls, so this is a
+ * How long calls of HNS take, fitted to what users measured. Times of single calls are not published, so this is a
  * model and not a measurement: docs/reference/hns-faults.md shows the figures that it reproduces.
  *
  * Inferred: making an endpoint and making a load balancer take the same time; where a build is slower than the fastest
@@ -58,7 +58,7 @@ export const COST_MODEL_TABLE: Readonly<Record<CostModelName, CostModel>> = Obje
   "ws2022-updated": model(1),
 });
 
-/** The updates that brought it. Inferred: nobody has published which; those of August 2022 stand here. */
+/** The updates that brought it. Inferred: which is not published; those of August 2022 stand here. */
 const FASTER_UPDATES: readonly string[] = ["KB5016623", "KB5016627"];
 const WS2022_BUILD = 20_348;
 

@@ -5,7 +5,7 @@
  * Faults are asked in the order in which they came; the first one that ends a call ends the asking. First come those
  * that concern the service as a whole, then those of single objects, then those of calls.
  */
-import type { Clock } from "#core/base/clock.ts";
+import type { Clock, Task } from "#core/base/clock.ts";
 import { type Log, SILENT_LOG } from "#core/base/log.ts";
 import type { HcnNotification, HostComputeQuery } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
@@ -16,8 +16,6 @@ import type {
   HnsFault,
   HnsFaultPlan,
   RestartState,
-  CallMatch,
-  FaultSchedule,
 } from "#contracts/hcn/faults/fault.ts";
 import type { HnsFaults, QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
 import { FAULTS_MAX, invalidFault } from "#contracts/hcn/faults/read-fault.ts";
@@ -26,125 +24,95 @@ import {
   type CallFacts,
   describeCall,
   needsPorts,
-  endpointAddedBy,
-  matchesCall,
   type FaultTarget,
   listsGhost,
-} from "./call-facts.ts";
+  ActiveFault,
+  type Refusal,
+  absenceRefusal,
+  objectRefusal,
+  injectedError,
+} from "./active-faults.ts";
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
-import { injectedError } from "./fault-errors.ts";
-import { HungCalls, waitFor } from "./waiting-calls.ts";
-import { Prng } from "#core/base/prng.ts";
 
-// One fault in force: what it concerns, what it strikes, what it has done.
+// Calls that wait: for a time of the clock, or for a request that lets them go on.
 
-const CHANCE_STEPS = 0x1_0000_0000;
+/** The waiting call is no part of the world: a fork, which has the task too, wakes none. */
+class WakeUp implements Task {
+  /** Not enumerable, so that no fork has it. */
+  declare private readonly resolve?: () => void;
 
-function scheduleOf(fault: HnsFault): FaultSchedule {
-  return fault.effect === "stop" || fault.effect === "stale-endpoint" || fault.effect === "degrade"
-    ? {}
-    : fault;
-}
-
-function callsOf(fault: HnsFault): CallMatch | undefined {
-  return "calls" in fault ? fault.calls : undefined;
-}
-
-export class ActiveFault {
-  readonly id: string;
-  readonly fault: HnsFault;
-  /** Ids of objects that exist for it. */
-  readonly objects: string[] = [];
-  private readonly prng: Prng;
-  private seen = 0;
-  private struck = 0;
-  private expiresAtMs: number | undefined;
-
-  constructor(id: string, fault: HnsFault, seed: string) {
-    this.id = id;
-    this.fault = fault;
-    this.prng = new Prng(`${seed}/fault/${id}`);
+  constructor(resolve: () => void) {
+    Object.defineProperty(this, "resolve", { value: resolve, enumerable: false });
   }
 
-  /** Counts a call that it concerns. @returns true when it strikes the call. */
-  strikes(facts: CallFacts): boolean {
-    return matchesCall(callsOf(this.fault), facts) && this.strikesNext();
-  }
-
-  /** Counts one more of what it concerns. @returns true when it strikes. */
-  strikesNext(): boolean {
-    this.seen++;
-    const { nth, after = 0, every = 1, rate, times } = scheduleOf(this.fault);
-    if (times !== undefined && this.struck >= times) return false;
-    if (nth !== undefined && this.seen !== nth) return false;
-    if (this.seen <= after || (this.seen - after) % every !== 0) return false;
-    if (rate !== undefined && this.prng.nextU32() >= rate * CHANCE_STEPS) return false;
-    this.struck++;
-    return true;
-  }
-
-  /** A number from 0 up to `limit`, drawn from its seed. */
-  draw(limit: number): number {
-    return (this.prng.nextU32() / CHANCE_STEPS) * limit;
-  }
-
-  /** A GUID of its own. */
-  guid(): string {
-    return this.prng.guid();
-  }
-
-  /** The service is away because of it until then. */
-  goesDownUntil(atMs: number): void {
-    this.expiresAtMs = atMs;
-  }
-
-  isDown(nowMs: number): boolean {
-    return this.fault.effect === "stop" || (this.expiresAtMs !== undefined && nowMs < this.expiresAtMs);
-  }
-
-  status(waiting: number): FaultStatus {
-    return { id: this.id, fault: this.fault, seen: this.seen, struck: this.struck, waiting };
+  run(): void {
+    this.resolve?.();
   }
 }
 
-// Faults that refuse calls as long as they are there: a service that is away, objects that are not as they should be.
-
-export interface Refusal {
-  /** Name or number of the error. */
-  readonly error: string | number;
-  /** What happens, for the message. */
-  readonly what: string;
+/** Resolves after `ms` of the clock. */
+export async function waitFor(clock: Clock, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    clock.schedule(ms, new WakeUp(resolve));
+  });
 }
 
-/** What a call fails with because the service is away. */
-export function absenceRefusal(active: ActiveFault, facts: CallFacts, nowMs: number): Refusal | undefined {
-  if (!active.isDown(nowMs)) return undefined;
-  const { fault } = active;
-  const error = fault.effect === "stop" ? fault.error : undefined;
-  return {
-    error: error ?? "RPC_S_SERVER_UNAVAILABLE",
-    what: `${describeCall(facts)}: the service is not running`,
-  };
+/** Calls that hang at a time; a further one is refused, so that they cannot fill the memory. */
+const WAITING_MAX = 4_096;
+
+interface HungCall {
+  readonly faultId: string;
+  readonly goOn: () => void;
+  readonly fail: (error: HcnError) => void;
 }
 
-/** What a call fails with that concerns an endpoint which is only listed, or changes an object which is degraded. */
-export function objectRefusal({ fault, objects }: ActiveFault, facts: CallFacts): Refusal | undefined {
-  const added = endpointAddedBy(facts);
-  if (fault.effect === "stale-endpoint" && fault.address === undefined) {
-    if (!objects.some((id) => id === facts.id || id === added)) return undefined;
-    return {
-      error: "HCN_E_ENDPOINT_NOT_FOUND",
-      what: `endpoint ${objects.join()} is listed, but is not there`,
-    };
+/** Calls that hang on faults. */
+class HungCalls {
+  private readonly calls = new Set<HungCall>();
+
+  /** Resolves when the call is released. @throws HcnError when the service ends before. */
+  async hang(faultId: string): Promise<void> {
+    if (this.calls.size >= WAITING_MAX) {
+      throw new HcnError("RPC_S_SERVER_UNAVAILABLE", {
+        detail: `injected fault ${faultId}: ${WAITING_MAX} calls hang already`,
+        explanation: "hns-fault-injected",
+      });
+    }
+    await new Promise<void>((resolve, reject) => {
+      this.calls.add({ faultId, goOn: resolve, fail: reject });
+    });
   }
-  if (fault.effect !== "degrade") return undefined;
-  const isChange = facts.operation === "modify" || facts.operation === "delete";
-  const changed = added ?? (isChange ? facts.id : undefined);
-  if (fault.object.toLowerCase() !== changed) return undefined;
-  return { error: "HCN_E_DEGRADED_OPERATION", what: `${fault.kind} ${fault.object} is degraded` };
+
+  count(faultId: string): number {
+    return this.of(faultId).length;
+  }
+
+  /** Lets calls go on; all of them without a fault's id. @returns how many. */
+  release(faultId?: string): number {
+    const calls = this.of(faultId);
+    for (const call of calls) {
+      this.calls.delete(call);
+      call.goOn();
+    }
+    return calls.length;
+  }
+
+  /** Ends all calls with what their callers see when the service goes away. */
+  fail(why: string): void {
+    for (const call of this.of()) {
+      this.calls.delete(call);
+      call.fail(new HcnError("RPC_S_SERVER_UNAVAILABLE", { detail: why, explanation: "hns-fault-injected" }));
+    }
+  }
+
+  private of(faultId?: string): readonly HungCall[] {
+    return [...this.calls].filter((call) => faultId === undefined || call.faultId === faultId);
+  }
 }
 
-export interface FaultInjectorOptions {
+// The injector: what faults make of each call.
+
+interface FaultInjectorOptions {
   readonly target: FaultTarget;
   readonly clock: Clock;
   /** Tells all who listen that the service went away, and forgets them. */
@@ -195,7 +163,7 @@ export class FaultInjector implements HnsFaults {
     return this.active.size === 0 && this.deadlock === undefined && !this.target.mayHang;
   }
 
-  /** True while nobody answers, because the service was stopped or has died. */
+  /** True while there is no answer, because the service was stopped or has died. */
   get isAway(): boolean {
     return [...this.active.values()].some((each) => each.isDown(this.clock.nowMs));
   }
@@ -349,7 +317,7 @@ export class FaultInjector implements HnsFaults {
     );
   }
 
-  /** The defect that holds the service, until it restarts or somebody releases its calls. */
+  /** The defect that holds the service, until it restarts or a request releases its calls. */
   private deadlockOf(facts: CallFacts): QuirkName | undefined {
     if (this.deadlock !== undefined) return this.deadlock;
     this.deadlock = this.target.hangs(facts);

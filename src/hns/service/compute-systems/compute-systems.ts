@@ -16,7 +16,7 @@ import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
 import { requireEndpoint } from "../endpoint/endpoints.ts";
 import type { NamespaceRecord } from "../namespace/namespace-record.ts";
-import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespace-containers.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespace-members.ts";
 import type { ServiceContext } from "../service-context.ts";
 import {
   attachToContainer,

@@ -24,7 +24,7 @@ export function readVirtualMachinePort(context: ServiceContext, reader: JsonRead
 }
 
 /**
- * Checks that an endpoint can get a port: a namespace of a guest may have it, nobody else.
+ * Checks that an endpoint can get a port: a namespace of a guest may have it, and nothing else.
  * @throws HcnError HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION, HCN_E_DEGRADED_OPERATION, HCN_E_ENDPOINT_ALREADY_ATTACHED.
  */
 export function checkPortFree(endpoint: EndpointRecord): void {

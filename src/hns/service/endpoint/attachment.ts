@@ -7,9 +7,11 @@ import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import { asksDhcp } from "./endpoint-addresses.ts";
+import { asksDhcp } from "./endpoint-document.ts";
 import { compileBandwidth } from "../../compile/endpoint-parts.ts";
-import { filtersOf } from "../../failures/defects/switch-defects.ts";
+import type { FilterProgram } from "#dataplane/host/windows-filtering/filter-program.ts";
+import { hostFiltersOf } from "../../compile/host-filters.ts";
+import { limitProxies } from "../../failures/defects/switch-defects.ts";
 import { releaseCompartment } from "../compute-systems/compartments.ts";
 import type { DnsDefinition, PortProgram, RouteDefinition, VnicDefinition } from "../../ports/datapath.ts";
 import {
@@ -20,9 +22,8 @@ import {
 } from "./endpoint-record.ts";
 import { HOST_COMPARTMENT } from "../namespace/namespace-record.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
-import { hasSwitch } from "../network/switch-placement.ts";
 import { hasRules, traitsOf } from "../network/type-traits.ts";
-import { vlanOf } from "../network/make-record.ts";
+import { vlanOf, hasSwitch } from "../network/network-facts.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { ENCAP_OVERHEAD } from "../port-programming.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -139,6 +140,17 @@ export function followFilters(context: ServiceContext, endpoint: EndpointRecord)
   context.datapath.setFilters(portId, filtersOf(context, network, endpoint));
 }
 
+/** What WFP does for an endpoint on this node. */
+function filtersOf(
+  context: ServiceContext,
+  network: NetworkRecord,
+  endpoint: EndpointRecord,
+): FilterProgram | undefined {
+  const program = hostFiltersOf(context.cache, context.shared.policies.frameOf(network), endpoint);
+  if (program === undefined || program.redirections.length === 0) return program;
+  return limitProxies(context, endpoint, program);
+}
+
 /** Where ports have rules, the rate is one of them. */
 function bandwidthOf(network: NetworkRecord, endpoint: EndpointRecord): readonly Group[] {
   return hasRules(network) ? [] : compileBandwidth(endpoint);
@@ -181,7 +193,7 @@ function vnicOf(
     interfaceMetric: interfaceMetricOf(endpoint),
     vlan: vlanOf(network, endpoint),
     asksDhcp: !isOnHost && asksDhcp(network, endpoint),
-    // "Self-assigned" there (dataplane.md §2.6, §2.11); HNS gives out IPv6 on networks of other types, or nobody does.
+    // "Self-assigned" there (dataplane.md §2.6, §2.11); HNS gives out IPv6 on networks of other types, or no one does.
     discoversRouters: !isOnHost && network.type === "Transparent",
     filters: filtersOf(context, network, endpoint),
     bandwidth: bandwidthOf(network, endpoint),

@@ -61,7 +61,7 @@ function reservePort(
   );
 }
 
-/** The first start at or behind the dynamic ports' first where nobody has a port of the range. */
+/** The first start at or behind the dynamic ports' first where no port of the range is taken. */
 function findRange(context: ServiceContext, wanted: Reservation, span: number): Reservation | undefined {
   let start: number = DYNAMIC_PORTS.first;
   while (start + span <= DYNAMIC_PORTS.last) {
@@ -100,7 +100,7 @@ function reservePortRange(
 
 /**
  * Reserves one port, or a range.
- * @throws HcnError ERROR_INVALID_PARAMETER, HCN_E_PORT_ALREADY_EXISTS when somebody has the port or no range is left,
+ * @throws HcnError ERROR_INVALID_PARAMETER, HCN_E_PORT_ALREADY_EXISTS when the port is taken or no range is left,
  * ERROR_NOT_FOUND for an unknown service.
  */
 export function reservePorts(

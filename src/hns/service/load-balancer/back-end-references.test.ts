@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BackEndReferences } from "../state.ts";
+import { BackEndReferences } from "../object-tables.ts";
 
 describe("which load balancers name an endpoint", () => {
   it("is known in the order in which they came, however many they are", () => {

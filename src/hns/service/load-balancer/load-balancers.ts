@@ -1,6 +1,6 @@
-/** Load balancers: create, change, delete (hcn.md §4.7, §8.5). HNS tells nobody of them (hcn.md §1.4). */
+/** Load balancers: create, change, delete (hcn.md §4.7, §8.5). HNS notifies no program of them (hcn.md §1.4). */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import {
   type HostComputeLoadBalancer,
@@ -12,11 +12,10 @@ import {
 import { type Ip, isMulticastIp, parseIp, prefixContains } from "#core/net/ip.ts";
 import type { LoadBalancerRecord, LoadBalancerPortMappingRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
-import { parseGuid } from "#contracts/hcn/guid.ts";
-import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
+import { type EndpointRecord, isRemoteEndpoint } from "../endpoint/endpoint-record.ts";
 import { backEndsMaxOf } from "#core/catalogue/profiles.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { checkNotListening } from "../../ports/host-listeners.ts";
+import { removeEndpoint } from "../endpoint/endpoints.ts";
 
 // What a load balancer document has to be (hcn.md §4.7, §8.5). Inferred: the order in which its faults are found. First
 // what the document says, then what HNS keeps, then what VFP is asked for, as the texts of the errors name them.
@@ -122,7 +121,7 @@ export function readLoadBalancer(
   };
   context.state.frontEnds.checkFree(fields, id);
   for (const mapping of fields.portMappings)
-    checkNotListening(context, mapping.protocol, mapping.externalPort);
+    context.checkNotListening(mapping.protocol, mapping.externalPort);
   checkPorts(context, backEnds);
   checkCount(context, backEnds.length);
   return fields;
@@ -308,13 +307,39 @@ export function removeLoadBalancer(
   context.changed("LoadBalancer", loadBalancer.id);
 }
 
-/**
- * An endpoint came or went that load balancers name. They live on: the ports are brought in line with the back ends that
- * are there, and the state of those without any is another one (hcn.md §4.4).
- */
-export function followBackEnd(context: ServiceContext, endpointId: Guid, networkId: Guid): void {
-  const concerned = context.state.loadBalancersOfEndpoint(endpointId);
-  if (concerned.length === 0) return;
-  for (const { id } of concerned) context.changed("LoadBalancer", id);
-  context.ports.reprogram(networkId);
+// Deleting a load balancer, and what defects leave of it (hcn.md §4.7).
+
+export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
+  const loadBalancer = requireLoadBalancer(context, id);
+  const { endpoints } = context.state;
+  const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
+  if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
+    throw new HcnError("HCN_E_DEGRADED_OPERATION", {
+      detail: `Load balancer ${id} has no back end any more; the defect degraded-load-balancer-not-deleted strikes`,
+      explanation: "hns-object-degraded",
+    });
+  }
+  // The next one there is refused, until the service restarts (hcn.md §4.7).
+  const isFrontEndLeft = context.hasQuirk("front-end-stale-after-delete");
+  // The rules stay and lead where they led (dataplane.md §9, F-16).
+  if (context.hasQuirk("load-balancer-rules-stale"))
+    context.state.membersOf(loadBalancer.networkId).services.leave(id);
+  if (context.quirks.mayStrike("front-end-keeps-back-ends")) context.state.formerBackEnds.note(loadBalancer);
+  const shared = sharedRemoteBackEnds(context, loadBalancer);
+  removeLoadBalancer(context, loadBalancer, isFrontEndLeft);
+  for (const endpoint of shared) removeEndpoint(context, endpoint);
+  context.ports.reprogram(loadBalancer.networkId);
+}
+
+/** With `shared-back-ends-removed`: remote back ends that others lead to, too (dataplane.md §9, F-20). */
+function sharedRemoteBackEnds(
+  context: ServiceContext,
+  loadBalancer: LoadBalancerRecord,
+): readonly EndpointRecord[] {
+  if (!context.hasQuirk("shared-back-ends-removed")) return [];
+  return loadBalancer.endpointIds.flatMap((id) => {
+    const endpoint = context.state.endpoints.get(id);
+    const isShared = context.state.loadBalancersOfEndpoint(id).length > 1;
+    return endpoint !== undefined && isShared && isRemoteEndpoint(endpoint) ? [endpoint] : [];
+  });
 }

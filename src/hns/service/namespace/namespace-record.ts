@@ -14,24 +14,12 @@ export interface NamespaceRecord extends RecordBase {
   readonly isBuiltIn: boolean;
   /** Containers were in it, and are not any more. */
   readonly wasUsed: boolean;
-  /** Somebody wanted to delete it while containers were in it (hcn.md §2.10). */
+  /** A request wanted to delete it while containers were in it (hcn.md §2.10). */
   readonly isTeardownBlocked: boolean;
 }
 
 /** hcn.md §2.10. */
 export const NAMESPACE_STATES = { Healthy: 1, TeardownBlocked: 4 } as const;
 
-/**
- * The namespace's `State` (hcn.md §2.10). Inferred: one whose teardown was blocked is as before when its containers are
- * gone.
- */
-export function namespaceState(namespace: NamespaceRecord): number {
-  return namespace.isTeardownBlocked ? NAMESPACE_STATES.TeardownBlocked : NAMESPACE_STATES.Healthy;
-}
-
 /** Id of the host's own compartment. */
 export const HOST_COMPARTMENT = 1;
-
-export function isGuest(namespace: NamespaceRecord): boolean {
-  return namespace.type === "Guest" || namespace.type === "GuestDefault";
-}

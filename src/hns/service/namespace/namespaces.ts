@@ -16,9 +16,8 @@ import {
 } from "../endpoint/attachment.ts";
 import type { EndpointAttachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
 import { requireEndpoint } from "../endpoint/endpoints.ts";
-import { addNamespaceContainer, removeNamespaceContainer } from "./namespace-containers.ts";
-import { updateNamespace } from "./namespace-members.ts";
-import { HOST_COMPARTMENT, type NamespaceRecord, isGuest } from "./namespace-record.ts";
+import { updateNamespace, addNamespaceContainer, removeNamespaceContainer } from "./namespace-members.ts";
+import { HOST_COMPARTMENT, type NamespaceRecord } from "./namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 
 /** Open, query and delete of a missing namespace give the Win32 code, not one of HCN's (hcn.md §4.5). */
@@ -26,6 +25,11 @@ export function requireNamespace(context: ServiceContext, id: Guid): NamespaceRe
   const namespace = context.state.namespaces.get(id);
   if (namespace !== undefined) return namespace;
   throw new HcnError("ERROR_NOT_FOUND", { detail: `There is no namespace ${id}` });
+}
+
+/** Its compartment is in a utility VM. */
+export function isGuest(namespace: NamespaceRecord): boolean {
+  return namespace.type === "Guest" || namespace.type === "GuestDefault";
 }
 
 /** Inferred (hcn.md §11.15): a namespace without a type is a Host namespace. */

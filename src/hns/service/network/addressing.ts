@@ -222,7 +222,7 @@ function codeOf(type: NetworkType): HcnErrorCode {
   return traitsOf(type).needsIcs ? "ERROR_DUP_NAME" : "ERROR_OBJECT_ALREADY_EXISTS";
 }
 
-/** Whoever has `ip` on the host; undefined: nobody. */
+/** What has `ip` on the host; undefined: nothing. */
 function ownerOnHost(context: ServiceContext, ip: Ip, exceptId: string): string | undefined {
   for (const adapter of context.adapters)
     if (context.datapath.addressesOf(adapter).some((address) => address.ip === ip)) return adapter.name;
@@ -233,7 +233,7 @@ function ownerOnHost(context: ServiceContext, ip: Ip, exceptId: string): string 
 
 /**
  * Checks the subnets of a network whose gateway is the host: no other such network translates for the same addresses,
- * and nobody else on the host has the gateway's. Inferred: an Internal network may overlap others, since nothing is
+ * and nothing else on the host has the gateway's. Inferred: an Internal network may overlap others, since nothing is
  * translated; its gateway answers as that of NAT does.
  * @throws HcnError ERROR_OBJECT_ALREADY_EXISTS, for ICS ERROR_DUP_NAME.
  */

@@ -17,11 +17,11 @@ const BUILD_NEW_EXTENSIONS = 20_348;
 interface Extension {
   readonly id: Guid;
   readonly name: string;
-  /** On a switch of which nobody has changed anything. */
+  /** On a switch that is as it was made. */
   readonly isEnabled: boolean;
 }
 
-/** An extension that somebody wants on or off. */
+/** An extension that a request wants on or off. */
 export interface ExtensionChange {
   readonly id: Guid;
   readonly isEnabled: boolean;
@@ -29,7 +29,7 @@ export interface ExtensionChange {
 
 const UNCHANGED: ExtensionStates = Object.freeze({});
 
-/** Inferred: extensions that somebody installed are there and off. */
+/** Inferred: extensions that were installed are there and off. */
 function installedExtensions(context: ServiceContext, type: NetworkType): readonly Extension[] {
   const isNew = context.windows.profile.build >= BUILD_NEW_EXTENSIONS;
   const others = context.networking.switchExtensions;

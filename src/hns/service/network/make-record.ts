@@ -2,7 +2,7 @@
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
-import { type InterfaceAddress, prefixContains } from "#core/net/ip.ts";
+import type { InterfaceAddress } from "#core/net/ip.ts";
 import type { SwitchDefinition } from "../../ports/datapath.ts";
 import { chooseMac, chooseMacRange } from "../address-pool.ts";
 import type { NetworkRecord } from "./network-record.ts";
@@ -11,10 +11,10 @@ import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { readAddressing, checkHostSubnets } from "./addressing.ts";
 import { type ExtensionChange, changesOfPolicies, withExtensions } from "./extensions.ts";
-import { wantedRouterMac } from "./management.ts";
+import { hasHostPort } from "./network-facts.ts";
 import type { SwitchPlacement } from "./switch-placement.ts";
 import { traitsOf } from "./type-traits.ts";
-import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
+import { type Mac, parseMac } from "#core/net/mac.ts";
 
 /** A request to make a network: a v2 document, and what v1 says besides. */
 export interface NetworkRequest extends HostComputeNetwork {
@@ -35,6 +35,12 @@ function withAdapterName(
     Settings: Object.freeze({ NetworkAdapterName: adapter.name }),
   };
   return Object.freeze([...policies, Object.freeze(named)]);
+}
+
+/** The router's MAC that a request names. */
+function wantedRouterMac(policies: readonly NetworkPolicy[]): Mac | undefined {
+  for (const policy of policies) if (policy.Type === "DrMacAddress") return parseMac(policy.Settings.Address);
+  return undefined;
 }
 
 /** Inferred: a switch that is there already has its addresses, or gets them when its first network does. */
@@ -90,11 +96,6 @@ export function hostAddressesOf({ subnets }: Pick<NetworkRecord, "subnets">): re
   );
 }
 
-/** DisableHostPort, from the version on that knows it (hcn.md §2.2). */
-export function hasHostPort(context: ServiceContext, network: NetworkRecord): boolean {
-  return (network.flags & NETWORK_FLAGS.DisableHostPort) === 0 || !context.has("DisableHostPort");
-}
-
 /** The switch that a network's record asks for; undefined: the node has no such adapter. */
 export function switchDefinitionOf(
   context: ServiceContext,
@@ -118,31 +119,4 @@ export function switchDefinitionOf(
   }
   if (switchKind === "private" || hostMac === undefined || !hasHost) return { kind: "private", id, name };
   return { kind: "internal", id, name, hostMac, hostAddresses: hostAddressesOf(network) };
-}
-
-// The VLAN that an endpoint's port is in: its own policy's, else that of its subnet (dataplane.md §2.6, walk T-7).
-
-/** A subnet as far as its policies go; those of addresses that are an endpoint's own affair have no prefix. */
-function subnetPoliciesOf(
-  network: NetworkRecord,
-  endpoint: EndpointRecord,
-): NetworkRecord["bareSubnets"][number]["policies"] {
-  const subnet = network.subnets.find(({ prefix }) =>
-    endpoint.ipConfigs.some((config) => prefixContains(prefix, config.ip)),
-  );
-  return (subnet ?? network.subnets[0] ?? network.bareSubnets[0])?.policies ?? [];
-}
-
-/** True where ports are in access mode of a VLAN: Transparent and L2Bridge (hcn.md §3.2). */
-export function hasVlans(network: NetworkRecord): boolean {
-  const isPlain = traitsOf(network.type).isPlain && network.switchKind === "external";
-  return isPlain || network.type === "L2Bridge";
-}
-
-/** 0: untagged. */
-export function vlanOf(network: NetworkRecord, endpoint: EndpointRecord): number {
-  if (!hasVlans(network)) return 0;
-  for (const policy of [...endpoint.policies, ...subnetPoliciesOf(network, endpoint)])
-    if (policy.Type === "VLAN") return policy.Settings.IsolationId;
-  return 0;
 }

@@ -24,8 +24,8 @@ import {
   switchDefinitionOf,
 } from "./make-record.ts";
 import { changeIpSubnets, changeSubnets } from "./subnet-changes.ts";
-import { settingsOf } from "./policy-index.ts";
-import { hasSwitch, isSwitchShared, placeSwitch } from "./switch-placement.ts";
+import { isSwitchShared, placeSwitch } from "./switch-placement.ts";
+import { hasSwitch, requireNetwork } from "./network-facts.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkNetworkPolicies, combineNetworkPolicies } from "../policies/network-policies.ts";
 import { aclsOf, checkSetPolicies } from "../policies/set-policies.ts";
@@ -65,13 +65,6 @@ export function checkTypeAvailable(context: ServiceContext, type: NetworkType): 
   }
   if (traitsOf(type).needsVfp && !hasVfp) throw new HcnError("HCN_E_VFP_NOT_ALLOWED");
   if (traitsOf(type).needsIcs && !hasIcs) throw new HcnError("HCN_E_ICS_DISABLED");
-}
-
-/** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
-export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
-  const network = context.state.networks.get(id);
-  if (network !== undefined) return network;
-  throw new HcnError("HCN_E_NETWORK_NOT_FOUND", { detail: `There is no network ${id}` });
 }
 
 /** Names are compared exactly; Inferred (hcn.md §11.14). Networks without a name do not clash. */
@@ -122,7 +115,7 @@ export function createNetwork(
   const id = context.chooseId(wantedId ?? request.ID);
   checkUnique(context, id, request.Name ?? "");
   const policies = checkNetworkPolicies(context, request.Policies ?? []);
-  checkSetPolicies([], policies, "Add");
+  checkSetPolicies(context, [], policies, "Add");
   const isIsolated =
     request.isIsolated === true || ((request.Flags ?? 0) & NETWORK_FLAGS.IsolateVSwitch) !== 0;
   const placement = placeSwitch(context, { id, type, isIsolated, policies });
@@ -165,7 +158,8 @@ function replaceNetwork(
   context.state.networks.set(network.id, updated);
   context.changed("Network", network.id);
   // Of policies, the routes to other nodes are no business of a pod's own firewall.
-  if (settingsOf(updated.policies) !== settingsOf(network.policies))
+  const { policies } = context.shared;
+  if (policies.settingsOf(updated.policies) !== policies.settingsOf(network.policies))
     for (const endpoint of context.state.attachedOf(network.id)) followFilters(context, endpoint);
   context.ports.reprogram(network.id);
 }
@@ -186,8 +180,13 @@ function modifyPolicies(
         "The adapter of a network cannot be changed; delete the network and create it on the other adapter",
     });
   }
-  checkSetPolicies(network.policies, given, request.requestType, () => aclsOf(context, network));
-  const policies = combineNetworkPolicies(network.policies, given, request.requestType);
+  checkSetPolicies(context, network.policies, given, request.requestType, () => aclsOf(context, network));
+  const policies = combineNetworkPolicies(
+    context.shared.policies,
+    network.policies,
+    given,
+    request.requestType,
+  );
   replaceNetwork(context, network, { policies });
 }
 
@@ -310,7 +309,7 @@ export function updateNetworkV1(context: ServiceContext, id: Guid, document: Net
   checkIsolationStays(network, document);
   const given = checkNetworkPolicies(context, document.Policies ?? []);
   const named = given.filter((policy) => !CREATE_FIELDS.includes(policy.Type));
-  const policies = combineNetworkPolicies(network.policies, named, "Update");
+  const policies = combineNetworkPolicies(context.shared.policies, network.policies, named, "Update");
   const extensions = changedExtensions(context, network, document.extensions ?? []);
   const dns: Dns | undefined = document.Dns ?? network.dns;
   replaceNetwork(context, network, { policies, dns, extensions });

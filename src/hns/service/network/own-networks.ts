@@ -38,7 +38,7 @@ function namedAdapter(name: string): PolicyDocument {
 }
 
 /**
- * Makes those of a node that are missing, when the service starts. A switch that somebody made without HNS becomes a
+ * Makes those of a node that are missing, when the service starts. A switch that was made without HNS becomes a
  * Transparent network with the name of the switch.
  */
 export function createOwnNetworks(context: ServiceContext): void {
@@ -67,8 +67,8 @@ function unmirrored(context: ServiceContext): readonly PhysicalAdapter[] {
 }
 
 /**
- * A moment at which something is to be told although nobody calls. The networks themselves are made when somebody looks
- * next; whoever runs the clock looks after each of its tasks.
+ * A moment at which something is to be told without a call. The networks themselves are made with
+ * the next call; the clock's owner calls after each of its tasks.
  */
 class Arrival implements Task {
   run(): void {}

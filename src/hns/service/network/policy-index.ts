@@ -1,7 +1,8 @@
 /**
  * The policies of a network as rules are made from them: a few settings, and the routes to the subnets of other nodes, of
  * which a large cluster has hundreds and one comes or goes at a time. What is worked out of a list belongs to the list,
- * which is frozen; the list that a request makes takes it over for the price of what the request names.
+ * which is frozen; the list that a request makes takes it over for the price of what the request names. The world keeps
+ * what is worked out, in its shared values.
  */
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkRecord } from "./network-record.ts";
@@ -34,11 +35,9 @@ type RoutesByKey = Map<string, readonly SubnetRoute[]>;
 interface PolicyIndex {
   readonly settings: readonly PlacedPolicy[];
   readonly routes: RouteRevision;
-  /** Handed on to the list that comes of this one; whoever asks this one again has it read anew. */
+  /** Handed on to the list that comes of this one; this one is read anew when it is asked again. */
   byKey: RoutesByKey | undefined;
 }
-
-const INDEXES = new WeakMap<readonly NetworkPolicy[], PolicyIndex>();
 
 function isRoute(policy: NetworkPolicy): policy is SubnetRoute {
   return policy.Type === "RemoteSubnetRoute";
@@ -68,16 +67,6 @@ function removeRoute(byKey: RoutesByKey, route: SubnetRoute): void {
   else byKey.set(key, left);
 }
 
-function indexOf(policies: readonly NetworkPolicy[]): PolicyIndex {
-  const known = INDEXES.get(policies);
-  if (known !== undefined) return known;
-  const routes = Object.freeze({ token: Object.freeze({}), change: undefined });
-  const index: PolicyIndex = { settings: readSettings(policies), routes, byKey: undefined };
-  // What is not frozen may be another list tomorrow.
-  if (Object.isFrozen(policies)) INDEXES.set(policies, index);
-  return index;
-}
-
 function routesByKey(policies: readonly NetworkPolicy[], index: PolicyIndex): RoutesByKey {
   if (index.byKey !== undefined) return index.byKey;
   const byKey: RoutesByKey = new Map();
@@ -86,46 +75,9 @@ function routesByKey(policies: readonly NetworkPolicy[], index: PolicyIndex): Ro
   return byKey;
 }
 
-/** All but the routes, in order: the same object as long as none of them came, went or moved. */
-export function settingsOf(policies: readonly NetworkPolicy[]): readonly PlacedPolicy[] {
-  return indexOf(policies).settings;
-}
-
-/** Which routes there are. */
-export function routeRevisionOf(policies: readonly NetworkPolicy[]): RouteRevision {
-  return indexOf(policies).routes;
-}
-
 /** The routes themselves, in order. Costs a look at all policies. */
 export function listRoutes(policies: readonly NetworkPolicy[]): readonly SubnetRoute[] {
   return policies.filter(isRoute);
-}
-
-/** The routes with the prefix and the node of `wanted`. */
-export function sameRoutes(policies: readonly NetworkPolicy[], wanted: SubnetRoute): readonly SubnetRoute[] {
-  return routesByKey(policies, indexOf(policies)).get(keyOf(wanted)) ?? [];
-}
-
-/** The list without `removed`, which are in it, and with `added` behind the rest. */
-export function changedPolicies(
-  before: readonly NetworkPolicy[],
-  removed: readonly NetworkPolicy[],
-  added: readonly NetworkPolicy[],
-): readonly NetworkPolicy[] {
-  const after = [...before];
-  let firstGap = before.length;
-  if (removed.length > 1) {
-    const leaving = new Set(removed);
-    firstGap = before.findIndex((policy) => leaving.has(policy));
-    after.splice(0, after.length, ...before.filter((policy) => !leaving.has(policy)));
-  } else if (removed[0] !== undefined) {
-    firstGap = before.indexOf(removed[0]);
-    after.splice(firstGap, 1);
-  }
-  after.push(...added);
-  const policies = Object.freeze(after);
-  INDEXES.set(policies, follow(indexOf(before), policies, { removed, added, firstGap }));
-  return policies;
 }
 
 function follow(
@@ -169,9 +121,65 @@ function areEqual(a: NetworkFrame, b: NetworkFrame): boolean {
   return names.length === Object.keys(a).length && names.every((name) => a[name] === b[name]);
 }
 
-/** @returns `before` itself when the network is the same but for its routes. */
-export function frameOf(network: NetworkRecord, before?: NetworkFrame): NetworkFrame {
-  const { policies, changedAtMs: _, ...fields } = network;
-  const frame = { ...fields, settings: settingsOf(policies) };
-  return before !== undefined && areEqual(before, frame) ? before : Object.freeze(frame);
+/** What is worked out of lists of policies, by list. Frozen: forks of a world share it, as they share the lists. */
+export class PolicyIndexes {
+  private readonly indexes: WeakMap<readonly NetworkPolicy[], PolicyIndex> = new WeakMap();
+
+  constructor() {
+    Object.freeze(this);
+  }
+
+  /** All but the routes, in order: the same object as long as none of them came, went or moved. */
+  settingsOf(policies: readonly NetworkPolicy[]): readonly PlacedPolicy[] {
+    return this.indexOf(policies).settings;
+  }
+
+  /** Which routes there are. */
+  routeRevisionOf(policies: readonly NetworkPolicy[]): RouteRevision {
+    return this.indexOf(policies).routes;
+  }
+
+  /** The routes with the prefix and the node of `wanted`. */
+  sameRoutes(policies: readonly NetworkPolicy[], wanted: SubnetRoute): readonly SubnetRoute[] {
+    return routesByKey(policies, this.indexOf(policies)).get(keyOf(wanted)) ?? [];
+  }
+
+  /** The list without `removed`, which are in it, and with `added` behind the rest. */
+  changedPolicies(
+    before: readonly NetworkPolicy[],
+    removed: readonly NetworkPolicy[],
+    added: readonly NetworkPolicy[],
+  ): readonly NetworkPolicy[] {
+    const after = [...before];
+    let firstGap = before.length;
+    if (removed.length > 1) {
+      const leaving = new Set(removed);
+      firstGap = before.findIndex((policy) => leaving.has(policy));
+      after.splice(0, after.length, ...before.filter((policy) => !leaving.has(policy)));
+    } else if (removed[0] !== undefined) {
+      firstGap = before.indexOf(removed[0]);
+      after.splice(firstGap, 1);
+    }
+    after.push(...added);
+    const policies = Object.freeze(after);
+    this.indexes.set(policies, follow(this.indexOf(before), policies, { removed, added, firstGap }));
+    return policies;
+  }
+
+  /** @returns `before` itself when the network is the same but for its routes. */
+  frameOf(network: NetworkRecord, before?: NetworkFrame): NetworkFrame {
+    const { policies, changedAtMs: _, ...fields } = network;
+    const frame = { ...fields, settings: this.settingsOf(policies) };
+    return before !== undefined && areEqual(before, frame) ? before : Object.freeze(frame);
+  }
+
+  private indexOf(policies: readonly NetworkPolicy[]): PolicyIndex {
+    const known = this.indexes.get(policies);
+    if (known !== undefined) return known;
+    const routes = Object.freeze({ token: Object.freeze({}), change: undefined });
+    const index: PolicyIndex = { settings: readSettings(policies), routes, byKey: undefined };
+    // What is not frozen may be another list tomorrow.
+    if (Object.isFrozen(policies)) this.indexes.set(policies, index);
+    return index;
+  }
 }

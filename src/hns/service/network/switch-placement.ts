@@ -121,7 +121,7 @@ function externalAdapter(context: ServiceContext, applicant: Applicant): Physica
   });
 }
 
-/** Inferred (hcn.md §4.1): any adapter can be mirrored, whoever else uses it; without a name the first one is. */
+/** Inferred (hcn.md §4.1): any adapter can be mirrored, whatever else uses it; without a name the first one is. */
 function mirroredAdapter(context: ServiceContext, { policies }: Applicant): PhysicalAdapter {
   const adapter = namedAdapter(context, policies) ?? context.adapters[0];
   if (adapter !== undefined) return adapter;
@@ -174,9 +174,4 @@ export function isSwitchShared(context: ServiceContext, network: NetworkRecord):
   return [...context.state.networks.values()].some(
     (other) => other.id !== network.id && other.switchId === network.switchId,
   );
-}
-
-/** False where the node has no adapter of that name: the network was restored on another node. */
-export function hasSwitch(context: ServiceContext, network: NetworkRecord): boolean {
-  return network.switchKind !== "external" || context.adapterOf(network) !== undefined;
 }

@@ -14,7 +14,6 @@ import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts
 import { formatIp } from "#core/net/ip.ts";
 import { setsOf } from "../../compile/acl.ts";
 import { tuplesOf } from "./set-policies.ts";
-import { checkNotListening } from "../../ports/host-listeners.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
 import { mappedProtocols } from "../endpoint/port-mapping-table.ts";
@@ -44,6 +43,7 @@ function checkHostBits(policy: EndpointPolicy, where: string): void {
 
 /** Sets that ACLs name have to be there first (hcn.md §9.17). Inferred: the code for one that is not. */
 function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string): void {
+  if (policy.Type !== "ACL" && policy.Type !== "TierAcl") return;
   for (const id of tuplesOf(policy).flatMap(setsOf)) {
     const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
     if (isKnown) continue;
@@ -142,8 +142,7 @@ function settle(
   const resolved = [...context.state.portMappings.resolve(mappings, subject.id, context.prng)];
   for (const setting of resolved)
     for (const protocol of mappedProtocols(setting))
-      checkNotListening(
-        context,
+      context.checkNotListening(
         protocol,
         setting.ExternalPort ?? 0,
         network !== undefined && traitsOf(network.type).isTranslated,

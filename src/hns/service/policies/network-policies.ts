@@ -4,7 +4,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
 import { type NetworkPolicy, parseNetworkPolicies } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkPolicyType } from "#contracts/hcn/documents/policy-type.ts";
-import { changedPolicies, sameRoutes, settingsOf } from "../network/policy-index.ts";
+import type { PolicyIndexes } from "../network/policy-index.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkPolicyFeatures } from "./features.ts";
 import { isSamePolicy } from "./match.ts";
@@ -31,7 +31,7 @@ export function checkNetworkPolicies(
   present: readonly NetworkPolicy[] = [],
 ): readonly NetworkPolicy[] {
   const policies = parseNetworkPolicies(documents);
-  const seen = new Set<string>(settingsOf(present).map(({ policy }) => policy.Type));
+  const seen = new Set<string>(context.shared.policies.settingsOf(present).map(({ policy }) => policy.Type));
   for (const [index, policy] of policies.entries()) {
     checkPolicyFeatures(context, policy, `Policies[${index}]`);
     if (SINGLE_POLICIES.includes(policy.Type) && seen.has(policy.Type)) {
@@ -45,9 +45,13 @@ export function checkNetworkPolicies(
 }
 
 /** Those of the network that a policy of a request names. */
-function matchesOf(present: readonly NetworkPolicy[], wanted: NetworkPolicy): readonly NetworkPolicy[] {
-  if (wanted.Type === "RemoteSubnetRoute") return sameRoutes(present, wanted);
-  return settingsOf(present).flatMap(({ policy }) => (isSamePolicy(wanted, policy) ? [policy] : []));
+function matchesOf(
+  indexes: PolicyIndexes,
+  present: readonly NetworkPolicy[],
+  wanted: NetworkPolicy,
+): readonly NetworkPolicy[] {
+  if (wanted.Type === "RemoteSubnetRoute") return indexes.sameRoutes(present, wanted);
+  return indexes.settingsOf(present).flatMap(({ policy }) => (isSamePolicy(wanted, policy) ? [policy] : []));
 }
 
 /** Inferred: a second HostRoute, which says nothing new, is taken for the first. A set is known by its id. */
@@ -66,18 +70,19 @@ function distinct(lists: readonly (readonly NetworkPolicy[])[]): readonly Networ
  * @throws HcnError HCN_E_POLICY_NOT_FOUND when a policy to remove is not there (hcn.md §6.1).
  */
 export function combineNetworkPolicies(
+  indexes: PolicyIndexes,
   present: readonly NetworkPolicy[],
   given: readonly NetworkPolicy[],
   requestType: ModifyRequestType,
 ): readonly NetworkPolicy[] {
   if (requestType === "Add") {
-    const replaced = given.filter(isReplacing).map((policy) => matchesOf(present, policy));
-    return changedPolicies(present, distinct(replaced), given);
+    const replaced = given.filter(isReplacing).map((policy) => matchesOf(indexes, present, policy));
+    return indexes.changedPolicies(present, distinct(replaced), given);
   }
-  const matches = given.map((policy) => matchesOf(present, policy));
+  const matches = given.map((policy) => matchesOf(indexes, present, policy));
   if (requestType === "Remove") {
     const missing = matches.findIndex((found) => found.length === 0);
-    if (missing < 0) return changedPolicies(present, distinct(matches), []);
+    if (missing < 0) return indexes.changedPolicies(present, distinct(matches), []);
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
       detail: `The network has no ${given[missing]?.Type ?? "policy"} like Policies[${missing}]`,
     });
@@ -89,5 +94,5 @@ export function combineNetworkPolicies(
   const entering = given.filter(
     (policy, index) => policy.Type !== "SetPolicy" || (matches[index]?.length ?? 0) > 0,
   );
-  return changedPolicies(present, replaced, entering);
+  return indexes.changedPolicies(present, replaced, entering);
 }

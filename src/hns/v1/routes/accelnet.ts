@@ -3,8 +3,7 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
 import { isGroupMac, parseMac } from "#core/net/mac.ts";
-import { NO_GLOBALS } from "../../service/globals.ts";
-import { GLOBALS_ID } from "../../store/stored-globals.ts";
+import { NO_GLOBALS, GLOBALS_ID } from "../../service/state.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import { type Handler, type Routes, type V1Request, bodyOf } from "../route.ts";
 

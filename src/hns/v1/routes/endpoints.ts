@@ -9,8 +9,11 @@ import {
   requireEndpoint,
 } from "../../service/endpoint/endpoints.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
-import { endpointAddressesDocument, endpointStatisticsDocument } from "../../view/endpoint-counters-view.ts";
-import { endpointDocumentV1 } from "../../view/endpoint-view.ts";
+import {
+  endpointDocumentV1,
+  endpointAddressesDocument,
+  endpointStatisticsDocument,
+} from "../../view/endpoint-view.ts";
 import { endpointFromV1 } from "../request-mapping.ts";
 import { type Routes, type V1Request, bodyOf } from "../route.ts";
 import { attach, detach } from "./attach.ts";

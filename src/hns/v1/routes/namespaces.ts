@@ -5,7 +5,7 @@ import { JsonReader } from "#contracts/hcn/description/json.ts";
 import {
   addNamespaceContainer,
   removeNamespaceContainer,
-} from "../../service/namespace/namespace-containers.ts";
+} from "../../service/namespace/namespace-members.ts";
 import {
   addNamespaceEndpoint,
   createNamespace,

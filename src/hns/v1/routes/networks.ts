@@ -1,14 +1,10 @@
 /** `/networks` of HNS v1. */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import {
-  createNetwork,
-  deleteNetwork,
-  requireNetwork,
-  updateNetworkV1,
-} from "../../service/network/networks.ts";
+import { createNetwork, deleteNetwork, updateNetworkV1 } from "../../service/network/networks.ts";
+import { requireNetwork } from "../../service/network/network-facts.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
-import { networkDocumentV1 } from "../../view/network-view-v1.ts";
+import { networkDocumentV1 } from "../../view/network-view.ts";
 import { networkFromV1 } from "../request-mapping.ts";
 import { type Routes, type V1Request, bodyOf } from "../route.ts";
 

@@ -3,14 +3,14 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
-import { deleteLoadBalancer } from "../../service/load-balancer/load-balancer-deletion.ts";
 import {
+  deleteLoadBalancer,
   createLoadBalancer,
   modifyLoadBalancer,
   requireLoadBalancer,
 } from "../../service/load-balancer/load-balancers.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
-import { policyListDocument } from "../../view/load-balancer-view.ts";
+import { policyListDocument } from "../../view/policy-list-view.ts";
 import { loadBalancerFromV1 } from "../policy-list.ts";
 import { type Routes, type V1Request, bodyOf } from "../route.ts";
 

@@ -1,19 +1,27 @@
-/** What of a call faults ask for: the same for HCN and for HNS v1, which are two ways to one service. */
+/** What faults ask for: of a call, of the service, and of themselves, as long as they are in force. */
 import type { HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import type { CallMatch, CallOperation, DegradableKind, RestartState } from "#contracts/hcn/faults/fault.ts";
-import { equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, equalGuids, parseGuid } from "#contracts/hcn/guid.ts";
+import type {
+  CallMatch,
+  CallOperation,
+  DegradableKind,
+  RestartState,
+  FaultStatus,
+  HnsFault,
+  FaultSchedule,
+} from "#contracts/hcn/faults/fault.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
 import type { QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
-import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
-import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
+import { type HcnErrorCode, errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import type { HnsService } from "../../service/hns-service.ts";
+import { Prng } from "#core/base/prng.ts";
+import { hresultOf } from "#contracts/hcn/faults/read-fault.ts";
+
+// What of a call faults ask for: the same for HCN and for HNS v1, which are two ways to one service.
 
 /** A v1 call as it came. */
 interface V1Call {
@@ -127,7 +135,7 @@ function matchesOperation(operation: CallOperation | undefined, facts: CallFacts
 }
 
 /** True when a fault's match takes a call. */
-export function matchesCall(match: CallMatch | undefined, facts: CallFacts): boolean {
+function matchesCall(match: CallMatch | undefined, facts: CallFacts): boolean {
   if (match === undefined) return true;
   if (!matchesOperation(match.operation, facts)) return false;
   if (match.kind !== undefined && match.kind !== facts.kind) return false;
@@ -162,7 +170,7 @@ export function needsPorts(facts: CallFacts): boolean {
 }
 
 /** The endpoint that a change adds to a namespace; undefined when it adds none (hcn.md §4.5). */
-export function endpointAddedBy(facts: CallFacts): Guid | undefined {
+function endpointAddedBy(facts: CallFacts): Guid | undefined {
   if (facts.kind !== "Namespace" || facts.operation !== "modify") return undefined;
   const settings = facts.document?.["Settings"] ?? facts.document?.["Data"];
   if (!isJsonObject(settings)) return undefined;
@@ -207,115 +215,6 @@ export interface FaultTarget {
   setQuirk(name: QuirkName, setting: QuirkSetting): void;
 }
 
-// The service as faults reach it: what no client can do, done behind everybody's back.
-
-/** Brings a degraded endpoint back (hcn.md §5.2). */
-const REFRESH = Object.freeze({ RequestType: "Refresh" });
-
-/** Defects that let the service hang. */
-const HANGING: readonly QuirkName[] = ["service-deadlock", "load-balancers-of-one-endpoint-hang"];
-
-export class ServiceTarget implements FaultTarget {
-  private readonly service: HnsService;
-  /** Does something to the service, stores what it changed and tells it. */
-  private readonly administer: <T>(action: () => T) => Promise<T>;
-
-  constructor(service: HnsService, administer: <T>(action: () => T) => Promise<T>) {
-    this.service = service;
-    this.administer = administer;
-  }
-
-  get windows(): WindowsBuild {
-    return this.service.windows;
-  }
-
-  countObjects(): number {
-    return this.service.endpointAndLoadBalancerCount;
-  }
-
-  get mayHang(): boolean {
-    return HANGING.some((name) => this.service.quirks.mayStrike(name));
-  }
-
-  hangs(facts: CallFacts): QuirkName | undefined {
-    const { quirks } = this.service;
-    if (quirks.has("service-deadlock")) return "service-deadlock";
-    const ids = backEndsMade(facts);
-    const isShared = ids.some((id) => this.service.isBalanced(id));
-    return isShared && quirks.has("load-balancers-of-one-endpoint-hang")
-      ? "load-balancers-of-one-endpoint-hang"
-      : undefined;
-  }
-
-  async forgetLoadBalancers(ids?: readonly Guid[]): Promise<readonly Guid[]> {
-    return this.administer(() => {
-      const wanted = ids ?? this.service.enumerate("LoadBalancer");
-      // All are there, or none is touched.
-      for (const id of wanted) this.service.query("LoadBalancer", id);
-      for (const id of wanted) this.service.delete("LoadBalancer", id);
-      return wanted;
-    });
-  }
-
-  async degrade(kind: DegradableKind, id: Guid): Promise<void> {
-    return this.administer(() => {
-      this.service.query(kind, id);
-      if (kind === "LoadBalancer") this.service.degradeLoadBalancer(id);
-      else this.service.degradeEndpoint(id, HCN_ERRORS.HCN_E_DEGRADED_OPERATION.hresult);
-    });
-  }
-
-  async repair(kind: DegradableKind, id: Guid): Promise<void> {
-    return this.administer(() => {
-      if (kind === "LoadBalancer") this.service.repairLoadBalancer(id);
-      else if (this.service.enumerate("Endpoint", { Filter: JSON.stringify({ ID: id }) }).length > 0)
-        this.service.modify("Endpoint", id, REFRESH);
-    });
-  }
-
-  async createRemoteEndpoint(network: Guid, address: string, faultId: string): Promise<Guid> {
-    return this.administer(() =>
-      this.service.create(
-        "Endpoint",
-        {
-          Name: `stale-${faultId}`,
-          Flags: ENDPOINT_FLAGS.RemoteEndpoint,
-          IpConfigurations: [{ IpAddress: address }],
-          SchemaVersion: { Major: 2, Minor: 0 },
-        },
-        { network },
-      ),
-    );
-  }
-
-  async deleteEndpoint(id: Guid): Promise<void> {
-    return this.administer(() => {
-      try {
-        this.service.delete("Endpoint", id);
-      } catch (error) {
-        // Whoever clears up stale endpoints was faster.
-        if (!(error instanceof HcnError && error.code === "HCN_E_ENDPOINT_NOT_FOUND")) throw error;
-      }
-    });
-  }
-
-  async restart(state?: RestartState): Promise<void> {
-    return this.administer(() => this.service.restart(state));
-  }
-
-  async reboot(): Promise<void> {
-    return this.administer(() => this.service.reboot());
-  }
-
-  quirks(): readonly QuirkStatus[] {
-    return this.service.quirks.list();
-  }
-
-  setQuirk(name: QuirkName, setting: QuirkSetting): void {
-    this.service.setQuirk(name, setting);
-  }
-}
-
 // An endpoint that is listed and not found: which enumerations list it.
 
 function filterOf(query: HostComputeQuery | undefined): JsonObject {
@@ -337,4 +236,132 @@ export function listsGhost(
     const isNetwork = key === "VirtualNetwork" || key === "HostComputeNetwork";
     return isNetwork && network !== undefined && equalGuids(value, network);
   });
+}
+
+// One fault in force: what it concerns, what it strikes, what it has done.
+
+const CHANCE_STEPS = 0x1_0000_0000;
+
+function scheduleOf(fault: HnsFault): FaultSchedule {
+  return fault.effect === "stop" || fault.effect === "stale-endpoint" || fault.effect === "degrade"
+    ? {}
+    : fault;
+}
+
+function callsOf(fault: HnsFault): CallMatch | undefined {
+  return "calls" in fault ? fault.calls : undefined;
+}
+
+export class ActiveFault {
+  readonly id: string;
+  readonly fault: HnsFault;
+  /** Ids of objects that exist for it. */
+  readonly objects: string[] = [];
+  private readonly prng: Prng;
+  private seen = 0;
+  private struck = 0;
+  private expiresAtMs: number | undefined;
+
+  constructor(id: string, fault: HnsFault, seed: string) {
+    this.id = id;
+    this.fault = fault;
+    this.prng = new Prng(`${seed}/fault/${id}`);
+  }
+
+  /** Counts a call that it concerns. @returns true when it strikes the call. */
+  strikes(facts: CallFacts): boolean {
+    return matchesCall(callsOf(this.fault), facts) && this.strikesNext();
+  }
+
+  /** Counts one more of what it concerns. @returns true when it strikes. */
+  strikesNext(): boolean {
+    this.seen++;
+    const { nth, after = 0, every = 1, rate, times } = scheduleOf(this.fault);
+    if (times !== undefined && this.struck >= times) return false;
+    if (nth !== undefined && this.seen !== nth) return false;
+    if (this.seen <= after || (this.seen - after) % every !== 0) return false;
+    if (rate !== undefined && this.prng.nextU32() >= rate * CHANCE_STEPS) return false;
+    this.struck++;
+    return true;
+  }
+
+  /** A number from 0 up to `limit`, drawn from its seed. */
+  draw(limit: number): number {
+    return (this.prng.nextU32() / CHANCE_STEPS) * limit;
+  }
+
+  /** A GUID of its own. */
+  guid(): string {
+    return this.prng.guid();
+  }
+
+  /** The service is away because of it until then. */
+  goesDownUntil(atMs: number): void {
+    this.expiresAtMs = atMs;
+  }
+
+  isDown(nowMs: number): boolean {
+    return this.fault.effect === "stop" || (this.expiresAtMs !== undefined && nowMs < this.expiresAtMs);
+  }
+
+  status(waiting: number): FaultStatus {
+    return { id: this.id, fault: this.fault, seen: this.seen, struck: this.struck, waiting };
+  }
+}
+
+// Faults that refuse calls as long as they are there: a service that is away, objects that are not as they should be.
+
+export interface Refusal {
+  /** Name or number of the error. */
+  readonly error: string | number;
+  /** What happens, for the message. */
+  readonly what: string;
+}
+
+/** What a call fails with because the service is away. */
+export function absenceRefusal(active: ActiveFault, facts: CallFacts, nowMs: number): Refusal | undefined {
+  if (!active.isDown(nowMs)) return undefined;
+  const { fault } = active;
+  const error = fault.effect === "stop" ? fault.error : undefined;
+  return {
+    error: error ?? "RPC_S_SERVER_UNAVAILABLE",
+    what: `${describeCall(facts)}: the service is not running`,
+  };
+}
+
+/** What a call fails with that concerns an endpoint which is only listed, or changes an object which is degraded. */
+export function objectRefusal({ fault, objects }: ActiveFault, facts: CallFacts): Refusal | undefined {
+  const added = endpointAddedBy(facts);
+  if (fault.effect === "stale-endpoint" && fault.address === undefined) {
+    if (!objects.some((id) => id === facts.id || id === added)) return undefined;
+    return {
+      error: "HCN_E_ENDPOINT_NOT_FOUND",
+      what: `endpoint ${objects.join()} is listed, but is not there`,
+    };
+  }
+  if (fault.effect !== "degrade") return undefined;
+  const isChange = facts.operation === "modify" || facts.operation === "delete";
+  const changed = added ?? (isChange ? facts.id : undefined);
+  if (fault.object.toLowerCase() !== changed) return undefined;
+  return { error: "HCN_E_DEGRADED_OPERATION", what: `${fault.kind} ${fault.object} is degraded` };
+}
+
+// What calls fail with because of faults: each error names its fault, so that it is not looked for in Windows.
+
+/** An error of a fault, given by name or number. */
+export function injectedError(error: string | number, faultId: string, what: string): HcnError {
+  const options = {
+    detail: `injected fault ${faultId}: ${what}`,
+    explanation: "hns-fault-injected",
+  } as const;
+  const hresult = hresultOf(error) ?? 0;
+  const code: HcnErrorCode | undefined = errorCodeOf(hresult);
+  if (code !== undefined) return new HcnError(code, options);
+  const text = `Injected error 0x${hresult.toString(16).padStart(8, "0")}. `;
+  return HcnError.fromRecord({ Error: text, ErrorCode: hresult }, options);
+}
+
+/** True when a failing v1 call has to fail as a whole, and not in its envelope: there is no service to write one. */
+export function isUnreachable(error: HcnError): boolean {
+  return error.code === "RPC_S_SERVER_UNAVAILABLE" || error.code === "EPT_S_NOT_REGISTERED";
 }

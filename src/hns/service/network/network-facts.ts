@@ -1,14 +1,65 @@
-/**
- * What appears some time after a switch was made: the node has its addresses on the switch then (hcn.md §4.1).
- * Worked out from the clock when somebody looks; nothing waits.
- */
+/** What is asked of a network that is there: its record, and what follows from it on this node. */
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
+import { formatMac } from "#core/net/mac.ts";
 import { managementIpOf } from "../../compile/network-view.ts";
 import type { NetworkRecord } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";
+import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
+import { prefixContains } from "#core/net/ip.ts";
+import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
+import type { Guid } from "#contracts/hcn/guid.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
+
+/** @throws HcnError HCN_E_NETWORK_NOT_FOUND. */
+export function requireNetwork(context: ServiceContext, id: Guid): NetworkRecord {
+  const network = context.state.networks.get(id);
+  if (network !== undefined) return network;
+  throw new HcnError("HCN_E_NETWORK_NOT_FOUND", { detail: `There is no network ${id}` });
+}
+
+// Its switch.
+
+/** False where the node has no adapter of that name: the network was restored on another node. */
+export function hasSwitch(context: ServiceContext, network: NetworkRecord): boolean {
+  return network.switchKind !== "external" || context.adapterOf(network) !== undefined;
+}
+
+/** DisableHostPort, from the version on that knows it (hcn.md §2.2). */
+export function hasHostPort(context: ServiceContext, network: NetworkRecord): boolean {
+  return (network.flags & NETWORK_FLAGS.DisableHostPort) === 0 || !context.has("DisableHostPort");
+}
+
+// The VLAN that an endpoint's port is in: its own policy's, else that of its subnet (dataplane.md §2.6, walk T-7).
+
+/** A subnet as far as its policies go; those of addresses that are an endpoint's own affair have no prefix. */
+function subnetPoliciesOf(
+  network: NetworkRecord,
+  endpoint: EndpointRecord,
+): NetworkRecord["bareSubnets"][number]["policies"] {
+  const subnet = network.subnets.find(({ prefix }) =>
+    endpoint.ipConfigs.some((config) => prefixContains(prefix, config.ip)),
+  );
+  return (subnet ?? network.subnets[0] ?? network.bareSubnets[0])?.policies ?? [];
+}
+
+/** True where ports are in access mode of a VLAN: Transparent and L2Bridge (hcn.md §3.2). */
+export function hasVlans(network: NetworkRecord): boolean {
+  const isPlain = traitsOf(network.type).isPlain && network.switchKind === "external";
+  return isPlain || network.type === "L2Bridge";
+}
+
+/** 0: untagged. */
+export function vlanOf(network: NetworkRecord, endpoint: EndpointRecord): number {
+  if (!hasVlans(network)) return 0;
+  for (const policy of [...endpoint.policies, ...subnetPoliciesOf(network, endpoint)])
+    if (policy.Type === "VLAN") return policy.Settings.IsolationId;
+  return 0;
+}
+
+// What appears some time after a switch was made: the node has its addresses on the switch then (hcn.md §4.1). Worked out
+// from the clock when it is asked for; nothing waits.
 
 /** True once the node has its addresses on the network's switch. */
 export function isAddressed(context: ServiceContext, network: NetworkRecord): boolean {
@@ -28,12 +79,6 @@ export function routerMac(context: ServiceContext, network: NetworkRecord): stri
   return traitsOf(network.type).needsVfp && isAddressed(context, network)
     ? formatMac(network.drMac)
     : undefined;
-}
-
-/** The router's MAC that a request names. */
-export function wantedRouterMac(policies: readonly NetworkPolicy[]): Mac | undefined {
-  for (const policy of policies) if (policy.Type === "DrMacAddress") return parseMac(policy.Settings.Address);
-  return undefined;
 }
 
 function has(network: NetworkRecord, type: NetworkPolicy["Type"]): boolean {

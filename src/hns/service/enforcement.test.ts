@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ENDPOINT_POLICY_TYPES, NETWORK_POLICY_TYPES } from "#contracts/hcn/documents/policy-type.ts";
 import { STORED_ENDPOINT_POLICIES, STORED_NETWORK_POLICIES } from "./enforcement.ts";
 
-const PAGE = readFileSync(new URL("../../../../docs/reference/fidelity.md", import.meta.url), "utf8");
+const PAGE = readFileSync(new URL("../../../docs/reference/fidelity.md", import.meta.url), "utf8");
 
 /** `endpoint QOS: what leaves is not held back`, from the rows of the page. */
 function listed(): readonly string[] {
@@ -24,7 +24,7 @@ describe("docs/reference/fidelity.md", () => {
 });
 
 describe("docs/reference/policies.md", () => {
-  const page = readFileSync(new URL("../../../../docs/reference/policies.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/reference/policies.md", import.meta.url), "utf8");
   const [, endpoints = "", networks = ""] = page.split(/^## (?:Endpoints|Networks)$/m);
   const typesOf = (part: string): readonly string[] =>
     [...new Set([...part.matchAll(/^\| `(\w+)`/gm)].map(([, type = ""]) => type))].toSorted();

@@ -1,13 +1,12 @@
-/** The addresses of a new endpoint (hcn.md §4.2): asked for, out of a block, given out, or left to DHCP. */
+/** What an endpoint's document has to be, and what the service makes of it: addresses, MAC, routes (hcn.md §4.2–4.4). */
 import { defined } from "#core/base/assert.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import {
   ENDPOINT_FLAGS,
   type HostComputeEndpoint,
   type IpConfig,
 } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import {
   type Ip,
   type IpFamily,
@@ -21,14 +20,53 @@ import {
 } from "#core/net/ip.ts";
 import type { AddressPlace, AddressPool } from "../address-pool.ts";
 import type { EndpointRecord, IpConfigRecord } from "./endpoint-record.ts";
-import type { NetworkRecord, SubnetRecord } from "../network/network-record.ts";
+import type { NetworkRecord, SubnetRecord, RouteRecord } from "../network/network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
-import type { DefaultLengths } from "../../compile/shared-values.ts";
+import type { DefaultLengths } from "../../compile/compile-cache.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { type Mac, formatMac, isGroupMac, parseMac } from "#core/net/mac.ts";
+import { readRouteRecords } from "../network/network-validation.ts";
+import type { JsonObject } from "#core/base/json.ts";
+
+// What HNS 9.1 makes of endpoints in v2 form: it does not process them (hcn.md §1.2). Inferred: as all fields that
+// it does not know, those of v2 are ignored (hcn.md §1.6), so that the endpoint gets an address of the service's choice,
+// no policies and no flags. What both forms write in the same way stays: id, owner, name, MAC address.
+
+export const V2_FIELDS: readonly string[] = ["IpConfigurations", "Dns", "Routes", "Policies", "Flags"];
+
+/** The HCN calls came with HNS 9: what stands for an older version here has nothing to ignore. */
+const FIRST_MAJOR = 9;
+
+export function isProcessing(context: ServiceContext): boolean {
+  return context.has("ApiV2") || context.version.Major < FIRST_MAJOR;
+}
+
+/** An endpoint's document in v2 form as this version of HNS reads it. */
+export function asProcessed(context: ServiceContext, document: JsonObject): JsonObject {
+  if (isProcessing(context)) return document;
+  return Object.fromEntries(Object.entries(document).filter(([field]) => !V2_FIELDS.includes(field)));
+}
+
+// What a request may not say.
 
 function invalid(detail: string): HcnError {
   return new HcnError("HCN_E_INVALID_ENDPOINT", { detail });
 }
+
+/** Refuses what this version does not do, and what a request may not say. */
+export function checkEndpointRequest(network: NetworkRecord, endpoint: HostComputeEndpoint): void {
+  if (endpoint.HostComputeNamespace !== undefined)
+    throw invalid(
+      "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
+    );
+  const { ipams, needsIcs } = traitsOf(network.type);
+  // Internet Connection Sharing has a DHCP server of its own.
+  const takesDhcp = ipams.includes("Dhcp") || needsIcs;
+  if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !takesDhcp)
+    throw invalid(`Flags has EnableDhcp (32); a network of type ${network.type} has static addresses only`);
+}
+
+// The addresses of a new endpoint: asked for, out of a block, given out, or left to DHCP.
 
 function readIp(text: string, where: string): Ip {
   const ip = parseIp(text);
@@ -116,8 +154,8 @@ function defaultLength(network: NetworkRecord, family: IpFamily): number {
 }
 
 /**
- * The addresses of a remote endpoint: wherever they lie, and whoever else has them (hcn.md §4.2).
- * Inferred: one without an address is refused, because it would stand for nobody.
+ * The addresses of a remote endpoint: wherever they lie, and whatever else has them (hcn.md §4.2).
+ * Inferred: one without an address is refused, because it would stand for nothing.
  */
 function readRemoteIpConfigs(
   wanted: readonly IpConfig[],
@@ -201,13 +239,16 @@ export function asksDhcp(network: NetworkRecord, endpoint: EndpointRecord): bool
 }
 
 /**
- * True when the endpoint asks somebody on the wire for its address: with DHCP, where the network's own service has none
+ * True when the endpoint asks a server on the wire for its address: with DHCP, where the network's own service has none
  * to give. Inferred (hcn.md §4.1): such an endpoint has no address in HNS.
  */
 function asksOnWire(network: NetworkRecord, document: HostComputeEndpoint): boolean {
   const isDhcp = ((document.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0;
   return network.ipamType === "Dhcp" || (isDhcp && !traitsOf(network.type).needsIcs);
 }
+
+const NO_CONFIGS: readonly IpConfig[] = Object.freeze([]);
+const NO_RECORDS: readonly IpConfigRecord[] = Object.freeze([]);
 
 /**
  * The addresses of a new endpoint: those asked for, at most one per family, else one per family from the pool. An
@@ -246,5 +287,76 @@ export function readIpConfigs(
   );
 }
 
-const NO_CONFIGS: readonly IpConfig[] = Object.freeze([]);
-const NO_RECORDS: readonly IpConfigRecord[] = Object.freeze([]);
+// MAC and routes.
+
+/**
+ * The endpoint's own MAC, else one of the network's pool. Kept as it was written; several remote endpoints may have
+ * one MAC, and old versions of kube-proxy gave all of them the same (hcn.md §4.3).
+ * Inferred: two local endpoints cannot share a MAC, because the switch finds its ports by them.
+ * @throws HcnError HCN_E_INVALID_ENDPOINT, ERROR_OBJECT_ALREADY_EXISTS.
+ */
+export function readMac(
+  context: ServiceContext,
+  network: NetworkRecord,
+  text: string | undefined,
+  isRemote: boolean,
+): { readonly mac: Mac; readonly macText: string } {
+  const { macs } = context.state;
+  if (text === undefined || text === "") {
+    const mac = macs.allocate(network.macRanges, context.prng);
+    return { mac, macText: formatMac(mac) };
+  }
+  const mac = parseMac(text);
+  if (mac === undefined || isGroupMac(mac))
+    throw invalid(
+      `MacAddress is ${JSON.stringify(text)}; it must be a unicast MAC such as 00-15-5D-01-02-03`,
+    );
+  const owner = isRemote ? undefined : ownerOfMac(context, network, mac);
+  if (owner !== undefined) {
+    throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
+      detail: `${formatMac(mac)} belongs to endpoint ${owner}; leave MacAddress out or choose another one`,
+    });
+  }
+  return { mac, macText: text };
+}
+
+/**
+ * Who has a MAC, as far as an endpoint of `network` is concerned. On an overlay network it counts inside the network
+ * only, and the node's own one is for the address that its load balancers send from: kube-proxy makes that endpoint with
+ * it (dataplane.md §3.5).
+ */
+export function ownerOfMac(context: ServiceContext, network: NetworkRecord, mac: Mac): string | undefined {
+  const { state } = context;
+  const owner = state.macs.ownerOf(mac);
+  if (network.type !== "Overlay" || owner === undefined) return owner;
+  if (mac === context.adapterOf(network)?.mac) return undefined;
+  const { local } = state.membersOf(network.id);
+  return [...local.values()].find((endpoint) => endpoint.mac === mac)?.id;
+}
+
+function subnetOf(network: NetworkRecord, config: IpConfigRecord): SubnetRecord | undefined {
+  return network.subnets.find(
+    (subnet) =>
+      subnet.id === config.ipSubnetId || subnet.ipSubnets.some((block) => block.id === config.ipSubnetId),
+  );
+}
+
+const NO_ROUTES: readonly RouteRecord[] = Object.freeze([]);
+
+/** The endpoint's routes; without any, a default route through the gateway of each of its subnets (hcn.md §2.3). */
+export function readEndpointRoutes(
+  network: NetworkRecord,
+  endpoint: HostComputeEndpoint,
+  configs: readonly IpConfigRecord[],
+): readonly RouteRecord[] {
+  const given = endpoint.Routes ?? [];
+  const routes = given.length === 0 ? NO_ROUTES : readRouteRecords(given, "Routes", "HCN_E_INVALID_ENDPOINT");
+  if (routes.length > 0) return routes;
+  const defaults: RouteRecord[] = [];
+  for (const config of configs) {
+    const subnet = subnetOf(network, config);
+    const route = subnet?.routes.find((candidate) => candidate.destination.length === 0);
+    if (route?.nextHop !== undefined) defaults.push(route);
+  }
+  return defaults.length === 0 ? NO_ROUTES : Object.freeze(defaults);
+}

@@ -1,8 +1,6 @@
-/** Load balancers in stored form. */
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
-import { isJsonObject } from "#core/base/json.ts";
-import { parseGuid } from "#contracts/hcn/guid.ts";
+/** Policy lists in stored form: load balancers and SDN routes, which name endpoints of one network. */
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { LOAD_BALANCER_DISTRIBUTIONS, parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type {
@@ -11,11 +9,33 @@ import type {
 } from "../service/load-balancer/load-balancer-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { ServiceState } from "../service/state.ts";
-import { IGNORED_UPDATE, loadBalancerDocument, policyListDocument } from "../view/load-balancer-view.ts";
-import { readBaseFields } from "./base-fields.ts";
-import type { LenientReader, Report } from "./lenient-reader.ts";
-import { networkOfBackEnds } from "./network-of-back-ends.ts";
+import {
+  IGNORED_UPDATE,
+  loadBalancerDocument,
+  policyListDocument,
+  sdnRouteDocument,
+} from "../view/policy-list-view.ts";
+import { type LenientReader, type Report, readBaseFields } from "./lenient-reader.ts";
 import { type RecordTable, type StoredKindRow, storedKind } from "./stored-kind.ts";
+import { parseSdnRoute, routesOfSdnRoute } from "#contracts/hcn/documents/sdn-route.ts";
+import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
+
+interface Referring {
+  readonly networkId: Guid;
+  readonly endpointIds: readonly Guid[];
+}
+
+/** The network of an object that names endpoints. Schemas before 2.5 do not say it: then it is that of the endpoints. */
+function networkOfBackEnds(context: ServiceContext, { networkId, endpointIds }: Referring): Guid {
+  if (networkId !== "") return networkId;
+  for (const id of endpointIds) {
+    const endpoint = context.state.endpoints.get(id);
+    if (endpoint !== undefined) return endpoint.networkId;
+  }
+  return "";
+}
+
+// Load balancers.
 
 function readMappings(reader: LenientReader): readonly LoadBalancerPortMappingRecord[] {
   const list = reader.document["PortMappings"];
@@ -43,7 +63,7 @@ function readVips(reader: LenientReader): readonly Ip[] {
   return Object.freeze(vips);
 }
 
-function read(context: ServiceContext, reader: LenientReader): LoadBalancerRecord {
+function readLoadBalancer(context: ServiceContext, reader: LenientReader): LoadBalancerRecord {
   const endpointIds = reader.texts("HostComputeEndpoints").map(parseGuid);
   return {
     ...readBaseFields(context, reader),
@@ -85,11 +105,40 @@ export const STORED_LOAD_BALANCER: StoredKindRow = storedKind<LoadBalancerRecord
   document: loadBalancerDocument,
   documentV1: policyListDocument,
   replace: (state, loadBalancer) => state.replaceLoadBalancer(loadBalancer),
-  read,
+  read: readLoadBalancer,
   enter: (context, given, report, document) => {
     const loadBalancer = Object.freeze({ ...given, networkId: networkOfBackEnds(context, given) });
     check(context, loadBalancer, report);
     context.state.addLoadBalancer(loadBalancer);
     if (hasIgnoredUpdate(document)) context.state.ignoredUpdates.add(loadBalancer.id);
+  },
+});
+
+// SDN routes.
+
+function readSdnRoute(context: ServiceContext, reader: LenientReader): SdnRouteRecord {
+  const { Routes = null, Setting = null } = reader.document;
+  const routes = reader.attempt(() => routesOfSdnRoute(parseSdnRoute({ Routes, Setting })));
+  const endpointIds = reader.texts("HostComputeEndpoints").map(parseGuid);
+  return {
+    ...readBaseFields(context, reader),
+    networkId: reader.guid("HostComputeNetwork") ?? "",
+    endpointIds: Object.freeze(endpointIds.filter((id): id is Guid => id !== undefined)),
+    routes: Object.freeze([...(routes ?? [])]),
+  };
+}
+
+export const STORED_SDN_ROUTE: StoredKindRow = storedKind<SdnRouteRecord>({
+  kind: "SdnRoute",
+  records: (state) => state.sdnRoutes,
+  document: sdnRouteDocument,
+  documentV1: sdnRouteDocument,
+  replace: (state, route) => state.setSdnRoute(route),
+  read: readSdnRoute,
+  enter: (context, given, report) => {
+    const route = Object.freeze({ ...given, networkId: networkOfBackEnds(context, given) });
+    if (!context.state.networks.has(route.networkId))
+      report(`There is no network ${route.networkId}; the route has no effect`);
+    context.state.setSdnRoute(route);
   },
 });

@@ -1,4 +1,7 @@
-/** A load balancer as results show it: in v2 shape, and as the policy list that v1 calls it (hcn.md §2.7, §9.19). */
+/**
+ * Policy lists as results show them: load balancers in v2 shape and as v1 has them (hcn.md §2.7, §9.19), and SDN routes
+ * (hcn.md §2.8).
+ */
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import {
@@ -7,7 +10,11 @@ import {
   LOAD_BALANCER_PORT_FLAGS,
 } from "#contracts/hcn/documents/load-balancer.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
-import { type NotEnforced, notEnforcedOnLoadBalancer } from "../service/enforcement.ts";
+import {
+  type NotEnforced,
+  notEnforcedOnLoadBalancer,
+  notEnforcedOnSdnRoute,
+} from "../service/enforcement.ts";
 import type {
   LoadBalancerPortMappingRecord,
   LoadBalancerRecord,
@@ -15,11 +22,13 @@ import type {
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
 import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 
 /** hcn.md §2.10. */
 const STATE_APPLIED = 2;
 const STATE_DEGRADED = 4;
-/** The schema that has the field `HostComputeNetwork` (hcn.md §2.7). */
+/** The schema that has the field `HostComputeNetwork` (hcn.md §2.7, §2.8). */
 const SCHEMA_WITH_NETWORK = 5;
 
 /** How the health of a load balancer names an update that was ignored. */
@@ -136,5 +145,44 @@ export function loadBalancerFilterFields(
     HostComputeNetwork: loadBalancer.networkId,
     Flags: loadBalancer.flags,
     State: stateOf(context, loadBalancer),
+  };
+}
+
+// An SDN route. HNS v1 has no shape for it: both dialects show this one.
+
+/** hcn.md §2.10 has no row for routes. Inferred: applied is 2, as for the load balancers that they are kept with. */
+const ROUTE_APPLIED = 2;
+
+function routeDocument(route: SdnRoutePolicySetting): JsonObject {
+  return { ...route };
+}
+
+/**
+ * Inferred (hcn.md §11.24): the routes come back under both names, `Routes` as the schema has it and `Setting` as
+ * hcsshim reads it, so that a client which writes back what it read loses none.
+ */
+export function sdnRouteDocument(context: ServiceContext, route: SdnRouteRecord): JsonObject {
+  const routes = route.routes.map(routeDocument);
+  const network = context.state.networks.get(route.networkId);
+  const health: JsonObject = { Data: healthData(context, route, notEnforcedOnSdnRoute(route, network)) };
+  const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
+  const document = withoutDefaults({
+    ...baseFields(route, health, ROUTE_APPLIED),
+    HostComputeNetwork: hasNetwork ? route.networkId : undefined,
+    HostComputeEndpoints: route.endpointIds,
+    Routes: routes,
+    Setting: routes,
+  });
+  return withKept(document, route.kept?.v2);
+}
+
+/** The fields that filters compare (hcn.md §5.1). */
+export function sdnRouteFilterFields(route: SdnRouteRecord): JsonObject {
+  return {
+    ID: route.id,
+    Name: route.name,
+    Owner: route.owner,
+    HostComputeNetwork: route.networkId,
+    State: ROUTE_APPLIED,
   };
 }
