@@ -14,6 +14,7 @@ const FOLDERS = [
   "src/control-plane/cloud",
   "src/cluster",
   "src/control-plane/dns",
+  "src/dataplane",
   "src/programs/flannel",
   "src/programs/kube-proxy",
   "src/programs/plugins",

@@ -14,7 +14,7 @@ import type { NameAnswer, NameSource } from "#control-plane/dns/answer.ts";
 import { shuffleAddresses } from "#control-plane/dns/load-balance.ts";
 import { type DnsQuery, emitResponse, makeResponse, responseOf, serveDns } from "#control-plane/dns/serve.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { SocketFailure } from "#dataplane/host/socket-failure.ts";
+import type { SocketFailure } from "#dataplane/host/delivery-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "#core/wire/dns/dns.ts";

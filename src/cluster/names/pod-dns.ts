@@ -4,7 +4,7 @@
  * the CNI capability `dns` to HNS, and Windows' resolver makes less of it (`host/resolver/candidate-names.ts`).
  */
 import type { DnsSettings } from "#dataplane/host/stack.ts";
-import { type HostsFile, parseHostsFile } from "#dataplane/host/resolver/hosts-file.ts";
+import { type HostsFile, parseHostsFile } from "#dataplane/host/resolver/known-names.ts";
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";

@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import { parseIdentification } from "#dataplane/host/services/identification.ts";
-import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
+import { parseIdentification, IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { getNamespaceEndpointIds } from "#contracts/hcn/operations.ts";
 import { formatIp } from "#core/net/ip.ts";
 import {

@@ -1,6 +1,6 @@
 /** The ports on which built-in servers answer: those of hosts outside, and of pods as Services come. */
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
-import { SOCKET_FAILURE_TEXTS, type SocketFailure } from "#dataplane/host/socket-failure.ts";
+import { SOCKET_FAILURE_TEXTS, type SocketFailure } from "#dataplane/host/delivery-failure.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { type ClusterObjects, servicesByPod } from "../cluster-objects.ts";
 import type { ClusterPod } from "../cluster.ts";

@@ -2,7 +2,7 @@
  * What a Linux node's network programs write besides kube-proxy: flanneld's translation of pods to the node's address,
  * and the rules of the portmap plugin for `hostPort`.
  */
-import type { Chain, HookRules, Rule } from "#dataplane/host/netfilter/rule.ts";
+import type { Chain, HookRules, Rule } from "#dataplane/host/netfilter/rule-set.ts";
 import {
   type Ip,
   type Prefix,

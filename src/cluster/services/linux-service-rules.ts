@@ -11,7 +11,7 @@ import type {
   Match,
   Rule,
   Target,
-} from "#dataplane/host/netfilter/rule.ts";
+} from "#dataplane/host/netfilter/rule-set.ts";
 import { type Ip, type Prefix, familyOf, hostPrefix, prefixContains } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { type UsedEndpoints, isExternallyAccessible } from "./linux-endpoints.ts";

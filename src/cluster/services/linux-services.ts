@@ -7,8 +7,7 @@
  */
 import { assert } from "#core/base/assert.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { HookRules } from "#dataplane/host/netfilter/rule.ts";
-import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
+import { type HookRules, RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ip, type IpFamily, type Prefix, formatIp, prefixFamily } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";

@@ -1,8 +1,7 @@
 /** One attempt from one party to another, run to its end on the cluster's clock. */
 import { assert } from "#core/base/assert.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { ProbeResult } from "#dataplane/host/probes/probe-result.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
+import { type ProbeResult, EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import type { ProbeProtocol } from "./trace-report.ts";

@@ -2,7 +2,7 @@
 import { assert } from "#core/base/assert.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { ProbeResult } from "#dataplane/host/probes/probe-result.ts";
+import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
 import { driverTraits } from "../file/driver-traits.ts";

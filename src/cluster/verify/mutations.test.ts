@@ -9,7 +9,7 @@ import type * as PortMapping from "#hns/compile/port-mapping.ts";
 import type * as CandidateNames from "#dataplane/host/resolver/candidate-names.ts";
 import type * as VfpAction from "#dataplane/vfp/actions/action.ts";
 import type * as LinuxMasquerade from "../services/linux-masquerade.ts";
-import type { ActionResult } from "#dataplane/vfp/actions/action-result.ts";
+import type { ActionResult } from "#dataplane/vfp/actions/action.ts";
 import type { VerifyReport } from "./report.ts";
 
 /** Opens the cluster and verifies it with all modules loaded anew, so that they see what is broken. */

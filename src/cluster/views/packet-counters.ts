@@ -3,7 +3,7 @@
  * VFP extension on each switch port, the switch, the stacks. Only looks.
  */
 import type { VfpDirection } from "#dataplane/vfp/rule.ts";
-import { DROP_LOCATIONS, dropReason } from "#dataplane/switch/drop-reasons.ts";
+import { DROP_LOCATIONS, dropReason } from "#dataplane/switch/list-switch-port.ts";
 import type { DropSource, SwitchPort } from "#dataplane/switch/switch-port.ts";
 import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";

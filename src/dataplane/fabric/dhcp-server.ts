@@ -4,7 +4,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import { broadcastDhcp } from "../host/dhcp/dhcp-frame.ts";
 import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
-import type { SocketFailure } from "../host/socket-failure.ts";
+import type { SocketFailure } from "../host/delivery-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
 import { type Ipv4, type Prefix, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";

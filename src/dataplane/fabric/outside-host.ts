@@ -7,7 +7,7 @@ import type { Device } from "../device/device.ts";
 import type { Compartment } from "../host/compartment.ts";
 import { Host } from "../host/host.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
-import type { SocketFailure } from "../host/socket-failure.ts";
+import type { SocketFailure } from "../host/delivery-failure.ts";
 import { ANY_IPV4, ANY_IPV6, type InterfaceAddress, type Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 

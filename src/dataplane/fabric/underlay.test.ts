@@ -2,8 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { Host } from "../host/host.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "../host/probes/probe.ts";
-import type { ProbeResult } from "../host/probes/probe-result.ts";
+import { EchoProbe, TcpProbe, UdpProbe, type ProbeResult } from "../host/probes/probe.ts";
 import type { Compartment } from "../host/compartment.ts";
 import { IdentificationServer } from "../host/services/identification-server.ts";
 import {

@@ -16,7 +16,7 @@ import { Headers } from "#core/wire/headers.ts";
 import { type MalformedReason, describeMalformed } from "#core/wire/malformed.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { VLAN_TAG_BYTES } from "#core/wire/vlan.ts";
-import { LINK_LOCAL_PREFIX, isLinkLocal } from "./ip/address-scope.ts";
+import { LINK_LOCAL_PREFIX, isLinkLocal, isLoopback, selectSource } from "./ip/address-scope.ts";
 import { type AdvertiserOptions, RouterAdvertiser } from "./autoconfiguration/router-advertiser.ts";
 import { RouterDiscovery } from "./autoconfiguration/router-discovery.ts";
 import { DropCounters } from "./drop-counters.ts";
@@ -25,15 +25,12 @@ import { Interface, type InterfaceOptions } from "./interface.ts";
 import { type OutgoingPacket, type Route, type RouteOptions } from "./stack.ts";
 import { IpInput } from "./ip/ip-input.ts";
 import { IpOutput } from "./ip/ip-output.ts";
-import { isLoopback } from "./loopback.ts";
 import { Netfilter } from "./netfilter/netfilter.ts";
-import { PortClaims } from "./port-claims.ts";
-import { type HostsFile, NO_HOSTS } from "./resolver/hosts-file.ts";
-import { NameCache } from "./resolver/name-cache.ts";
+import { PortClaims } from "./local-ports.ts";
+import { type HostsFile, NO_HOSTS, NameCache } from "./resolver/known-names.ts";
 import { RouteTable } from "./ip/route-table.ts";
 import type { HookedStack } from "./hooked-stack.ts";
 import type { DnsSettings, StackInterface } from "./stack.ts";
-import { selectSource } from "./ip/source-address.ts";
 import type { StackProfile } from "./stack-profile.ts";
 import { Tcp } from "./tcp/tcp.ts";
 import { Udp } from "./udp.ts";
@@ -77,7 +74,7 @@ export class Compartment implements HookedStack, NextHopResolver {
   dns: DnsSettings = NO_DNS;
   /** A known defect: programs get no sockets (docs: dataplane.md §9, F-27). */
   refusesSockets = false;
-  /** A known defect: the resolver answers nobody until then, by the clock (docs: dataplane.md §9, F-45). */
+  /** A known defect: the resolver answers no program until then, by the clock (docs: dataplane.md §9, F-45). */
   namesFailUntilMs = 0;
   /** What the resolver remembers. */
   readonly nameCache: NameCache = new NameCache();

@@ -17,8 +17,7 @@ import type { NdView } from "#core/wire/icmpv6/nd.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { DeliveryFailure, FailureReason } from "./delivery-failure.ts";
 import type { DropCounters } from "./drop-counters.ts";
-import type { LocalPorts } from "./local-ports.ts";
-import type { PortClaims } from "./port-claims.ts";
+import type { LocalPorts, PortClaims } from "./local-ports.ts";
 import type { SentPacket } from "./sent-packet.ts";
 import type { StackProfile } from "./stack-profile.ts";
 import type { FilterProgram } from "./windows-filtering/filter-program.ts";
@@ -100,7 +99,7 @@ export interface LocalPacket {
   readonly headers: Headers;
   readonly source: Ip;
   readonly destination: Ip;
-  /** Sent to everybody on the subnet, or to a group: nothing may be answered with an ICMP error. */
+  /** Sent to all hosts on the subnet, or to a group: nothing may be answered with an ICMP error. */
   readonly isBroadcast: boolean;
   /** Undefined when this compartment sent it to itself. */
   readonly netInterface: StackInterface | undefined;

@@ -1,18 +1,22 @@
 /**
- * ARP on a switch whose endpoints share the host's MAC on the wire.
+ * ARP on a switch: forwarded where endpoints share the host's MAC on the wire, answered for endpoints of overlay networks.
  *
- * Inside, a request goes to the port that has the address and to nobody else. Towards the wire, the sender's MAC in
+ * Forwarded: inside, a request goes only to the port that has the address. Towards the wire, the sender's MAC in
  * the frame and in the ARP body becomes the host's; what comes back for a pod's address gets the pod's MAC again.
  * Inferred from the MAC rewrite (dataplane.md §2.10, §2.13): external peers must learn the host's MAC.
  */
-import { readU16, readU32, readU48, writeU48 } from "#core/base/bytes.ts";
-import type { Ipv4 } from "#core/net/ip.ts";
+import { readU16, readU32, readU48, writeU48, writeU16, writeU32 } from "#core/base/bytes.ts";
+import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import { BROADCAST_MAC, type Mac } from "#core/net/mac.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { ARP, REQUEST } from "./arp-body.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
+
+/** Offsets in an ARP body (RFC 826, Ethernet and IPv4). */
+const ARP = { operation: 6, senderMac: 8, senderIp: 14, targetMac: 18, targetIp: 24 } as const;
+const REQUEST = 1;
+const REPLY = 2;
 
 interface ArpFrame {
   readonly packet: Packet;
@@ -84,4 +88,42 @@ function forwardFromWire(virtualSwitch: ForwardingSwitch, source: SwitchPort, fr
     if (!frame.isRequest) writeU48(packet.bytes, frame.at + ARP.targetMac, target.mac);
   }
   virtualSwitch.deliver(target, packet, "ARP from the wire");
+}
+
+/**
+ * Takes an ARP frame of an overlay network's endpoint that passed its source port. The switch answers by itself from what HNS
+ * knows: for gateways with the MAC of the distributed router, for endpoints here and elsewhere with theirs; nothing is flooded
+ * (dataplane.md §2.10).
+ * Inferred there, who answers. A question about an own address (duplicate address detection) stays without answer.
+ */
+export function answerArp(
+  virtualSwitch: ForwardingSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): void {
+  const at = headers.network;
+  const { bytes } = packet;
+  const target = readU32(bytes, at + ARP.targetIp) as Ipv4;
+  const isAnnouncement = readU32(bytes, at + ARP.senderIp) === target;
+  if (readU16(bytes, at + ARP.operation) !== REQUEST || isAnnouncement || source.ips.includes(target)) return;
+  const mac = virtualSwitch.virtualSubnets.neighbor(source.virtualSubnets, target);
+  if (mac === undefined) {
+    const text = packet.tag === 0 ? "" : `no endpoint of the virtual subnet has ${formatIp(target)}`;
+    virtualSwitch.drop(source, packet, "broadcast-not-delivered", text);
+    return;
+  }
+  turnIntoAnswer(packet, at, mac, target);
+  virtualSwitch.deliver(source, packet, "ARP answered by the switch");
+}
+
+function turnIntoAnswer(packet: Packet, at: number, mac: Mac, target: Ipv4): void {
+  const { bytes, start } = packet;
+  const asker = readU48(bytes, at + ARP.senderMac) as Mac;
+  bytes.copyWithin(at + ARP.targetMac, at + ARP.senderMac, at + ARP.targetMac);
+  writeU48(bytes, at + ARP.senderMac, mac);
+  writeU32(bytes, at + ARP.senderIp, target);
+  writeU16(bytes, at + ARP.operation, REPLY);
+  writeU48(bytes, start, asker);
+  writeU48(bytes, start + 6, mac);
 }

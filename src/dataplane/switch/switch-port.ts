@@ -6,11 +6,11 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { NextHopResolver, NextHopWaiter } from "../vfp/actions/next-hop.ts";
+import type { PrefixSets } from "../vfp/matching/condition-matcher.ts";
 import type { VfpDirection, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import type { ReceivePace } from "./receive-pace.ts";
-import type { WireFaults } from "./wire-faults.ts";
+import type { ReceivePace, WireFaults } from "./wire-faults.ts";
 
 /** What a client behind a port is told. */
 export interface DhcpLease {
@@ -36,7 +36,7 @@ export interface SwitchPortOptions {
   /** As traces name it. Default: `name`. */
   readonly description?: string;
   readonly kind: SwitchPortKind;
-  /** The MAC of whoever is behind the port. */
+  /** The MAC of the machine behind the port. */
   readonly mac: Mac;
   /** The switch's end of the cable. */
   readonly device: Device;
@@ -89,6 +89,7 @@ export interface PortDrops {
 /** What a port asks its switch to do. */
 export interface PortOwner {
   readonly clock: Clock;
+  readonly prefixSets: PrefixSets;
   /** Ends a frame that waited at `port`, counted and told. */
   drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction: VfpDirection): void;
   handleFrame(port: SwitchPort, packet: Packet): void;
@@ -122,7 +123,7 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   readonly sendsToFabric: boolean;
   /** In access mode; 0: untagged. */
   vlan: number;
-  /** Since the port was made; `out` is what came from whoever is behind it. */
+  /** Since the port was made; `out` is what came from behind it. */
   readonly counters: Readonly<Record<VfpDirection, PortCounters>> = {
     in: { packets: 0, bytes: 0, drops: 0 },
     out: { packets: 0, bytes: 0, drops: 0 },
@@ -142,7 +143,7 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   private waiting: WaitingFrame[] = [];
   /** Of an uplink: what is wrong with the wire behind it. */
   wireFaults: WireFaults | undefined;
-  /** TCP towards whoever is behind the port comes at this pace; undefined: as it comes. */
+  /** TCP to the machine behind the port comes at this pace; undefined: as it comes. */
   pace: ReceivePace | undefined;
   /** By direction, source and code; undefined until the first: most ports drop nothing. */
   private dropBook: Map<string, PortDrops> | undefined;
@@ -170,10 +171,11 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
       nextHopResolver: options.nextHopResolver,
       nextHopWaiter: this,
     });
+    this.vfp.prefixSets = owner.prefixSets;
     options.device.attach(this);
   }
 
-  /** Addresses of whoever is behind the port: the switch answers for none, but knows where to bring ARP. */
+  /** Addresses of the machine behind the port: the switch answers for none, but knows where to bring ARP. */
   get ips(): readonly Ip[] {
     return this.addresses;
   }

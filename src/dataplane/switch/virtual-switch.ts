@@ -12,23 +12,20 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import type { PortBlockSource } from "../vfp/actions/nat-pool.ts";
+import { PrefixSets } from "../vfp/matching/condition-matcher.ts";
 import type { VfpDirection } from "../vfp/rule.ts";
 import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
-import { admitToVlan, mayReach, tagForWire } from "./access-vlans.ts";
-import { answerArp } from "./arp-answering.ts";
 import { answerDhcp } from "./dhcp-answering.ts";
-import { forwardArp } from "./arp-forwarding.ts";
+import { answerArp, forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
-import { forwardByMac, isForged } from "./mac-forwarding.ts";
+import { forwardByMac, isForged, findBindingOwner } from "./mac-forwarding.ts";
 import { answersNeighborDiscovery, forwardNeighborDiscovery, isNeighborDiscovery } from "./nd-forwarding.ts";
-import { forwardPlain } from "./plain-forwarding.ts";
+import { admitToVlan, mayReach, tagForWire, forwardPlain } from "./vlan-forwarding.ts";
 import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
-import { LateFrame } from "./receive-pace.ts";
-import { findBindingOwner } from "./steering.ts";
 import type { ForwardingSwitch, SwitchExtension } from "./switch-extension.ts";
 import {
   type PortOwner,
@@ -39,7 +36,7 @@ import {
 } from "./switch-port.ts";
 import { type InnerDestination, VirtualSubnets } from "./virtual-subnets.ts";
 import { forwardTunnelled } from "./tunnel-forwarding.ts";
-import { findWireFault } from "./wire-faults.ts";
+import { LateFrame, findWireFault } from "./wire-faults.ts";
 
 export interface VirtualSwitchOptions {
   /** The node, as traces name it. */
@@ -58,6 +55,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
   readonly portBlocks: PortBlockTable = new PortBlockTable();
+  readonly prefixSets: PrefixSets = new PrefixSets();
   /** Decides where frames go before the switch does; undefined: none is enabled. */
   extension: SwitchExtension | undefined;
   private readonly isPlain: boolean;
@@ -181,7 +179,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
       return;
     }
     if (answersNeighborDiscovery(this, source, packet, this.headers)) return;
-    // What an endpoint puts into a tunnel by itself is its own business: nobody on the switch looks inside.
+    // What an endpoint puts into a tunnel by itself is its own business: the switch does not look inside.
     const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
     const passage = {
       port: source,
@@ -255,13 +253,13 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     this.deliveries--;
   }
 
-  /** Answers whoever is behind `port`, past its pipeline. */
+  /** Answers the machine behind `port`, past its pipeline. */
   sendBack(port: SwitchPort, packet: Packet, reason: string): void {
     this.record(packet, { kind: "switch", node: this.node, place: port.description, text: reason });
     this.transmit(port, packet);
   }
 
-  /** Gives a frame to whoever is behind `target`. */
+  /** Gives a frame to the machine behind `target`. */
   private transmit(target: SwitchPort, packet: Packet): void {
     if (target.kind === "external" && packet.segmentBytes > 0) {
       const segments = segmentPacket(packet, this.headers, packet.segmentBytes);
@@ -313,12 +311,12 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     const malformed = this.headers.parse(packet);
     assert(malformed === undefined, "what a port made of a frame can be read again");
     if (direction === "out") {
-      // Turned round: back to whoever sent it.
+      // Turned round: back to its sender.
       if (isHairpin) this.transmit(port, packet);
       else this.sendFrom(passage);
       return;
     }
-    // Turned round: the frame leaves the port as if whoever is behind it had sent it.
+    // Turned round: the frame leaves the port as if it had come from behind it.
     if (isHairpin) {
       if (!this.forwardInner(port, packet)) forwardByMac(this, port, packet, this.headers);
       return;
@@ -386,7 +384,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   }
 
   /**
-   * Step 2: a frame in a tunnel goes by the MAC inside (`innerMacFwd`). A MAC that nobody has is looked for outside.
+   * Step 2: a frame in a tunnel goes by the MAC inside (`innerMacFwd`). A MAC that no port has is looked for outside.
    * Inferred (dataplane.md DT-036): a tunnel of a network that is not on this node ends here.
    * @returns false when the frame has to go by its outer header.
    */

@@ -1,10 +1,13 @@
-/** What goes wrong on the wire behind an uplink, as values: known defects of adapters and of what is below a node. */
+/** What goes wrong around a switch, as values: on the wire behind an uplink, and on the way out of a port. */
 import { readU16 } from "#core/base/bytes.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Task } from "#core/base/clock.ts";
+import type { Device } from "../device/device.ts";
+import type { Packet } from "#core/wire/packet.ts";
 
-/** A UDP port that somebody below takes for itself. */
+/** A UDP port that something below the node takes for itself. */
 export interface TakenPort {
   readonly side: "source" | "destination";
   readonly port: number;
@@ -45,4 +48,45 @@ export function findWireFault(
     destination: readU16(bytes, headers.transport + 2),
   };
   return takenUdp.find(({ side, port }) => ports[side] === port)?.code;
+}
+
+const MS_PER_SECOND = 1_000;
+/** Inferred: how much waits before the switch drops. */
+const WAITING_BYTES_MAX = 65_536;
+
+/**
+ * Gives frames out one after the other at a rate. A known defect: TCP comes out of a port much slower than it went in
+ * (dataplane.md §5.4, §9 F-28). Plain data.
+ */
+export class ReceivePace {
+  readonly bytesPerSecond: number;
+  private freeAtMs = 0;
+
+  constructor(bytesPerSecond: number) {
+    this.bytesPerSecond = bytesPerSecond;
+  }
+
+  /** How long a frame waits; undefined: too many wait already. */
+  admit(bytes: number, nowMs: number): number | undefined {
+    const startMs = Math.max(this.freeAtMs, nowMs);
+    const waitMs = startMs - nowMs;
+    if ((waitMs * this.bytesPerSecond) / MS_PER_SECOND > WAITING_BYTES_MAX) return undefined;
+    this.freeAtMs = startMs + (bytes * MS_PER_SECOND) / this.bytesPerSecond;
+    return waitMs;
+  }
+}
+
+/** A frame on its way out of a port. */
+export class LateFrame implements Task {
+  private readonly device: Device;
+  private readonly packet: Packet;
+
+  constructor(device: Device, packet: Packet) {
+    this.device = device;
+    this.packet = packet;
+  }
+
+  run(): void {
+    this.device.transmit(this.packet);
+  }
 }

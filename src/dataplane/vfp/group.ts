@@ -6,11 +6,11 @@
 import { assert } from "#core/base/assert.ts";
 import { type Prefix, prefixFamily } from "#core/net/ip.ts";
 import type { Condition } from "./matching/condition.ts";
-import { ConditionMatcher, type MissReason } from "./matching/condition-matcher.ts";
+import { ConditionMatcher, type MissReason, type PrefixSets } from "./matching/condition-matcher.ts";
 import type { FlowKey } from "./flow-key.ts";
 import type { Action, VfpDirection, GroupDefinition, MatchType, MissNote, Rule } from "./rule.ts";
 import { PrefixIndex, onlyDestination } from "./matching/prefix-index.ts";
-import { type IndexedRule, RuleIndex, type RuleSet, indexRule } from "./matching/rule-index.ts";
+import { type IndexedRule, RuleIndex, type RuleSet, indexRule, matcherOf } from "./matching/rule-index.ts";
 
 /** A rule that almost matched. */
 export interface NearMiss {
@@ -145,9 +145,11 @@ export class Group implements GroupDefinition {
 
   /** The first rule that `key` misses for one explainable reason. For traces. */
   findNearMiss(key: FlowKey): NearMiss | undefined {
-    for (const { rule, matcher } of this.contents.index.list()) {
+    const { index } = this.contents;
+    for (const indexed of index.list()) {
+      const { rule } = indexed;
       if (rule.missCodes === undefined) continue;
-      const reason = matcher.missReason(key);
+      const reason = matcherOf(indexed, this.family, index.memory).missReason(key);
       if (reason !== "other" && rule.missCodes[reason] !== undefined) return { rule, reason };
     }
     return undefined;
@@ -157,6 +159,12 @@ export class Group implements GroupDefinition {
   findMissNote(key: FlowKey): MissNote | undefined {
     return this.missNotes.find((note) => matchesOnce(note.condition, key));
   }
+}
+
+/** Lets a group find the sets of long lists of prefixes among those of the switch that it is on. */
+export function shareSets(group: Group, sets: PrefixSets): void {
+  // An empty group has no list, and may be a constant of many worlds.
+  if (group.size > 0) group["contents"].index.memory.takeSets(sets);
 }
 
 function matchesOnce(condition: Condition, key: FlowKey): boolean {
@@ -217,7 +225,7 @@ function prepare(
     checkRule(rule);
     // Counters go by the rule, in forks too: what is shared by forks is frozen.
     Object.freeze(rule);
-    return indexRule(rule, definition.family, rankOf(definition, rule), firstSequence + offset);
+    return indexRule(rule, rankOf(definition, rule), firstSequence + offset);
   });
 }
 
@@ -226,7 +234,7 @@ export function createGroup(definition: GroupDefinition): Group {
   const indexed = prepare(definition, definition.rules, 0);
   const { condition, family } = definition;
   return new Group(definition, {
-    index: definition.match === "priority" ? RuleIndex.of(indexed) : PrefixIndex.of(indexed),
+    index: (definition.match === "priority" ? RuleIndex : PrefixIndex).of(indexed, family),
     matcher: condition === undefined ? undefined : new ConditionMatcher(condition, family),
     counts: countKinds(definition.rules),
     nextSequence: definition.rules.length,

@@ -7,15 +7,13 @@ import { LIMITS } from "#core/base/limits.ts";
 import { type LayerCounters, type RuleCounters, newLayerCounters } from "./counters.ts";
 import type { FlowCensus } from "./flows/flow-census.ts";
 import type { FlowKey } from "./flow-key.ts";
-import { FlowStamps } from "./flows/flow-stamps.ts";
-import { FlowTable } from "./flows/flow-table.ts";
+import { FlowStamps, FlowTable } from "./flows/flow-table.ts";
 import type { Group } from "./group.ts";
-import { KeyPool } from "./key-pool.ts";
-import type { ChainStep, LayerFlow, RuleMatch } from "./flows/layer-flow.ts";
-import { LayerFlowPair } from "./flows/layer-flow.ts";
+import { type ChainStep, type LayerFlow, type RuleMatch, LayerFlowPair } from "./flows/layer-flow.ts";
 import type { NatPool } from "./actions/nat-pool.ts";
 import type { VfpDirection, LayerDefinition, Rule } from "./rule.ts";
 import type { Transposition } from "./actions/transposition.ts";
+import { wordAt } from "#core/base/bytes.ts";
 
 /** A tuple that had no flow in a layer when a packet came through. */
 export interface LayerMiss {
@@ -171,7 +169,7 @@ export class Layer {
     this.keys.loadMain(pair.keys, into);
   }
 
-  /** True once the layer had a flow. Before that, nobody has to remember that there was none. */
+  /** True once the layer had a flow. Before that, no packet has to remember that there was none. */
   get hadFlows(): boolean {
     return this.stamps.isUsed;
   }
@@ -257,5 +255,82 @@ export class Layer {
   private deleteIfOwn(pair: LayerFlowPair, from: number, length: number): void {
     const { words } = this.keys;
     if (this.flows?.get(words, length, from)?.pair === pair) this.flows.delete(words, length, from);
+  }
+}
+
+const RECORDS_MIN = 16;
+const NO_WORDS = new Int32Array(0);
+/** The first word of a record: the key's length, its tuple's, the length of the answer's tuple. */
+const LENGTH = { mask: 0xff, tupleShift: 8, answerShift: 16 } as const;
+
+/**
+ * What the flow pairs of a layer are known by, side by side in one array: the whole key of the packet that made a pair, so
+ * that its rule can be looked up again, and the tuple of its answers. An array per pair would cost more than the pair.
+ */
+class KeyPool {
+  /** For those who look a tuple up: it stands at `mainAt`, `answerAt`. */
+  words: Int32Array = NO_WORDS;
+  private stride: number;
+  private records = 0;
+  private readonly free: number[] = [];
+
+  /** `keyWords`, `tupleWords`: as long as they are expected to be. */
+  constructor(keyWords: number, tupleWords: number) {
+    this.stride = 1 + keyWords + tupleWords;
+  }
+
+  /** Keeps both. @returns the record's number. */
+  add(main: FlowKey, answer: FlowKey): number {
+    const length = 1 + main.length + answer.tupleLength;
+    if (length > this.stride) this.resize(this.words.length / this.stride, length);
+    const record = this.free.pop() ?? this.records++;
+    if ((record + 1) * this.stride > this.words.length) {
+      this.resize(Math.max(RECORDS_MIN, record * 2), this.stride);
+    }
+    const { words } = this;
+    const at = record * this.stride;
+    words[at] =
+      main.length | (main.tupleLength << LENGTH.tupleShift) | (answer.tupleLength << LENGTH.answerShift);
+    for (let i = 0; i < main.length; i++) words[at + 1 + i] = wordAt(main.words, i);
+    const from = at + 1 + main.length;
+    for (let i = 0; i < answer.tupleLength; i++) words[from + i] = wordAt(answer.words, i);
+    return record;
+  }
+
+  release(record: number): void {
+    this.free.push(record);
+  }
+
+  loadMain(record: number, into: FlowKey): void {
+    into.load(this.words, this.mainAt(record), wordAt(this.words, record * this.stride) & LENGTH.mask);
+  }
+
+  mainAt(record: number): number {
+    return record * this.stride + 1;
+  }
+
+  mainTupleLength(record: number): number {
+    return (wordAt(this.words, record * this.stride) >>> LENGTH.tupleShift) & LENGTH.mask;
+  }
+
+  answerAt(record: number): number {
+    const at = record * this.stride;
+    return at + 1 + (wordAt(this.words, at) & LENGTH.mask);
+  }
+
+  answerLength(record: number): number {
+    return wordAt(this.words, record * this.stride) >>> LENGTH.answerShift;
+  }
+
+  private resize(records: number, stride: number): void {
+    const former = this.stride;
+    const words = new Int32Array(records * stride);
+    if (former === stride) words.set(this.words);
+    else {
+      for (let record = 0; record < this.records; record++)
+        words.set(this.words.subarray(record * former, (record + 1) * former), record * stride);
+    }
+    this.words = words;
+    this.stride = stride;
   }
 }

@@ -6,10 +6,11 @@ import { assert } from "#core/base/assert.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { FlowCensus } from "./flows/flow-census.ts";
-import type { Group } from "./group.ts";
+import { type Group, shareSets } from "./group.ts";
 import { Layer } from "./layer.ts";
 import type { MappingSpace } from "./actions/mapping-space.ts";
 import type { NatPool } from "./actions/nat-pool.ts";
+import type { PrefixSets } from "./matching/condition-matcher.ts";
 import { NO_WAITER, type NextHopResolver, type NextHopWaiter } from "./actions/next-hop.ts";
 import { GuardPost } from "./port-guards.ts";
 import {
@@ -47,6 +48,8 @@ export abstract class ProgrammedPort {
   /** Goes up with every change of rules; a unified flow of an older generation is walked again. */
   generation = 0;
   readonly census: FlowCensus;
+  /** What all ports of a switch share, set before there are groups; undefined: each group has its own. */
+  prefixSets: PrefixSets | undefined;
   private readonly outOrder: readonly Layer[];
   private readonly inOrder: readonly Layer[];
   private readonly layersByName: Map<string, Layer>;
@@ -147,6 +150,7 @@ export abstract class ProgrammedPort {
     const isSame =
       groups.length === layer.groups.length && groups.every((group) => layer.groups.includes(group));
     if (isSame) return;
+    if (this.prefixSets !== undefined) for (const group of groups) shareSets(group, this.prefixSets);
     layer.setGroups(groups);
     this.generation++;
   }

@@ -7,8 +7,14 @@ import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { readTtl } from "#core/wire/ip-view.ts";
 import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
-import { equalActions, evaluateAction } from "./actions/action.ts";
-import type { ActionContext, ActionPass, ActionResult, ActionSubject } from "./actions/action-result.ts";
+import {
+  equalActions,
+  evaluateAction,
+  type ActionContext,
+  type ActionPass,
+  type ActionResult,
+  type ActionSubject,
+} from "./actions/action.ts";
 import { keepsBackEnd } from "./actions/back-end.ts";
 import type { FlowCensus } from "./flows/flow-census.ts";
 import {

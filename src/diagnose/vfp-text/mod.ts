@@ -35,7 +35,7 @@ export type {
   LayerDefinition,
   MatchType,
 } from "#dataplane/vfp/rule.ts";
-export type { DnatBackEnd, Rule } from "#dataplane/host/netfilter/rule.ts";
+export type { DnatBackEnd, Rule } from "#dataplane/host/netfilter/rule-set.ts";
 export { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 export type { MirrorSink, Verdict, VfpPortOptions } from "#dataplane/vfp/vfp-port.ts";
 export { type ListedGroup, type ListedLayer, type ListedRule } from "#dataplane/vfp/listing/listing.ts";

@@ -4,8 +4,7 @@
  */
 import type { Cluster, ClusterPod } from "#cluster/cluster.ts";
 import { LinuxServices } from "#cluster/services/linux-services.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
-import type { ProbeResult } from "#dataplane/host/probes/probe-result.ts";
+import { EchoProbe, TcpProbe, UdpProbe, type ProbeResult } from "#dataplane/host/probes/probe.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Netfilter } from "#dataplane/host/netfilter/netfilter.ts";
 import { invertTuple } from "#dataplane/host/netfilter/tuple.ts";

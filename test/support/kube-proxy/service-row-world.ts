@@ -7,8 +7,7 @@ import { createEndpoint, createLoadBalancerOnly } from "#contracts/hcn/operation
 import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
-import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import { IdentificationServer, parseIdentification } from "#dataplane/host/services/identification-server.ts";
 import { formatIp, parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
 import { DriverWorld, ip } from "../dataplane/driver-world.ts";
 import { ADDRESS } from "./kube-proxy-node.ts";

@@ -2,11 +2,17 @@
 import { defined } from "#core/base/assert.ts";
 import type { Task } from "#core/base/clock.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Probe, ProbeOwner, ProbeResult } from "#dataplane/host/probes/probe-result.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
+import {
+  type Probe,
+  type ProbeOwner,
+  type ProbeResult,
+  EchoProbe,
+  TcpProbe,
+  UdpProbe,
+} from "#dataplane/host/probes/probe.ts";
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
 import type { NameResult, ResolverOwner } from "#dataplane/host/resolver/name-result.ts";
-import { parseIdentification } from "#dataplane/host/services/identification.ts";
+import { parseIdentification } from "#dataplane/host/services/identification-server.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cell.ts";
 import type { Attempt } from "../observation.ts";

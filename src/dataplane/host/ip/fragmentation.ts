@@ -1,15 +1,21 @@
-/** Cuts IP packets into fragments (RFC 791 §3.2, RFC 8200 §4.5). */
+/** Cuts IP packets into fragments and puts them together again (RFC 791 §3.2, RFC 8200 §4.5). */
 import {
   IPV4_HEADER_BYTES_MIN,
-  type Ipv4View,
+  Ipv4View,
   emitIpv4,
   parseIpv4Options,
   toIpv4Fields,
 } from "#core/wire/ipv4.ts";
 import { IPV6_HEADER_BYTES, emitIpv6Fragment, Ipv6ExtensionType } from "#core/wire/ipv6.ts";
-import type { Ipv6PacketView } from "#core/wire/ip-view.ts";
+import { Ipv6PacketView, type IpView } from "#core/wire/ip-view.ts";
 import { readU8, writeU16, writeU8 } from "#core/base/bytes.ts";
 import { Packet } from "#core/wire/packet.ts";
+import type { Stack } from "../stack.ts";
+import type { Task, Timer } from "#core/base/clock.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { PacketTag } from "#core/base/recorder.ts";
+import { ETHERNET_HEADER_BYTES } from "#core/wire/ethernet.ts";
+import { Headers } from "#core/wire/headers.ts";
 
 /** Options with this bit are repeated in every fragment (RFC 791 §3.1). */
 const COPIED_OPTION = 0x80;
@@ -99,4 +105,192 @@ export function fragmentIpv6(
     fragments.push(fragment);
   }
   return fragments;
+}
+
+const DATAGRAM_BYTES_MAX = 65_535;
+const TOO_LONG = "the fragments make up more than 65535 bytes";
+
+interface Piece {
+  readonly offset: number;
+  readonly bytes: Uint8Array;
+}
+
+/** What has come of one datagram. */
+class Train implements Task {
+  readonly key: string;
+  readonly pieces: Piece[] = [];
+  /** The fragment with offset 0: its header becomes the datagram's, and an ICMP error quotes it. */
+  first: Packet | undefined;
+  /** Length of the datagram's payload; unknown until the last fragment came. */
+  totalLength: number | undefined;
+  timer: Timer | undefined;
+  tag: PacketTag = 0;
+  private readonly reassembly: Reassembly;
+
+  constructor(reassembly: Reassembly, key: string) {
+    this.reassembly = reassembly;
+    this.key = key;
+  }
+
+  run(): void {
+    this.timer = undefined;
+    this.reassembly.expire(this);
+  }
+}
+
+/** Puts fragments of IP datagrams together again (RFC 791 §3.2, RFC 1122 §3.3.2; RFC 8200 §4.5 for IPv6). */
+export class Reassembly {
+  private readonly compartment: Stack;
+  private readonly isSilent: boolean;
+  private readonly trains = new Map<string, Train>();
+
+  /** `silent`: no ICMP error says what did not come; Linux defragments for connection tracking so. */
+  constructor(compartment: Stack, manner: "reporting" | "silent" = "reporting") {
+    this.compartment = compartment;
+    this.isSilent = manner === "silent";
+  }
+
+  /** Datagrams that are not complete yet. */
+  get pendingCount(): number {
+    return this.trains.size;
+  }
+
+  /** Takes a fragment. @returns the whole datagram as a frame when this was the missing piece. */
+  accept(packet: Packet, view: IpView): Packet | undefined {
+    const train = this.trainOf(view);
+    if (train === undefined) {
+      this.compartment.drop(
+        packet,
+        "reassembly-failed",
+        `${LIMITS.reassembliesMax} datagrams are incomplete already`,
+      );
+      return undefined;
+    }
+    const reason = this.add(train, packet, view);
+    if (reason !== undefined) {
+      this.forget(train);
+      this.compartment.drop(packet, "reassembly-failed", reason);
+      return undefined;
+    }
+    if (!isComplete(train)) return undefined;
+    this.forget(train);
+    const whole = assemble(train);
+    if (typeof whole !== "string") return whole;
+    this.compartment.drop(packet, "reassembly-failed", whole);
+    return undefined;
+  }
+
+  /** Called by the timer of a train: the rest did not come in time. */
+  expire(train: Train): void {
+    this.trains.delete(train.key);
+    if (train.first === undefined) {
+      this.compartment.drops.add("reassembly-failed");
+      return;
+    }
+    this.compartment.drop(train.first, "reassembly-failed", "the other fragments did not come in time");
+    if (!this.isSilent) this.compartment.icmp.sendError(train.first, "reassembly-timed-out");
+  }
+
+  private trainOf(view: IpView): Train | undefined {
+    // Of IPv6 the first fragment says which protocol it is, the others need not say the same (RFC 8200 §4.5).
+    const protocol = typeof view.source === "number" ? view.protocol : "ipv6";
+    const key = `${view.source}/${view.destination}/${protocol}/${view.identification}`;
+    const known = this.trains.get(key);
+    if (known !== undefined) return known;
+    if (this.trains.size >= LIMITS.reassembliesMax) return undefined;
+    const train = new Train(this, key);
+    this.trains.set(key, train);
+    train.timer = this.compartment.env.clock.schedule(this.compartment.profile.reassemblyTimeoutMs, train);
+    return train;
+  }
+
+  /** @returns why the whole datagram must go; undefined when the piece was taken. */
+  private add(train: Train, packet: Packet, view: IpView): string | undefined {
+    const bytes = packet.bytes.slice(view.payloadStart, view.payloadEnd);
+    const offset = view.fragmentOffset;
+    const end = offset + bytes.length;
+    if (end > DATAGRAM_BYTES_MAX) return TOO_LONG;
+    if (view.hasMoreFragments && bytes.length % 8 !== 0)
+      return "a fragment in the middle is not a multiple of 8 bytes";
+    const isRepeated = train.pieces.some(
+      (piece) => piece.offset === offset && piece.bytes.length === bytes.length,
+    );
+    if (isRepeated) return undefined;
+    // Overlapping fragments serve attacks only (RFC 5722 for IPv6, and both systems for IPv4).
+    if (train.pieces.some((piece) => piece.offset < end && offset < piece.offset + piece.bytes.length))
+      return "fragments overlap";
+    if (!view.hasMoreFragments) train.totalLength = end;
+    const furthest = train.pieces.reduce(
+      (most, piece) => Math.max(most, piece.offset + piece.bytes.length),
+      end,
+    );
+    if (train.totalLength !== undefined && furthest > train.totalLength)
+      return "a fragment is after the last one";
+    if (offset === 0) train.first = packet;
+    if (packet.tag !== 0) train.tag = packet.tag;
+    train.pieces.push({ offset, bytes });
+    return undefined;
+  }
+
+  private forget(train: Train): void {
+    if (train.timer !== undefined) this.compartment.env.clock.cancel(train.timer);
+    this.trains.delete(train.key);
+  }
+}
+
+function isComplete(train: Train): boolean {
+  if (train.totalLength === undefined || train.first === undefined) return false;
+  let count = 0;
+  for (const piece of train.pieces) count += piece.bytes.length;
+  return count === train.totalLength;
+}
+
+/** @returns the datagram, or why there is none. */
+function assemble(train: Train): Packet | string {
+  const { first, totalLength } = train;
+  const headers = new Headers();
+  if (first === undefined || totalLength === undefined || headers.parse(first) !== undefined)
+    return "the first fragment has no readable headers";
+  const whole = headers.family === 6 ? wholeIpv6(first, headers, train) : wholeIpv4(first, train);
+  if (typeof whole === "string") return whole;
+  const { packet, before } = whole;
+  for (const piece of train.pieces) packet.bytes.set(piece.bytes, packet.start + before + piece.offset);
+  return packet;
+}
+
+/** A frame with room for the whole datagram and its headers; `before` are the bytes in front of what was cut. */
+interface WholeFrame {
+  readonly packet: Packet;
+  readonly before: number;
+}
+
+function wholeIpv4(first: Packet, { totalLength = 0, tag }: Train): WholeFrame | string {
+  const view = Ipv4View.parse(first.bytes, first.start + ETHERNET_HEADER_BYTES, first.end);
+  if (typeof view === "string") return view;
+  // The header counts, too: Linux gives up a datagram that is longer with it (`ip_frag_reasm`).
+  if (view.payloadStart - view.start + totalLength > DATAGRAM_BYTES_MAX) return TOO_LONG;
+  const before = view.payloadStart - first.start;
+  const packet = Packet.ofLength(before + totalLength, tag);
+  packet.bytes.set(first.bytes.subarray(first.start, view.payloadStart), packet.start);
+  const fields = { ...toIpv4Fields(view), hasMoreFragments: false, payloadLength: totalLength };
+  emitIpv4(fields, packet.bytes, packet.start + (view.start - first.start));
+  return { packet, before };
+}
+
+/** The headers in front of the fragment header stay; the one that named it names what it named. */
+function wholeIpv6(first: Packet, headers: Headers, { totalLength = 0, tag }: Train): WholeFrame | string {
+  const { protocol, fragmentHeader, start } = new Ipv6PacketView(first.bytes, headers);
+  const before = fragmentHeader - first.start;
+  const payloadLength = fragmentHeader - start - IPV6_HEADER_BYTES + totalLength;
+  if (payloadLength > DATAGRAM_BYTES_MAX) return TOO_LONG;
+  const packet = Packet.ofLength(before + totalLength, tag);
+  packet.bytes.set(first.bytes.subarray(first.start, fragmentHeader), packet.start);
+  const network = packet.start + (start - first.start);
+  writeU16(packet.bytes, network + 4, payloadLength);
+  let naming = network + 6;
+  const end = packet.start + before;
+  for (let at = network + IPV6_HEADER_BYTES; at < end; at += (readU8(packet.bytes, at + 1) + 1) * 8)
+    naming = at;
+  writeU8(packet.bytes, naming, protocol);
+  return { packet, before };
 }

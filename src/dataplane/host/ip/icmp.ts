@@ -11,8 +11,12 @@ import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { readTtl } from "#core/wire/ip-view.ts";
-import { type DeliveryFailure, FAILURE_TEXTS, type FailureReason } from "../delivery-failure.ts";
-import { echoPayload } from "./echo-payload.ts";
+import {
+  type DeliveryFailure,
+  FAILURE_TEXTS,
+  type FailureReason,
+  type SocketFailure,
+} from "../delivery-failure.ts";
 import { type EchoOptions, EchoRequest } from "../probes/echo-request.ts";
 import { type IcmpMessage, type ReceivedIcmp, buildIcmp, isIcmpErrorAt, readIcmp } from "./icmp-messages.ts";
 import type { LocalPacket, Path, Stack } from "../stack.ts";
@@ -21,7 +25,7 @@ import { UNSPECIFIED } from "./address-scope.ts";
 import { receiveListenerMessage } from "../autoconfiguration/listener-reports.ts";
 import { receiveDiscovery } from "./neighbor-discovery.ts";
 import { type SentPacket, readSentPacket } from "../sent-packet.ts";
-import type { SocketFailure } from "../socket-failure.ts";
+import type { OperatingSystem } from "../stack-profile.ts";
 
 /** An IP header without options and an ICMP header. */
 const HEADERS_BYTES: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 28, 6: 48 });
@@ -263,7 +267,7 @@ function mayReport(packet: Packet, headers: Headers, reason: FailureReason): boo
   if (typeof ethernet === "string" || headers.fragmentOffset !== 0 || isErrorMessage(packet, headers))
     return false;
   if (isMulticastIp(source) || source === 0 || source === UNSPECIFIED) return false;
-  // Of IPv6 a packet that is too big is reported whoever it was for: path MTUs of groups are found so.
+  // Of IPv6 a packet that is too big is reported whatever it was for: path MTUs of groups are found so.
   const isToGroup = isGroupMac(ethernet.destinationMac) || isMulticastIp(destination);
   return !isToGroup || (headers.family === 6 && reason === "fragmentation-needed");
 }
@@ -272,4 +276,19 @@ function mayReport(packet: Packet, headers: Headers, reason: FailureReason): boo
 function isErrorMessage(packet: Packet, headers: Headers): boolean {
   const isIcmp = headers.protocol === IpProtocol.icmp || headers.protocol === IpProtocol.icmpv6;
   return isIcmp && headers.transport >= 0 && isIcmpErrorAt(packet.bytes, headers);
+}
+
+/** Letters that Windows' `ping` puts into echo requests, the first of them below. */
+const LETTERS = 23;
+const LETTER_A = 0x61;
+
+/**
+ * Windows repeats the letters a to w; Linux' `ping` counts the octets up. Inferred: the time stamp that Linux' `ping`
+ * writes over the first octets is left out, since only the sender reads it.
+ */
+function echoPayload(os: OperatingSystem, length: number): Uint8Array {
+  const payload = new Uint8Array(length);
+  for (let index = 0; index < length; index++)
+    payload[index] = os === "windows" ? LETTER_A + (index % LETTERS) : index & 0xff;
+  return payload;
 }

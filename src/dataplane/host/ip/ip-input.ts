@@ -1,4 +1,4 @@
-/** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports. */
+/** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports, forwarding of the rest. */
 import type { HookedStack } from "../hooked-stack.ts";
 import { type Ip, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
 import { isGroupMac } from "#core/net/mac.ts";
@@ -9,15 +9,15 @@ import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import { Ipv4View } from "#core/wire/ipv4.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
-import { UNSPECIFIED, isLinkLocal } from "./address-scope.ts";
-import { forwardPacket } from "./forwarding.ts";
+import { UNSPECIFIED, isLinkLocal, isLoopback } from "./address-scope.ts";
 import { isDiscoveryAt } from "./icmp-messages.ts";
-import { isLoopback } from "../loopback.ts";
 import { passBridge } from "../netfilter/bridge-hooks.ts";
 import type { Admitted } from "../netfilter/netfilter.ts";
-import { Reassembly } from "./reassembly.ts";
+import { Reassembly } from "./fragmentation.ts";
 import type { WindowsFiltering } from "../windows-filtering/windows-filtering.ts";
 import type { LocalPacket, StackInterface } from "../stack.ts";
+import { decrementIpTtl } from "#core/wire/ip-view.ts";
+import { formatRoute } from "./route-table.ts";
 
 /** Who a packet is for. */
 type Audience = "us" | "broadcast" | "multicast" | "others";
@@ -78,7 +78,7 @@ export class IpInput {
   ): void {
     const audience = this.audienceOf(netInterface, view.destination);
     if (audience === "us" && this.isClaimed(packet, view)) return;
-    // RFC 2464 §7: an adapter takes the frames of groups that were joined; nobody counts the others.
+    // RFC 2464 §7: an adapter takes the frames of groups that were joined; the others are not counted.
     if (audience === "multicast" && familyOf(view.destination) === 6 && packet.tag === 0) return;
     if (audience === "us" || audience === "broadcast") {
       this.deliverLocally(netInterface, packet, view, headers, audience === "broadcast");
@@ -257,4 +257,52 @@ function mayForward(netInterface: StackInterface, packet: Packet): boolean {
   if (!netInterface.isForwarding || netInterface.refusesRouting) return false;
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
   return typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);
+}
+
+/**
+ * A router's part (RFC 1812 §5.2, §5.3; RFC 8200 §3): routes a packet on that arrived on `from`; it stays the same object. A
+ * sender that cannot be served gets an ICMP error.
+ * Inferred: no redirect is sent when the packet leaves where it came from; hosts that took one would route around
+ * the next packets' first hop, and nothing is known of pods that do.
+ */
+function forwardPacket(compartment: HookedStack, from: StackInterface, packet: Packet, view: IpView): void {
+  const { ttl, source, destination } = view;
+  const limit = typeof destination === "number" ? "TTL" : "hop limit";
+  if (isLinkLocal(source) || isLinkLocal(destination)) {
+    // RFC 4291 §2.5.6. No ICMP error: both ends live on the link.
+    const text = `${formatIp(source)} to ${formatIp(destination)}: link-local addresses end at ${from.name}`;
+    compartment.drop(packet, "destination-not-local", text);
+    return;
+  }
+  if (ttl <= 1) {
+    compartment.drop(
+      packet,
+      "ttl-expired",
+      `the ${limit} ran out before ${formatIp(destination)} was reached`,
+    );
+    compartment.icmp.sendError(packet, "ttl-expired");
+    return;
+  }
+  const route = compartment.output.routeFor(destination);
+  const nextHop = route?.nextHop ?? destination;
+  if (route === undefined) {
+    compartment.drop(packet, "no-route", `${compartment.name} has no route to ${formatIp(destination)}`);
+    compartment.icmp.sendError(packet, "net-unreachable");
+    return;
+  }
+  const mtuBytes = route.interface.mtuBytes;
+  // What connection tracking put together is cut as its sender cut it (net/ipv6/ip6_output.c, frag_max_size).
+  const isCut = typeof destination === "bigint" && compartment.netfilter?.handled?.isReassembled === true;
+  if (view.totalLength > mtuBytes && view.isDontFragment && !isCut) {
+    const kind = typeof destination === "number" ? " with DF" : " of IPv6";
+    const text = `${view.totalLength} bytes${kind} do not fit ${route.interface.name} (MTU ${mtuBytes})`;
+    compartment.drop(packet, "mtu-exceeded", text);
+    compartment.icmp.sendError(packet, "fragmentation-needed", mtuBytes);
+    return;
+  }
+  decrementIpTtl(packet.bytes, view.start);
+  if (!compartment.passHooks(packet, route.interface, nextHop)) return;
+  const text =
+    packet.tag === 0 ? "" : `from ${from.name} by route ${formatRoute(route)}, ${limit} ${ttl} to ${ttl - 1}`;
+  compartment.output.emit({ packet, kind: "forward", text }, route.interface, nextHop, mtuBytes);
 }

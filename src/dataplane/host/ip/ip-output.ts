@@ -13,8 +13,7 @@ import { Ipv4View } from "#core/wire/ipv4.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { fragmentIpv4, fragmentIpv6 } from "./fragmentation.ts";
 import type { OutgoingPacket, Route, Path, HeaderOptions, StackInterface } from "../stack.ts";
-import { isLinkLocal } from "./address-scope.ts";
-import { isLoopback } from "../loopback.ts";
+import { isLinkLocal, isLoopback } from "./address-scope.ts";
 import { type RouteTable, formatRoute } from "./route-table.ts";
 
 const LIMITED_BROADCAST = 0xffff_ffff as Ipv4;

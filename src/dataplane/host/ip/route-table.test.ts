@@ -4,7 +4,7 @@ import { parseIp } from "#core/net/ip.ts";
 import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
 import { Host } from "../host.ts";
 import { formatRoute } from "./route-table.ts";
-import { selectSource } from "./source-address.ts";
+import { selectSource } from "./address-scope.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 
 function stack(os: OperatingSystem = "linux") {

@@ -4,10 +4,8 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import { ip } from "#test/support/dataplane/stack-world.ts";
 import { IcmpType } from "#core/wire/icmp.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import { AffinityTable } from "./affinity.ts";
-import { Connection } from "./connection.ts";
-import { ConnectionTable, timeoutOf } from "./connection-table.ts";
-import { claimSource } from "./source-ports.ts";
+import { AffinityTable, claimSource } from "./translator.ts";
+import { Connection, ConnectionTable, timeoutOf } from "./connection-table.ts";
 import { invertTuple } from "./tuple.ts";
 
 const NODE = ip("10.0.0.21") as Ipv4;

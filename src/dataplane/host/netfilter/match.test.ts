@@ -4,10 +4,9 @@ import { memoryPair } from "../../device/memory-pair.ts";
 import { cidr, ip, mac, makeEnvironment, prefix } from "#test/support/dataplane/stack-world.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { Host } from "../host.ts";
-import { TrackedPacket } from "./connection.ts";
+import { TrackedPacket } from "./connection-table.ts";
 import { type Candidate, evaluate, isMatching } from "./match.ts";
-import type { Match, Rule, Target } from "./rule.ts";
-import { RuleSet } from "./rule-set.ts";
+import { type Match, type Rule, type Target, RuleSet } from "./rule-set.ts";
 
 const NODE = "10.0.0.21";
 

@@ -2,9 +2,8 @@
 import type { Stack } from "../stack.ts";
 import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { type Prefix, familyOf, prefixContains } from "#core/net/ip.ts";
-import type { TrackedPacket } from "./connection.ts";
-import type { Hook, Match, Rule, Target } from "./rule.ts";
-import type { RuleSet } from "./rule-set.ts";
+import type { TrackedPacket } from "./connection-table.ts";
+import type { Hook, Match, Target, RuleSet, Rule } from "./rule-set.ts";
 
 /** Targets that end the way through a table. */
 export type FinalTarget = Exclude<Target, { readonly kind: "jump" | "mark" | "return" }>;

@@ -31,7 +31,7 @@ import { TcpProbe } from "../probes/probe.ts";
 import { IdentificationServer } from "../services/identification-server.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import type { LinuxBridge } from "../../fabric/linux-bridge.ts";
-import { Connection } from "./connection.ts";
+import { Connection } from "./connection-table.ts";
 
 let world: LinuxWorld;
 beforeEach(async () => {

@@ -7,7 +7,7 @@ import { buildIcmpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-f
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
-import { Connection, opposite } from "./connection.ts";
+import { Connection, opposite } from "./connection-table.ts";
 import { rewriteError, rewriteSide } from "./rewrite.ts";
 import type { ConntrackDirection } from "./tcp-tracking.ts";
 import { invertTuple, readTuple } from "./tuple.ts";

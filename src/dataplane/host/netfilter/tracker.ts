@@ -5,8 +5,14 @@ import { Headers } from "#core/wire/headers.ts";
 import { ICMP_HEADER_BYTES } from "#core/wire/icmp.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { isDiscoveryAt, isIcmpErrorAt } from "../ip/icmp-messages.ts";
-import { Connection, TrackedPacket, opposite } from "./connection.ts";
-import { ConnectionTable, isStream, timeoutOf } from "./connection-table.ts";
+import {
+  Connection,
+  TrackedPacket,
+  opposite,
+  ConnectionTable,
+  isStream,
+  timeoutOf,
+} from "./connection-table.ts";
 import { type ConntrackDirection, nextTcpState } from "./tcp-tracking.ts";
 import { invertTuple, isEchoReply, readTuple, tupleKey } from "./tuple.ts";
 

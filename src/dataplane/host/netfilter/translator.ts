@@ -9,17 +9,15 @@ import type { FiveTuple } from "#core/net/five-tuple.ts";
 import { type Ip, familyOf, formatIp } from "#core/net/ip.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { isLinkLocal } from "../ip/address-scope.ts";
-import { isLoopback } from "../loopback.ts";
-import { AffinityTable } from "./affinity.ts";
-import { type Connection, type TrackedPacket, opposite } from "./connection.ts";
-import type { ConnectionTable } from "./connection-table.ts";
+import { isLinkLocal, isLoopback } from "../ip/address-scope.ts";
+import { type Connection, type TrackedPacket, opposite, type ConnectionTable } from "./connection-table.ts";
 import { type Verdict, evaluate } from "./match.ts";
 import { rewriteError, rewriteSide } from "./rewrite.ts";
-import type { DnatBackEnd, DnatTarget, Hook, Rule } from "./rule.ts";
-import type { RuleSet } from "./rule-set.ts";
-import { claimSource } from "./source-ports.ts";
-import { type Side, formatEnd, readTuple } from "./tuple.ts";
+import type { DnatBackEnd, DnatTarget, Hook, Rule, RuleSet } from "./rule-set.ts";
+import { type Side, formatEnd, readTuple, hasPorts } from "./tuple.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { PortRange } from "#core/net/port-range.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 /** Where destinations are translated. */
 export type DestinationHook = "PREROUTING" | "OUTPUT";
@@ -183,4 +181,90 @@ export class Translator {
   private ask(hook: Hook, tuple: FiveTuple, tracked: TrackedPacket): Verdict | undefined {
     return evaluate(this.sets, hook, { tuple, tracked, compartment: this.compartment });
   }
+}
+
+const MS_PER_SECOND = 1_000;
+
+/**
+ * Which clients came to which back end, and when last: kube-proxy's session affinity is the `recent` match of
+ * iptables, with one list per back end (net/netfilter/xt_recent.c; its `ip_list_tot` is 100: the client that was
+ * away longest is forgotten for a new one).
+ */
+export class AffinityTable {
+  /** By the key of the back end; its clients with the time of their last new connection, the oldest first. */
+  private readonly clients = new Map<string, Map<Ip, number>>();
+
+  /** The first of `backEnds` that knows the client from the last `seconds`. */
+  find(
+    backEnds: readonly DnatBackEnd[],
+    client: Ip,
+    seconds: number,
+    nowMs: number,
+  ): DnatBackEnd | undefined {
+    return backEnds.find((backEnd) => {
+      const known = this.clients.get(backEnd.key);
+      const seenAtMs = known?.get(client);
+      if (known === undefined || seenAtMs === undefined) return false;
+      if (nowMs - seenAtMs <= seconds * MS_PER_SECOND) return true;
+      known.delete(client);
+      return false;
+    });
+  }
+
+  /** Remembers that `client` has a new connection to `backEnd`. */
+  remember(backEnd: DnatBackEnd, client: Ip, nowMs: number): void {
+    let known = this.clients.get(backEnd.key);
+    if (known === undefined) this.clients.set(backEnd.key, (known = new Map<Ip, number>()));
+    known.delete(client);
+    if (known.size >= LIMITS.affinityClientsPerBackEndMax) {
+      const oldest = known.keys().next();
+      if (oldest.done !== true) known.delete(oldest.value);
+    }
+    known.set(client, nowMs);
+  }
+}
+
+const ANY_IDENTIFIER: PortRange = { first: 0, last: 65_535 };
+
+/** Ports that may stand in for `port`: privileged ones only for privileged ones. */
+function rangeOf(port: number): PortRange {
+  if (port < 512) return { first: 1, last: 511 };
+  return port < 1_024 ? { first: 600, last: 1_023 } : { first: 1_024, last: 65_535 };
+}
+
+function isEchoProtocol(protocol: number): boolean {
+  return protocol === IpProtocol.icmp || protocol === IpProtocol.icmpv6;
+}
+
+function withSource(reply: FiveTuple, source: Ip, port: number): FiveTuple {
+  return isEchoProtocol(reply.protocol)
+    ? { ...reply, destination: source, sourcePort: port }
+    : { ...reply, destination: source, destinationPort: port };
+}
+
+/**
+ * The reply tuple of a connection that gets `source` as its source address; undefined when all ports are taken.
+ * It keeps its source port while that is free, else it gets another of the same class (net/netfilter/nf_nat_core.c,
+ * `nf_nat_l4proto_unique_tuple`). The kernel begins to search at a random port, here it begins behind the own one. For an echo
+ * the identifier is the port.
+ */
+export function claimSource(
+  table: ConnectionTable,
+  reply: FiveTuple,
+  source: Ip,
+  nowMs: number,
+): FiveTuple | undefined {
+  const isEcho = isEchoProtocol(reply.protocol);
+  const wanted = isEcho ? reply.sourcePort : reply.destinationPort;
+  const kept = withSource(reply, source, wanted);
+  if (table.isFree(kept, nowMs)) return kept;
+  if (!isEcho && !hasPorts(reply.protocol)) return undefined;
+  const { first, last } = isEcho ? ANY_IDENTIFIER : rangeOf(wanted);
+  const count = last - first + 1;
+  for (let step = 1; step <= count; step++) {
+    const port = first + ((wanted - first + step + count) % count);
+    const tuple = withSource(reply, source, port);
+    if (table.isFree(tuple, nowMs)) return tuple;
+  }
+  return undefined;
 }

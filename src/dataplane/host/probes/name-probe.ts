@@ -3,8 +3,7 @@ import type { Task } from "#core/base/clock.ts";
 import { assert } from "#core/base/assert.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
-import type { Probe, ProbeOwner, ProbeResult } from "./probe-result.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";
+import { type Probe, type ProbeOwner, type ProbeResult, EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";
 import { NameLookup } from "../resolver/name-lookup.ts";
 import type { NameResult, ResolverOwner } from "../resolver/name-result.ts";
 

@@ -2,9 +2,8 @@
 import type { Task, Timer } from "#core/base/clock.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
-import type { DeliveryFailure } from "../delivery-failure.ts";
+import type { DeliveryFailure, SocketFailure } from "../delivery-failure.ts";
 import type { EchoOptions, EchoOwner, EchoReply, EchoRequest } from "./echo-request.ts";
-import type { SocketFailure } from "../socket-failure.ts";
 
 const INTERVAL_MS = 1_000;
 const TIMEOUT_MS = 4_000;

@@ -10,10 +10,12 @@ import {
 } from "#test/support/dataplane/routed-pair.ts";
 import { ip, prefix } from "#test/support/dataplane/stack-world.ts";
 import { Ping } from "./ping.ts";
-import { EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";
-import type { Probe } from "./probe-result.ts";
-import { formatIdentification, parseIdentification } from "../services/identification.ts";
-import { IdentificationServer } from "../services/identification-server.ts";
+import { EchoProbe, TcpProbe, UdpProbe, type Probe } from "./probe.ts";
+import {
+  formatIdentification,
+  parseIdentification,
+  IdentificationServer,
+} from "../services/identification-server.ts";
 
 type Kind = "tcp" | "udp" | "echo";
 

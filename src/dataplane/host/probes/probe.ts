@@ -6,18 +6,56 @@ import { assert } from "#core/base/assert.ts";
 import type { Task, Timer } from "#core/base/clock.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
-import type { DeliveryFailure } from "../delivery-failure.ts";
-import type { EchoOwner, EchoReply, EchoRequest } from "./echo-request.ts";
 import {
-  type Probe,
-  type ProbeOwner,
-  type ProbeResult,
-  failureResult,
-  socketResult,
-} from "./probe-result.ts";
+  type DeliveryFailure,
+  FAILURE_TEXTS,
+  SOCKET_FAILURE_TEXTS,
+  type SocketFailure,
+} from "../delivery-failure.ts";
+import type { EchoOwner, EchoReply, EchoRequest } from "./echo-request.ts";
 import { decodeAscii, encodeAscii } from "../services/ascii.ts";
 import type { TcpConnection, TcpCloseReason, TcpOwner } from "../tcp/tcp-connection.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
+
+/** How one attempt ended. */
+export type ProbeResult =
+  /** `rttMs`: from the start to the whole answer, on the clock of the world. */
+  | { readonly outcome: "answered"; readonly answer: string; readonly rttMs: number }
+  | {
+      /**
+       * `refused`: the host is there and nobody serves. `timed-out`: nobody said anything. `unreachable`: a router or
+       * the own stack said why not.
+       */
+      readonly outcome: "refused" | "timed-out" | "unreachable";
+      /** One clause without a full stop. */
+      readonly detail: string;
+    };
+
+/** A client object that makes one attempt. */
+export interface Probe {
+  /** Undefined while the attempt runs. */
+  readonly result: ProbeResult | undefined;
+  /** Begins the attempt; call it once. */
+  start(): void;
+}
+
+/** Is told when a probe has its result. */
+export interface ProbeOwner {
+  probeEnded(probe: Probe): void;
+}
+
+/** The result for a report about a packet of the probe. */
+function failureResult(failure: DeliveryFailure): ProbeResult {
+  const reporter = failure.reporter === undefined ? "this host" : formatIp(failure.reporter);
+  const detail = `${FAILURE_TEXTS[failure.reason]}, says ${reporter}`;
+  const isRefusal = failure.reason === "port-unreachable" || failure.reason === "protocol-unreachable";
+  return { outcome: isRefusal ? "refused" : "unreachable", detail };
+}
+
+/** The result when the own stack refused to send. */
+function socketResult(failure: SocketFailure): ProbeResult {
+  return { outcome: "unreachable", detail: SOCKET_FAILURE_TEXTS[failure] };
+}
 
 export interface ProbeOptions {
   /** Who asks. */

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { DnsSettings } from "../stack.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
-import { planNames } from "./candidate-names.ts";
-import { queryRounds } from "./query-rounds.ts";
-import { readResolverOptions } from "./resolver-options.ts";
+import { planNames, readResolverOptions } from "./candidate-names.ts";
+import { queryRounds } from "./question.ts";
 
 /** What a pod of namespace `default` is told. */
 const POD: DnsSettings = {

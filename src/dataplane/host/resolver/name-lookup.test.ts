@@ -16,7 +16,7 @@ import {
 import { eventsOf, listPorts } from "#test/support/dataplane/routed-pair.ts";
 import { cidr, findWrongFrames, ip } from "#test/support/dataplane/stack-world.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
-import { parseHostsFile } from "./hosts-file.ts";
+import { parseHostsFile } from "./known-names.ts";
 import { NameLookup } from "./name-lookup.ts";
 import { type NameResult, formatQuestion } from "./name-result.ts";
 

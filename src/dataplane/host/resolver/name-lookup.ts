@@ -4,13 +4,10 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import type { Compartment } from "../compartment.ts";
-import { type CandidateName, type NamePlan, planNames } from "./candidate-names.ts";
-import { cacheMs } from "./name-cache.ts";
-import { lookUpHosts } from "./hosts-file.ts";
+import { type CandidateName, type NamePlan, planNames, readResolverOptions } from "./candidate-names.ts";
+import { cacheMs, lookUpHosts } from "./known-names.ts";
 import type { AddressType, AskedQuestion, NameResult, ResolverManner, ResolverOwner } from "./name-result.ts";
-import { NSLOOKUP_ROUNDS, queryRounds } from "./query-rounds.ts";
-import { Question, type QuestionOwner } from "./question.ts";
-import { readResolverOptions } from "./resolver-options.ts";
+import { NSLOOKUP_ROUNDS, queryRounds, Question, type QuestionOwner } from "./question.ts";
 
 export interface NameLookupOptions {
   /** Whose resolver is asked. */
@@ -95,7 +92,7 @@ export class NameLookup implements QuestionOwner {
     this.take(asked);
   }
 
-  /** An address in letters, and `localhost`: nobody is asked. */
+  /** An address in letters, and `localhost`: no server is asked. */
   private ownAddress(): Ip | undefined {
     const { name } = this.options;
     const isWanted = (ip: Ip | undefined): boolean => (typeof ip === "number") === (this.type === "A");

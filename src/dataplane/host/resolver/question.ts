@@ -1,15 +1,13 @@
-/** One question to the servers of a compartment, sent again as its system does until somebody answers. */
+/** One question to the servers of a compartment, sent again as its system does until one answers, and the addresses in the answer. */
 import type { Task, Timer } from "#core/base/clock.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type DnsMessage, DnsRcode, dnsRcodeName, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 import type { Compartment } from "../compartment.ts";
-import { type DeliveryFailure, FAILURE_TEXTS } from "../delivery-failure.ts";
-import { SOCKET_FAILURE_TEXTS } from "../socket-failure.ts";
+import { type DeliveryFailure, FAILURE_TEXTS, SOCKET_FAILURE_TEXTS } from "../delivery-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
-import { readAddresses } from "./answer-section.ts";
-import type { CandidateName } from "./candidate-names.ts";
+import type { CandidateName, ResolverOptions } from "./candidate-names.ts";
 import type { AddressType, AskedQuestion, QuestionOutcome } from "./name-result.ts";
-import type { QueryRound } from "./query-rounds.ts";
+import type { OperatingSystem } from "../stack-profile.ts";
 
 /** Where every DNS server listens. */
 export const DNS_PORT = 53;
@@ -111,7 +109,7 @@ export class Question implements UdpOwner, Task {
   }
 
   /**
-   * Notes what a server, or the network, said against it. When nobody of the round is left to wait for, the next one
+   * Notes what a server, or the network, said against it. When no server of the round is left to wait for, the next one
    * begins at once. Windows asks a server that failed no more (KB 2834226: a server failure ends the process; Inferred
    * that an ICMP error counts as one); glibc asks it again on its next way through the list.
    */
@@ -214,4 +212,92 @@ export class Question implements UdpOwner, Task {
     };
     owner.questionEnded(asked, found.ttlSeconds);
   }
+}
+
+/** The addresses in a DNS answer. */
+export interface AnswerAddresses {
+  /** In the order of the message, each once. */
+  readonly addresses: readonly Ip[];
+  /** The last name of the chain of aliases; without its final dot. */
+  readonly canonicalName: string;
+  /** The shortest time to live on the way; 0 when there is no record. */
+  readonly ttlSeconds: number;
+}
+
+/** A longer chain of aliases is not followed. */
+const ALIASES_MAX = 16;
+
+/** Follows the aliases of `name` through the answer section and takes the addresses at their end. */
+function readAddresses(message: DnsMessage, name: string, type: AddressType): AnswerAddresses {
+  let owner = name;
+  let ttlSeconds = Number.POSITIVE_INFINITY;
+  for (let hops = 0; hops < ALIASES_MAX; hops++) {
+    const addresses = new Set<Ip>();
+    let alias: string | undefined;
+    for (const record of message.answers) {
+      if (record.type === "OPT" || record.name.toLowerCase() !== owner.toLowerCase()) continue;
+      if (record.type === type && (record.type === "A" || record.type === "AAAA")) addresses.add(record.ip);
+      else if (record.type === "CNAME") alias = record.target;
+      else continue;
+      ttlSeconds = Math.min(ttlSeconds, record.ttlSeconds);
+    }
+    if (addresses.size > 0) return { addresses: [...addresses], canonicalName: owner, ttlSeconds };
+    if (alias === undefined) break;
+    owner = alias;
+  }
+  return { addresses: [], canonicalName: owner, ttlSeconds: 0 };
+}
+
+/** The servers that are asked at one moment, by their place in the list, and how long they are waited for. */
+interface QueryRound {
+  readonly servers: readonly number[];
+  readonly waitMs: number;
+}
+
+/** How long Windows waits after each question. */
+const WINDOWS_WAITS_MS = [1_000, 1_000, 2_000, 4_000, 2_000] as const;
+/** From this round on Windows asks all servers at once. */
+const WINDOWS_ALL_FROM = 3;
+const MS_PER_SECOND = 1_000;
+/** More servers are not read: MAXNS of glibc, and what the kubelet lets through. */
+const SERVERS_MAX = 3;
+
+function roundsOnWindows(count: number): readonly QueryRound[] {
+  const all = Array.from({ length: count }, (_, index) => index);
+  return WINDOWS_WAITS_MS.map((waitMs, round) => ({
+    servers: round < WINDOWS_ALL_FROM ? [Math.min(round, count - 1)] : all,
+    waitMs,
+  }));
+}
+
+function roundsOnLinux(count: number, options: ResolverOptions): readonly QueryRound[] {
+  const rounds: QueryRound[] = [];
+  const used = Math.min(count, SERVERS_MAX);
+  for (let attempt = 0; attempt < options.attempts; attempt++) {
+    for (let server = 0; server < used; server++) {
+      const shared = (options.timeoutSeconds << server) / (server === 0 ? 1 : used);
+      rounds.push({ servers: [server], waitMs: Math.max(1, Math.floor(shared)) * MS_PER_SECOND });
+    }
+  }
+  return rounds;
+}
+
+/** `nslookup` asks its first server twice, for two seconds each (dataplane.md §5.3: "timeout was 2 seconds"). */
+export const NSLOOKUP_ROUNDS: readonly QueryRound[] = Object.freeze(
+  [0, 1].map(() => Object.freeze({ servers: [0], waitMs: 2_000 })),
+);
+
+/**
+ * Which of `count` servers, at least one, are asked when, as long as none answers.
+ *
+ * Windows: "DNS client resolution timeouts" (Microsoft, KB 2834226): the first server, after 1 s the second, after 2 s
+ * the next, after 4 s and after 8 s all, after 10 s it gives up. Linux (glibc, resolv/res_send.c): each server in turn,
+ * the whole list `attempts` times; the wait doubles with the place in the list and is shared among the servers.
+ */
+export function queryRounds(
+  os: OperatingSystem,
+  count: number,
+  options: ResolverOptions,
+): readonly QueryRound[] {
+  return os === "windows" ? roundsOnWindows(count) : roundsOnLinux(count, options);
 }

@@ -6,7 +6,7 @@ import { readU16, writeU16 } from "#core/base/bytes.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
-import type { SocketFailure } from "../socket-failure.ts";
+import type { SocketFailure } from "../delivery-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 
 const DNS_PORT = 53;

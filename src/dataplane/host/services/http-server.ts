@@ -3,9 +3,9 @@
  * as a health check asks for (RFC 9112); what is no request is answered as Go's servers do, with 400.
  */
 import type { Compartment } from "../compartment.ts";
-import type { SocketFailure } from "../socket-failure.ts";
+import type { SocketFailure } from "../delivery-failure.ts";
 import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp/tcp-connection.ts";
-import type { TcpListener } from "../tcp/tcp-listener.ts";
+import type { TcpListener } from "../tcp/tcp.ts";
 import { decodeAscii, encodeAscii } from "./ascii.ts";
 
 export interface HttpReply {

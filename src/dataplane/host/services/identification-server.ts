@@ -2,14 +2,39 @@
  * The built-in server of pods and outside hosts: it answers each line over TCP and each datagram over UDP with its
  * name and the client that it saw. What was reached, and which address a NAT left, is thereby proven end to end.
  */
-import type { Ip } from "#core/net/ip.ts";
+import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Compartment } from "../compartment.ts";
-import type { SocketFailure } from "../socket-failure.ts";
+import type { SocketFailure } from "../delivery-failure.ts";
 import type { TcpConnection, TcpAcceptor, TcpOwner } from "../tcp/tcp-connection.ts";
-import type { TcpListener } from "../tcp/tcp-listener.ts";
+import type { TcpListener } from "../tcp/tcp.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import { encodeAscii } from "./ascii.ts";
-import { formatIdentification } from "./identification.ts";
+import { formatSocketAddress } from "#core/net/five-tuple.ts";
+import { isPort } from "#core/net/port-range.ts";
+
+/** One answer: `web-1 saw 10.244.1.10:49152`. */
+export interface Identification {
+  /** Name of the server, without spaces at its ends. */
+  readonly name: string;
+  /** The client as the server saw it, after every NAT on the way. */
+  readonly clientIp: Ip;
+  readonly clientPort: number;
+}
+
+/** Formats one answer as a line, its end included. */
+export function formatIdentification(identification: Identification): string {
+  const { name, clientIp, clientPort } = identification;
+  return `${name} saw ${formatSocketAddress(clientIp, clientPort)}\n`;
+}
+
+/** Parses an answer; undefined when it is not one of these. */
+export function parseIdentification(text: string): Identification | undefined {
+  const match = /^(.+) saw (?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d{1,5})\s*$/.exec(text);
+  const clientIp = parseIp(match?.[2] ?? match?.[3] ?? "");
+  const clientPort = Number(match?.[4]);
+  if (match?.[1] === undefined || clientIp === undefined || !isPort(clientPort)) return undefined;
+  return { name: match[1], clientIp, clientPort };
+}
 
 const LINE_END = 0x0a;
 /** A longer line is answered where it is. */
@@ -93,7 +118,7 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
     ];
   }
 
-  /** Leaves a UDP port to somebody else. */
+  /** Leaves a UDP port to another server. */
   closeUdp(port: number): void {
     const index = this.sockets.findIndex((socket) => socket.port === port);
     if (index >= 0) this.sockets.splice(index, 1)[0]?.close();

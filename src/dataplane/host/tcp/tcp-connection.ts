@@ -8,15 +8,13 @@ import { type Ip, familyOf } from "#core/net/ip.ts";
 import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import type { DeliveryFailure } from "../delivery-failure.ts";
-import { ReceiveSequence } from "./receive-sequence.ts";
-import { RoundTripEstimator } from "./round-trip-estimator.ts";
+import { RoundTripEstimator, KeepAlive, type KeepAliveOwner } from "./tcp-timers.ts";
 import type { TcpProfile } from "../stack-profile.ts";
 import type { Stack } from "../stack.ts";
 import { TcpNegotiation } from "./tcp-negotiation.ts";
-import { KeepAlive, type KeepAliveOwner } from "./tcp-keep-alive.ts";
 import { type Ends, type SegmentFields, type TcpSegment, hasFlag } from "./tcp-segment.ts";
 import { type SegmentSink, TcpSender } from "./tcp-sender.ts";
-import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+import { ReceiveSequence, addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
 
 /** How a connection ended. */
 export type TcpCloseReason =
@@ -255,7 +253,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
     this.sendSyn();
   }
 
-  /** Called when the compartment goes: nothing is sent, nobody is told. */
+  /** Called when the compartment goes: nothing is sent and nothing reported. */
   discard(): void {
     this.isReported = true;
     this.end("aborted");
@@ -386,7 +384,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
     this.establish();
   }
 
-  /** Microsoft KB 175523: Windows asks again before it believes that nobody listens. */
+  /** Microsoft KB 175523: Windows asks again before it believes that no program listens. */
   private takeRefusal(): void {
     this.stopTimer();
     if (this.refusals >= this.profile.refusedRetries) {
@@ -420,7 +418,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
       return;
     }
     if (hasFlag(segment, TcpFlag.syn)) {
-      // RFC 5961 §4: nobody may end a connection with a guess; a real peer answers with a reset.
+      // RFC 5961 §4: no host may end a connection with a guess; a real peer answers with a reset.
       this.acknowledgeSparingly();
       return;
     }

@@ -3,13 +3,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "#core/base/clock.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
-import { CongestionWindow } from "./congestion-window.ts";
-import { ReceiveSequence } from "./receive-sequence.ts";
-import { RoundTripEstimator } from "./round-trip-estimator.ts";
-import { SendBuffer } from "./send-buffer.ts";
-import { TcpSender } from "./tcp-sender.ts";
-import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
-import { readSynOptions, synWindow } from "./tcp-syn.ts";
+import { RoundTripEstimator } from "./tcp-timers.ts";
+import { CongestionWindow, SendBuffer, TcpSender } from "./tcp-sender.ts";
+import { ReceiveSequence, addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+import { readSynOptions, synWindow } from "./tcp-negotiation.ts";
 
 describe("sequence numbers", () => {
   it.each([

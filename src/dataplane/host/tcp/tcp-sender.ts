@@ -5,10 +5,9 @@
 import type { Clock, Task, Timer } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
-import { CongestionWindow } from "./congestion-window.ts";
-import type { RoundTripEstimator } from "./round-trip-estimator.ts";
-import { SendBuffer } from "./send-buffer.ts";
+import type { RoundTripEstimator } from "./tcp-timers.ts";
 import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
+import { assert } from "#core/base/assert.ts";
 
 /** The connection, as its sending half sees it. */
 export interface SegmentSink {
@@ -267,5 +266,130 @@ export class TcpSender implements Task {
     const isWaiting = this.unacknowledged !== this.highest || this.buffer.length > 0;
     if (!isWaiting) this.close();
     else this.timer ??= this.clock.schedule(this.estimator.timeoutMs, this);
+  }
+}
+
+/** Bytes that a TCP connection has been given and that the peer has not acknowledged. */
+export class SendBuffer {
+  private readonly chunks: Uint8Array[] = [];
+  /** Bytes of the first chunk that are acknowledged already. */
+  private skipped = 0;
+  private count = 0;
+
+  /** Bytes held. */
+  get length(): number {
+    return this.count;
+  }
+
+  /** Takes a copy of `bytes`. */
+  append(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.chunks.push(bytes.slice());
+    this.count += bytes.length;
+  }
+
+  /** Copies `target.length` bytes that begin `offset` bytes after the first one held. */
+  read(offset: number, target: Uint8Array): void {
+    assert(offset + target.length <= this.count, "a read stays inside the send buffer");
+    let position = offset + this.skipped;
+    let written = 0;
+    for (const chunk of this.chunks) {
+      if (written === target.length) return;
+      if (position >= chunk.length) {
+        position -= chunk.length;
+        continue;
+      }
+      const piece = chunk.subarray(position, position + target.length - written);
+      target.set(piece, written);
+      written += piece.length;
+      position = 0;
+    }
+  }
+
+  /** Forgets the first `count` bytes: they are acknowledged. */
+  discard(count: number): void {
+    assert(count <= this.count, "only held bytes are discarded");
+    this.count -= count;
+    this.skipped += count;
+    for (
+      let first = this.chunks[0];
+      first !== undefined && this.skipped >= first.length;
+      first = this.chunks[0]
+    ) {
+      this.skipped -= first.length;
+      this.chunks.shift();
+    }
+  }
+}
+
+const DUPLICATES_BEFORE_RETRANSMIT = 3;
+
+/**
+ * How much one TCP connection may have under way: slow start, congestion avoidance, fast retransmit and recovery
+ * (RFC 5681, RFC 6582). Counts are in bytes. Neither system's own algorithm (CUBIC) is copied.
+ */
+export class CongestionWindow {
+  bytes: number;
+  private readonly segmentBytes: number;
+  private thresholdBytes = Number.MAX_SAFE_INTEGER;
+  private duplicates = 0;
+  private isRecovering = false;
+  /** The highest sequence number that was sent when the recovery began. */
+  private recoveryEnd = 0;
+
+  constructor(segmentBytes: number, initialSegments: number) {
+    this.segmentBytes = segmentBytes;
+    this.bytes = segmentBytes * initialSegments;
+  }
+
+  /**
+   * New data were acknowledged up to `acknowledged`, `count` bytes of them.
+   * @returns true when the next missing segment must be sent again at once (a partial acknowledgement).
+   */
+  acknowledge(count: number, acknowledged: number): boolean {
+    this.duplicates = 0;
+    if (this.isRecovering) {
+      if (((acknowledged - this.recoveryEnd) | 0) < 0) return true;
+      this.isRecovering = false;
+      this.bytes = this.thresholdBytes;
+      return false;
+    }
+    const step = this.bytes < this.thresholdBytes ? Math.min(count, this.segmentBytes) : this.avoidanceStep();
+    this.bytes += step;
+    return false;
+  }
+
+  /**
+   * An acknowledgement said nothing new while data were under way.
+   * @returns true when the first unacknowledged segment must be sent again at once.
+   */
+  duplicate(flightBytes: number, sendEnd: number): boolean {
+    this.duplicates++;
+    if (this.isRecovering) {
+      this.bytes += this.segmentBytes;
+      return false;
+    }
+    if (this.duplicates !== DUPLICATES_BEFORE_RETRANSMIT) return false;
+    this.halve(flightBytes);
+    this.bytes = this.thresholdBytes + DUPLICATES_BEFORE_RETRANSMIT * this.segmentBytes;
+    this.isRecovering = true;
+    this.recoveryEnd = sendEnd;
+    return true;
+  }
+
+  /** The retransmission timer ran out: back to slow start. */
+  timeOut(flightBytes: number): void {
+    this.halve(flightBytes);
+    this.bytes = this.segmentBytes;
+    this.isRecovering = false;
+    this.duplicates = 0;
+  }
+
+  private halve(flightBytes: number): void {
+    this.thresholdBytes = Math.max(Math.floor(flightBytes / 2), 2 * this.segmentBytes);
+  }
+
+  private avoidanceStep(): number {
+    return Math.max(1, Math.floor((this.segmentBytes * this.segmentBytes) / this.bytes));
   }
 }

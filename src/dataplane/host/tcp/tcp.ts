@@ -1,4 +1,4 @@
-/** TCP of one compartment: finds the connection of a segment, opens new ones, refuses what belongs to none. */
+/** TCP of one compartment: finds the connection of a segment, opens new ones, listens, refuses what belongs to none. */
 import type { HookedStack } from "../hooked-stack.ts";
 import { assert } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
@@ -7,14 +7,12 @@ import { formatSocketAddress } from "#core/net/five-tuple.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { buildTcpFrame } from "#core/wire/build-frame.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
-import type { DeliveryFailure } from "../delivery-failure.ts";
-import { type LocalPacket, type Path } from "../stack.ts";
+import type { DeliveryFailure, SocketFailure } from "../delivery-failure.ts";
+import type { LocalPacket, Path } from "../stack.ts";
 import { NO_LINK } from "../ip/ip-output.ts";
 import { LocalPorts } from "../local-ports.ts";
 import type { SentPacket } from "../sent-packet.ts";
-import type { SocketFailure } from "../socket-failure.ts";
-import { TcpConnection, type TcpOwner } from "./tcp-connection.ts";
-import { type TcpListenOptions, TcpListener } from "./tcp-listener.ts";
+import { TcpConnection, type TcpOwner, type Handshakes, type TcpAcceptor } from "./tcp-connection.ts";
 import { type TcpSegment, hasFlag, readSegment, type SegmentFields, type Ends } from "./tcp-segment.ts";
 import { addSequence, isAfter } from "./tcp-sequence.ts";
 
@@ -295,4 +293,57 @@ function endsOf(segment: TcpSegment): Ends {
 
 function keyOf(ends: Ends): string {
   return `${ends.localIp}/${ends.localPort}/${ends.remoteIp}/${ends.remotePort}`;
+}
+
+interface TcpListenOptions {
+  readonly port: number;
+  /** Takes only connections to this address. Default: any address of the compartment. */
+  readonly ip?: Ip;
+  readonly acceptor: TcpAcceptor;
+}
+
+/** Who keeps the ports that take connections. */
+interface ListenerKeeper {
+  closeListener(listener: TcpListener): void;
+}
+
+/** A TCP port that takes connections: the state LISTEN of RFC 9293. */
+export class TcpListener implements Handshakes {
+  readonly port: number;
+  /** Undefined when it takes connections to any address. */
+  readonly ip: Ip | undefined;
+  private readonly keeper: ListenerKeeper;
+  private readonly acceptor: TcpAcceptor;
+  private handshakes = 0;
+
+  /** Made by `Tcp.listen` only. */
+  constructor(keeper: ListenerKeeper, options: TcpListenOptions) {
+    this.keeper = keeper;
+    this.port = options.port;
+    this.ip = options.ip;
+    this.acceptor = options.acceptor;
+  }
+
+  /** Takes no more connections; those that exist go on. */
+  close(): void {
+    this.keeper.closeListener(this);
+  }
+
+  /** Called by `Tcp` before a handshake begins. @returns false when too many are unfinished. */
+  beginHandshake(): boolean {
+    if (this.handshakes >= LIMITS.tcpHandshakesPerListenerMax) return false;
+    this.handshakes++;
+    return true;
+  }
+
+  /** Called by a connection whose handshake is done. */
+  accept(connection: TcpConnection): TcpOwner {
+    this.handshakes--;
+    return this.acceptor.tcpAccepted(connection);
+  }
+
+  /** Called by a connection whose handshake failed. */
+  abandon(): void {
+    this.handshakes--;
+  }
 }

@@ -16,11 +16,10 @@ import type { Packet } from "#core/wire/packet.ts";
 import { LocalPorts } from "../local-ports.ts";
 import { rewriteError, rewriteSide } from "../netfilter/rewrite.ts";
 import type { Side } from "../netfilter/tuple.ts";
-import { Reassembly } from "../ip/reassembly.ts";
+import { Reassembly } from "../ip/fragmentation.ts";
 import { type NatEnds, isError, readEnds, readQuotedEnds, tupleWith } from "./nat-ends.ts";
 import type { NatProgram, StaticMapping } from "./nat-program.ts";
-import type { NatBinding, NatSession } from "./nat-session.ts";
-import { type NatPorts, SessionTable } from "./session-table.ts";
+import { type NatBinding, type NatSession, type NatPorts, SessionTable } from "./session-table.ts";
 
 /** Offset of the flags in a TCP header. */
 const TCP_FLAGS_OFFSET = 13;

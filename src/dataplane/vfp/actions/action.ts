@@ -1,15 +1,66 @@
-/** What an action changes in one packet, and what undoes it in the answer. */
+/** Actions of rules: what they work on, what the port lends to them, what they change in one packet and undo in the answer. */
 import { defined } from "#core/base/assert.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
-import type { Ip } from "#core/net/ip.ts";
+import { type Ip, type IpFamily, familyOf } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import { destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { destinationIp, sourceIp, type Headers } from "#core/wire/headers.ts";
 import { readTtl } from "#core/wire/ip-view.ts";
 import { chooseBackEnd, type LbnatAction } from "./back-end.ts";
-import type { Action } from "../rule.ts";
+import type { Action, LbnatBackEnd, EncapDestination } from "../rule.ts";
 import { NOTHING, Transposition } from "./transposition.ts";
-import { evaluateDecap, evaluateMapencap, evaluateRouteencap } from "./tunnel-action.ts";
-import type { ActionSubject, ActionContext, ActionPass, ActionResult } from "./action-result.ts";
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
+import { type OuterHeadersTable, Encapsulation } from "./encapsulation.ts";
+import type { FlowKey } from "../flow-key.ts";
+import type { MappingSpace } from "./mapping-space.ts";
+import type { NatPool } from "./nat-pool.ts";
+import type { NextHopResolver, NextHopWaiter } from "./next-hop.ts";
+import { hashWords } from "../flows/flow-table.ts";
+
+/** The packet an action works on. */
+export interface ActionSubject {
+  bytes: Uint8Array;
+  readonly headers: Headers;
+  readonly key: FlowKey;
+  /** The tunnel that the packet comes in or was put in. */
+  readonly tunnel: TunnelHeaders;
+  /** What the port has done to the packet so far. */
+  readonly total: Transposition;
+}
+
+/** What the port lends to actions. */
+export interface ActionContext {
+  getNatPool(name: string): NatPool | undefined;
+  getSpace(name: string): MappingSpace | undefined;
+  /** The port's own provider address of a family: the source of what it encapsulates. */
+  providerAddress(family: IpFamily): Ip | undefined;
+  /** The outer source MAC until a next hop is known. */
+  readonly providerMac: Mac;
+  /** What flows share of the headers that they get. */
+  readonly outerHeaders: OuterHeadersTable;
+  /** The UDP destination port of VXLAN. */
+  readonly vxlanPort: number;
+  /** Frees ports of idle flows; true when it found any. */
+  sweepIdleFlows(): boolean;
+  readonly nextHopResolver: NextHopResolver | undefined;
+  readonly nextHopWaiter: NextHopWaiter;
+}
+
+export interface ActionPass {
+  readonly kind: "pass";
+  readonly forward: Transposition;
+  readonly reverse: Transposition;
+  readonly nat?: { readonly pool: NatPool; readonly port: number };
+  /** Where an lbnat rule sends the flow. */
+  readonly backEnd?: LbnatBackEnd;
+  /** True when the result may change although no rule does: a next hop. */
+  readonly ages?: boolean;
+}
+
+export type ActionResult =
+  | ActionPass
+  | { readonly kind: "drop"; readonly code: KnowledgeCode }
+  | { readonly kind: "pending" };
 
 function originalSource(subject: ActionSubject): Transposition {
   const reverse = new Transposition();
@@ -160,4 +211,80 @@ export function equalActions(a: Action, b: Action): boolean {
   const right = b as unknown as Record<string, unknown>;
   const names = new Set([...Object.keys(left), ...Object.keys(right)]);
   return [...names].every((name) => left[name] === right[name]);
+}
+
+// Those that put outer headers on or take them off (dataplane.md §1.6, §2.3).
+
+type RouteencapAction = Extract<Action, { type: "routeencap" }>;
+type MapencapAction = Extract<Action, { type: "mapencap" }>;
+type DecapAction = Extract<Action, { type: "decap" }>;
+
+/** Outer headers from the port to `destination`; what stands inside is in `forward` already. */
+function encapsulate(
+  action: RouteencapAction | MapencapAction,
+  tni: number,
+  destination: EncapDestination,
+  subject: ActionSubject,
+  context: ActionContext,
+): ActionResult {
+  // A packet leaves a port in one tunnel at most; one that came in a tunnel may leave inside another.
+  if (subject.total.push !== undefined) return { kind: "drop", code: "tunnel-refused" };
+  const source = context.providerAddress(familyOf(destination.providerAddress));
+  if (source === undefined) return { kind: "drop", code: "provider-address-missing" };
+  const forward = new Transposition();
+  if (action.decrementTtl === true) {
+    if (readTtl(subject.bytes, subject.headers) <= 1) return { kind: "drop", code: "ttl-expired" };
+    forward.ttlDecrements = 1;
+  }
+  if (action.type === "routeencap") forward.sourceMac = action.innerSourceMac;
+  forward.destinationMac = destination.innerMac;
+  forward.push = new Encapsulation(context.outerHeaders, {
+    kind: action.encapsulation,
+    id: tni,
+    source,
+    destination: destination.providerAddress,
+    sourceMac: context.providerMac,
+    destinationMac: destination.providerMac ?? (0 as Mac),
+    destinationPort: (action.type === "routeencap" ? action.udpPort : undefined) ?? context.vxlanPort,
+    entropy: hashWords(subject.key.words, 0, subject.key.tupleLength),
+  });
+  return { kind: "pass", forward, reverse: NOTHING };
+}
+
+function evaluateRouteencap(
+  action: RouteencapAction,
+  subject: ActionSubject,
+  context: ActionContext,
+): ActionResult {
+  const { destinations } = action;
+  const hash = destinations.length === 1 ? 0 : hashWords(subject.key.words, 0, subject.key.tupleLength);
+  const destination = defined(destinations[hash % destinations.length], "a routeencap rule has destinations");
+  return encapsulate(action, action.tni, destination, subject, context);
+}
+
+function evaluateMapencap(
+  action: MapencapAction,
+  subject: ActionSubject,
+  context: ActionContext,
+): ActionResult {
+  const { bytes, headers } = subject;
+  const space = context.getSpace(action.space);
+  const mapping =
+    action.byMac === true
+      ? space?.findByMac(readU48(bytes, headers.ethernet) as Mac)
+      : space?.find(destinationIp(bytes, headers));
+  if (mapping === undefined) return { kind: "drop", code: "mapping-unknown" };
+  const { providerAddress, mac, tni = action.tni } = mapping;
+  const destination = action.rewritesMac === true ? { providerAddress, innerMac: mac } : { providerAddress };
+  return encapsulate(action, tni, destination, subject, context);
+}
+
+function evaluateDecap(action: DecapAction, { tunnel }: ActionSubject): ActionResult {
+  if (tunnel.kind === undefined) return { kind: "drop", code: "tunnel-refused" };
+  const forward = new Transposition();
+  forward.pops = true;
+  forward.sourceMac = action.innerSourceMac;
+  forward.destinationMac = action.innerDestinationMac;
+  if (action.pushesTni === true) forward.tni = tunnel.id;
+  return { kind: "pass", forward, reverse: NOTHING };
 }

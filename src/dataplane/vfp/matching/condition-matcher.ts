@@ -2,11 +2,10 @@
 import { wordAt } from "#core/base/bytes.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { PortRange } from "#core/net/port-range.ts";
-import { type Prefix, prefixFamily } from "#core/net/ip.ts";
+import type { Prefix } from "#core/net/ip.ts";
 import { AddressSet } from "./address-set.ts";
 import type { Condition } from "./condition.ts";
 import type { FlowKey } from "../flow-key.ts";
-import { type Place, placesOf } from "./tuple-space.ts";
 
 /** The part of a condition that a packet failed. */
 export type MissReason = "protocols" | "destinationExcept" | "other";
@@ -14,33 +13,50 @@ export type MissReason = "protocols" | "destinationExcept" | "other";
 /** More prefixes than this are a set, which is searched; fewer are compared one by one. */
 const COMPARED_MAX = 16;
 
-/** The latest set for each list of prefixes: rules that name one address set share its list. */
-const KNOWN_SETS = new WeakMap<readonly Prefix[], AddressSet>();
-
-function setOf(prefixes: readonly Prefix[]): AddressSet {
-  const known = KNOWN_SETS.get(prefixes);
-  if (known !== undefined) return known;
-  const set = new AddressSet("", prefixes);
-  // What is frozen stays what it is.
-  if (Object.isFrozen(prefixes)) KNOWN_SETS.set(prefixes, set);
-  return set;
+/** Makes sets of long lists of prefixes, or knows them already. */
+export interface SetSource {
+  setOf(prefixes: readonly Prefix[]): AddressSet;
 }
 
-/** Pairs of (mask, value) per prefix, each as many words as the family's address has. */
+/**
+ * Long lists of prefixes as sets, the latest for each list: rules of many ports that name one address set share its list, and
+ * the switch that the ports are on owns the sets.
+ */
+export class PrefixSets {
+  private readonly known: WeakMap<readonly Prefix[], AddressSet> = new WeakMap();
+
+  constructor() {
+    // What is frozen is shared by forks.
+    Object.freeze(this);
+  }
+
+  get(prefixes: readonly Prefix[]): AddressSet {
+    const known = this.known.get(prefixes);
+    if (known !== undefined) return known;
+    const set = new AddressSet("", prefixes);
+    // What is frozen stays what it is.
+    if (Object.isFrozen(prefixes)) this.known.set(prefixes, set);
+    return set;
+  }
+}
+
+/**
+ * Prefixes as they are compared with a key: IPv4 ones as they stand, which costs no memory; of IPv6 pairs of (mask, value), four
+ * each per prefix; long lists as a set.
+ */
+type Compiled = readonly Prefix[] | Int32Array | AddressSet;
+
 function compilePrefixes(
   prefixes: readonly Prefix[] | undefined,
   family: 4 | 6,
-): Int32Array | AddressSet | undefined {
+  source: SetSource | undefined,
+): Compiled | undefined {
   if (prefixes === undefined) return undefined;
-  if (prefixes.length > COMPARED_MAX) return setOf(prefixes);
+  if (prefixes.length > COMPARED_MAX) return source?.setOf(prefixes) ?? new AddressSet("", prefixes);
+  if (family === 4) return prefixes;
   const words: number[] = [];
-  for (const prefix of prefixes) {
-    if (prefixFamily(prefix) !== family) continue;
-    const { address, length } = prefix;
-    if (typeof address === "number") {
-      words.push(length === 0 ? 0 : -1 << (32 - length), address | 0);
-      continue;
-    }
+  for (const { address, length } of prefixes) {
+    if (typeof address === "number") continue;
     const mask = length === 0 ? 0n : ((1n << BigInt(length)) - 1n) << BigInt(128 - length);
     for (let shift = 96n; shift >= 0n; shift -= 32n) {
       words.push(Number((mask >> shift) & 0xffff_ffffn) | 0, Number((address >> shift) & 0xffff_ffffn) | 0);
@@ -49,12 +65,21 @@ function compilePrefixes(
   return Int32Array.from(words);
 }
 
-function isInPrefixes(compiled: Int32Array | AddressSet, key: FlowKey, at: number): boolean {
+function isInIpv4Prefixes(prefixes: readonly Prefix[], word: number): boolean {
+  for (const { address, length } of prefixes) {
+    if (typeof address !== "number") continue;
+    const mask = length === 0 ? 0 : -1 << (32 - length);
+    if ((word & mask) === (address | 0)) return true;
+  }
+  return false;
+}
+
+function isInPrefixes(compiled: Compiled, key: FlowKey, at: number): boolean {
   if (compiled instanceof AddressSet) return compiled.hasWords(key.words, at, key.family);
-  const addressWords = key.family === 4 ? 1 : 4;
-  for (let i = 0; i < compiled.length; i += addressWords * 2) {
+  if (!(compiled instanceof Int32Array)) return isInIpv4Prefixes(compiled, wordAt(key.words, at));
+  for (let i = 0; i < compiled.length; i += 8) {
     let isInside = true;
-    for (let word = 0; word < addressWords && isInside; word++) {
+    for (let word = 0; word < 4 && isInside; word++) {
       const mask = wordAt(compiled, i + word * 2);
       isInside = (wordAt(key.words, at + word) & mask) === wordAt(compiled, i + word * 2 + 1);
     }
@@ -65,7 +90,7 @@ function isInPrefixes(compiled: Int32Array | AddressSet, key: FlowKey, at: numbe
 
 /** True when the address at `at` is in a prefix or a set; without either, always. */
 function isAmong(
-  prefixes: Int32Array | AddressSet | undefined,
+  prefixes: Compiled | undefined,
   sets: readonly AddressSet[] | undefined,
   key: FlowKey,
   at: number,
@@ -86,24 +111,17 @@ function macWords(mac: Mac): readonly [number, number] {
 }
 
 export class ConditionMatcher {
-  readonly family: 4 | 6;
   private readonly condition: Condition;
-  private readonly source: Int32Array | AddressSet | undefined;
-  private readonly destination: Int32Array | AddressSet | undefined;
-  private readonly destinationExcept: Int32Array | AddressSet | undefined;
-  private knownPlaces: readonly Place[] | undefined;
+  private readonly source: Compiled | undefined;
+  private readonly destination: Compiled | undefined;
+  private readonly destinationExcept: Compiled | undefined;
 
-  constructor(condition: Condition, family: 4 | 6) {
+  /** `sets`: where those of long lists come from; without, it makes its own. */
+  constructor(condition: Condition, family: 4 | 6, sets?: SetSource) {
     this.condition = condition;
-    this.family = family;
-    this.source = compilePrefixes(condition.source, family);
-    this.destination = compilePrefixes(condition.destination, family);
-    this.destinationExcept = compilePrefixes(condition.destinationExcept, family);
-  }
-
-  /** What rules with this condition lie under in an index. */
-  get places(): readonly Place[] {
-    return (this.knownPlaces ??= placesOf(this.condition, this.family));
+    this.source = compilePrefixes(condition.source, family, sets);
+    this.destination = compilePrefixes(condition.destination, family, sets);
+    this.destinationExcept = compilePrefixes(condition.destinationExcept, family, sets);
   }
 
   matches(key: FlowKey): boolean {

@@ -8,11 +8,12 @@ import type { Prefix } from "#core/net/ip.ts";
 import type { FlowKey } from "../flow-key.ts";
 import type { Rule } from "../rule.ts";
 import {
+  IndexMemory,
   type IndexedRule,
   type RuleSet,
   compareRules,
-  firstMatch,
   insertRule,
+  matcherOf,
   removeRule,
 } from "./rule-index.ts";
 import { ipWords } from "../actions/transposition.ts";
@@ -50,25 +51,37 @@ function bucketOfRule(rule: Rule): number {
   return bucketOfPrefix(onlyDestination(rule));
 }
 
+interface PrefixIndexParts {
+  readonly size: number;
+  readonly memory: IndexMemory;
+  readonly buckets: readonly Bucket[];
+  readonly lengths: readonly (readonly [length: number, count: number])[];
+  readonly family: 4 | 6;
+}
+
 /** An immutable set of rules by longest prefix. */
 export class PrefixIndex implements RuleSet {
   readonly size: number;
+  readonly memory: IndexMemory;
   private readonly buckets: readonly Bucket[];
   /** How many rules have each prefix length, the longest first. */
   private readonly lengths: readonly (readonly [length: number, count: number])[];
+  private readonly family: 4 | 6;
 
-  private constructor(
-    buckets: readonly Bucket[],
-    lengths: readonly (readonly [length: number, count: number])[],
-    size: number,
-  ) {
-    this.buckets = buckets;
-    this.lengths = lengths;
-    this.size = size;
+  private constructor(parts: PrefixIndexParts) {
+    this.size = parts.size;
+    this.memory = parts.memory;
+    this.buckets = parts.buckets;
+    this.lengths = parts.lengths;
+    this.family = parts.family;
     Object.freeze(this);
   }
 
-  static of(rules: readonly IndexedRule[]): PrefixIndex {
+  static of(
+    rules: readonly IndexedRule[],
+    family: 4 | 6,
+    memory: IndexMemory = new IndexMemory(),
+  ): PrefixIndex {
     let count = BUCKETS_MIN;
     while (count < BUCKETS_MAX && rules.length > count * LOAD_MAX) count *= 2;
     const lists = Array.from({ length: count }, (): IndexedRule[] => []);
@@ -78,7 +91,13 @@ export class PrefixIndex implements RuleSet {
       addLength(lengths, each.rule, 1);
     }
     const buckets = lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compareRules))));
-    return new PrefixIndex(Object.freeze(buckets), sortLengths(lengths), rules.length);
+    return new PrefixIndex({
+      size: rules.length,
+      memory,
+      buckets: Object.freeze(buckets),
+      lengths: sortLengths(lengths),
+      family,
+    });
   }
 
   find(key: FlowKey): IndexedRule | undefined {
@@ -86,16 +105,26 @@ export class PrefixIndex implements RuleSet {
     for (const [length] of this.lengths) {
       const bucket = this.buckets[hashPrefix(key.words, at, length) & (this.buckets.length - 1)] ?? EMPTY;
       // Others in the bucket have shorter prefixes, which come later, or do not match.
-      const found = firstMatch(bucket, key);
+      const found = this.firstMatch(bucket, key);
       if (found !== undefined && onlyDestination(found.rule).length === length) return found;
     }
     return undefined;
   }
 
+  /** The first of sorted rules that matches. */
+  private firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
+    const { family, memory } = this;
+    for (const each of list) if (matcherOf(each, family, memory).matches(key)) return each;
+    return undefined;
+  }
+
   with(removed: ReadonlySet<Rule>, added: readonly IndexedRule[]): PrefixIndex {
+    const { family } = this;
+    const memory = this.size === 0 ? new IndexMemory() : this.memory;
     const size = this.size - removed.size + added.length;
     if (size > this.buckets.length * LOAD_MAX * 2 && this.buckets.length < BUCKETS_MAX) {
-      return PrefixIndex.of([...this.list().filter((each) => !removed.has(each.rule)), ...added]);
+      const rules = [...this.list().filter((each) => !removed.has(each.rule)), ...added];
+      return PrefixIndex.of(rules, family, memory);
     }
     const buckets = [...this.buckets];
     const lengths = new Map(this.lengths);
@@ -104,14 +133,20 @@ export class PrefixIndex implements RuleSet {
       buckets[at] = change(buckets[at] ?? EMPTY);
     };
     for (const rule of removed) {
-      edit(rule, (list) => removeRule(list, rule));
+      edit(rule, (list) => removeRule(list, rule, memory));
       addLength(lengths, rule, -1);
     }
     for (const each of added) {
-      edit(each.rule, (list) => insertRule(list, each));
+      edit(each.rule, (list) => insertRule(list, each, memory));
       addLength(lengths, each.rule, 1);
     }
-    return new PrefixIndex(Object.freeze(buckets), sortLengths(lengths), size);
+    return new PrefixIndex({
+      size,
+      memory,
+      buckets: Object.freeze(buckets),
+      lengths: sortLengths(lengths),
+      family,
+    });
   }
 
   has(rule: Rule): boolean {

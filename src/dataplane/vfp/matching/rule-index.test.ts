@@ -2,11 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defined } from "#core/base/assert.ts";
 import { type Prefix, hostPrefix, parseIp, parsePrefix, prefixOf } from "#core/net/ip.ts";
+import { fork } from "#core/base/fork.ts";
 import { buildTcpFrame } from "#core/wire/build-frame.ts";
 import { Headers } from "#core/wire/headers.ts";
 import { FlowKey } from "../flow-key.ts";
-import { type Group, createGroup } from "../group.ts";
+import { type Group, createGroup, shareSets } from "../group.ts";
 import type { Rule } from "../rule.ts";
+import { PrefixSets } from "./condition-matcher.ts";
+import { IndexMemory } from "./rule-index.ts";
 
 const LINK = { sourceMac: 0x0015_5d00_0001, destinationMac: 0x0015_5d00_0002 } as never;
 
@@ -218,5 +221,36 @@ describe("a group with many rules", () => {
     expect(group.find(keyOf("10.96.39.15", 80))).toBe(services[9_999]);
     expect(group.find(keyOf("10.96.39.16", 80))).toBeUndefined();
     expect(group.replaceRules([services[9_999]!], []).find(keyOf("10.96.39.15", 80))).toBeUndefined();
+  });
+});
+
+describe("a long list of prefixes", () => {
+  it("is one set for all rules of a switch that name it, in forks of its world too", () => {
+    const sets = new PrefixSets();
+    const list = Object.freeze([...LONG_LIST]);
+    const memories = [new IndexMemory(), new IndexMemory()];
+    for (const memory of memories) memory.takeSets(sets);
+    const [first, second] = memories.map((memory) => memory.setOf(list));
+    expect(second).toBe(first);
+    expect(fork({ sets }).sets.get(list)).toBe(first);
+    expect(new IndexMemory().setOf(list)).not.toBe(first);
+    // What is not frozen may change.
+    expect(sets.get(LONG_LIST)).not.toBe(sets.get(LONG_LIST));
+  });
+
+  it("has its set where the group goes, whatever other switch has the same empty group", () => {
+    const empty = createGroup({
+      name: "g",
+      direction: "out",
+      family: 4,
+      priority: 1,
+      match: "priority",
+      rules: [],
+    });
+    shareSets(empty, new PrefixSets());
+    const group = empty.replaceRules([], [rule({ priority: 1, condition: { destination: LONG_LIST } })]);
+    shareSets(group, new PrefixSets());
+    expect(group.find(keyOf("10.96.0.2", 80))).toBe(group.rules[0]);
+    expect(fork({ group }).group).toBe(group);
   });
 });

@@ -5,8 +5,9 @@
  * conditions fix nothing lie in one list. A changed copy shares all buckets that did not change, so ten thousand services
  * are added one after the other without copying ten thousand rules each time.
  */
-import { ConditionMatcher } from "./condition-matcher.ts";
-import type { Condition } from "./condition.ts";
+import { ConditionMatcher, PrefixSets, type SetSource } from "./condition-matcher.ts";
+import type { Prefix } from "#core/net/ip.ts";
+import type { AddressSet } from "./address-set.ts";
 import type { FlowKey } from "../flow-key.ts";
 import type { Rule } from "../rule.ts";
 import { type Place, type Shape, hashOfKey, placesOf } from "./tuple-space.ts";
@@ -14,7 +15,8 @@ import { type Place, type Shape, hashOfKey, placesOf } from "./tuple-space.ts";
 /** A rule, ready to be tried. */
 export interface IndexedRule {
   readonly rule: Rule;
-  readonly matcher: ConditionMatcher;
+  /** Compiled when a packet is tried with it first: of thousands of rules on thousands of ports, most never see one. */
+  matcher: ConditionMatcher | undefined;
   /** The lowest wins; of equals, the lowest sequence. */
   readonly rank: number;
   readonly sequence: number;
@@ -60,19 +62,45 @@ function changed(list: Bucket, change: (copy: IndexedRule[]) => void): Bucket {
   return Object.freeze(copy);
 }
 
+/** Rules in one bucket from which on it is worth while to know where each stands: back ends have thousands that ask for the same. */
+const PILE_MIN = 64;
+
+/**
+ * What an index and its changed copies work out once and keep in common. It makes no difference to what they find, and only
+ * frozen values hold it, so forks of a world share it.
+ */
+export class IndexMemory implements SetSource {
+  /** Long lists of prefixes as sets: those of the switch, if one of its ports has the rules. */
+  private sets: PrefixSets | undefined;
+  /** As what a rule was put on a pile last; in a former copy of the index it may stand elsewhere. */
+  private piled: WeakMap<Rule, IndexedRule> | undefined;
+
+  /** From now on sets come from `sets`, unless they come from elsewhere already. */
+  takeSets(sets: PrefixSets): void {
+    this.sets ??= sets;
+  }
+
+  setOf(prefixes: readonly Prefix[]): AddressSet {
+    return (this.sets ??= new PrefixSets()).get(prefixes);
+  }
+
+  notePiled(indexed: IndexedRule): void {
+    (this.piled ??= new WeakMap()).set(indexed.rule, indexed);
+  }
+
+  lastPiled(rule: Rule): IndexedRule | undefined {
+    return this.piled?.get(rule);
+  }
+}
+
 /** `list` with one more rule. */
-export function insertRule(list: Bucket, added: IndexedRule): Bucket {
-  if (list.length >= PILE_MIN) LAST_PILED.set(added.rule, added);
+export function insertRule(list: Bucket, added: IndexedRule, memory: IndexMemory): Bucket {
+  if (list.length >= PILE_MIN) memory.notePiled(added);
   return changed(list, (copy) => copy.splice(placeIn(list, added), 0, added));
 }
 
-/** Rules in one bucket from which on it is worth while to know where each stands: back ends have thousands that ask for the same. */
-const PILE_MIN = 64;
-/** As what a rule was put on a pile last; in another index it may stand elsewhere. */
-const LAST_PILED = new WeakMap<Rule, IndexedRule>();
-
-function positionOf(list: Bucket, rule: Rule): number {
-  const last = list.length > PILE_MIN ? LAST_PILED.get(rule) : undefined;
+function positionOf(list: Bucket, rule: Rule, memory: IndexMemory): number {
+  const last = list.length > PILE_MIN ? memory.lastPiled(rule) : undefined;
   const expected = last === undefined ? 0 : placeIn(list, last);
   if (list[expected]?.rule === rule) return expected;
   for (let at = 0; at < list.length; at++) if (list[at]?.rule === rule) return at;
@@ -80,8 +108,8 @@ function positionOf(list: Bucket, rule: Rule): number {
 }
 
 /** `list` without a rule; `list` itself when it is not there. */
-export function removeRule(list: Bucket, rule: Rule): Bucket {
-  const at = positionOf(list, rule);
+export function removeRule(list: Bucket, rule: Rule, memory: IndexMemory): Bucket {
+  const at = positionOf(list, rule, memory);
   return at < 0 ? list : changed(list, (copy) => copy.splice(at, 1));
 }
 
@@ -91,33 +119,20 @@ function bucketCountFor(ruleCount: number): number {
   return count;
 }
 
-/** The first of sorted rules that matches. */
-export function firstMatch(list: Bucket, key: FlowKey): IndexedRule | undefined {
-  for (const each of list) if (each.matcher.matches(key)) return each;
-  return undefined;
-}
-
-/** The matcher that a condition was compiled to last: equal rules of many ports and nodes share both. */
-const KNOWN_MATCHERS = new WeakMap<Condition, ConditionMatcher>();
-
-function matcherOf(condition: Condition, family: 4 | 6): ConditionMatcher {
-  const known = KNOWN_MATCHERS.get(condition);
-  if (known?.family === family) return known;
-  const matcher = new ConditionMatcher(condition, family);
-  // What is frozen stays what it is.
-  if (Object.isFrozen(condition)) KNOWN_MATCHERS.set(condition, matcher);
-  return matcher;
+/** What tries a packet of `family` with the rule. */
+export function matcherOf(indexed: IndexedRule, family: 4 | 6, memory: IndexMemory): ConditionMatcher {
+  return (indexed.matcher ??= new ConditionMatcher(indexed.rule.condition, family, memory));
 }
 
 /** Prepares a rule for an index. */
-export function indexRule(rule: Rule, family: 4 | 6, rank: number, sequence: number): IndexedRule {
-  const matcher = matcherOf(rule.condition, family);
-  return Object.freeze({ rule, matcher, rank, sequence });
+export function indexRule(rule: Rule, rank: number, sequence: number): IndexedRule {
+  return { rule, matcher: undefined, rank, sequence };
 }
 
 /** An immutable set of rules, whatever finds the winner. */
 export interface RuleSet {
   readonly size: number;
+  readonly memory: IndexMemory;
   /** The rule that wins for `key`. */
   find(key: FlowKey): IndexedRule | undefined;
   /** A copy without `removed`, all of which are here, and with `added`. */
@@ -160,15 +175,14 @@ interface Placed {
   readonly indexed: IndexedRule;
 }
 
-function makeTable(shape: Shape, placed: readonly Placed[]): ShapeTable {
+function makeTable(shape: Shape, placed: readonly Placed[], memory: IndexMemory): ShapeTable {
   const lists = Array.from({ length: bucketCountFor(placed.length) }, (): IndexedRule[] => []);
   let lowestRank = Number.POSITIVE_INFINITY;
   for (const { hash, indexed } of placed) {
     lists[hash & (lists.length - 1)]?.push(indexed);
     lowestRank = Math.min(lowestRank, indexed.rank);
   }
-  for (const list of lists)
-    if (list.length > PILE_MIN) for (const each of list) LAST_PILED.set(each.rule, each);
+  for (const list of lists) if (list.length > PILE_MIN) for (const each of list) memory.notePiled(each);
   const buckets = lists.map((list) => (list.length === 0 ? EMPTY : Object.freeze(list.sort(compareRules))));
   return new ShapeTable(shape, Object.freeze(buckets), placed.length, lowestRank);
 }
@@ -176,12 +190,14 @@ function makeTable(shape: Shape, placed: readonly Placed[]): ShapeTable {
 /** What one change does to a table. */
 class TableEdit {
   private readonly table: ShapeTable;
+  private readonly memory: IndexMemory;
   private readonly buckets: Bucket[];
   private count: number;
   private lowestRank: number;
 
-  constructor(table: ShapeTable) {
+  constructor(table: ShapeTable, memory: IndexMemory) {
     this.table = table;
+    this.memory = memory;
     this.buckets = [...table.buckets];
     this.count = table.count;
     this.lowestRank = table.lowestRank;
@@ -190,13 +206,13 @@ class TableEdit {
   /** @returns false when the rule is not in that bucket. */
   remove(hash: number, rule: Rule): boolean {
     const before = this.count;
-    this.change(hash, (list) => removeRule(list, rule));
+    this.change(hash, (list) => removeRule(list, rule, this.memory));
     return this.count < before;
   }
 
   add(hash: number, indexed: IndexedRule): void {
     this.lowestRank = Math.min(this.lowestRank, indexed.rank);
-    this.change(hash, (list) => insertRule(list, indexed));
+    this.change(hash, (list) => insertRule(list, indexed, this.memory));
   }
 
   finish(): ShapeTable {
@@ -218,8 +234,10 @@ const NO_BUCKETS: readonly Bucket[] = Object.freeze(Array.from({ length: BUCKETS
 class TableEdits {
   private readonly tables: Map<Shape, ShapeTable>;
   private readonly edits = new Map<Shape, TableEdit>();
+  private readonly memory: IndexMemory;
 
-  constructor(tables: readonly ShapeTable[]) {
+  constructor(tables: readonly ShapeTable[], memory: IndexMemory) {
+    this.memory = memory;
     this.tables = new Map(tables.map((table) => [table.shape, table]));
   }
 
@@ -233,7 +251,7 @@ class TableEdits {
     const known = this.edits.get(shape);
     if (known !== undefined) return known;
     const table = this.tables.get(shape) ?? new ShapeTable(shape, NO_BUCKETS, 0, Number.POSITIVE_INFINITY);
-    const edit = new TableEdit(table);
+    const edit = new TableEdit(table, this.memory);
     this.tables.set(shape, table);
     this.edits.set(shape, edit);
     return edit;
@@ -251,29 +269,42 @@ function byLowestRank(tables: Iterable<ShapeTable>): readonly ShapeTable[] {
   );
 }
 
+interface RuleIndexParts {
+  readonly size: number;
+  readonly memory: IndexMemory;
+  readonly tables: readonly ShapeTable[];
+  readonly others: Bucket;
+  readonly family: 4 | 6;
+}
+
 /** An immutable set of rules by priority. */
 export class RuleIndex implements RuleSet {
   readonly size: number;
+  readonly memory: IndexMemory;
   /** Those that may hold the winner come first. */
   private readonly tables: readonly ShapeTable[];
   /** All other rules, the winner first. */
   private readonly others: Bucket;
-
   private readonly family: 4 | 6;
 
-  private constructor(tables: readonly ShapeTable[], others: Bucket, size: number, family: 4 | 6) {
-    this.family = family;
-    this.tables = tables;
-    this.others = others;
-    this.size = size;
+  private constructor(parts: RuleIndexParts) {
+    this.size = parts.size;
+    this.memory = parts.memory;
+    this.tables = parts.tables;
+    this.others = parts.others;
+    this.family = parts.family;
     Object.freeze(this);
   }
 
-  static of(rules: readonly IndexedRule[]): RuleIndex {
+  static of(
+    rules: readonly IndexedRule[],
+    family: 4 | 6,
+    memory: IndexMemory = new IndexMemory(),
+  ): RuleIndex {
     const byShape = new Map<Shape, Placed[]>();
     const others: IndexedRule[] = [];
     for (const indexed of rules) {
-      const places = rules.length < INDEXED_MIN ? [] : indexed.matcher.places;
+      const places = rules.length < INDEXED_MIN ? [] : placesOf(indexed.rule.condition, family);
       const missing = new Set(places.map(({ shape }) => shape).filter((shape) => !byShape.has(shape)));
       if (places.length === 0 || byShape.size + missing.size > TABLES_MAX) {
         others.push(indexed);
@@ -285,42 +316,58 @@ export class RuleIndex implements RuleSet {
         else placed.push({ hash, indexed });
       }
     }
-    const tables = [...byShape].map(([shape, placed]) => makeTable(shape, placed));
-    const family = rules[0]?.matcher.family ?? 4;
-    return new RuleIndex(
-      byLowestRank(tables),
-      Object.freeze(others.sort(compareRules)),
-      rules.length,
+    const tables = byLowestRank([...byShape].map(([shape, placed]) => makeTable(shape, placed, memory)));
+    return new RuleIndex({
+      size: rules.length,
+      memory,
+      tables,
+      others: Object.freeze(others.sort(compareRules)),
       family,
-    );
+    });
   }
 
   find(key: FlowKey): IndexedRule | undefined {
     let best: IndexedRule | undefined;
     for (const table of this.tables) {
       if (best !== undefined && table.lowestRank > best.rank) break;
-      best = better(best, table.bucketOf(hashOfKey(table.shape, key)), key);
+      best = this.better(best, table.bucketOf(hashOfKey(table.shape, key)), key);
     }
-    return better(best, this.others, key);
+    return this.better(best, this.others, key);
+  }
+
+  /** The first of sorted rules that matches, if it comes before `best`. */
+  private better(best: IndexedRule | undefined, list: Bucket, key: FlowKey): IndexedRule | undefined {
+    const { family, memory } = this;
+    for (const each of list) {
+      if (best !== undefined && compareRules(best, each) < 0) return best;
+      if (matcherOf(each, family, memory).matches(key)) return each;
+    }
+    return best;
   }
 
   with(removed: ReadonlySet<Rule>, added: readonly IndexedRule[]): RuleIndex {
     const size = this.size - removed.size + added.length;
-    if (this.tables.length === 0)
-      return RuleIndex.of([...this.others.filter((each) => !removed.has(each.rule)), ...added]);
-    const edits = new TableEdits(this.tables);
+    // What comes of an empty group, which many worlds may begin with, remembers for itself.
+    const memory = this.size === 0 ? new IndexMemory() : this.memory;
+    if (this.tables.length === 0) {
+      const rules = [...this.others.filter((each) => !removed.has(each.rule)), ...added];
+      return RuleIndex.of(rules, this.family, memory);
+    }
+    const edits = new TableEdits(this.tables, memory);
     let { others } = this;
     const goneFromOthers = new Set<Rule>();
     for (const rule of removed) if (!this.removeFrom(edits, rule)) goneFromOthers.add(rule);
     if (goneFromOthers.size > 0)
       others = Object.freeze(others.filter((each) => !goneFromOthers.has(each.rule)));
     for (const each of added) {
-      const { places } = each.matcher;
-      if (places.length === 0 || !edits.hasRoomFor(places)) others = insertRule(others, each);
+      const places = placesOf(each.rule.condition, this.family);
+      if (places.length === 0 || !edits.hasRoomFor(places)) others = insertRule(others, each, memory);
       else for (const { shape, hash } of places) edits.of(shape).add(hash, each);
     }
-    const next = new RuleIndex(edits.finish(), others, size, this.family);
-    return next.tables.some(({ isCrowded }) => isCrowded) ? RuleIndex.of(next.list()) : next;
+    const { family } = this;
+    const next = new RuleIndex({ size, memory, tables: edits.finish(), others, family });
+    const isCrowded = next.tables.some((table) => table.isCrowded);
+    return isCrowded ? RuleIndex.of(next.list(), family, memory) : next;
   }
 
   has(rule: Rule): boolean {
@@ -349,16 +396,8 @@ export class RuleIndex implements RuleSet {
     const places = placesOf(rule.condition, this.family);
     const [first] = places;
     const table = first && this.tables.find(({ shape }) => shape === first.shape);
-    const isHere = table !== undefined && positionOf(table.bucketOf(first?.hash ?? 0), rule) >= 0;
+    const isHere =
+      table !== undefined && positionOf(table.bucketOf(first?.hash ?? 0), rule, this.memory) >= 0;
     return isHere ? places : [];
   }
-}
-
-/** The first of sorted rules that matches, if it comes before `best`. */
-function better(best: IndexedRule | undefined, list: Bucket, key: FlowKey): IndexedRule | undefined {
-  for (const each of list) {
-    if (best !== undefined && compareRules(best, each) < 0) return best;
-    if (each.matcher.matches(key)) return each;
-  }
-  return best;
 }

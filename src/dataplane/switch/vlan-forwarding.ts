@@ -1,7 +1,13 @@
 /**
- * A switch whose ports have no VFP: Transparent, NAT, Internal, Private (dataplane.md §2.2.5, §2.6, §2.17 steps 3, 5, 6).
- * It goes by VLAN and MAC and looks no further. Ports are in access mode: the pod's frames carry no tag, and those of its
- * VLAN have one on the uplink, which is a trunk. It knows the MACs of its ports and learns none.
+ * VLANs. Ports of endpoints are in access mode: the pod's frames carry no tag, and those of its VLAN have one on the uplink,
+ * which is a trunk.
+ *
+ * On a switch with VFP (hcn.md §3.2: Transparent and L2Bridge) a frame inside has no tag and the switch knows its VLAN.
+ * Inferred: the node's vNIC is in no VLAN, so that endpoints in one reach it over the wire alone, as on Transparent
+ * networks; and a frame for a port of another VLAN ends here.
+ *
+ * A switch whose ports have no VFP (Transparent, NAT, Internal, Private: dataplane.md §2.2.5, §2.6, §2.17 steps 3, 5, 6) goes by
+ * VLAN and MAC and looks no further. It knows the MACs of its ports and learns none.
  */
 import { readU48 } from "#core/base/bytes.ts";
 import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
@@ -11,7 +17,45 @@ import { popVlan, pushVlan } from "#core/wire/vlan.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
 
-/** Moves a frame that passed its source port. `headers` are the switch's own, and of this frame. */
+/** Notes the VLAN of a frame that came in at `source`, and takes its tag off. @returns false when it ended. */
+export function admitToVlan(
+  virtualSwitch: ForwardingSwitch,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): boolean {
+  packet.vlan = source.vlan;
+  if (headers.vlan === 0) return true;
+  if (source.vlan !== 0) {
+    const text = `a frame of VLAN ${headers.vlan} from a port in access mode`;
+    virtualSwitch.drop(source, packet, "vlan-not-allowed", text);
+    return false;
+  }
+  const isOurs = virtualSwitch.listPorts().some((port) => port.vlan === headers.vlan);
+  if (source.kind !== "external" || !isOurs) return true;
+  packet.vlan = headers.vlan;
+  popVlan(packet);
+  headers.parse(packet);
+  return true;
+}
+
+/** Ends a frame of another VLAN in front of `target`. @returns false when it ended. */
+export function mayReach(virtualSwitch: ForwardingSwitch, target: SwitchPort, packet: Packet): boolean {
+  if (target.kind === "external" || target.vlan === packet.vlan) return true;
+  const text = packet.tag === 0 ? "" : `the frame is in VLAN ${packet.vlan}, the port in ${target.vlan}`;
+  virtualSwitch.drop(target, packet, "vlan-not-allowed", text, "in");
+  return false;
+}
+
+/** Puts the tag on that the wire needs. */
+export function tagForWire(packet: Packet, headers: Headers): void {
+  if (packet.vlan === 0) return;
+  pushVlan(packet, { id: packet.vlan });
+  packet.vlan = 0;
+  headers.parse(packet);
+}
+
+/** Moves a frame on a switch without VFP that passed its source port. `headers` are the switch's own, and of this frame. */
 export function forwardPlain(
   virtualSwitch: ForwardingSwitch,
   source: SwitchPort,

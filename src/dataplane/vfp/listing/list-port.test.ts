@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { listedGuid } from "./listed-guid.ts";
+import { listedGuid } from "./list-port.ts";
 
 it("gives each text a GUID of its own, the same every time", () => {
   const texts = Array.from({ length: 2_000 }, (_, index) => `7e7c1f0a-endpoint|${index}|allow-host`);
