@@ -1,6 +1,6 @@
 /** What does it cost to find all known errors in a log? Against a loop that counts its lines. */
 import { type LogScan, LogScanner } from "#diagnose/catalogue/log/log-scanner.ts";
-import { signaturesOf } from "#diagnose/catalogue/log/signatures.ts";
+import { buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
 import { type Candidate, measure, printTable } from "./measure.ts";
 
 const LOG_BYTES = 16_777_216;
@@ -24,7 +24,7 @@ function countLines(log: Uint8Array): number {
   return count;
 }
 
-const signatures = signaturesOf();
+const signatures = buildSignatures();
 
 function scan(log: Uint8Array): LogScan {
   const scanner = new LogScanner(signatures);

@@ -3,11 +3,10 @@
  * between two pods of the same cluster: the matrix may cost as many of them as it makes attempts, and not pods².
  * Set BENCH_LARGE=1 for 500 nodes and 15 000 pods as well, which takes minutes and about 4 GiB.
  */
-import type { Cluster } from "#cluster/cluster.ts";
-import { forkCluster } from "#cluster/cluster.ts";
+import { type Cluster, forkCluster } from "#cluster/cluster.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
-import { runAttempt } from "#cluster/trace/probe-trace-end.ts";
+import { runAttempt } from "#cluster/trace/attempts.ts";
 import { readModel } from "#cluster/verify/model-of-cluster.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
 import { publishFigure } from "./measure.ts";

@@ -5,24 +5,15 @@ import { type SourceFile, readFiles } from "./source-files.ts";
 
 /** Folders that the rule holds for. */
 const FOLDERS = [
-  "src/contracts",
-  "src/cli/cni-plugins",
-  "src/cli/flanneld",
-  "src/cli/kube-proxy",
-  "src/core/base",
-  "src/core/catalogue",
-  "src/control-plane/cloud",
+  "src/cli",
   "src/cluster",
-  "src/control-plane/dns",
+  "src/contracts",
+  "src/control-plane",
+  "src/core",
   "src/dataplane",
-  "src/programs/flannel",
-  "src/programs/kube-proxy",
-  "src/programs/plugins",
-  "src/control-plane/load",
-  "src/control-plane/memory",
-  "src/diagnose/lint",
-  "src/core/net",
-  "src/core/wire",
+  "src/diagnose",
+  "src/hns",
+  "src/programs",
 ];
 
 const ALLOWED = JSON.parse(readFileSync("tools/single-importers.json", "utf8")) as readonly AllowedAlone[];

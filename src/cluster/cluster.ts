@@ -15,7 +15,7 @@ import type { Host } from "#dataplane/host/host.ts";
 import type { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { Ipv4, Ipv6 } from "#core/net/ip.ts";
 import type { ClusterObjects } from "./cluster-objects.ts";
-import type { ClusterFile, NodeSpec, PodSpec } from "./file/cluster-file.ts";
+import type { ClusterFile, NodeSpec, FilePodSpec } from "./file/cluster-file.ts";
 
 /** A node that is up. */
 export interface ClusterNode {
@@ -30,7 +30,7 @@ export interface ClusterNode {
 
 /** A pod that has its network. */
 export interface ClusterPod {
-  readonly spec: PodSpec;
+  readonly spec: FilePodSpec;
   readonly node: ClusterNode;
   readonly compartment: Compartment;
   readonly address: Ipv4;

@@ -12,7 +12,7 @@ import { findTraceEnd } from "./trace/find-trace-end.ts";
 import { readInput } from "./input/read-input.ts";
 import { overlayMac } from "./networks/network-document.ts";
 import { openSession } from "./session/open-session.ts";
-import { runAttempt } from "./trace/probe-trace-end.ts";
+import { runAttempt } from "./trace/attempts.ts";
 import { tracePacket } from "./trace/trace.ts";
 import { readModel } from "./verify/model-of-cluster.ts";
 import { verifyCluster } from "./verify/verify.ts";

@@ -1,8 +1,7 @@
 import { randomInt } from "node:crypto";
 import { expect, it } from "vitest";
 import { PROFILE_NAMES } from "#core/catalogue/profiles.ts";
-import { runHttpFuzz } from "#test/support/hns/hns-fuzz-http.ts";
-import { runHnsFuzz } from "#test/support/hns/hns-fuzz-run.ts";
+import { runHttpFuzz, runHnsFuzz } from "#test/support/hns/hns-fuzz-run.ts";
 
 const RUNS = 30;
 const STEPS = 1_000;

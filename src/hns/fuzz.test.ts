@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runHttpFuzz } from "#test/support/hns/hns-fuzz-http.ts";
-import { runHnsFuzz } from "#test/support/hns/hns-fuzz-run.ts";
+import { runHttpFuzz, runHnsFuzz } from "#test/support/hns/hns-fuzz-run.ts";
 
 describe("random and damaged requests", () => {
   it.each([

@@ -6,7 +6,7 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, formatHresult } from "#contracts/hcn/error.ts";
 import { Failure, SilentFailure } from "../mullion/failure.ts";
-import { type HnsTarget, withHns } from "../mullion/hns/connect.ts";
+import { type HnsServiceTarget, withHns } from "../mullion/hns/connect.ts";
 import { HNS_OBJECT_KINDS, type HnsKindNames } from "../mullion/hns/hns-kinds.ts";
 import { QUERY_V1, listObjects, textOf } from "../mullion/hns/list-objects.ts";
 import type { Terminal } from "../mullion/terminal.ts";
@@ -34,7 +34,7 @@ interface Words {
   readonly plain: readonly string[];
   readonly isDetailed: boolean;
   readonly isHelp: boolean;
-  readonly target: HnsTarget;
+  readonly target: HnsServiceTarget;
 }
 
 /** Wrong words: the usage says what is right. */

@@ -2,7 +2,7 @@
 import { basename, extname } from "node:path";
 import { LIMITS } from "#core/base/limits.ts";
 import { getEntry } from "#diagnose/catalogue/catalogue.ts";
-import type { Severity } from "#diagnose/catalogue/entry.ts";
+import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
 import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
 import { type LintOptions, parseKubernetes } from "#diagnose/lint/context.ts";
 import type { PassedBy } from "#diagnose/lint/input/document.ts";
@@ -14,7 +14,7 @@ import { type SourceText, decodeSource } from "#core/base/source-text.ts";
 import {
   CONFIGURATION_FILE,
   type LintConfiguration,
-  NO_CONFIGURATION,
+  NO_LINT_CONFIGURATION,
   readConfiguration,
 } from "#diagnose/lint/suppressions.ts";
 import { Failure, describeSystemError } from "./failure.ts";
@@ -71,7 +71,7 @@ function unreadable(path: string, error: unknown): Failure {
 }
 
 async function readFiles(paths: readonly string[], terminal: Terminal): Promise<Reading> {
-  const reading: Reading = { sources: [], passedBy: [], configuration: NO_CONFIGURATION };
+  const reading: Reading = { sources: [], passedBy: [], configuration: NO_LINT_CONFIGURATION };
   let left: number = LIMITS.inputBytesMax;
   for (const { path, isNamed } of await findFiles(paths, terminal)) {
     const name = path === "-" ? "standard input" : path;
@@ -97,10 +97,10 @@ async function readFiles(paths: readonly string[], terminal: Terminal): Promise<
 async function ownConfiguration(terminal: Terminal): Promise<LintConfiguration> {
   try {
     const source = decodeSource(CONFIGURATION_FILE, await terminal.readBytes(CONFIGURATION_FILE));
-    return source === undefined ? NO_CONFIGURATION : readConfiguration(source);
+    return source === undefined ? NO_LINT_CONFIGURATION : readConfiguration(source);
   } catch {
     // No such file: nothing is suppressed.
-    return NO_CONFIGURATION;
+    return NO_LINT_CONFIGURATION;
   }
 }
 
@@ -124,14 +124,15 @@ function optionsOf({ profile, kubernetes, isWindows }: LintRequest): LintOptions
   };
 }
 
-const WEIGHTS: readonly Severity[] = ["info", "warning", "error"];
+const WEIGHTS: readonly LintSeverity[] = ["info", "warning", "error"];
 
 /** The findings that weigh at least so much. */
-function atLeast(report: LintReport, severity: Severity): LintReport {
+function atLeast(report: LintReport, severity: LintSeverity): LintReport {
   const least = WEIGHTS.indexOf(severity);
   const isHeavy = (finding: LintFinding): boolean => WEIGHTS.indexOf(finding.severity) >= least;
   const findings = report.findings.filter(isHeavy);
-  const count = (wanted: Severity): number => findings.filter((found) => found.severity === wanted).length;
+  const count = (wanted: LintSeverity): number =>
+    findings.filter((found) => found.severity === wanted).length;
   const counts = {
     ...report.counts,
     error: count("error"),
@@ -184,7 +185,7 @@ export async function lint(request: LintRequest, terminal: Terminal): Promise<Ex
     throw usage("no file is given", 'Name files or folders, or "-" for standard input.');
   const options = optionsOf(request);
   const reading = await readFiles(request.paths, terminal);
-  const isOwn = reading.configuration !== NO_CONFIGURATION;
+  const isOwn = reading.configuration !== NO_LINT_CONFIGURATION;
   const configuration = isOwn ? reading.configuration : await ownConfiguration(terminal);
   const { sources, passedBy } = reading;
   const report = lintSources({ sources, passedBy, options, configuration });

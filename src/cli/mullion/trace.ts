@@ -3,7 +3,7 @@ import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import type { TraceRequest } from "./verbs.ts";
+import type { TraceVerbRequest } from "./verbs.ts";
 
 export function traceStyle(terminal: Terminal): TraceStyle {
   return {
@@ -36,7 +36,7 @@ function captureScope(text: string | undefined): { captureNode?: string; capture
   };
 }
 
-export async function trace(request: TraceRequest, terminal: Terminal): Promise<ExitCode> {
+export async function trace(request: TraceVerbRequest, terminal: Terminal): Promise<ExitCode> {
   const { target, from, to, protocol, port, output, pcap, pcapOn, isInjected, family } = request;
   const client = await connectCluster(target, terminal);
   const { report, capture } = await client.trace({

@@ -5,7 +5,7 @@ import type { NodeChange } from "#cluster/life/node-change.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
-import type { Selection } from "./get/kinds.ts";
+import type { KindSelection } from "./get/kinds.ts";
 import type { KubeVerbs } from "./kube/verbs.ts";
 import type { ProgramsVerbs } from "./programs/verbs.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
@@ -15,7 +15,7 @@ import type { ExitCode, Terminal } from "./terminal.ts";
 export const PROTOCOLS = ["tcp", "udp", "icmp"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-export interface TraceRequest {
+export interface TraceVerbRequest {
   readonly target: ClusterTarget;
   /** `pod/ns/name`, `pod/name`, `node/name`, `external`, an address. */
   readonly from: string;
@@ -46,7 +46,7 @@ export interface ListScope {
 export interface GetRequest {
   readonly target: ClusterTarget;
   /** At least one. */
-  readonly selections: readonly Selection[];
+  readonly selections: readonly KindSelection[];
   readonly scope: ListScope;
   readonly output: ListFormat;
 }
@@ -94,7 +94,7 @@ export interface ApplyRequest {
 
 export interface DeleteRequest extends ApplyRequest {
   /** By name; all have names. */
-  readonly selections: readonly Selection[];
+  readonly selections: readonly KindSelection[];
   /** What is not there is no finding. */
   readonly isMissingGood: boolean;
 }
@@ -151,7 +151,7 @@ export interface WineRequest {
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface Verbs {
   lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
-  readonly trace: (request: TraceRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly trace: (request: TraceVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;

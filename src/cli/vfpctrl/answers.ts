@@ -28,7 +28,7 @@ import {
 } from "#diagnose/vfp-text/print-rules.ts";
 
 /** What narrows a list. */
-export interface Selection {
+export interface ListingSelection {
   readonly layer: string | undefined;
   readonly group: string | undefined;
   readonly rule: string | undefined;
@@ -41,9 +41,9 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** One command about a port. */
 export interface PortCommand {
-  readonly text: (port: ListedPort, verb: string, selection: Selection) => readonly string[];
+  readonly text: (port: ListedPort, verb: string, selection: ListingSelection) => readonly string[];
   /** Undefined: `/format 1` changes nothing. */
-  readonly json?: (port: ListedPort, selection: Selection) => Json;
+  readonly json?: (port: ListedPort, selection: ListingSelection) => Json;
 }
 
 function same(a: string, b: string): boolean {
@@ -51,7 +51,7 @@ function same(a: string, b: string): boolean {
 }
 
 /** The layers, groups and rules that are meant. @throws CommandError when there is none of that name. */
-function select(layers: readonly ListedLayer[], selection: Selection): readonly ListedLayer[] {
+function select(layers: readonly ListedLayer[], selection: ListingSelection): readonly ListedLayer[] {
   const { layer, group, rule } = selection;
   const chosen = layer === undefined ? layers : layers.filter(({ id }) => same(id, layer));
   if (layer !== undefined && chosen.length === 0) throw new CommandError(`there is no layer ${layer}`);
@@ -72,7 +72,7 @@ function select(layers: readonly ListedLayer[], selection: Selection): readonly 
   return narrowed;
 }
 
-function requireLayer(selection: Selection): void {
+function requireLayer(selection: ListingSelection): void {
   if (selection.layer === undefined) throw new CommandError("the layer is missing: /layer LAYER");
 }
 
@@ -81,7 +81,7 @@ function withoutRules(layers: readonly ListedLayer[]): readonly Json[] {
 }
 
 /** With `/layer` and `/group` the rules stand alone (users.md §4). */
-function rulesJson(layers: readonly ListedLayer[], { layer, group }: Selection): Json {
+function rulesJson(layers: readonly ListedLayer[], { layer, group }: ListingSelection): Json {
   if (layer === undefined || group === undefined) return { Layers: layers.map(layerJson) };
   return { Rules: layers.flatMap((each) => each.groups.flatMap(({ rules }) => rules.map(ruleJson))) };
 }
@@ -92,7 +92,7 @@ function withoutCounters(rule: ListedRule): ListedRule {
 }
 
 function ruleCommand(withCounters: boolean): PortCommand {
-  const chosen = (port: ListedPort, selection: Selection): readonly ListedLayer[] => {
+  const chosen = (port: ListedPort, selection: ListingSelection): readonly ListedLayer[] => {
     const layers = select(port.layers, selection);
     if (withCounters) return layers;
     return layers.map((layer) => ({
@@ -115,7 +115,7 @@ function itemCommand(lines: (port: ListedPort) => readonly string[]): PortComman
 }
 
 function succeeded(
-  lines: (port: ListedPort, selection: Selection) => readonly string[],
+  lines: (port: ListedPort, selection: ListingSelection) => readonly string[],
 ): PortCommand["text"] {
   return (port, verb, selection) => [...lines(port, selection), `Command ${verb} succeeded!`];
 }

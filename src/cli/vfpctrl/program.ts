@@ -14,7 +14,7 @@ import {
   CommandError,
   PORT_COMMANDS,
   forwardingText,
-  type Selection,
+  type ListingSelection,
   inLbDsrForm,
   listPortsJson,
   listPortsText,
@@ -53,7 +53,7 @@ Options of Mullion:
 const VALUED: readonly string[] = ["port", "layer", "group", "rule", "format", "switch"];
 const OWN: readonly string[] = ["file", "name", "socket", "node", "lb-dsr"];
 
-interface Words extends Selection {
+interface Words extends ListingSelection {
   readonly verb: string | undefined;
   readonly isHelp: boolean;
   readonly port: string | undefined;

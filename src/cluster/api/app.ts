@@ -1,6 +1,6 @@
 /**
  * The control API: paths and what answers them. Pure: it takes a request and gives a response; `server.node.ts` puts
- * it on a socket, `in-process.ts` calls it directly.
+ * it on a socket, `inProcessClient` calls it directly.
  */
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -15,14 +15,14 @@ import { listNodePorts, viewNodePort } from "../views/vfp-ports.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import { VERIFY_SCHEMA } from "../verify/verify-schema.ts";
 import {
-  API_VERSION,
+  CONTROL_API_VERSION,
   type ApplyAnswer,
   type ControlPlaneAnswer,
   DOCUMENT_VERSION,
   type DeleteAnswer,
   type ErrorAnswer,
   HNS_KINDS,
-  type Health,
+  type ClusterHealth,
   type NodeAnswer,
   type PacketCounterList,
   type ShutdownAnswer,
@@ -34,11 +34,11 @@ import {
 } from "./documents.ts";
 import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-details.ts";
 import { streamEvents } from "./event-stream.ts";
-import type { HeldCluster } from "./held-cluster.ts";
-import { KUBE_KINDS, findKubeKind } from "./kube-kinds.ts";
+import { HeldCluster, type HeldClusterOptions } from "./held-cluster.ts";
+import { KUBE_KIND_TABLE, findKubeKind } from "./kube-kinds.ts";
 import { listHns, listObjects, summarizeCluster } from "./listings.ts";
-import { refuseRequest } from "./request-fields.ts";
 import {
+  refuseRequest,
   readApplyRequest,
   readControlPlaneRequest,
   readDeleteRequest,
@@ -48,6 +48,7 @@ import {
   readTraceQuestion,
 } from "./requests.ts";
 import { apiSchema } from "./schema.ts";
+import { ControlClient } from "./client.ts";
 
 const ACCEPTED = 202;
 const NOT_FOUND = 404;
@@ -66,7 +67,7 @@ function unknownPath(method: string, path: string): ApiError {
     NOT_FOUND,
     "api-request-invalid",
     `there is no ${method} ${path}`,
-    `Paths begin with /${API_VERSION}/; docs/reference/api.md lists them.`,
+    `Paths begin with /${CONTROL_API_VERSION}/; docs/reference/api.md lists them.`,
   );
 }
 
@@ -173,7 +174,7 @@ async function setControlPlane(held: HeldCluster, body: unknown): Promise<Contro
   }));
 }
 
-function health(held: HeldCluster): Health {
+function health(held: HeldCluster): ClusterHealth {
   const status = held.isEnding ? "ending" : "ready";
   return { apiVersion: DOCUMENT_VERSION, kind: "Health", status, ...held.identity };
 }
@@ -197,7 +198,7 @@ function addReading(app: Hono, held: HeldCluster): void {
     const kind = context.req.param("kind");
     const names = findKubeKind(kind);
     if (names === undefined) {
-      const known = KUBE_KINDS.map(({ plural }) => plural).join(", ");
+      const known = KUBE_KIND_TABLE.map(({ plural }) => plural).join(", ");
       return refuseRequest(`there is no kind ${JSON.stringify(kind)}`, `Kinds are: ${known}.`);
     }
     return context.json(listObjects(held.session, names, context.req.query("namespace")));
@@ -295,6 +296,15 @@ export function createApp(held: HeldCluster): Hono {
   const versioned = new Hono();
   addReading(versioned, held);
   addWorking(versioned, held);
-  app.route(`/${API_VERSION}`, versioned);
+  app.route(`/${CONTROL_API_VERSION}`, versioned);
   return app;
+}
+
+/** A client of a cluster of this process, without a socket: for verbs that build their cluster from `-f` and forget it. */
+export function inProcessClient(options: Omit<HeldClusterOptions, "onShutdown">): ControlClient {
+  const app = createApp(new HeldCluster({ ...options, onShutdown: () => undefined }));
+  return new ControlClient(async ({ method, path, body }) => {
+    const response = await app.request(path, { method, ...(body === undefined ? {} : { body }) });
+    return { status: response.status, body: await response.text() };
+  });
 }

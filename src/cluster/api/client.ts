@@ -1,19 +1,19 @@
 /** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
 import type { VerifyReport } from "../verify/report.ts";
 import {
-  API_VERSION,
+  CONTROL_API_VERSION,
   type ApplyAnswer,
-  type ApplyRequest,
+  type ApplyBody,
   type ClusterSummary,
   type ControlPlaneAnswer,
   type DeleteAnswer,
-  type DeleteRequest,
+  type DeleteBody,
   type ErrorAnswer,
-  type Health,
+  type ClusterHealth,
   type HnsKind,
   type HnsList,
   type NodeAnswer,
-  type NodeRequest,
+  type NodeBody,
   type ObjectList,
   type PacketCounterList,
   type ShutdownAnswer,
@@ -26,7 +26,7 @@ import {
 } from "./documents.ts";
 import { ApiError, ReportedError } from "./error-details.ts";
 
-export interface ApiRequest {
+export interface ControlRequest {
   readonly method: "GET" | "POST";
   /** With its query. */
   readonly path: string;
@@ -34,13 +34,13 @@ export interface ApiRequest {
   readonly body?: string;
 }
 
-export interface ApiResponse {
+export interface ControlResponse {
   readonly status: number;
   readonly body: string;
 }
 
 /** Carries one request. */
-export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
+export type Transport = (request: ControlRequest) => Promise<ControlResponse>;
 
 const SUCCESS_BEGIN = 200;
 const SUCCESS_END = 300;
@@ -82,7 +82,7 @@ export class ControlClient {
     this.transport = transport;
   }
 
-  health(): Promise<Health> {
+  health(): Promise<ClusterHealth> {
     return this.get("/health");
   }
 
@@ -117,16 +117,16 @@ export class ControlClient {
     return this.get(`/vfp/counters${query({ node })}`);
   }
 
-  apply(request: ApplyRequest): Promise<ApplyAnswer> {
+  apply(request: ApplyBody): Promise<ApplyAnswer> {
     return this.post("/apply", request);
   }
 
-  delete(request: DeleteRequest): Promise<DeleteAnswer> {
+  delete(request: DeleteBody): Promise<DeleteAnswer> {
     return this.post("/delete", request);
   }
 
   /** Lets something happen to a node. */
-  changeNode(request: NodeRequest): Promise<NodeAnswer> {
+  changeNode(request: NodeBody): Promise<NodeAnswer> {
     return this.post("/node", request);
   }
 
@@ -152,15 +152,15 @@ export class ControlClient {
   }
 
   private get<T>(path: string): Promise<T> {
-    return this.send({ method: "GET", path: `/${API_VERSION}${path}` });
+    return this.send({ method: "GET", path: `/${CONTROL_API_VERSION}${path}` });
   }
 
   private post<T>(path: string, body: object): Promise<T> {
-    return this.send({ method: "POST", path: `/${API_VERSION}${path}`, body: JSON.stringify(body) });
+    return this.send({ method: "POST", path: `/${CONTROL_API_VERSION}${path}`, body: JSON.stringify(body) });
   }
 
   /** @throws ReportedError with what the API says when it refuses; ApiError when it is none. */
-  private async send<T>(request: ApiRequest): Promise<T> {
+  private async send<T>(request: ControlRequest): Promise<T> {
     const { status, body } = await this.transport(request);
     let answer: unknown;
     try {

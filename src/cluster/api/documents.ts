@@ -22,7 +22,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 
 /** The version that paths begin with and documents carry. */
-export const API_VERSION = "v1alpha1";
+export const CONTROL_API_VERSION = "v1alpha1";
 export const DOCUMENT_VERSION = "mullion/v1alpha1";
 
 /** Kinds of HNS objects that can be listed. */
@@ -45,7 +45,7 @@ export interface Identity {
 }
 
 /** `GET /health`. */
-export interface Health extends Document<"Health">, Identity {
+export interface ClusterHealth extends Document<"Health">, Identity {
   readonly status: "ready" | "ending";
 }
 
@@ -114,7 +114,7 @@ export interface PacketCounterList extends Document<"PacketCounterList"> {
 }
 
 /** `POST /apply`. */
-export interface ApplyRequest {
+export interface ApplyBody {
   readonly inputs: readonly InputText[];
   /** For objects that name none; `default` when absent. */
   readonly namespace?: string;
@@ -129,7 +129,7 @@ export interface ApplyAnswer extends Document<"ApplyReport"> {
 }
 
 /** `POST /delete`: by name, or what manifests name. */
-export interface DeleteRequest {
+export interface DeleteBody {
   readonly references?: readonly ObjectReference[];
   readonly inputs?: readonly InputText[];
   readonly namespace?: string;
@@ -142,7 +142,7 @@ export interface DeleteAnswer extends Document<"DeleteReport"> {
 }
 
 /** `POST /time`: lets virtual time pass. */
-export interface TimeRequest {
+export interface TimeBody {
   readonly milliseconds: number;
 }
 
@@ -153,12 +153,12 @@ export interface TimeAnswer extends Document<"TimeReport"> {
 }
 
 /** `POST /node`: lets something happen to a node. */
-export type NodeRequest = { readonly node: string } & NodeChange;
+export type NodeBody = { readonly node: string } & NodeChange;
 
 export interface NodeAnswer extends Document<"NodeReport">, NodeReport {}
 
 /** `POST /control-plane`: begins or ends an outage of the API server. */
-export interface ControlPlaneRequest {
+export interface ControlPlaneBody {
   readonly apiServer: "up" | "down";
 }
 

@@ -5,7 +5,7 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { GapEvent } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
 import type { HeldCluster } from "./held-cluster.ts";
-import { refuseRequest } from "./request-fields.ts";
+import { refuseRequest } from "./requests.ts";
 
 /** Events written at a time, so that a stream never holds many texts. */
 const BATCH_MAX = 256;
@@ -31,7 +31,7 @@ async function writeBatch(stream: SSEStreamingApi, held: HeldCluster, lastId: nu
   let sent = lastId;
   for (const event of events.slice(0, BATCH_MAX)) {
     if (stream.aborted) break;
-    // Waits until the listener has read: whoever does not read gets a gap later, and costs nothing now.
+    // Waits until the listener has read: a listener that does not read gets a gap later, and costs nothing now.
     await stream.writeSSE({ id: String(event.id), event: event.type, data: JSON.stringify(event) });
     sent = event.id;
   }

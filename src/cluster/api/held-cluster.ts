@@ -7,7 +7,18 @@ import type { VerifyReport } from "../verify/report.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Identity } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
-import { Turns } from "./turns.ts";
+
+/** One thing after the other: what changes the cluster must not meet what reads it halfway. */
+export class Turns {
+  private last: Promise<unknown> = Promise.resolve();
+
+  /** Runs `work` when everything asked before has ended, well or not. */
+  take<T>(work: () => T | Promise<T>): Promise<T> {
+    const turn = this.last.then(work);
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+}
 
 /** What follows an id. */
 export interface EventBatch {
@@ -65,7 +76,7 @@ export class EventHistory {
     };
   }
 
-  /** Wakes whoever waits. */
+  /** Wakes all that wait. */
   wake(): void {
     const waiting = this.wakeUps;
     this.wakeUps = [];
@@ -93,7 +104,7 @@ export interface HeldClusterOptions {
   readonly identity: Identity;
   /** Hears faults of Mullion's own. */
   readonly log: Log;
-  /** Called once, when somebody asks the cluster to end. */
+  /** Called once, when a request asks the cluster to end. */
   readonly onShutdown: () => void;
 }
 

@@ -48,12 +48,12 @@ export function namesOfKind(kind: KubeKind): KubeKindNames {
 }
 
 /** In the order in which they are shown. */
-export const KUBE_KINDS: readonly KubeKindNames[] = Object.freeze(ORDER.map(namesOfKind));
+export const KUBE_KIND_TABLE: readonly KubeKindNames[] = Object.freeze(ORDER.map(namesOfKind));
 
 /** Finds a kind by any of its names, in any letter case; undefined when there is none. `endpoint` is Endpoints. */
 export function findKubeKind(text: string): KubeKindNames | undefined {
   const wanted = text.toLowerCase();
-  return KUBE_KINDS.find(
+  return KUBE_KIND_TABLE.find(
     ({ plural, singular, short }) =>
       plural === wanted || plural === `${wanted}s` || singular === wanted || short.includes(wanted),
   );

@@ -9,7 +9,7 @@ import {
   inventoryNodes,
 } from "../views/inventory.ts";
 import type { Cluster } from "../cluster.ts";
-import type { KubernetesVersion } from "../file/cluster-file.ts";
+import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { formatIp } from "#core/net/ip.ts";
 import {
   type ClusterSummary,
@@ -21,7 +21,7 @@ import {
 } from "./documents.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
 
-function formatVersion({ major, minor, patch }: KubernetesVersion): string {
+function formatVersion({ major, minor, patch }: KubernetesRelease): string {
   return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
 }
 

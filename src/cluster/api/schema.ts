@@ -4,14 +4,14 @@ import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
 import { DOCUMENT_VERSION } from "./documents.ts";
 import { REPAIR_KINDS } from "#programs/kube-proxy/mod.ts";
 import { TIME_MAX_MS } from "./requests.ts";
-import { KUBE_KINDS } from "./kube-kinds.ts";
+import { KUBE_KIND_TABLE } from "./kube-kinds.ts";
 import { type JsonSchema, closedObject, described } from "#core/base/json-schema.ts";
 import { VFP_DOCUMENTS, VFP_PARTS } from "./vfp-schema.ts";
 
 const TEXT: JsonSchema = { type: "string" };
 const NUMBER: JsonSchema = { type: "number" };
 const INTEGER: JsonSchema = { type: "integer" };
-const KIND: JsonSchema = { enum: KUBE_KINDS.map(({ kind }) => kind) };
+const KIND: JsonSchema = { enum: KUBE_KIND_TABLE.map(({ kind }) => kind) };
 /** The codes themselves stand in knowledge-entry.v1alpha1.json. */
 const CODE: JsonSchema = { type: "string", pattern: "^[a-z0-9]+(-[a-z0-9]+)*$" };
 const NAMESPACE_DEFAULT = "For objects that name none; default when absent.";

@@ -1,7 +1,7 @@
 /** Carries requests to the control API of a running cluster. */
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { LIMITS } from "#core/base/limits.ts";
-import type { ApiRequest, ApiResponse, Transport } from "./client.ts";
+import type { ControlRequest, ControlResponse, Transport } from "./client.ts";
 import { ApiError } from "./error-details.ts";
 import type { ClusterPlace } from "./state-folder.node.ts";
 
@@ -55,7 +55,7 @@ async function readBody(response: IncomingMessage, place: ClusterPlace): Promise
 
 /** Requests over the socket of `place`. With `timeoutMs` an answer has to begin in that time. */
 export function socketTransport(place: ClusterPlace, timeoutMs?: number): Transport {
-  return ({ method, path, body }: ApiRequest): Promise<ApiResponse> =>
+  return ({ method, path, body }: ControlRequest): Promise<ControlResponse> =>
     new Promise((resolve, reject) => {
       const headers = body === undefined ? {} : { "content-type": "application/json" };
       const request = httpRequest({ socketPath: place.socket, host: "mullion", method, path, headers });

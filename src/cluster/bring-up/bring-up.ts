@@ -12,11 +12,10 @@ import { RunningCluster } from "../session/running-cluster.ts";
 import { compareLooks, lookAt, windowsPath } from "./changes.ts";
 import type { BringUpOptions } from "./options.ts";
 import type { BringUpReport, StepOutcome, StepReport } from "./report.ts";
-import { ScriptEnds, WaitsForEver } from "./script-end.ts";
+import { ScriptEnds, WaitsForEver, type Step } from "./step.ts";
 import { SOURCE_VIP, SOURCE_VIP_REQUEST, sourceVipRequest } from "./script-files.ts";
 import { ScriptNode } from "./script-node.ts";
 import { STOP, stepsOf } from "./scripts.ts";
-import type { Step } from "./step.ts";
 
 export interface BringUpInput {
   readonly file: ClusterFile;
@@ -182,7 +181,7 @@ export async function runScripts(
   const all = plan.flat();
   let course: Course = { ended: new Set(), isStuck: false };
   for (const { step, run } of all) {
-    // Somebody ends the script that waits, and starts it anew.
+    // The operator ends the script that waits, and starts it anew.
     if (run !== (steps.at(-1)?.run ?? 1)) course = { ended: new Set(), isStuck: false };
     const report = await runStep(step, { run, number: steps.length + 1 }, node, course);
     steps.push(report);

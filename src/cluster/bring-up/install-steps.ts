@@ -3,7 +3,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import { createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
 import { formatPrefix } from "#core/net/ip.ts";
-import { dnsAddressIn } from "../names/dns-manifests.ts";
+import { dnsAddressIn } from "../names/dns-service.ts";
 import type { ScriptNode } from "./script-node.ts";
 import {
   CNI_CONF,
@@ -17,8 +17,7 @@ import {
   writtenContainerdConf,
   writtenNetConf,
 } from "./script-files.ts";
-import { ScriptEnds } from "./script-end.ts";
-import type { Step } from "./step.ts";
+import { ScriptEnds, type Step } from "./step.ts";
 
 const EXTERNAL = "External";
 /** So that nobody can need it (control-planes.md §2.1). */

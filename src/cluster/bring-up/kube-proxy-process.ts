@@ -14,15 +14,15 @@ import {
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
-import type { KubernetesVersion } from "../file/cluster-file.ts";
+import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { NodeProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";
 
-export interface KubeProxyParts {
+export interface KubeProxyProcessParts {
   readonly flags: readonly string[];
   /** The variable KUBE_NETWORK. */
   readonly kubeNetwork: string | undefined;
-  readonly kubernetes: KubernetesVersion;
+  readonly kubernetes: KubernetesRelease;
   readonly compat: Compat;
   /** Its Node's InternalIP. */
   readonly nodeIp: string;
@@ -54,7 +54,7 @@ export class KubeProxyProcess extends NodeProcess {
   private readonly source: KubeSource;
   private stopFollowing: (() => void) | undefined;
 
-  constructor(parts: KubeProxyParts) {
+  constructor(parts: KubeProxyProcessParts) {
     super("kube-proxy", String.raw`c:\k\kube-proxy.exe`, parts.flags);
     this.source = parts.source;
     this.proxy = this.create(parts);
@@ -98,7 +98,7 @@ export class KubeProxyProcess extends NodeProcess {
     this.end(`E ${message}`);
   }
 
-  private create(parts: KubeProxyParts): KubeProxy | undefined {
+  private create(parts: KubeProxyProcessParts): KubeProxy | undefined {
     const { flags, kubeNetwork, kubernetes, compat, nodeIp, client, hostInterfaces } = parts;
     const read = kubernetes.minor < LOG_FLAGS_REMOVED ? flags.filter((flag) => !isLogFlag(flag)) : flags;
     const parsed = parseFlags(read, flagsOf(kubernetes.minor));

@@ -1,5 +1,5 @@
 /** The command lines of kubelet in the scripts, and what a kubelet says to them. */
-import type { KubernetesVersion } from "../file/cluster-file.ts";
+import type { KubernetesRelease } from "../file/cluster-file.ts";
 import type { ScriptParameters } from "./options.ts";
 import { KUBECONFIG } from "./script-files.ts";
 
@@ -90,7 +90,7 @@ export function serviceFlags(
 }
 
 /** The first flag that a kubelet of that version does not know; undefined: it takes them all. */
-export function unknownFlag(flags: readonly string[], version: KubernetesVersion): string | undefined {
+export function unknownFlag(flags: readonly string[], version: KubernetesRelease): string | undefined {
   const names = flags.map((flag) => flag.replace(/^--/, "").replace(/=.*$/, ""));
   return names.find((name) => REMOVED.some(({ flag, minor }) => flag === name && version.minor >= minor));
 }

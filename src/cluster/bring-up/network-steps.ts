@@ -11,7 +11,7 @@ import { HostLocal } from "#programs/plugins/host-local/plugin.ts";
 import { FlanneldProcess } from "./flanneld-process.ts";
 import { cleanUpNetwork, lookForNetwork } from "./install-steps.ts";
 import type { BringUpFinding } from "./report.ts";
-import { ScriptEnds, WaitsForEver } from "./script-end.ts";
+import { ScriptEnds, WaitsForEver, type Step } from "./step.ts";
 import {
   FLANNEL_NET_CONF,
   NET_CONF,
@@ -20,7 +20,6 @@ import {
   sourceVipRequest,
 } from "./script-files.ts";
 import type { ScriptNode } from "./script-node.ts";
-import type { Step } from "./step.ts";
 
 /** Of `FLANNEL_NET_CONF` and `NET_CONF`; undefined: it cannot be read. */
 function networkIn(text: string | undefined): string | undefined {
@@ -49,7 +48,7 @@ async function checkNetConf(node: ScriptNode): Promise<void> {
     );
 }
 
-/** What flanneld on Windows takes when nobody names one. */
+/** What flanneld on Windows takes when none is named. */
 const SCRIPT_VNI = 4_096;
 
 /** The disk, or one that takes no `subnet.env`. */

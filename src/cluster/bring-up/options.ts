@@ -2,7 +2,7 @@
 import type { FlanneldRelease } from "#programs/flannel/release.ts";
 import { type InterfaceAddress, type Prefix, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
-import { dnsAddressIn } from "../names/dns-manifests.ts";
+import { dnsAddressIn } from "../names/dns-service.ts";
 
 /** The two generations of Microsoft's scripts (control-planes.md §2.1, §2.2). */
 export const SCRIPT_SETS = ["start.ps1", "KubeCluster.ps1"] as const;
@@ -42,7 +42,7 @@ export interface AdapterSpec {
   readonly address: InterfaceAddress;
 }
 
-/** The parameters of the scripts, as text: nobody checks them. */
+/** The parameters of the scripts, as text: no script checks them. */
 export interface ScriptParameters {
   readonly managementIP: string;
   readonly networkMode: NetworkMode;
@@ -93,7 +93,7 @@ export function networkModeOf({ network }: ClusterFile): NetworkMode {
   return network.backend === "vxlan" ? "overlay" : "l2bridge";
 }
 
-/** The name that the scripts give the network; nobody can choose another. */
+/** The name that the scripts give the network; no parameter changes it. */
 export function scriptNetworkName(mode: NetworkMode): string {
   return mode === "overlay" ? "vxlan0" : "cbr0";
 }

@@ -6,9 +6,8 @@ import { nodeManifest } from "../session/node-object.ts";
 import { registrationFlags, serviceFlags, unknownFlag } from "./kubelet-flags.ts";
 import { KubeletProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";
-import { ScriptEnds, WaitsForEver } from "./script-end.ts";
+import { ScriptEnds, WaitsForEver, type Step } from "./step.ts";
 import type { ScriptNode } from "./script-node.ts";
-import type { Step } from "./step.ts";
 
 /** What `kubectl get nodes/NAME` says and whether it found one. */
 async function isRegistered(node: ScriptNode): Promise<boolean> {

@@ -26,8 +26,7 @@ import {
   removePolicyLists,
 } from "./program-steps.ts";
 import { REGISTER_NODE, START_AND_REGISTER } from "./register-steps.ts";
-import { ScriptEnds } from "./script-end.ts";
-import type { Step } from "./step.ts";
+import { ScriptEnds, type Step } from "./step.ts";
 
 const INSTALL = "install.ps1";
 const CLUSTER = "KubeCluster.ps1";

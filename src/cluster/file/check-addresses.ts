@@ -12,7 +12,7 @@ import {
 import type { ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
-import type { Place, Reading } from "./reading.ts";
+import type { ValuePlace, Reading } from "./reading.ts";
 
 /** Who has `.2` of a node's range. */
 const SECOND_ADDRESS: Readonly<Record<NetworkDriver, string | undefined>> = {
@@ -32,7 +32,7 @@ class AddressAllocator {
     this.reading = reading;
   }
 
-  add(address: Ipv4, owner: string, place: Place): void {
+  add(address: Ipv4, owner: string, place: ValuePlace): void {
     const other = this.owners.get(address);
     if (other === undefined) this.owners.set(address, owner);
     else {

@@ -6,7 +6,7 @@ import type { RawCluster, NodeFields, PodFields } from "./description.ts";
 import { checkIpv6 } from "./complete-ipv6.ts";
 import { checkNetwork, checkNetworks } from "./check-networks.ts";
 import type { LocatedFields } from "./mapping.ts";
-import { type Place, type Reading, quote } from "./reading.ts";
+import { type ValuePlace, type Reading, quote } from "./reading.ts";
 
 /** Names that traces use for machines that are no nodes. */
 const TAKEN_NAMES: readonly string[] = ["router", "outside"];
@@ -21,7 +21,7 @@ class NameBook {
   }
 
   /** `name` must be new; `what` says what it names. */
-  add(name: string, what: string, place: Place): void {
+  add(name: string, what: string, place: ValuePlace): void {
     const line = this.lines.get(name);
     if (line === undefined) this.lines.set(name, this.reading.lineOf(place.offset));
     else {

@@ -8,7 +8,7 @@ import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./descri
 import { driverTraits } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
-import { type Place, type Reading, quote } from "./reading.ts";
+import { type ValuePlace, type Reading, quote } from "./reading.ts";
 
 /** control-planes.md §1.8: Windows has no other. */
 const FLANNEL_PORT = 4_789;
@@ -196,13 +196,13 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
 /** A network with the places that messages about it point at. */
 interface Located {
   readonly network: PodNetworkSpec;
-  readonly name: Place;
-  readonly driver: Place;
-  readonly range: Place;
+  readonly name: ValuePlace;
+  readonly driver: ValuePlace;
+  readonly range: ValuePlace;
   /** False: the ranges of the first network are taken. */
   readonly hasOwnRange: boolean;
-  readonly vni: Place;
-  readonly vxlanPort: Place;
+  readonly vni: ValuePlace;
+  readonly vxlanPort: ValuePlace;
 }
 
 function locate(raw: RawCluster, cluster: ClusterFile): readonly Located[] {

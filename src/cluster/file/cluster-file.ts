@@ -15,7 +15,7 @@ export type NodeOs = "windows" | "linux";
  * Who attaches pods to the network: a CNI plugin, or the cluster itself by HCN calls. With flannel its daemon on every node
  * makes the network, too.
  */
-export type NetworkPlugin = "win-bridge" | "azure-vnet" | "flannel" | "hns";
+export type PodNetworkPlugin = "win-bridge" | "azure-vnet" | "flannel" | "hns";
 
 /** How flanneld connects nodes (control-planes.md §1.8, §1.9). */
 export type FlannelBackend = "vxlan" | "host-gw";
@@ -34,7 +34,7 @@ export type NetworkIpam = "static" | "dhcp";
 
 export type PortProtocol = "TCP" | "UDP";
 
-export interface KubernetesVersion {
+export interface KubernetesRelease {
   readonly major: number;
   readonly minor: number;
   /** Undefined when the file names a minor version only. */
@@ -71,7 +71,7 @@ export interface NodeSpec {
 export interface FlanneldSpec {
   /** `--iface`: a name, or an address. */
   readonly iface: string;
-  /** Whether somebody starts it again when it has ended: a service or a DaemonSet does, `start.ps1` does not. */
+  /** Whether it is started again when it has ended: a service or a DaemonSet does, `start.ps1` does not. */
   readonly isRestarted: boolean;
 }
 
@@ -111,7 +111,7 @@ export interface PodNetworkSpec {
 
 /** The network that pods have who ask for no other; also that of Linux nodes. */
 export interface NetworkSpec extends PodNetworkSpec {
-  readonly plugin: NetworkPlugin;
+  readonly plugin: PodNetworkPlugin;
   /** Of plugin flannel; undefined with the others. */
   readonly backend: FlannelBackend | undefined;
   readonly serviceCIDR: Prefix;
@@ -123,7 +123,7 @@ export interface RouteSpec {
   readonly via: Ipv4;
 }
 
-export interface UnderlaySpec {
+export interface FileUnderlay {
   readonly subnet: Prefix;
   readonly router: Ipv4;
   /** Further routes of the router. It knows no pod ranges unless they stand here. */
@@ -147,7 +147,7 @@ export interface Ipv6Spec {
   readonly router: Ipv6;
   readonly clusterCIDR: Prefix;
   readonly serviceCIDR: Prefix;
-  /** The router leads packets for pods to their nodes: nobody translates their addresses (dataplane.md §2.16, walk 6-4). */
+  /** The router leads packets for pods to their nodes: their addresses are not translated (dataplane.md §2.16, walk 6-4). */
   readonly hasPodRoutes: boolean;
   /** By the node's name. A pod has the same place in `podRange` as its first address has in the node's range. */
   readonly nodes: Readonly<Record<string, NodeIpv6>>;
@@ -177,7 +177,7 @@ export interface PodPortSpec extends PortSpec {
   readonly hostPort: number | undefined;
 }
 
-export interface OutsideHostSpec {
+export interface FileOutsideHost {
   readonly name: string;
   readonly address: Ipv4;
   readonly ports: readonly PortSpec[];
@@ -187,7 +187,7 @@ export interface OutsideHostSpec {
 
 /** How kube-proxy runs on the Windows nodes (kube-proxy.md §1.1). */
 export interface KubeProxySpec {
-  /** False: nobody programs Services on the nodes. */
+  /** False: Services are not programmed on the nodes. */
   readonly enabled: boolean;
   /** `--enable-dsr`. */
   readonly enableDSR: boolean;
@@ -205,7 +205,7 @@ export interface DnsSpec {
   readonly domain: string;
 }
 
-export interface PodSpec {
+export interface FilePodSpec {
   readonly name: string;
   readonly namespace: string;
   /** The name of the node it runs on. */
@@ -242,22 +242,22 @@ export interface ClusterFile {
   /** As given on the command line: for messages. */
   readonly fileName: string;
   readonly name: string;
-  readonly kubernetes: { readonly version: KubernetesVersion };
+  readonly kubernetes: { readonly version: KubernetesRelease };
   /** From which all chance in the cluster comes. */
   readonly seed: number;
   readonly nodes: readonly NodeSpec[];
   readonly network: NetworkSpec;
   /** Networks that Windows nodes have besides `network`. */
   readonly networks: readonly PodNetworkSpec[];
-  readonly underlay: UnderlaySpec;
+  readonly underlay: FileUnderlay;
   /** Undefined: the cluster has IPv4 alone. */
   readonly ipv6: Ipv6Spec | undefined;
   readonly kubeProxy: KubeProxySpec;
   readonly dns: DnsSpec;
-  /** Addresses for Services of type LoadBalancer; undefined: nobody gives them any. */
+  /** Addresses for Services of type LoadBalancer; undefined: they get none. */
   readonly loadBalancerPool: Prefix | undefined;
-  readonly outside: readonly OutsideHostSpec[];
-  readonly pods: readonly PodSpec[];
+  readonly outside: readonly FileOutsideHost[];
+  readonly pods: readonly FilePodSpec[];
   /** Files and folders of Kubernetes manifests, below the folder of this file. */
   readonly manifests: readonly string[];
   /** What `mullion verify` expects besides what is documented. */

@@ -5,10 +5,10 @@ import type {
   ClusterFile,
   NetworkSpec,
   NodeSpec,
-  OutsideHostSpec,
-  PodSpec,
+  FileOutsideHost,
+  FilePodSpec,
   PortSpec,
-  UnderlaySpec,
+  FileUnderlay,
 } from "./cluster-file.ts";
 import { completeFurtherNetwork, completeNetwork, completeRanges } from "./complete-networks.ts";
 import { completeIpv6 } from "./complete-ipv6.ts";
@@ -32,7 +32,7 @@ const OUTSIDE_PORTS: readonly PortSpec[] = [
 const POD_PORT = 8080;
 
 /** The host outside of a cluster file that names none. */
-const EXTERNAL: OutsideHostSpec = {
+const EXTERNAL: FileOutsideHost = {
   name: "external",
   address: DEFAULTS.outsideAddress,
   ports: OUTSIDE_PORTS,
@@ -43,7 +43,7 @@ function valuesOf<T>(items: readonly Located<T>[]): readonly T[] {
   return items.map((item) => item.value);
 }
 
-function completeUnderlay(raw: LocatedFields<UnderlayFields>): UnderlaySpec {
+function completeUnderlay(raw: LocatedFields<UnderlayFields>): FileUnderlay {
   const subnet = raw.subnet.value;
   const { range, leaseSeconds } = raw.dhcp.value;
   return {
@@ -76,7 +76,7 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: Q
   };
 }
 
-function completeOutside(raw: LocatedFields<OutsideFields>): OutsideHostSpec {
+function completeOutside(raw: LocatedFields<OutsideFields>): FileOutsideHost {
   const ports = raw.ports.value?.map(({ value }) => ({
     port: value.port.value,
     protocol: value.protocol.value,
@@ -89,7 +89,7 @@ function completeOutside(raw: LocatedFields<OutsideFields>): OutsideHostSpec {
   };
 }
 
-function completePod(raw: LocatedFields<PodFields>, network: string): PodSpec {
+function completePod(raw: LocatedFields<PodFields>, network: string): FilePodSpec {
   const ports = raw.ports.value?.map(({ value }) => ({
     port: value.port.value,
     protocol: value.protocol.value,

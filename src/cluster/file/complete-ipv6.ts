@@ -18,7 +18,7 @@ import type {
   NetworkSpec,
   NodeSpec,
   PodNetworkSpec,
-  UnderlaySpec,
+  FileUnderlay,
 } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import type { NodeIpv6Fields } from "./description-of-nodes.ts";
@@ -35,7 +35,7 @@ export function samePlaceIn(to: Prefix, from: Prefix, ip: Ipv4): Ipv6 {
   return ((to.address as Ipv6) + BigInt(ip - Number(from.address))) as Ipv6;
 }
 
-/** The next /64 of a range that nobody has, in order. */
+/** The next free /64 of a range, in order. */
 class Blocks {
   private readonly range: Prefix;
   private readonly taken: readonly Prefix[];
@@ -69,7 +69,7 @@ export function completeIpv6(
   known: {
     readonly network: NetworkSpec;
     readonly networks: readonly PodNetworkSpec[];
-    readonly underlay: UnderlaySpec;
+    readonly underlay: FileUnderlay;
     readonly nodes: readonly NodeSpec[];
   },
 ): Ipv6Spec | undefined {

@@ -8,7 +8,7 @@ import type {
   NodeSpec,
   OutboundNatSpec,
   PodNetworkSpec,
-  UnderlaySpec,
+  FileUnderlay,
 } from "./cluster-file.ts";
 import { DEFAULTS, type NodeFields } from "./description.ts";
 import type { FurtherNetworkFields, NetworkFields, OutboundNatFields } from "./description-of-networks.ts";
@@ -51,7 +51,7 @@ function completeOutboundNat(
   ranges: {
     readonly clusterCIDR: Prefix;
     readonly serviceCIDR: Prefix;
-    readonly underlay: UnderlaySpec;
+    readonly underlay: FileUnderlay;
   },
 ): OutboundNatSpec {
   const { hasOutboundNat, translatesToNodes } = driverTraits(driver);
@@ -72,7 +72,7 @@ function shapeOf(raw: LocatedFields<NetworkFields>): NetworkShape {
 }
 
 /** The network of the file, without its ranges. */
-export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: UnderlaySpec): NetworkBase {
+export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: FileUnderlay): NetworkBase {
   const driver = driverOf(raw);
   const traits = driverTraits(driver);
   const shape = shapeOf(raw);
@@ -108,7 +108,7 @@ export function completeRanges(
   raw: {
     readonly network: LocatedFields<NetworkFields>;
     readonly nodes: readonly Located<LocatedFields<NodeFields>>[];
-    readonly underlay: UnderlaySpec;
+    readonly underlay: FileUnderlay;
   },
   reading: Reading,
 ): readonly Prefix[] | undefined {
@@ -125,7 +125,7 @@ export function completeFurtherNetwork(
   position: number,
   context: {
     readonly network: NetworkSpec;
-    readonly underlay: UnderlaySpec;
+    readonly underlay: FileUnderlay;
     readonly nodes: readonly NodeSpec[];
   },
   reading: Reading,

@@ -7,10 +7,10 @@ import type {
   FlannelBackend,
   NetworkDriver,
   NetworkIpam,
-  NetworkPlugin,
+  PodNetworkPlugin,
   NetworkShape,
 } from "./cluster-file.ts";
-import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
+import { type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { BOOLEAN, NAME, NETWORK_NAME, PORT, PREFIX, integer, jsonObject, oneOf } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
@@ -35,7 +35,7 @@ export interface DriverFields {
   ipam: NetworkIpam | undefined;
 }
 export interface NetworkFields extends DriverFields {
-  plugin: NetworkPlugin | undefined;
+  plugin: PodNetworkPlugin | undefined;
   name: string | undefined;
   driver: NetworkDriver | undefined;
   shape: NetworkShape | undefined;
@@ -94,9 +94,9 @@ const VXLAN_PORT_FIELD = optional(
   "4789",
 );
 
-export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
+export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<NetworkPlugin>(["win-bridge", "azure-vnet", "flannel", "hns"]),
+    oneOf<PodNetworkPlugin>(["win-bridge", "azure-vnet", "flannel", "hns"]),
     "Who attaches pods on Windows nodes: the CNI plugin win-bridge; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; flannel, whose daemon on every node makes the network and finds the other nodes; or `hns`: the cluster calls HNS itself.",
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),
@@ -162,29 +162,32 @@ export const NETWORK: Mapping<NetworkFields> = mapping<NetworkFields>("a mapping
   cni: section(CNI, "Changes to the CNI configuration of Windows nodes. Not with plugin `hns`."),
 });
 
-export const FURTHER_NETWORK: Mapping<FurtherNetworkFields> = mapping<FurtherNetworkFields>("a network", {
-  name: required(NETWORK_NAME, "The name of the HNS network. Pods name it in `network`."),
-  driver: optional(
-    DRIVER,
-    "L2Bridge, Overlay or NAT. All networks on an adapter have the same driver; one NAT network per node may be added to any.",
-    "that of `network`",
-  ),
-  clusterCIDR: optional(
-    PREFIX,
-    "The range of its pods, cut into blocks for its nodes in their order. Networks of driver Overlay may hold the same addresses.",
-    "each node has the same range as in `network`; only with driver Overlay",
-  ),
-  nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, "The length of the blocks."),
-  nodes: optional(
-    list(NAME, { countMax: LIMITS.nodesMax }),
-    "The Windows nodes that have it.",
-    "all of them",
-  ),
-  vni: optional(
-    integer("a VXLAN network identifier", 1, VNI_MAX),
-    "Only with driver Overlay: the identifier of its virtual network, another one than those of the others.",
-    "4096 and the position in this list, counted from 1",
-  ),
-  vxlanPort: VXLAN_PORT_FIELD,
-  outboundNAT: section(OUTBOUND_NAT, "Translation of what its pods send to the outside."),
-});
+export const FURTHER_NETWORK: OptionalMapping<FurtherNetworkFields> = mapping<FurtherNetworkFields>(
+  "a network",
+  {
+    name: required(NETWORK_NAME, "The name of the HNS network. Pods name it in `network`."),
+    driver: optional(
+      DRIVER,
+      "L2Bridge, Overlay or NAT. All networks on an adapter have the same driver; one NAT network per node may be added to any.",
+      "that of `network`",
+    ),
+    clusterCIDR: optional(
+      PREFIX,
+      "The range of its pods, cut into blocks for its nodes in their order. Networks of driver Overlay may hold the same addresses.",
+      "each node has the same range as in `network`; only with driver Overlay",
+    ),
+    nodeCIDRMaskSize: withDefault(integer("a prefix length", 8, 29), 24, 24, "The length of the blocks."),
+    nodes: optional(
+      list(NAME, { countMax: LIMITS.nodesMax }),
+      "The Windows nodes that have it.",
+      "all of them",
+    ),
+    vni: optional(
+      integer("a VXLAN network identifier", 1, VNI_MAX),
+      "Only with driver Overlay: the identifier of its virtual network, another one than those of the others.",
+      "4096 and the position in this list, counted from 1",
+    ),
+    vxlanPort: VXLAN_PORT_FIELD,
+    outboundNAT: section(OUTBOUND_NAT, "Translation of what its pods send to the outside."),
+  },
+);

@@ -1,8 +1,8 @@
 /** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs. */
 import type { Ipv6, Prefix } from "#core/net/ip.ts";
-import { type LocatedFields, type Mapping, TEXTS_BY_PATH, mapping, section } from "./mapping.ts";
+import { type LocatedFields, TEXTS_BY_PATH, mapping, section, type OptionalMapping } from "./mapping.ts";
 import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, integer, oneOf } from "./scalars.ts";
-import { type Field, optional, withDefault } from "./shape.ts";
+import { type MappingField, optional, withDefault } from "./shape.ts";
 
 interface FlanneldFields {
   iface: string | undefined;
@@ -24,7 +24,7 @@ export interface NodeIpv6Fields {
 
 const DELAY_MAX_S = 600;
 
-export const NODE_IPV6: Mapping<NodeIpv6Fields> = mapping<NodeIpv6Fields>("a mapping", {
+export const NODE_IPV6: OptionalMapping<NodeIpv6Fields> = mapping<NodeIpv6Fields>("a mapping", {
   address: optional(
     IPV6,
     "The node's address in `ipv6.subnet`.",
@@ -37,7 +37,7 @@ export const NODE_IPV6: Mapping<NodeIpv6Fields> = mapping<NodeIpv6Fields>("a map
   ),
 });
 
-const FLANNELD: Mapping<FlanneldFields> = mapping<FlanneldFields>("a mapping", {
+const FLANNELD: OptionalMapping<FlanneldFields> = mapping<FlanneldFields>("a mapping", {
   iface: optional(
     INTERFACE,
     "flanneld's flag `--iface`: the name or an address of the adapter that leads to the other nodes.",
@@ -51,7 +51,7 @@ const FLANNELD: Mapping<FlanneldFields> = mapping<FlanneldFields>("a mapping", {
   ),
 });
 
-export const NODE_STATE: { readonly [K in keyof NodeStateFields]: Field<NodeStateFields[K]> } = {
+export const NODE_STATE: { readonly [K in keyof NodeStateFields]: MappingField<NodeStateFields[K]> } = {
   hostname: optional(
     COMPUTER_NAME,
     "The machine's own name, where it is another than the Node's. kube-proxy takes it without `kubeProxy.hostnameOverride`. Only on Windows nodes.",

@@ -1,7 +1,7 @@
 /** The fields of the network that joins the nodes: `underlay` in a cluster file. */
 import { defined } from "#core/base/assert.ts";
 import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
-import { type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
+import { type LocatedFields, list, mapping, section, type OptionalMapping } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { IPV4, PREFIX, integer } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
@@ -55,7 +55,7 @@ const DHCP = mapping<DhcpFields>("a mapping", {
   ),
 });
 
-export const UNDERLAY: Mapping<UnderlayFields> = mapping<UnderlayFields>("a mapping", {
+export const UNDERLAY: OptionalMapping<UnderlayFields> = mapping<UnderlayFields>("a mapping", {
   subnet: withDefault(PREFIX, SUBNET, "10.0.0.0/24", "The network of the nodes. At most /29."),
   router: optional(
     IPV4,

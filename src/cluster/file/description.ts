@@ -10,7 +10,7 @@ import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
 import { type Ipv4, type Prefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
-import type { ExpectationSpec, KubernetesVersion, NodeOs, PortProtocol } from "./cluster-file.ts";
+import type { ExpectationSpec, KubernetesRelease, NodeOs, PortProtocol } from "./cluster-file.ts";
 import {
   FURTHER_NETWORK,
   type FurtherNetworkFields,
@@ -19,7 +19,7 @@ import {
 } from "./description-of-networks.ts";
 import { UNDERLAY, type UnderlayFields } from "./description-of-underlay.ts";
 import { NODE_IPV6, NODE_STATE, type NodeIpv6Fields, type NodeStateFields } from "./description-of-nodes.ts";
-import { LABELS, type LocatedFields, type Mapping, list, mapping, section } from "./mapping.ts";
+import { LABEL_TEXTS, type LocatedFields, type OptionalMapping, list, mapping, section } from "./mapping.ts";
 import type { Located } from "./reading.ts";
 import { QUIRK_SETTINGS } from "./quirk-settings.ts";
 import {
@@ -42,9 +42,9 @@ import {
 import { optional, required, withDefault } from "./shape.ts";
 
 /** What `apiVersion` of a cluster file says. */
-export const API_VERSION = "mullion/v1alpha1";
+export const CLUSTER_FILE_VERSION = "mullion/v1alpha1";
 /** What `kind` of a cluster file says. */
-export const KIND = "Cluster";
+export const CLUSTER_FILE_KIND = "Cluster";
 
 const BUILD_DEFAULT: ProfileName = "ws2022";
 
@@ -77,7 +77,7 @@ interface MetadataFields {
   name: string;
 }
 interface KubernetesFields {
-  version: KubernetesVersion;
+  version: KubernetesRelease;
 }
 export interface NodeFields extends NodeStateFields {
   name: string;
@@ -103,7 +103,7 @@ export interface OutsideFields {
   ports: readonly Located<LocatedFields<PortFields>>[] | undefined;
   names: readonly Located<string>[];
 }
-export interface Ipv6Fields {
+export interface SecondFamilyFields {
   enabled: boolean;
   subnet: Prefix;
   clusterCIDR: Prefix;
@@ -142,8 +142,8 @@ export interface ExpectationFields {
   code: KnowledgeCode | undefined;
 }
 export interface RootFields {
-  apiVersion: typeof API_VERSION;
-  kind: typeof KIND;
+  apiVersion: typeof CLUSTER_FILE_VERSION;
+  kind: typeof CLUSTER_FILE_KIND;
   metadata: LocatedFields<MetadataFields>;
   kubernetes: LocatedFields<KubernetesFields>;
   seed: number;
@@ -152,7 +152,7 @@ export interface RootFields {
   network: LocatedFields<NetworkFields>;
   networks: readonly Located<LocatedFields<FurtherNetworkFields>>[];
   underlay: LocatedFields<UnderlayFields>;
-  ipv6: LocatedFields<Ipv6Fields>;
+  ipv6: LocatedFields<SecondFamilyFields>;
   kubeProxy: LocatedFields<KubeProxyFields>;
   dns: LocatedFields<DnsFields>;
   loadBalancers: LocatedFields<LoadBalancerFields>;
@@ -243,7 +243,7 @@ const OUTSIDE = mapping<OutsideFields>("an outside host", {
   ),
 });
 
-const IPV6 = mapping<Ipv6Fields>("a mapping", {
+const IPV6 = mapping<SecondFamilyFields>("a mapping", {
   enabled: withDefault(
     BOOLEAN,
     false,
@@ -334,7 +334,7 @@ const POD = mapping<PodFields>("a pod", {
   name: required(NAME, "The pod's name, unique in its namespace."),
   namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
   node: required(NAME, "The name of the node it runs on."),
-  labels: withDefault(LABELS, Object.freeze({}), {}, "The pod's labels."),
+  labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, "The pod's labels."),
   ports: optional(list(POD_PORT_SHAPE, { countMax: PORTS_MAX }), "Where the pod answers.", "TCP 8080"),
   address: optional(IPV4, "A fixed address out of the node's range.", "chosen by IPAM"),
   network: optional(NETWORK_NAME, "One of `networks`. Only on Windows nodes.", "`network`"),
@@ -347,9 +347,9 @@ const POD = mapping<PodFields>("a pod", {
 });
 
 /** A whole cluster file. */
-export const CLUSTER: Mapping<RootFields> = mapping<RootFields>("a cluster file", {
-  apiVersion: required(oneOf([API_VERSION]), "The version of this format."),
-  kind: required(oneOf([KIND]), "The kind of this document."),
+export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a cluster file", {
+  apiVersion: required(oneOf([CLUSTER_FILE_VERSION]), "The version of this format."),
+  kind: required(oneOf([CLUSTER_FILE_KIND]), "The kind of this document."),
   metadata: required(METADATA, "Names the cluster."),
   kubernetes: section(KUBERNETES, "Kubernetes on the nodes."),
   seed: withDefault(

@@ -2,12 +2,12 @@
  * What a cluster file may ask of each driver, and what holds when it says nothing (windows-networking-documentation.md
  * §2; dataplane.md §2.3 to §2.7).
  */
-import type { NetworkDriver, NetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import type { NetworkDriver, PodNetworkPlugin, NetworkShape } from "./cluster-file.ts";
 
 export interface DriverTraits {
   /** Where pod addresses may come from; the first is the default. */
   readonly shapes: readonly NetworkShape[];
-  readonly plugin: NetworkPlugin;
+  readonly plugin: PodNetworkPlugin;
   /** Its network stands on the node's adapter, which carries networks of one driver. */
   readonly isExternal: boolean;
   /** Several networks of it can be on one node. */

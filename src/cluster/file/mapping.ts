@@ -2,13 +2,19 @@
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { type Located, type Place, type Reading, isEmpty, nameOf, quote } from "./reading.ts";
-import { type Field, type FieldDescription, type Shape, type ShapePart, readItem } from "./shape.ts";
+import { type Located, type ValuePlace, type Reading, isEmpty, nameOf, quote } from "./reading.ts";
+import {
+  type MappingField,
+  type FieldDescription,
+  type ValueShape,
+  type ShapePart,
+  readItem,
+} from "./shape.ts";
 
 /** The fields of a mapping, each with its place. */
 export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
 /** The description of a mapping with the fields of `T`. */
-export type Fields<T> = { readonly [K in keyof T]: Field<T[K]> };
+export type MappingFields<T> = { readonly [K in keyof T]: MappingField<T[K]> };
 
 /** A value of a mapping. */
 export interface Entry {
@@ -24,7 +30,7 @@ export function childPath(path: string, name: string): string {
 }
 
 /** The entries of a mapping by key. Keys that are no text, and keys given twice, are reported. */
-export function entriesOf(node: ParsedNode, place: Place, reading: Reading): Map<string, Entry> {
+export function entriesOf(node: ParsedNode, place: ValuePlace, reading: Reading): Map<string, Entry> {
   const entries = new Map<string, Entry>();
   if (!isMap(node)) return entries;
   for (const { key, value } of node.items) {
@@ -53,7 +59,7 @@ export function entriesOf(node: ParsedNode, place: Place, reading: Reading): Map
   return entries;
 }
 
-function reportUnknown(name: string, place: Place, known: readonly string[], reading: Reading): void {
+function reportUnknown(name: string, place: ValuePlace, known: readonly string[], reading: Reading): void {
   if (name === "<<") {
     const advice = "Write the fields out; merge keys belong to YAML 1.1.";
     reading.report("cluster-file-unknown-field", place, "merge keys are not read", advice);
@@ -65,23 +71,23 @@ function reportUnknown(name: string, place: Place, known: readonly string[], rea
 }
 
 /** A mapping whose absence can mean the same as having no fields. */
-export interface Mapping<T> extends Shape<LocatedFields<T>> {
+export interface OptionalMapping<T> extends ValueShape<LocatedFields<T>> {
   /** The mapping as if it stood at `place` without any field. */
-  readAbsent(place: Place, reading: Reading): LocatedFields<T> | undefined;
+  readAbsent(place: ValuePlace, reading: Reading): LocatedFields<T> | undefined;
 }
 
-class MappingShape<T> implements Mapping<T> {
+class MappingShape<T> implements OptionalMapping<T> {
   readonly noun: string;
-  private readonly fields: Fields<T>;
-  private readonly described: Readonly<Record<string, Field<unknown>>>;
+  private readonly fields: MappingFields<T>;
+  private readonly described: Readonly<Record<string, MappingField<unknown>>>;
 
-  constructor(noun: string, fields: Fields<T>) {
+  constructor(noun: string, fields: MappingFields<T>) {
     this.noun = noun;
     this.fields = fields;
     this.described = fields;
   }
 
-  read(node: ParsedNode, place: Place, reading: Reading): LocatedFields<T> | undefined {
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): LocatedFields<T> | undefined {
     if (!isMap(node)) {
       const names = this.known().join(", ");
       reading.reportValue(
@@ -96,7 +102,7 @@ class MappingShape<T> implements Mapping<T> {
     return this.readFields(entries, place, reading);
   }
 
-  readAbsent(place: Place, reading: Reading): LocatedFields<T> | undefined {
+  readAbsent(place: ValuePlace, reading: Reading): LocatedFields<T> | undefined {
     return this.readFields(new Map(), place, reading);
   }
 
@@ -133,7 +139,7 @@ class MappingShape<T> implements Mapping<T> {
 
   private readFields(
     entries: ReadonlyMap<string, Entry>,
-    place: Place,
+    place: ValuePlace,
     reading: Reading,
   ): LocatedFields<T> | undefined {
     const values: Record<string, Located<unknown>> = {};
@@ -151,7 +157,7 @@ class MappingShape<T> implements Mapping<T> {
     return Object.keys(this.fields);
   }
 
-  private refuseUnknown(entries: ReadonlyMap<string, Entry>, place: Place, reading: Reading): void {
+  private refuseUnknown(entries: ReadonlyMap<string, Entry>, place: ValuePlace, reading: Reading): void {
     for (const [name, entry] of entries) {
       const field = Object.hasOwn(this.described, name) ? this.described[name] : undefined;
       const at = { offset: entry.keyOffset, path: childPath(place.path, name) };
@@ -161,9 +167,9 @@ class MappingShape<T> implements Mapping<T> {
 
   private readOne(
     name: string,
-    field: Field<unknown>,
+    field: MappingField<unknown>,
     entry: Entry | undefined,
-    { place, reading }: { readonly place: Place; readonly reading: Reading },
+    { place, reading }: { readonly place: ValuePlace; readonly reading: Reading },
   ): Located<unknown> | undefined {
     const path = childPath(place.path, name);
     const offset = entry?.node?.range[0] ?? entry?.keyOffset ?? place.offset;
@@ -178,12 +184,12 @@ class MappingShape<T> implements Mapping<T> {
 }
 
 /** A mapping with described fields. `noun` says what it is: "a node". */
-export function mapping<T>(noun: string, fields: Fields<T>): Mapping<T> {
+export function mapping<T>(noun: string, fields: MappingFields<T>): OptionalMapping<T> {
   return new MappingShape(noun, fields);
 }
 
 /** A field that holds a mapping all of whose fields have defaults: absent means all defaults. */
-export function section<T>(shape: Mapping<T>, text: string): Field<LocatedFields<T>> {
+export function section<T>(shape: OptionalMapping<T>, text: string): MappingField<LocatedFields<T>> {
   return {
     shape,
     text,
@@ -197,14 +203,14 @@ export function section<T>(shape: Mapping<T>, text: string): Field<LocatedFields
   };
 }
 
-class ListShape<T> implements Shape<readonly Located<T>[]> {
+class ListShape<T> implements ValueShape<readonly Located<T>[]> {
   readonly noun: string;
-  private readonly item: Shape<T>;
+  private readonly item: ValueShape<T>;
   private readonly countMin: number;
   private readonly countMax: number;
 
   constructor(
-    item: Shape<T>,
+    item: ValueShape<T>,
     { countMin, countMax }: { readonly countMin: number; readonly countMax: number },
   ) {
     this.noun = `list: ${item.noun}`;
@@ -213,7 +219,7 @@ class ListShape<T> implements Shape<readonly Located<T>[]> {
     this.countMax = countMax;
   }
 
-  read(node: ParsedNode, place: Place, reading: Reading): readonly Located<T>[] | undefined {
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): readonly Located<T>[] | undefined {
     if (!isSeq(node)) {
       const advice = `Begin each item with a hyphen and a space; each is ${this.item.noun}.`;
       reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
@@ -243,7 +249,7 @@ class ListShape<T> implements Shape<readonly Located<T>[]> {
 
   private readItems(
     nodes: readonly (ParsedNode | null)[],
-    place: Place,
+    place: ValuePlace,
     reading: Reading,
   ): readonly Located<T>[] | undefined {
     const items: Located<T>[] = [];
@@ -262,9 +268,9 @@ class ListShape<T> implements Shape<readonly Located<T>[]> {
 
 /** A list of at most `countMax` items. */
 export function list<T>(
-  item: Shape<T>,
+  item: ValueShape<T>,
   { countMin = 0, countMax }: { readonly countMin?: number; readonly countMax: number },
-): Shape<readonly Located<T>[]> {
+): ValueShape<readonly Located<T>[]> {
   return new ListShape(item, { countMin, countMax });
 }
 
@@ -278,10 +284,14 @@ interface TextsRule {
   readonly advice: string;
 }
 
-function textsOf({ noun, item, countMax, advice }: TextsRule): Shape<Readonly<Record<string, string>>> {
+function textsOf({ noun, item, countMax, advice }: TextsRule): ValueShape<Readonly<Record<string, string>>> {
   return Object.freeze({
     noun,
-    read(node: ParsedNode, place: Place, reading: Reading): Readonly<Record<string, string>> | undefined {
+    read(
+      node: ParsedNode,
+      place: ValuePlace,
+      reading: Reading,
+    ): Readonly<Record<string, string>> | undefined {
       if (!isMap(node)) {
         reading.reportValue(
           place,
@@ -309,7 +319,7 @@ function textsOf({ noun, item, countMax, advice }: TextsRule): Shape<Readonly<Re
 }
 
 /** Labels: a mapping from names to text. */
-export const LABELS: Shape<Readonly<Record<string, string>>> = textsOf({
+export const LABEL_TEXTS: ValueShape<Readonly<Record<string, string>>> = textsOf({
   noun: "a mapping from names to text",
   item: "label",
   countMax: 256,
@@ -317,7 +327,7 @@ export const LABELS: Shape<Readonly<Record<string, string>>> = textsOf({
 });
 
 /** Files: a mapping from paths to what they hold. */
-export const TEXTS_BY_PATH: Shape<Readonly<Record<string, string>>> = textsOf({
+export const TEXTS_BY_PATH: ValueShape<Readonly<Record<string, string>>> = textsOf({
   noun: "a mapping from paths to text",
   item: "file",
   countMax: 64,

@@ -3,7 +3,7 @@ import { type ParsedNode, isMap, isScalar } from "yaml";
 import { checkCluster } from "./check-cluster.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { completeCluster } from "./complete-cluster.ts";
-import { API_VERSION, CLUSTER, KIND } from "./description.ts";
+import { CLUSTER_FILE_VERSION, CLUSTER, CLUSTER_FILE_KIND } from "./description.ts";
 import { type FileProblem, compareProblems } from "#core/catalogue/file-problem.ts";
 import { Reading, isEmpty, quote } from "./reading.ts";
 import { readYamlText } from "./yaml-text.ts";
@@ -29,7 +29,7 @@ function isForeign(root: ParsedNode, reading: Reading): boolean {
   reading.reportValue(
     { offset: field?.key.range[0] ?? root.range[0], path: "apiVersion" },
     `this is ${what} of ${quote(version)}, not a cluster file`,
-    `A cluster file begins with apiVersion: ${API_VERSION} and kind: ${KIND}.`,
+    `A cluster file begins with apiVersion: ${CLUSTER_FILE_VERSION} and kind: ${CLUSTER_FILE_KIND}.`,
   );
   return true;
 }
@@ -55,7 +55,7 @@ export function parseClusterFile(text: string, fileName: string): ClusterFileRes
   const reading = new Reading(fileName, lines, aliases);
   const top = { offset: root?.range[0] ?? 0, path: "" };
   if (root === null || isEmpty(root)) {
-    const advice = `Begin with apiVersion: ${API_VERSION}, kind: ${KIND}, metadata and nodes.`;
+    const advice = `Begin with apiVersion: ${CLUSTER_FILE_VERSION}, kind: ${CLUSTER_FILE_KIND}, metadata and nodes.`;
     reading.report("cluster-file-missing-field", top, "the file is empty", advice);
     return problemsOf(reading);
   }

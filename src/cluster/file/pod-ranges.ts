@@ -10,7 +10,7 @@ import {
 } from "#core/net/ip.ts";
 import type { NodeFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
-import type { Located, Place, Reading } from "./reading.ts";
+import type { Located, ValuePlace, Reading } from "./reading.ts";
 
 type RawNode = Located<LocatedFields<NodeFields>>;
 
@@ -129,7 +129,7 @@ export function requirePodRanges(
 /** A range with the place that named it and the words for it. */
 export interface NamedRange {
   readonly prefix: Prefix;
-  readonly place: Place;
+  readonly place: ValuePlace;
   readonly name: string;
 }
 

@@ -11,8 +11,8 @@ import {
   parseQuirk,
 } from "#core/catalogue/quirks.ts";
 import { childPath, entriesOf } from "./mapping.ts";
-import { type Place, type Reading, nameOf, quote } from "./reading.ts";
-import type { Shape, ShapePart } from "./shape.ts";
+import { type ValuePlace, type Reading, nameOf, quote } from "./reading.ts";
+import type { ValueShape, ShapePart } from "./shape.ts";
 
 const ADVICE = "Write on, off, a rate from 0 to 1 such as 0.1, or a rate with a seed such as 0.1@7.";
 
@@ -27,7 +27,7 @@ function settingText(node: ParsedNode | undefined): string | undefined {
 function readSetting(
   name: QuirkName,
   node: ParsedNode | undefined,
-  place: Place,
+  place: ValuePlace,
   reading: Reading,
 ): QuirkSetting | undefined {
   const text = settingText(node);
@@ -38,7 +38,7 @@ function readSetting(
   return undefined;
 }
 
-function reportUnknown(name: string, place: Place, reading: Reading): void {
+function reportUnknown(name: string, place: ValuePlace, reading: Reading): void {
   const [nearest] = nearestNames(name, QUIRK_NAMES);
   const advice =
     nearest === undefined
@@ -48,9 +48,9 @@ function reportUnknown(name: string, place: Place, reading: Reading): void {
 }
 
 /** A mapping from names of defects to settings. */
-export const QUIRK_SETTINGS: Shape<QuirkSettings> = Object.freeze({
+export const QUIRK_SETTINGS: ValueShape<QuirkSettings> = Object.freeze({
   noun: "a mapping from defects to on, off or a rate",
-  read(node: ParsedNode, place: Place, reading: Reading): QuirkSettings | undefined {
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): QuirkSettings | undefined {
     if (!isMap(node)) {
       reading.reportValue(
         place,

@@ -6,7 +6,7 @@ import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { YamlText } from "./yaml-text.ts";
 
 /** Where a value stands: an offset into the text, and the field's path. */
-export interface Place {
+export interface ValuePlace {
   readonly offset: number;
   readonly path: string;
 }
@@ -14,7 +14,7 @@ export interface Place {
 /** A value with its place, for checks that need more than one field. */
 export interface Located<T> {
   readonly value: T;
-  readonly place: Place;
+  readonly place: ValuePlace;
 }
 
 /** More problems than this help nobody. */
@@ -35,7 +35,7 @@ export class Reading {
   }
 
   /** Adds a problem at a place. */
-  report(code: KnowledgeCode, place: Place, message: string, advice: string): void {
+  report(code: KnowledgeCode, place: ValuePlace, message: string, advice: string): void {
     if (this.problems.length >= PROBLEMS_MAX) return;
     const { line, col } = this.lines.linePos(place.offset);
     this.problems.push({
@@ -50,7 +50,7 @@ export class Reading {
   }
 
   /** Adds a problem about a value. */
-  reportValue(place: Place, message: string, advice: string): void {
+  reportValue(place: ValuePlace, message: string, advice: string): void {
     this.report("cluster-file-invalid-value", place, message, advice);
   }
 
@@ -63,7 +63,11 @@ export class Reading {
    * Hands the value of `node` to `use`, with aliases resolved.
    * Undefined, with a problem, when the aliases of the file stand for too many values.
    */
-  withValue<T>(node: ParsedNode, place: Place, use: (value: ParsedNode) => T | undefined): T | undefined {
+  withValue<T>(
+    node: ParsedNode,
+    place: ValuePlace,
+    use: (value: ParsedNode) => T | undefined,
+  ): T | undefined {
     const target = isAlias(node) ? this.aliases.get(node) : node;
     if (target === undefined) return undefined;
     const isAliased = target !== node;

@@ -16,9 +16,9 @@ import {
   parseIpv6,
   prefixOf,
 } from "#core/net/ip.ts";
-import type { KubernetesVersion } from "./cluster-file.ts";
-import { type Place, type Reading, nameOf, quote } from "./reading.ts";
-import type { Shape, ShapePart } from "./shape.ts";
+import { type Reading, nameOf, quote, type ValuePlace } from "./reading.ts";
+import type { ShapePart, ValueShape } from "./shape.ts";
+import type { KubernetesRelease } from "./cluster-file.ts";
 
 const NO_PARTS: () => readonly ShapePart[] = () => [];
 
@@ -40,10 +40,10 @@ interface TextRule<T> {
 }
 
 /** A text with a form of its own. */
-function textOf<T>(rule: TextRule<T>): Shape<T> {
+function textOf<T>(rule: TextRule<T>): ValueShape<T> {
   return Object.freeze({
     noun: rule.noun,
-    read(node: ParsedNode, place: Place, reading: Reading): T | undefined {
+    read(node: ParsedNode, place: ValuePlace, reading: Reading): T | undefined {
       if (!isScalar(node) || typeof node.value !== "string") {
         const advice = isScalar(node) ? "Put it in quotes." : `Write ${rule.noun}.`;
         reading.reportValue(place, `must be ${rule.noun}, but is ${nameOf(node)}`, advice);
@@ -64,7 +64,7 @@ const OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])";
 const IPV4_PATTERN = `${OCTET}(\\.${OCTET}){3}`;
 
 /** An IPv4 address. */
-export const IPV4: Shape<Ipv4> = textOf({
+export const IPV4: ValueShape<Ipv4> = textOf({
   noun: "an IPv4 address",
   pattern: `^${IPV4_PATTERN}$`,
   lengthMax: 64,
@@ -77,7 +77,7 @@ export const IPV4: Shape<Ipv4> = textOf({
 });
 
 /** An IPv4 range in CIDR form, without host bits. */
-export const PREFIX: Shape<Prefix> = textOf({
+export const PREFIX: ValueShape<Prefix> = textOf({
   noun: "an IPv4 range",
   pattern: `^${IPV4_PATTERN}/(3[0-2]|[12]?[0-9])$`,
   lengthMax: 64,
@@ -100,7 +100,7 @@ export const PREFIX: Shape<Prefix> = textOf({
   },
 });
 
-export const IPV6: Shape<Ipv6> = textOf({
+export const IPV6: ValueShape<Ipv6> = textOf({
   noun: "an IPv6 address",
   pattern: "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*$",
   lengthMax: 64,
@@ -112,7 +112,7 @@ export const IPV6: Shape<Ipv6> = textOf({
 });
 
 /** An IPv6 range in CIDR form, without host bits. */
-export const IPV6_PREFIX: Shape<Prefix> = textOf({
+export const IPV6_PREFIX: ValueShape<Prefix> = textOf({
   noun: "an IPv6 range",
   pattern: "^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$",
   lengthMax: 64,
@@ -131,7 +131,7 @@ export const IPV6_PREFIX: Shape<Prefix> = textOf({
 });
 
 /** A Kubernetes name: RFC 1123 subdomain. */
-export const NAME: Shape<string> = textOf({
+export const NAME: ValueShape<string> = textOf({
   noun: "a name",
   pattern: "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
   lengthMax: 253,
@@ -148,7 +148,7 @@ export const NAME: Shape<string> = textOf({
 });
 
 /** The name of a network: what HNS and CNI both take. */
-export const NETWORK_NAME: Shape<string> = textOf({
+export const NETWORK_NAME: ValueShape<string> = textOf({
   noun: "a network name",
   pattern: "^[A-Za-z0-9][A-Za-z0-9_.-]*$",
   lengthMax: 64,
@@ -157,7 +157,7 @@ export const NETWORK_NAME: Shape<string> = textOf({
 });
 
 /** The name of a Windows machine: as NetBIOS takes it, or longer as DNS does. */
-export const COMPUTER_NAME: Shape<string> = textOf({
+export const COMPUTER_NAME: ValueShape<string> = textOf({
   noun: "a computer name",
   pattern: "^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$",
   lengthMax: 63,
@@ -166,7 +166,7 @@ export const COMPUTER_NAME: Shape<string> = textOf({
 });
 
 /** What `--iface` takes: the name of an adapter, or an address. */
-export const INTERFACE: Shape<string> = textOf({
+export const INTERFACE: ValueShape<string> = textOf({
   noun: "the name or address of an adapter",
   pattern: "^\\S(.*\\S)?$",
   lengthMax: 256,
@@ -181,7 +181,7 @@ function isRelativePath(text: string): boolean {
 }
 
 /** A file or folder below the one of the cluster file. */
-export const RELATIVE_PATH: Shape<string> = textOf({
+export const RELATIVE_PATH: ValueShape<string> = textOf({
   noun: "a path below the folder of this file",
   pattern: "^(?![/\\\\])(?!.*(^|[/\\\\])\\.\\.([/\\\\]|$)).+$",
   lengthMax: 1_024,
@@ -189,8 +189,8 @@ export const RELATIVE_PATH: Shape<string> = textOf({
   advise: () => "Write a path such as manifests/ or web.yaml, without .. and not from the root.",
 });
 
-/** Somebody as the command line names them; who it is shows when the cluster is up. */
-export const PARTY: Shape<string> = textOf({
+/** A party as the command line names it; which one it is shows when the cluster is up. */
+export const PARTY: ValueShape<string> = textOf({
   noun: "a pod, a node, a Service, a host outside or an address",
   pattern: "^[A-Za-z0-9][A-Za-z0-9._:/-]*$",
   lengthMax: 512,
@@ -199,7 +199,7 @@ export const PARTY: Shape<string> = textOf({
 });
 
 /** A code of the catalogue. */
-export const CODE: Shape<KnowledgeCode> = textOf({
+export const CODE: ValueShape<KnowledgeCode> = textOf({
   noun: "a code of the catalogue",
   pattern: "^[a-z0-9]+(-[a-z0-9]+)*$",
   lengthMax: 64,
@@ -211,10 +211,10 @@ export const CODE: Shape<KnowledgeCode> = textOf({
 });
 
 /** A whole number from `min` to `max`. */
-export function integer(noun: string, min: number, max: number): Shape<number> {
+export function integer(noun: string, min: number, max: number): ValueShape<number> {
   return Object.freeze({
     noun,
-    read(node: ParsedNode, place: Place, reading: Reading): number | undefined {
+    read(node: ParsedNode, place: ValuePlace, reading: Reading): number | undefined {
       const value = isScalar(node) ? node.value : undefined;
       if (typeof value !== "number") {
         const isQuoted = typeof value === "string" && /^\d+$/.test(value);
@@ -236,12 +236,12 @@ export function integer(noun: string, min: number, max: number): Shape<number> {
 }
 
 /** A TCP or UDP port. */
-export const PORT: Shape<number> = integer("a port", 1, 65_535);
+export const PORT: ValueShape<number> = integer("a port", 1, 65_535);
 
 /** true or false. */
-export const BOOLEAN: Shape<boolean> = Object.freeze({
+export const BOOLEAN: ValueShape<boolean> = Object.freeze({
   noun: "true or false",
-  read(node: ParsedNode, place: Place, reading: Reading): boolean | undefined {
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): boolean | undefined {
     const value = isScalar(node) ? node.value : undefined;
     if (typeof value === "boolean") return value;
     reading.reportValue(
@@ -262,12 +262,12 @@ export const BOOLEAN: Shape<boolean> = Object.freeze({
 export function oneOf<T extends string>(
   words: readonly T[],
   parse = (text: string): T | undefined => words.find((candidate) => candidate === text),
-): Shape<T> {
+): ValueShape<T> {
   const noun =
     words.length === 1 ? `\`${words[0]}\`` : `one of ${words.map((word) => `\`${word}\``).join(", ")}`;
   return Object.freeze({
     noun,
-    read(node: ParsedNode, place: Place, reading: Reading): T | undefined {
+    read(node: ParsedNode, place: ValuePlace, reading: Reading): T | undefined {
       const text = sourceText(node);
       const word = text === undefined ? undefined : parse(text);
       if (word !== undefined) return word;
@@ -284,10 +284,10 @@ export function oneOf<T extends string>(
 }
 
 /** A Kubernetes version from `minorMin` to `minorMax`: 1.34 or 1.34.2, with or without quotes. */
-export function kubernetesVersion(minorMin: number, minorMax: number): Shape<KubernetesVersion> {
+export function kubernetesVersion(minorMin: number, minorMax: number): ValueShape<KubernetesRelease> {
   return Object.freeze({
     noun: "a Kubernetes version",
-    read(node: ParsedNode, place: Place, reading: Reading): KubernetesVersion | undefined {
+    read(node: ParsedNode, place: ValuePlace, reading: Reading): KubernetesRelease | undefined {
       const text = sourceText(node);
       const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?$/.exec(text ?? "");
       const minor = Number(match?.[1]);
@@ -305,9 +305,9 @@ export function kubernetesVersion(minorMin: number, minorMax: number): Shape<Kub
 }
 
 /** A build of Windows: a profile (`ws2022`), with an update revision (`ws2022.2582`), or its number (`20348.2582`). */
-export const WINDOWS_BUILD: Shape<WindowsBuild> = Object.freeze({
+export const WINDOWS_BUILD: ValueShape<WindowsBuild> = Object.freeze({
   noun: `a build of Windows: ${PROFILE_NAMES.map((name) => `\`${name}\``).join(", ")}, with or without a revision`,
-  read(node: ParsedNode, place: Place, reading: Reading): WindowsBuild | undefined {
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): WindowsBuild | undefined {
     const text = sourceText(node);
     const build = text === undefined || text.length > 64 ? undefined : parseProfile(text);
     if (build !== undefined) return build;
@@ -324,7 +324,7 @@ export const WINDOWS_BUILD: Shape<WindowsBuild> = Object.freeze({
 /** Any JSON value below `depthMax` levels; undefined after a problem. */
 function readJson(
   node: ParsedNode | null,
-  at: Place,
+  at: ValuePlace,
   reading: Reading,
   depth: number,
 ): JsonValue | undefined {
@@ -350,7 +350,7 @@ function readJson(
   });
 }
 
-function readJsonScalar(value: ParsedNode, place: Place, reading: Reading): JsonValue | undefined {
+function readJsonScalar(value: ParsedNode, place: ValuePlace, reading: Reading): JsonValue | undefined {
   const scalar = isScalar(value) ? value.value : undefined;
   if (scalar === null || typeof scalar === "string" || typeof scalar === "boolean") return scalar;
   if (typeof scalar === "number" && Number.isFinite(scalar)) return scalar;
@@ -364,7 +364,7 @@ function readJsonScalar(value: ParsedNode, place: Place, reading: Reading): Json
 
 function readJsonObject(
   value: ParsedNode,
-  place: Place,
+  place: ValuePlace,
   reading: Reading,
   depth: number,
 ): JsonObject | undefined {
@@ -391,10 +391,10 @@ function readJsonObject(
 }
 
 /** A JSON object that is passed on as it is. `needed` are fields that must be there and hold text. */
-export function jsonObject(noun: string, needed: readonly string[] = []): Shape<JsonObject> {
+export function jsonObject(noun: string, needed: readonly string[] = []): ValueShape<JsonObject> {
   return Object.freeze({
     noun,
-    read(node: ParsedNode, place: Place, reading: Reading): JsonObject | undefined {
+    read(node: ParsedNode, place: ValuePlace, reading: Reading): JsonObject | undefined {
       if (!isMap(node)) {
         reading.reportValue(place, `must be ${noun}, but is ${nameOf(node)}`, "Write its fields below it.");
         return undefined;

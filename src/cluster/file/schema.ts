@@ -1,14 +1,14 @@
 /** The description of a cluster file for others: a JSON schema for editors, tables for the reference page. */
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { API_VERSION, CLUSTER } from "./description.ts";
+import { CLUSTER_FILE_VERSION, CLUSTER } from "./description.ts";
 import type { FieldDescription, ShapePart } from "./shape.ts";
 
 /** JSON schema, draft 7, of a cluster file: schemas/cluster.v1alpha1.json. */
 export function clusterSchema(): JsonObject {
   return {
     $schema: "http://json-schema.org/draft-07/schema#",
-    title: `Mullion cluster file, ${API_VERSION}`,
+    title: `Mullion cluster file, ${CLUSTER_FILE_VERSION}`,
     description: "A cluster: its nodes, its network and its pods. See docs/reference/cluster-file.md.",
     ...CLUSTER.schema(),
   };

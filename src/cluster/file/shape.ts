@@ -4,14 +4,14 @@
  */
 import type { ParsedNode } from "yaml";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Located, Place, Reading } from "./reading.ts";
+import type { Located, ValuePlace, Reading } from "./reading.ts";
 
 /** What a value may be. */
-export interface Shape<T> {
+export interface ValueShape<T> {
   /** In words, with an article: "a port", "an IPv4 address". */
   readonly noun: string;
   /** The value at `place`; undefined after a problem was reported. `node` is never empty and never an alias. */
-  read(node: ParsedNode, place: Place, reading: Reading): T | undefined;
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): T | undefined;
   /** JSON schema, draft 7. */
   schema(): JsonObject;
   /** Mappings that this value consists of, for the reference page: path suffix and fields. */
@@ -35,21 +35,21 @@ export interface FieldDescription {
 }
 
 /** One field of a mapping. */
-export interface Field<T> {
-  readonly shape: Shape<unknown>;
+export interface MappingField<T> {
+  readonly shape: ValueShape<unknown>;
   readonly text: string;
   /** What holds when the field is absent, in words; undefined when it must be there. */
   readonly absent: string | undefined;
   /** The default as JSON, for the schema, where it is a constant. */
   readonly constant: JsonValue | undefined;
   /** Reads the field; `node` is undefined when the field is absent or empty. */
-  readField(node: ParsedNode | undefined, place: Place, reading: Reading): Located<T> | undefined;
+  readField(node: ParsedNode | undefined, place: ValuePlace, reading: Reading): Located<T> | undefined;
 }
 
 function readShape<T>(
-  shape: Shape<T>,
+  shape: ValueShape<T>,
   node: ParsedNode,
-  place: Place,
+  place: ValuePlace,
   reading: Reading,
 ): Located<T> | undefined {
   const value = reading.withValue(node, place, (target) => shape.read(target, place, reading));
@@ -57,7 +57,7 @@ function readShape<T>(
 }
 
 /** A field that must be there. */
-export function required<T>(shape: Shape<T>, text: string): Field<T> {
+export function required<T>(shape: ValueShape<T>, text: string): MappingField<T> {
   return {
     shape,
     text,
@@ -69,7 +69,7 @@ export function required<T>(shape: Shape<T>, text: string): Field<T> {
 }
 
 /** A field that may be absent; `absent` says what holds then. */
-export function optional<T>(shape: Shape<T>, text: string, absent: string): Field<T | undefined> {
+export function optional<T>(shape: ValueShape<T>, text: string, absent: string): MappingField<T | undefined> {
   return {
     shape,
     text,
@@ -81,7 +81,12 @@ export function optional<T>(shape: Shape<T>, text: string, absent: string): Fiel
 }
 
 /** A field with a constant default. `constant` is the default as it would be written in the file. */
-export function withDefault<T>(shape: Shape<T>, value: T, constant: JsonValue, text: string): Field<T> {
+export function withDefault<T>(
+  shape: ValueShape<T>,
+  value: T,
+  constant: JsonValue,
+  text: string,
+): MappingField<T> {
   return {
     shape,
     text,
@@ -94,9 +99,9 @@ export function withDefault<T>(shape: Shape<T>, value: T, constant: JsonValue, t
 
 /** Reads an item of a list. */
 export function readItem<T>(
-  shape: Shape<T>,
+  shape: ValueShape<T>,
   node: ParsedNode,
-  place: Place,
+  place: ValuePlace,
   reading: Reading,
 ): Located<T> | undefined {
   return readShape(shape, node, place, reading);

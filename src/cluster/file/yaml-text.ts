@@ -15,22 +15,11 @@ import {
   isSeq,
 } from "yaml";
 import { LIMITS } from "#core/base/limits.ts";
-import {
-  type YamlFault,
-  faultOf,
-  findDeepToken,
-  findExcessToken,
-  tokensOf,
-} from "#contracts/kubernetes/text/yaml-syntax.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { faultOf, findDeepToken, findExcessToken, tokensOf } from "#contracts/kubernetes/text/yaml-syntax.ts";
+import type { TextFault } from "#contracts/kubernetes/text/yaml-value.ts";
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
 const STRUCTURE_MAX = 2_000_000;
-
-/** A fault of the text itself, with its code. */
-export interface TextFault extends YamlFault {
-  readonly code: KnowledgeCode;
-}
 
 /** A document whose YAML is in order. */
 export interface YamlText {

@@ -6,7 +6,7 @@ import { type Cluster, forkCluster } from "../cluster.ts";
 import { findTraceEnd } from "../trace/find-trace-end.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
-import { runAttempt } from "../trace/probe-trace-end.ts";
+import { runAttempt } from "../trace/attempts.ts";
 import { tracePacket } from "../trace/trace.ts";
 import type { TraceLeg } from "../trace/trace-report.ts";
 

@@ -14,15 +14,15 @@ import { transportTo, CnsService, NO_CONFIGURATION } from "#programs/plugins/cns
 import { type Ip, addToIp, formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import type { ClusterNode } from "../cluster.ts";
-import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
 import { FIRST_POD_OFFSET } from "../networks/networks-of-node.ts";
 
 /** Addresses that Azure allows on one network interface (its documented limit). */
 const ADDRESSES_MAX = 256;
-/** What the plugins write into files that nobody reads here. */
+/** What the plugins write into files that nothing reads here. */
 const STAMP = "2026-01-01T00:00:00Z";
 
-/** The addresses for pods: those that pods of the file ask for come last, so that nobody else gets them. */
+/** The addresses for pods: those that pods of the file ask for come last, so that no other pod gets them. */
 function podAddresses(file: ClusterFile, { name, podCIDR }: NodeSpec): readonly Ip[] {
   const kept = new Set(
     file.pods.flatMap(({ address, node }) => (address !== undefined && node === name ? [address] : [])),
@@ -139,7 +139,7 @@ export function azureEndpointPolicy(policy: JsonObject): JsonObject {
 /** The configuration as Azure writes it on its nodes (cni.md §7.E, E1). */
 export function azureConfigurationList(
   file: ClusterFile,
-  pod: PodSpec,
+  pod: FilePodSpec,
   policies: readonly JsonObject[],
 ): JsonObject {
   const { network } = file;

@@ -3,7 +3,7 @@ import type { Ipv4 } from "#core/net/ip.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
-import type { ClusterFile, PodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
 
 /** Where the pods of one node are made and taken away. */
 export interface Kubelet {
@@ -11,7 +11,7 @@ export interface Kubelet {
    * Gives the pod a sandbox and a network; `dns` is what its resolver is told.
    * @throws HcnError or CniError when HNS or a plugin refuses; nothing of the pod is left then.
    */
-  addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod>;
+  addPod(pod: FilePodSpec, dns?: DnsSettings): Promise<ClusterPod>;
   removePod(pod: ClusterPod): Promise<void>;
   /** The address for kube-proxy's `--source-vip`; undefined where it needs none, or where there is none. */
   reserveSourceVip(): Promise<Ipv4 | undefined>;
@@ -22,12 +22,12 @@ export interface Kubelet {
 }
 
 /** `namespace/name`, as the pod's built-in server calls itself. */
-export function podReference(pod: PodSpec): string {
+export function podReference(pod: FilePodSpec): string {
   return pod.namespace === "default" ? pod.name : `${pod.namespace}/${pod.name}`;
 }
 
 /** A pod of the node's own network: `hostNetwork` on Linux, HostProcess on Windows. */
-export function addHostPod(file: ClusterFile, node: ClusterNode, pod: PodSpec): ClusterPod {
+export function addHostPod(file: ClusterFile, node: ClusterNode, pod: FilePodSpec): ClusterPod {
   const compartment = node.host.root;
   const server = new IdentificationServer(compartment, podReference(pod));
   const { name, address } = node.spec;

@@ -12,7 +12,7 @@ import type { Interface } from "#dataplane/host/interface.ts";
 import { ANY_IPV4, ANY_IPV6, type Ip, type Ipv4, type Ipv6, type Prefix, formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
-import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { flannelRules, hostPortRules, portMapRules } from "../services/linux-masquerade.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
@@ -33,7 +33,7 @@ function macOf(ip: Ip): Mac {
 }
 
 /** What traces call the pod's cable to the bridge. */
-function cableOf(pod: PodSpec): string {
+function cableOf(pod: FilePodSpec): string {
   return `veth ${pod.namespace}/${pod.name}`;
 }
 
@@ -105,7 +105,7 @@ export class LinuxKubelet implements Kubelet {
     this.renumberBridge();
   }
 
-  async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+  async addPod(pod: FilePodSpec, dns?: DnsSettings): Promise<ClusterPod> {
     if (pod.network === "host") return Promise.resolve(addHostPod(this.file, this.node, pod));
     this.checkBridge();
     return Promise.resolve(this.connect(pod, dns));
@@ -156,7 +156,7 @@ export class LinuxKubelet implements Kubelet {
     );
   }
 
-  private connect(pod: PodSpec, dns: DnsSettings | undefined): ClusterPod {
+  private connect(pod: FilePodSpec, dns: DnsSettings | undefined): ClusterPod {
     const address = this.addresses.take(pod.address);
     const compartment = this.node.host.createCompartment(`pod ${pod.namespace}/${pod.name}`);
     // flannel's configuration of the bridge plugin has hairpinMode.

@@ -6,7 +6,7 @@
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Prefix, addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { azureConfigurationList, azureEndpointPolicy } from "./azure-node.ts";
-import type { ClusterFile, NodeSpec, PodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
 import { flannelConfigurationList } from "../flannel/network-configuration.ts";
 import { endpointPolicies } from "../networks/network-document.ts";
 import { FIRST_POD_OFFSET, secondFamily } from "../networks/networks-of-node.ts";
@@ -16,7 +16,7 @@ function endpointPolicy(value: JsonValue): JsonObject {
 }
 
 /** The configuration list for one pod: the node's, with the pod's own policies behind the others. */
-export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod: PodSpec): JsonObject {
+export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod: FilePodSpec): JsonObject {
   const { network } = file;
   const own = pod.policies.map(network.plugin === "azure-vnet" ? azureEndpointPolicy : endpointPolicy);
   if (network.cni.conflist !== undefined) return withPolicies(network.cni.conflist, own);

@@ -36,7 +36,7 @@ import { azurePlugins } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
-import type { ClusterFile, PodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, FilePodSpec } from "../file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
 import { endpointDocument } from "../networks/network-document.ts";
@@ -61,7 +61,7 @@ function addressOf(compartment: Compartment): Ipv4 | undefined {
 
 /**
  * Lets time pass until a DHCP server has given the pod an address: the kubelet's runtime waits until it is there.
- * @throws CniError with the code `dhcp-no-lease` when nobody grants one while the stack asks for the first time.
+ * @throws CniError with the code `dhcp-no-lease` when no server grants one while the stack asks for the first time.
  */
 function waitForLease(compartment: Compartment, clock: VirtualClock): Ipv4 {
   const endMs = clock.nowMs + DHCP_WAIT_MS;
@@ -169,7 +169,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** Gives the pod a sandbox and a network. */
-  async addPod(pod: PodSpec, dns?: DnsSettings): Promise<ClusterPod> {
+  async addPod(pod: FilePodSpec, dns?: DnsSettings): Promise<ClusterPod> {
     if (pod.network === "host") return addHostPod(this.file, this.node, pod);
     const namespace = await createNamespace(this.client);
     const namespaceId = defined(namespace.ID, "a namespace has an id");
@@ -194,7 +194,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** A sandbox without a network is of no use to anybody: what stands of it goes, DEL included, as with containerd. */
-  private async attach(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+  private async attach(pod: FilePodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     try {
       return this.isAttachedByHcn(pod)
         ? await this.attachByHcn(pod, namespaceId, dns)
@@ -208,12 +208,12 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** A plugin knows the network of its configuration alone. */
-  private isAttachedByHcn({ podNetwork }: PodSpec): boolean {
+  private isAttachedByHcn({ podNetwork }: FilePodSpec): boolean {
     const { network } = this.file;
     return network.plugin === "hns" || podNetwork !== network.name;
   }
 
-  private async detach(pod: PodSpec, namespaceId: string): Promise<void> {
+  private async detach(pod: FilePodSpec, namespaceId: string): Promise<void> {
     if (this.isAttachedByHcn(pod)) {
       for (const id of await getNamespaceEndpointIds(this.client, namespaceId))
         await deleteEndpoint(this.client, id);
@@ -223,7 +223,7 @@ export class WindowsKubelet implements Kubelet {
     await this.runtime.del(parseNetworkList(text), this.attachmentOf(pod, namespaceId, undefined));
   }
 
-  private async attachByPlugin(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+  private async attachByPlugin(pod: FilePodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
     const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
     const ips = result.ips.map(({ address: each }) => each.ip);
@@ -238,7 +238,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** What the runtime tells plugins of one pod. */
-  private attachmentOf(pod: PodSpec, namespaceId: string, dns: DnsSettings | undefined): CniAttachment {
+  private attachmentOf(pod: FilePodSpec, namespaceId: string, dns: DnsSettings | undefined): CniAttachment {
     return {
       containerId: containerIdOf(this.file, pod, namespaceId),
       netns: namespaceId,
@@ -263,7 +263,7 @@ export class WindowsKubelet implements Kubelet {
   }
 
   /** The same objects without a plugin, as the driver of the network has them. */
-  private async attachByHcn(pod: PodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+  private async attachByHcn(pod: FilePodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
     const network = networkNamed(this.file, pod.podNetwork);
     const made = await getNetworkByName(this.client, network.name);
     const networkId = defined(made.ID, "a network has an id");
@@ -310,11 +310,11 @@ export class WindowsKubelet implements Kubelet {
 }
 
 /** Stands for the sandbox's id: names of pods are unique in their namespace, and hold no underscore. */
-function sandboxIdOf(pod: PodSpec): string {
+function sandboxIdOf(pod: FilePodSpec): string {
   return `${pod.namespace}_${pod.name}`;
 }
 
 /** azure-vnet names endpoints after the beginning of the ID, so names of pods will not do. */
-function containerIdOf({ network }: ClusterFile, pod: PodSpec, namespaceId: string): string {
+function containerIdOf({ network }: ClusterFile, pod: FilePodSpec, namespaceId: string): string {
   return network.plugin === "azure-vnet" ? namespaceId.replaceAll("-", "").toLowerCase() : sandboxIdOf(pod);
 }

@@ -15,11 +15,11 @@ import { shuffleAddresses } from "#control-plane/dns/load-balance.ts";
 import { type DnsQuery, emitResponse, makeResponse, responseOf, serveDns } from "#control-plane/dns/serve.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { SocketFailure } from "#dataplane/host/delivery-failure.ts";
+import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 
-const DNS_PORT = 53;
 const ATTEMPT_MS = 2_000;
 const ATTEMPTS_BEGIN_WITHIN_MS = 5_000;
 const ID_LIMIT = 0x1_0000;
@@ -29,13 +29,13 @@ export interface DnsServerOptions {
   readonly compartment: Compartment;
   /** Asked in this order; the first that knows the name answers. */
   readonly sources: readonly NameSource[];
-  /** Whom to ask for names of nobody. Default: nobody; such names are refused. */
+  /** The server for names that the zones do not have. Default: none; such names are refused. */
   readonly upstreams?: readonly Ip[];
   /** Default 53. */
   readonly port?: number;
 }
 
-/** False for records of classes but IN, which nobody asked for. */
+/** False for records of classes but IN, which no client asked for. */
 function isSendable(record: DnsRecord): boolean {
   return record.type !== "OTHER" || record.classNumber === CLASS_IN;
 }
@@ -131,7 +131,7 @@ export class DnsServer implements UdpOwner {
   /** Asks another server; `begun` holds the alias that led there. */
   private forward(client: DnsClient, query: DnsQuery, begun: NameAnswer | undefined): void {
     if (this.upstreams.length === 0 || this.pending.size >= LIMITS.dnsForwardsMax) {
-      // An alias is told even if nobody knows its target.
+      // An alias is answered even if its target is unknown.
       const refused = makeResponse(query, { rcode: DnsRcode.refused });
       this.reply(client, begun === undefined ? refused : responseOf(query, begun), query.bytesMax);
       return;
@@ -176,7 +176,7 @@ export class ForwardedQuestion implements UdpOwner, Task {
     this.ask();
   }
 
-  /** Nobody answered in time. */
+  /** No server answered in time. */
   run(): void {
     this.timer = undefined;
     this.askNext();

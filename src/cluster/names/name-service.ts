@@ -13,9 +13,9 @@ import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import type { PortSpec } from "../file/cluster-file.ts";
-import { DNS_PORT } from "./dns-manifests.ts";
-import { DnsServer } from "./dns-server.ts";
+import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
 import { findDnsService } from "./dns-service.ts";
+import { DnsServer } from "./dns-server.ts";
 import { type PodDns, podDns } from "./pod-dns.ts";
 
 /** What the clusters' zone is made of. */
@@ -112,7 +112,7 @@ export class NameService {
     return this.known.found;
   }
 
-  /** A port that somebody else has in the node's own network is tried again at the next sync. */
+  /** A port that another server has in the node's own network is tried again at the next sync. */
   private serve(running: ClusterPod, port: number): void {
     const upstreams = this.upstream === undefined ? [] : [this.upstream];
     const { compartment } = running;

@@ -5,7 +5,7 @@ import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { PodSpec as KubePodSpec } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import { ip } from "#test/support/dataplane/stack-world.ts";
-import type { PodSpec } from "../file/cluster-file.ts";
+import type { FilePodSpec } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { type PodDns, type PodDnsOptions, podDns, podHosts } from "./pod-dns.ts";
 import { raiseMachines } from "../machines/raise-machines.ts";
@@ -138,7 +138,7 @@ async function settingsOn(node: string, network: string): Promise<DnsSettings> {
   if (!("cluster" in parsed)) throw new Error(JSON.stringify(parsed));
   const { kubelets } = await raiseMachines(parsed.cluster);
   const { settings } = dnsOf({}, node.startsWith("win") ? "windows" : "linux");
-  const spec: PodSpec = {
+  const spec: FilePodSpec = {
     namespace: "shop",
     name: "web",
     node,

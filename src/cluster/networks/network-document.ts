@@ -11,7 +11,7 @@ import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import { ANY_IPV4, type Ip, type Ipv4, type Ipv6, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import type { ClusterFile, NodeSpec, PodNetworkSpec, PodSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, NodeSpec, PodNetworkSpec, FilePodSpec } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { networkGateway, podGateway, secondAddress, secondFamily, subnetOn } from "./networks-of-node.ts";
 
@@ -111,7 +111,7 @@ export function endpointPolicies(
 }
 
 /** A pod with two addresses has each mapping twice, the second with the flag IPv6 (hcn.md §4.4, HCN-083). */
-function portMappings(pod: PodSpec, isDual: boolean): readonly JsonObject[] {
+function portMappings(pod: FilePodSpec, isDual: boolean): readonly JsonObject[] {
   return pod.ports.flatMap(({ port, hostPort, protocol }) => {
     if (hostPort === undefined) return [];
     const Settings = {
@@ -160,7 +160,7 @@ export function endpointDocument(
   node: NodeSpec,
   pod: {
     readonly name: string;
-    readonly spec: PodSpec;
+    readonly spec: FilePodSpec;
     /** Undefined: a DHCP server gives it one. */
     readonly address: Ipv4 | undefined;
     readonly dns: DnsSettings | undefined;

@@ -13,7 +13,7 @@ import {
 } from "#test/support/cluster/session-world.ts";
 import { ip } from "#test/support/dataplane/stack-world.ts";
 import type { ClusterPod } from "../cluster.ts";
-import { runAttempt } from "../trace/probe-trace-end.ts";
+import { runAttempt } from "../trace/attempts.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
 
 /** A pod of two containers on a Windows node; only one has a port that the API knows. */

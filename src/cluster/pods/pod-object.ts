@@ -3,7 +3,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
-import type { NodeOs, PodPortSpec, PodSpec, PortSpec } from "../file/cluster-file.ts";
+import type { NodeOs, PodPortSpec, FilePodSpec, PortSpec } from "../file/cluster-file.ts";
 
 /**
  * A pod that declares no port and that no Service leads to still answers here, so that it can be asked. Not in the node's
@@ -16,7 +16,7 @@ const DEFAULT_POD_PORT: PodPortSpec = Object.freeze({
 });
 
 /** The Pod object of a pod that stands in the cluster file. */
-export function podManifest(spec: PodSpec): JsonObject {
+export function podManifest(spec: FilePodSpec): JsonObject {
   return {
     apiVersion: "v1",
     kind: "Pod",
@@ -43,7 +43,7 @@ export function podManifest(spec: PodSpec): JsonObject {
  * Whether the pod lives in the node's own network. On Windows `hostNetwork` does that for HostProcess pods only
  * (windows-networking-documentation.md §8); others get a network of their own all the same.
  */
-export function networkOf(pod: Pod, os: NodeOs): PodSpec["network"] {
+export function networkOf(pod: Pod, os: NodeOs): FilePodSpec["network"] {
   if (os === "windows") return isHostProcess(pod) ? "host" : "pod";
   return isHostNetwork(pod) ? "host" : "pod";
 }
@@ -79,7 +79,7 @@ function targetPorts(services: readonly Service[]): readonly PortSpec[] {
  */
 export function servedPorts(
   pod: Pod,
-  network: PodSpec["network"],
+  network: FilePodSpec["network"],
   services: readonly Service[],
 ): readonly PortSpec[] {
   const ports: PortSpec[] = [...declaredPorts(pod)];
@@ -108,8 +108,8 @@ export const NETWORK_ANNOTATION = "mullion/network";
 export function sandboxOf(
   pod: Pod,
   node: { readonly name: string; readonly os: NodeOs; readonly podNetwork: string },
-  own: PodSpec | undefined,
-): PodSpec {
+  own: FilePodSpec | undefined,
+): FilePodSpec {
   const network = networkOf(pod, node.os);
   const { name, namespace, labels = {} } = pod.metadata;
   const ports = declaredPorts(pod);

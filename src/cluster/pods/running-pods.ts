@@ -9,7 +9,7 @@ import { isFinished, isHostNetwork, isHostProcess } from "#contracts/kubernetes/
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
-import type { PodSpec } from "../file/cluster-file.ts";
+import type { FilePodSpec } from "../file/cluster-file.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
@@ -55,7 +55,7 @@ export class RunningPods {
   private readonly options: RunningPodsOptions;
   private readonly nodes: ReadonlyMap<string, ClusterNode>;
   /** Entries of the cluster file, by namespace and name: they know policies. */
-  private readonly own: ReadonlyMap<string, PodSpec>;
+  private readonly own: ReadonlyMap<string, FilePodSpec>;
   /** Nodes whose kubelet does not run. */
   private readonly down = new Set<string>();
   /** Nodes whose kubelet tries again what has no network. */
@@ -206,7 +206,7 @@ export class RunningPods {
   /** A kubelet tries a sandbox again and again; here it does so for as long as a next try may go otherwise. */
   private async addPatiently(
     kubelet: Kubelet,
-    sandbox: PodSpec,
+    sandbox: FilePodSpec,
     dns: DnsSettings | undefined,
   ): Promise<ClusterPod> {
     const isFlannel = this.options.cluster.file.network.plugin === "flannel";
@@ -219,7 +219,7 @@ export class RunningPods {
     }
   }
 
-  private sandboxFor(pod: Pod, identity: string): PodSpec {
+  private sandboxFor(pod: Pod, identity: string): FilePodSpec {
     const own = this.own.get(`${pod.metadata.namespace}/${pod.metadata.name}`);
     const { name, os } = this.nodeOf(pod).spec;
     const podNetwork = this.options.cluster.file.network.name;
@@ -234,7 +234,7 @@ export class RunningPods {
     return node;
   }
 
-  private async start(pod: Pod, sandbox: PodSpec): Promise<PodOutcome> {
+  private async start(pod: Pod, sandbox: FilePodSpec): Promise<PodOutcome> {
     const { cluster, kubelets, dnsOf } = this.options;
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
@@ -271,7 +271,7 @@ function refusalOf(error: unknown, what: string): PodRemark {
 
 /** A network that the pod's manifest names, and its node does not have. */
 function missingNetwork(
-  { network, podNetwork, node }: PodSpec,
+  { network, podNetwork, node }: FilePodSpec,
   { file, nodes }: Cluster,
 ): PodRemark | undefined {
   if (network === "host") return undefined;
@@ -287,7 +287,10 @@ function missingNetwork(
 }
 
 /** An address of a dump that the pod cannot have here: its node gives its pods addresses of one range. */
-function strangeAddress({ address, podNetwork, node }: PodSpec, { file }: Cluster): PodRemark | undefined {
+function strangeAddress(
+  { address, podNetwork, node }: FilePodSpec,
+  { file }: Cluster,
+): PodRemark | undefined {
   const network = [file.network, ...file.networks].find(({ name }) => name === podNetwork);
   const range = network?.ranges[node];
   if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;

@@ -13,7 +13,7 @@ import {
   prefixFamily,
 } from "#core/net/ip.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import type { PodSpec } from "../file/cluster-file.ts";
+import type { FilePodSpec } from "../file/cluster-file.ts";
 import { MASQUERADE_MARK } from "./linux-service-rules.ts";
 
 /** portmap's `markMasqBit` is 13. */
@@ -84,7 +84,7 @@ export function flannelRules(nodeName: string, podCidr: Prefix, clusterCidr: Pre
  * The rules for the `hostPort`s of a pod; undefined when it has none (plugins/meta/portmap/portmap_iptables.go:
  * CNI-HOSTPORT-DNAT). Clients of the pod's own node that hang on the bridge, and localhost, are masqueraded.
  */
-export function hostPortRules(pod: PodSpec, address: Ip, podCidr: Prefix): HookRules | undefined {
+export function hostPortRules(pod: FilePodSpec, address: Ip, podCidr: Prefix): HookRules | undefined {
   const reference = `${pod.namespace}/${pod.name}`;
   const family = familyOf(address);
   const provenance = Object.freeze({ object: "Pod", id: reference, name: reference });

@@ -1,23 +1,14 @@
 /**
- * What kube-proxies put right in HNS, told as the executable tells it: counted as its metric
- * `mullion_kube_proxy_repairs_total` is, written as an Event of Kubernetes, and heard by whoever listens to the session.
+ * What kube-proxies put right in HNS, reported as the executable does: counted as its metric
+ * `mullion_kube_proxy_repairs_total` is, written as an Event of Kubernetes, and sent to all listeners of the session.
  */
 import type { Clock } from "#core/base/clock.ts";
 import { EventRecorder, repairEvent } from "#programs/kube-proxy/daemon/event-recorder.ts";
 import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
-import type { RepairKind } from "#programs/kube-proxy/mod.ts";
 import type { KubeSource } from "#contracts/kubernetes/source.ts";
 import { CAPTURE_EPOCH_MS } from "../trace/capture.ts";
 import type { NodeRepair } from "./service-proxies.ts";
-import type { SessionEvents } from "../session/session-events.ts";
-
-/** How many repairs of one kind a node has had. */
-export interface RepairCount {
-  readonly node: string;
-  readonly family: "IPv4" | "IPv6";
-  readonly kind: RepairKind;
-  readonly count: number;
-}
+import type { RepairCount, SessionEvents } from "../session/session.ts";
 
 export interface NodeRepairsParts {
   readonly clock: Clock;

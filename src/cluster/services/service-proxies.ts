@@ -13,8 +13,8 @@ import type {
 } from "#programs/kube-proxy/report.ts";
 import type { KubeProxy } from "#programs/kube-proxy/kube-proxy.ts";
 import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
-import type { KubernetesVersion } from "../file/cluster-file.ts";
 import { ProxyObjects, followSource } from "#programs/kube-proxy/tracking/proxy-objects.ts";
+import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { createKubeProxy } from "#programs/kube-proxy/mod.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { EndpointSlice, Node, Service } from "#contracts/kubernetes/objects.ts";
@@ -132,7 +132,7 @@ export class ServiceProxies {
   /** Nodes whose kube-proxy goes by a name that is not the Node's. */
   private readonly misnamed = new Map<string, ServiceTrouble>();
   private readonly health: HealthServers;
-  /** What nobody has taken yet. */
+  /** What has not been taken yet. */
   private repaired: NodeRepair[] = [];
 
   /** `kubelets`: by the node's name. */
@@ -313,7 +313,7 @@ export class ServiceProxies {
       this.linux[index]?.addNode({ name, address: each, zone, compartment: host.root });
   }
 
-  private versionOn(node: ClusterNode): KubernetesVersion {
+  private versionOn(node: ClusterNode): KubernetesRelease {
     const reported = this.nodeObject(node.spec.name)?.status?.nodeInfo?.kubeProxyVersion ?? "";
     return parseReportedVersion(reported) ?? this.cluster.file.kubernetes.version;
   }

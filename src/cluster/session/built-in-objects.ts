@@ -4,7 +4,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
-import { dnsManifests } from "../names/dns-manifests.ts";
+import { dnsManifests } from "../names/dns-service.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { nodeManifest } from "./node-object.ts";

@@ -2,14 +2,14 @@
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
-import type { ClusterFile, KubernetesVersion, NodeSpec } from "../file/cluster-file.ts";
+import type { ClusterFile, KubernetesRelease, NodeSpec } from "../file/cluster-file.ts";
 
-export function formatKubernetesVersion({ major, minor, patch }: KubernetesVersion): string {
+export function formatKubernetesVersion({ major, minor, patch }: KubernetesRelease): string {
   return `v${major}.${minor}.${patch ?? 0}`;
 }
 
 /** `v1.30.4+k3s1`, as nodes report their programs, within what Mullion knows; undefined for what is no version. */
-export function parseReportedVersion(text: string): KubernetesVersion | undefined {
+export function parseReportedVersion(text: string): KubernetesRelease | undefined {
   const match = /^v?1\.(\d{1,3})(?:\.(\d{1,3}))?/.exec(text);
   if (match === null) return undefined;
   const minor = Math.min(Math.max(Number(match[1]), KUBERNETES_MINOR_MIN), KUBERNETES_MINOR_MAX);

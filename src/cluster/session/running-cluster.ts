@@ -3,7 +3,8 @@
  * change. Everything that packets see lies in `cluster`, which is data; what programs remember lies here.
  */
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
-import { type ApplyOutcome, MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import type { ApplyOutcome } from "#control-plane/memory/admission/apply.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
@@ -17,23 +18,15 @@ import { IngressRouting } from "../services/ingress-routing.ts";
 import type { NodeChange } from "../life/node-change.ts";
 import { NodeLifecycle } from "../life/node-lifecycle.ts";
 import { NameService } from "../names/name-service.ts";
-import { NodeRepairs, type RepairCount } from "../services/node-repairs.ts";
+import { NodeRepairs } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { type PodOutcome, RunningPods } from "../pods/running-pods.ts";
 import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
 import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
-import { SessionEvents } from "./session-events.ts";
 import {
-  type PodNote,
-  clusterTroubles,
-  flannelNotes,
-  machineNotes,
-  podNotes,
-  serviceNotes,
-} from "./session-notes.ts";
-import {
+  SessionEvents,
   type ApplyReport,
   type ApplyResult,
   type ClusterSession,
@@ -43,10 +36,19 @@ import {
   type DeleteResult,
   type NodeReport,
   type ObjectReference,
+  type RepairCount,
   type SessionEvent,
   type TimeReport,
   toSessionProblem,
 } from "./session.ts";
+import {
+  type PodNote,
+  clusterTroubles,
+  flannelNotes,
+  machineNotes,
+  podNotes,
+  serviceNotes,
+} from "./session-notes.ts";
 
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
@@ -203,7 +205,7 @@ export class RunningCluster implements ClusterSession {
 
   /**
    * The cluster's API as programs outside of it see it. Each change is followed by everything that the cluster makes of
-   * it. `inTurn` keeps changes from meeting whoever reads the cluster halfway.
+   * it. `inTurn` keeps readers of the cluster from meeting half a change.
    */
   openKubeSource({ now, inTurn, settles = true }: KubeSourceOptions): MemoryKubeSource {
     if (!settles) return new MemoryKubeSource(this.kube, { now });

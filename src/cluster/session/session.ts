@@ -9,6 +9,7 @@ import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { ServicePortStatus, RepairKind } from "#programs/kube-proxy/report.ts";
 import type { Cluster } from "../cluster.ts";
 import type { NodeChange, NodeStanding } from "../life/node-change.ts";
+import type { VirtualClock } from "#core/base/clock.ts";
 
 /** How many repairs of one kind a node has had. */
 export interface RepairCount {
@@ -18,7 +19,7 @@ export interface RepairCount {
   readonly count: number;
 }
 
-/** A text that somebody gave: a cluster file or manifests. `name` is only used in messages. */
+/** A text of the input: a cluster file or manifests. `name` is only used in messages. */
 export interface InputText {
   readonly name: string;
   readonly text: string;
@@ -183,4 +184,29 @@ export interface ClusterSession {
   repairs(node?: string): readonly RepairCount[];
   /** Hears what happens from now on, until the returned function is called. */
   subscribe(listener: (event: SessionEvent) => void): () => void;
+}
+
+/** An event without the fields that the sender fills in. */
+type Unnumbered<E> = E extends SessionEvent ? Omit<E, "id" | "atMs"> : never;
+
+/** Numbers what happens in a running cluster, and sends it to every listener. */
+export class SessionEvents {
+  private readonly clock: VirtualClock;
+  private readonly listeners = new Set<(event: SessionEvent) => void>();
+  private lastId = 0;
+
+  constructor(clock: VirtualClock) {
+    this.clock = clock;
+  }
+
+  subscribe(listener: (event: SessionEvent) => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  send(event: Unnumbered<SessionEvent>): void {
+    this.lastId++;
+    const numbered: SessionEvent = { ...event, id: this.lastId, atMs: this.clock.nowMs };
+    for (const listener of this.listeners) listener(numbered);
+  }
 }

@@ -8,7 +8,7 @@ import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { type TraceEnd, byIpv6, findTraceEnd, findService } from "./find-trace-end.ts";
 import { networkNamed } from "../networks/networks-of-node.ts";
-import { runAttempt } from "./probe-trace-end.ts";
+import { runAttempt } from "./attempts.ts";
 import { RequestError } from "../request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
 import type { AddressFamily, ProbeProtocol, TraceLeg, TraceReport, TraceVerdict } from "./trace-report.ts";

@@ -6,7 +6,7 @@ import type { Cluster } from "../cluster.ts";
 import { sourceVip } from "../networks/networks-of-node.ts";
 import type { Cell } from "./cells/cell.ts";
 import { nodeOf } from "./facts.ts";
-import type { Attempt, Evidence, Observation } from "./observation.ts";
+import type { CellAttempt, Evidence, Observation } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";
 
 /** What a judge finds about one cell. `undefined` for a cell that came out as expected. */
@@ -29,7 +29,7 @@ export function describeExpectation(expected: Expectation): string {
   }
 }
 
-function isAnswered(attempt: Attempt): boolean {
+function isAnswered(attempt: CellAttempt): boolean {
   return attempt.outcome === "answered";
 }
 
@@ -91,7 +91,7 @@ function faultOf(cell: Cell, observation: Observation, cluster: Cluster): string
 }
 
 /** True when the receiver itself answered. */
-function isReceiver({ target }: Cell, attempt: Attempt): boolean {
+function isReceiver({ target }: Cell, attempt: CellAttempt): boolean {
   if (!isAnswered(attempt)) return false;
   return attempt.answeredBy === undefined || target.answerers?.includes(attempt.answeredBy) === true;
 }

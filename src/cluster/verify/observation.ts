@@ -3,7 +3,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 
 /** One attempt. */
-export interface Attempt {
+export interface CellAttempt {
   readonly outcome: "answered" | "refused" | "timed-out" | "unreachable" | "name-not-found" | "name-wrong";
   /** The server that answered, as it calls itself; undefined for ICMP and for strangers. */
   readonly answeredBy: string | undefined;
@@ -21,7 +21,7 @@ export interface Attempt {
 
 /** All attempts of a cell, in their order. */
 export interface Observation {
-  readonly attempts: readonly Attempt[];
+  readonly attempts: readonly CellAttempt[];
 }
 
 /** The trace of an attempt that failed. */

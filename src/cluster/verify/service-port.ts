@@ -8,12 +8,12 @@ import type {
   VerifyServicePort,
 } from "./model.ts";
 
-export interface ServicePort {
+export interface AskedPort {
   readonly service: VerifyService;
   readonly port: VerifyServicePort;
 }
 
-export function listPorts(services: readonly VerifyService[]): readonly ServicePort[] {
+export function listPorts(services: readonly VerifyService[]): readonly AskedPort[] {
   return services.flatMap((service) => service.ports.map((port) => ({ service, port })));
 }
 
@@ -27,7 +27,7 @@ export function isLeftOut({ pod }: VerifyBackEnd, chooser: VerifyNode | undefine
   return pod !== undefined && pod.node.index === chooser?.index && !isServed(pod);
 }
 
-/** Pods that nobody outside of their network reaches by their address. */
+/** Pods that no machine outside of their network reaches by their address. */
 export function isCutOff({ pod }: VerifyBackEnd): boolean {
   return pod !== undefined && !isServed(pod) && (pod.network.isVirtual || pod.network.driver === "NAT");
 }
@@ -37,7 +37,7 @@ export function classOfClient({ node, network }: VerifyPod): string {
   return `${node.nodeClass} ${network.name}`;
 }
 
-/** The names of those who may answer; undefined when an address belongs to nobody that we know. */
+/** The names of those who may answer; undefined when an address belongs to no machine that we know. */
 export function answerersOf(backEnds: readonly VerifyBackEnd[]): readonly string[] | undefined {
   const names = backEnds.map(({ pod }) => pod?.serverName);
   return names.every((name) => name !== undefined) ? names : undefined;
@@ -45,7 +45,7 @@ export function answerersOf(backEnds: readonly VerifyBackEnd[]): readonly string
 
 /** The back ends that a client on `node` may be given. */
 export function backEndsFor(
-  { service, port }: ServicePort,
+  { service, port }: AskedPort,
   node: VerifyNode,
   model: VerifyModel,
 ): readonly VerifyBackEnd[] {

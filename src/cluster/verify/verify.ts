@@ -14,7 +14,7 @@ import { nodeOf } from "./facts.ts";
 import { evaluate } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import { readModel } from "./model-of-cluster.ts";
-import type { Attempt, Evidence, Observation } from "./observation.ts";
+import type { CellAttempt, Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
 import { ownCells } from "./cells/own-cells.ts";
 import { podCells } from "./cells/pod-cells.ts";
@@ -45,7 +45,7 @@ function evidenceOf(report: TraceReport): Evidence {
  * it did. A cell that is denied counts as proved only by what its trace shows, and a cell that came out otherwise than
  * expected is tried again here, alone.
  */
-function traceCell(cluster: Cluster, cell: Cell, failed: Attempt): Evidence {
+function traceCell(cluster: Cluster, cell: Cell, failed: CellAttempt): Evidence {
   const source = defined(cell.source, "a cell that is tried has a sender");
   const address = defined(cell.target.address ?? failed.resolved, "a pod or node was asked");
   const node = nodeOf(source);

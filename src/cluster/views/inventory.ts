@@ -20,7 +20,7 @@ export interface OnNode<T> {
   readonly object: T;
 }
 
-export interface NodeSummary {
+export interface InventoryNode {
   readonly name: string;
   readonly os: NodeOs;
   readonly build: string | undefined;
@@ -101,7 +101,7 @@ export function inventoryLoadBalancers(
   return listOnNodes(cluster, node, listLoadBalancersOf);
 }
 
-export function inventoryNodes(cluster: Cluster, node?: string): readonly NodeSummary[] {
+export function inventoryNodes(cluster: Cluster, node?: string): readonly InventoryNode[] {
   return selectNodes(cluster, node).map(({ spec }) => ({
     name: spec.name,
     os: spec.os,

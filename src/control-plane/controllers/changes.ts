@@ -1,14 +1,14 @@
 /** What a controller wants done. Controllers are functions: they look at the store and change nothing. */
 import type { KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
 
-export interface Changes {
+export interface WantedChanges {
   /** Without a uid. */
   readonly create: readonly KubeObject[];
   readonly update: readonly KubeObject[];
   readonly remove: readonly KubeObject[];
 }
 
-export const NO_CHANGES: Changes = Object.freeze({
+export const NO_CHANGES: WantedChanges = Object.freeze({
   create: Object.freeze([]),
   update: Object.freeze([]),
   remove: Object.freeze([]),
@@ -20,6 +20,6 @@ export type NamePods = (base: string) => string;
 /** Pods that a workload may call its own. */
 export interface OwnPods {
   readonly own: readonly Pod[];
-  /** Matching pods that nobody controls: the workload adopts them. */
+  /** Matching pods without a controller: the workload adopts them. */
   readonly orphans: readonly Pod[];
 }

@@ -2,7 +2,7 @@
 import { isFinished } from "#contracts/kubernetes/pod.ts";
 import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { DaemonSet, Node, Pod, PodSpec, PodTemplateSpec } from "#contracts/kubernetes/objects.ts";
-import type { Changes, NamePods } from "./changes.ts";
+import type { WantedChanges, NamePods } from "./changes.ts";
 import { matchesNode, nodeNameField, toleratesTaint } from "./node-fit.ts";
 import { adopted, isActive, ownPods } from "./own-pods.ts";
 
@@ -68,7 +68,7 @@ export function reconcileDaemonSet(
   matching: readonly Pod[],
   nodes: readonly Node[],
   namePods: NamePods,
-): Changes {
+): WantedChanges {
   const { own, orphans } = ownPods(set, matching);
   const update = adopted(set, orphans);
   const template: PodTemplateSpec = set.spec?.template ?? {};

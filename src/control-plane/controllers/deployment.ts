@@ -6,7 +6,7 @@ import { canonicalJson, equalJson } from "../memory/deep.ts";
 import { templateHash } from "../memory/admission/names.ts";
 import { ownerReferenceTo } from "../memory/admission/pod-template.ts";
 import type { Deployment, PodTemplateSpec, ReplicaSet } from "#contracts/kubernetes/objects.ts";
-import { type Changes, NO_CHANGES } from "./changes.ts";
+import { type WantedChanges, NO_CHANGES } from "./changes.ts";
 
 const HASH_LABEL = "pod-template-hash";
 const REVISION = "deployment.kubernetes.io/revision";
@@ -78,7 +78,7 @@ export function reconcileDeployment(
   deployment: Deployment,
   own: readonly ReplicaSet[],
   isTaken: (name: string) => boolean,
-): Changes {
+): WantedChanges {
   const replicas = deployment.spec?.replicas ?? 1;
   const isPaused = deployment.spec?.paused === true;
   const latest = own.toSorted((a, b) => revisionOf(b) - revisionOf(a))[0];

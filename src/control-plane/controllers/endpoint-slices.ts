@@ -10,7 +10,7 @@ import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import { type ServiceSpec, isHeadless } from "../memory/services/service-defaults.ts";
 import { isFinished, isReady, isTerminating, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { EndpointSlice, Node, Pod, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
-import { type Changes, NO_CHANGES } from "./changes.ts";
+import { type WantedChanges, NO_CHANGES } from "./changes.ts";
 
 export const MANAGED_BY_LABEL = "endpointslice.kubernetes.io/managed-by";
 export const SLICE_CONTROLLER = "endpointslice-controller.k8s.io";
@@ -197,7 +197,7 @@ export function reconcileEndpointSlices(
   taken: readonly EndpointSlice[],
   nodeOf: (name: string) => Node | undefined,
   prng: Prng,
-): Changes {
+): WantedChanges {
   const groups = groupsOf(service, pods, nodeOf);
   const labels = labelsOf(service);
   const nextName = sliceNames(service, taken, prng);

@@ -2,7 +2,7 @@
 import { isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
 import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { Job, Pod, PodTemplateSpec } from "#contracts/kubernetes/objects.ts";
-import { type Changes, type NamePods, NO_CHANGES } from "./changes.ts";
+import { type WantedChanges, type NamePods, NO_CHANGES } from "./changes.ts";
 
 const INDEX = "batch.kubernetes.io/job-completion-index";
 
@@ -46,7 +46,7 @@ function makePod(job: Job, namePods: NamePods, index: number | undefined): Pod {
 }
 
 /** Pods to make, and to remove when the Job needs fewer; `own` are the pods that it controls. */
-export function reconcileJob(job: Job, own: readonly Pod[], namePods: NamePods, room: number): Changes {
+export function reconcileJob(job: Job, own: readonly Pod[], namePods: NamePods, room: number): WantedChanges {
   const running = own.filter((pod) => !isFinished(pod) && !isTerminating(pod));
   if (isOver(job)) return { ...NO_CHANGES, remove: running };
   const succeeded = own.filter(({ status }) => status?.phase === "Succeeded");

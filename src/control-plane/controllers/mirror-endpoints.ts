@@ -6,7 +6,7 @@ import type { Prng } from "#core/base/prng.ts";
 import { equalJson } from "../memory/deep.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
 import type { EndpointSlice, Endpoints, Service } from "#contracts/kubernetes/objects.ts";
-import { type Changes, NO_CHANGES } from "./changes.ts";
+import { type WantedChanges, NO_CHANGES } from "./changes.ts";
 import { type Endpoint, MANAGED_BY_LABEL, makeSlice, sliceNames } from "./endpoint-slices.ts";
 
 export const MIRRORING_CONTROLLER = "endpointslicemirroring-controller.k8s.io";
@@ -63,7 +63,7 @@ export function reconcileMirror(
   slices: readonly EndpointSlice[],
   taken: readonly EndpointSlice[],
   prng: Prng,
-): Changes {
+): WantedChanges {
   const isWanted = endpoints !== undefined && isMirrored(endpoints);
   const contents = isWanted ? (endpoints.subsets ?? []).flatMap(contentsOf) : [];
   const nextName = sliceNames(service, taken, prng);

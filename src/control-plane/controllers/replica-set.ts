@@ -1,7 +1,7 @@
 /** The ReplicaSet controller (k8s.io/kubernetes, `pkg/controller/replicaset`): as many pods as asked for. */
 import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { Pod, PodTemplateSpec, ReplicaSet } from "#contracts/kubernetes/objects.ts";
-import { type Changes, type NamePods, NO_CHANGES } from "./changes.ts";
+import { type WantedChanges, type NamePods, NO_CHANGES } from "./changes.ts";
 import { adopted, byDispensability, isActive, ownPods } from "./own-pods.ts";
 
 /** Pods to make and to remove; `matching` are the pods that the selector finds, `room` bounds the new ones. */
@@ -10,7 +10,7 @@ export function reconcileReplicaSet(
   matching: readonly Pod[],
   namePods: NamePods,
   room: number,
-): Changes {
+): WantedChanges {
   const { own, orphans } = ownPods(replicaSet, matching);
   const update = adopted(replicaSet, orphans);
   const active = [...own.filter(isActive), ...update];

@@ -2,7 +2,7 @@
 import { isFinished } from "#contracts/kubernetes/pod.ts";
 import { completePodSpec, podFromTemplate } from "../memory/admission/pod-template.ts";
 import type { Pod, PodTemplateSpec, StatefulSet } from "#contracts/kubernetes/objects.ts";
-import type { Changes } from "./changes.ts";
+import type { WantedChanges } from "./changes.ts";
 import { adopted, ownPods } from "./own-pods.ts";
 
 const POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name";
@@ -30,7 +30,11 @@ function makePod(set: StatefulSet, template: PodTemplateSpec, ordinal: number): 
 }
 
 /** Pods to make in order, and those beyond the number of replicas to remove, the last first. */
-export function reconcileStatefulSet(set: StatefulSet, matching: readonly Pod[], room: number): Changes {
+export function reconcileStatefulSet(
+  set: StatefulSet,
+  matching: readonly Pod[],
+  room: number,
+): WantedChanges {
   const { own, orphans } = ownPods(set, matching);
   const update = adopted(
     set,

@@ -25,7 +25,7 @@ export interface ServiceRecord {
 }
 
 /** One address of an endpoint that is ready. */
-export interface EndpointRecord {
+export interface DnsEndpoint {
   readonly ip: Ip;
   /** Its label under the Service, in lower case: the endpoint's host name, else its address with dashes. */
   readonly label: string;
@@ -38,8 +38,8 @@ export interface SliceRecord {
   readonly name: string;
   readonly service: string;
   readonly ports: readonly PortRecord[] | undefined;
-  readonly endpoints: readonly EndpointRecord[];
-  readonly byLabel: ReadonlyMap<string, readonly EndpointRecord[]>;
+  readonly endpoints: readonly DnsEndpoint[];
+  readonly byLabel: ReadonlyMap<string, readonly DnsEndpoint[]>;
 }
 
 interface NamedPort {
@@ -100,8 +100,8 @@ function labelOfAddress(ip: Ip): string {
   return label.endsWith("-") ? `${label}0` : label;
 }
 
-function endpointRecords(slice: EndpointSlice): readonly EndpointRecord[] {
-  const records: EndpointRecord[] = [];
+function endpointRecords(slice: EndpointSlice): readonly DnsEndpoint[] {
+  const records: DnsEndpoint[] = [];
   for (const { addresses, conditions, hostname } of slice.endpoints ?? []) {
     // A condition that is not there counts as ready (the field's own documentation). The controller says "ready" for
     // all endpoints of a Service with publishNotReadyAddresses, so that this one condition decides.
@@ -123,7 +123,7 @@ export function sliceRecordOf(slice: EndpointSlice): SliceRecord | undefined {
   if (service === undefined || slice.addressType === "FQDN") return undefined;
   if (!isLabel(service) || !isLabel(slice.metadata.namespace)) return undefined;
   const endpoints = endpointRecords(slice);
-  const byLabel = new Map<string, EndpointRecord[]>();
+  const byLabel = new Map<string, DnsEndpoint[]>();
   for (const endpoint of endpoints) {
     const known = byLabel.get(endpoint.label);
     if (known === undefined) byLabel.set(endpoint.label, [endpoint]);

@@ -13,7 +13,7 @@ import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/fi
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
 import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin } from "./manifests.ts";
-import { normalize } from "./normalize.ts";
+import { normalize } from "./checked-object.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
 import { type TextFault, offsetsOf, readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";

@@ -9,12 +9,31 @@ import { type Origin, placeInOrigin } from "../load/manifests.ts";
 import { controllerOf, isFinished, isTerminating } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { cascadeOf } from "./garbage.ts";
-
-import { MultiMap } from "./multi-map.ts";
+import { MultiMap, KubeObjectStore, keyOf, referenceOf } from "./object-store.ts";
 import { NodeRanges } from "./node-ranges.ts";
-import { ObjectStore, keyOf, referenceOf } from "./object-store.ts";
-import { type MemoryKubeOptions, NODE_PORTS_DEFAULT } from "./options.ts";
 import { ServiceAllocators } from "./services/service-addresses.ts";
+import type { Prefix } from "#core/net/ip.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import type { WantedChanges } from "../controllers/changes.ts";
+
+/** What a cluster's control plane is started with. */
+export interface MemoryKubeOptions {
+  /** Where nodes without a pod range get one: one range, or one per family (`--cluster-cidr`). None: no node gets one. */
+  readonly clusterCIDRs: readonly Prefix[];
+  /** Length of a node's range (`--node-cidr-mask-size-ipv4`, `-ipv6`); 24 and 64 by default. */
+  readonly nodeMaskSizes?: { readonly ipv4?: number; readonly ipv6?: number };
+  /** Where cluster IPs come from: one range, or one per family (`--service-cluster-ip-range`). */
+  readonly serviceCIDRs: readonly Prefix[];
+  /** First and last node port; 30000 to 32767 by default (`--service-node-port-range`). */
+  readonly nodePorts?: { readonly first: number; readonly last: number };
+  /** With a pool, Services of type LoadBalancer get their ingress address from it, as from a cloud. */
+  readonly loadBalancerPool?: Prefix;
+}
+
+export const NODE_PORTS_DEFAULT: { readonly first: number; readonly last: number } = Object.freeze({
+  first: 30_000,
+  last: 32_767,
+});
 
 const WORKLOADS: ReadonlySet<string> = new Set([
   "Deployment",
@@ -36,7 +55,7 @@ function firstPair(service: Service): string | undefined {
 }
 
 export class ControlPlane {
-  readonly store: ObjectStore = new ObjectStore();
+  readonly store: KubeObjectStore = new KubeObjectStore();
   readonly allocators: ServiceAllocators;
   readonly ranges: NodeRanges;
   readonly options: MemoryKubeOptions;
@@ -117,7 +136,7 @@ export class ControlPlane {
     this.changed(before, undefined);
   }
 
-  /** Deletes an object on somebody's word, with all that hangs on it. */
+  /** Deletes an object on request, with all that hangs on it. */
   delete(kind: KubeKind, key: string): void {
     const object = this.store.getByKey(kind, key);
     if (object?.kind === "Pod") this.release(object);
@@ -247,5 +266,20 @@ export class ControlPlane {
     }
     const [kind = "", key = ""] = reference.split(" ");
     return { file: `${kind.toLowerCase()}/${key.replace(/^\//, "")}`, line: 0, column: 0 };
+  }
+}
+
+/** Does what a controller wants: removes, changes and creates, in this order; what is removed takes its dependents with it. */
+export function perform(plane: ControlPlane, { create, update, remove }: WantedChanges): void {
+  for (const object of remove)
+    for (const reference of cascadeOf(plane.store, referenceOf(object))) plane.remove(reference);
+  for (const object of update) {
+    // What a controller changes is no record of a dump any more.
+    plane.settled.delete(referenceOf(object));
+    plane.put(object);
+  }
+  for (const object of create) {
+    if (object.kind === "Pod" && plane.store.count("Pod") >= LIMITS.podsMax) return;
+    plane.put(object);
   }
 }

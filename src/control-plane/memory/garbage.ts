@@ -5,10 +5,10 @@ import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
 import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
 import { controllerOf } from "#contracts/kubernetes/pod.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
-import { type ObjectStore, referenceOf } from "./object-store.ts";
+import { type KubeObjectStore, referenceOf } from "./object-store.ts";
 
 /** Pods of a dump whose ReplicaSet was not dumped: they go with the Deployment that selects them. */
-export function podsOfMissingControllers(store: ObjectStore, workload: KubeObject): readonly string[] {
+export function podsOfMissingControllers(store: KubeObjectStore, workload: KubeObject): readonly string[] {
   if (workload.kind !== "Deployment") return [];
   const selector: LabelSelector = workload.spec?.selector ?? {};
   const { namespace } = workload.metadata;
@@ -23,7 +23,7 @@ export function podsOfMissingControllers(store: ObjectStore, workload: KubeObjec
 }
 
 /** What an object takes with it at once. */
-function dependentsOf(store: ObjectStore, object: KubeObject): readonly string[] {
+function dependentsOf(store: KubeObjectStore, object: KubeObject): readonly string[] {
   const { namespace, name, uid } = object.metadata;
   const owned = [...store.ownedBy(uid), ...podsOfMissingControllers(store, object)];
   if (object.kind === "Node") return [...owned, ...store.podsOnNode(name).map(referenceOf)];
@@ -43,7 +43,7 @@ function dependentsOf(store: ObjectStore, object: KubeObject): readonly string[]
 }
 
 /** The object and all that goes with it, the object first. */
-export function cascadeOf(store: ObjectStore, reference: string): readonly string[] {
+export function cascadeOf(store: KubeObjectStore, reference: string): readonly string[] {
   const gone = new Set([reference]);
   for (const at of gone) {
     const object = store.find(at);

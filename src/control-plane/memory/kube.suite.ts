@@ -6,8 +6,8 @@ import { loadManifests } from "../load/load-manifests.ts";
 import type { LoadedObject } from "../load/manifests.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { MemoryKube } from "./memory-kube.ts";
-import type { ApplyReport } from "./admission/apply.ts";
-import type { MemoryKubeOptions } from "./options.ts";
+import type { KubeApplyReport } from "./admission/apply.ts";
+import type { MemoryKubeOptions } from "./control-plane.ts";
 
 export function range(text: string): Prefix {
   return defined(parsePrefix(text), text);
@@ -73,7 +73,7 @@ export function objectsOf(text: string, file = "a.yaml"): readonly LoadedObject[
   return objects;
 }
 
-export function apply(kube: MemoryKube, text: string): ApplyReport {
+export function apply(kube: MemoryKube, text: string): KubeApplyReport {
   const report = kube.apply(objectsOf(text));
   kube.reconcile();
   return report;

@@ -5,47 +5,18 @@
  *
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
-import { applyObjects } from "./admission/apply.ts";
+import { type KubeApplyReport, applyObjects } from "./admission/apply.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
 import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "#contracts/kubernetes/source.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { LoadedObject } from "../load/manifests.ts";
-import { ControlPlane } from "./control-plane.ts";
+import { ControlPlane, type MemoryKubeOptions } from "./control-plane.ts";
 import { reconcileAll } from "./reconcile.ts";
 import { findings } from "./findings.ts";
 import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
-import { type ObjectStore, type StoredEvent, keyOf } from "./object-store.ts";
-import type { MemoryKubeOptions } from "./options.ts";
+import { type KubeObjectStore, type StoredEvent, keyOf } from "./object-store.ts";
 import { createObject, deleteObject, notFound, replaceObject } from "./admission/write-object.ts";
-
-/** What `apply` did with the objects, in the order in which they were given. */
-export interface ApplyReport {
-  /** One for each object given, in that order. */
-  readonly outcomes: readonly ApplyOutcome[];
-  /** What was stored, in the order of storing: namespaces and nodes come first. */
-  readonly changes: readonly ApplyChange[];
-  readonly notes: readonly FileProblem[];
-  /** Objects that the API server would refuse; they are not stored, the others are. */
-  readonly problems: readonly FileProblem[];
-}
-
-export interface ApplyChange {
-  readonly kind: KubeKind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly change: "created" | "configured" | "unchanged";
-}
-
-/** What became of one object; `name` is the one that was generated for it, if it came without. */
-export interface ApplyOutcome {
-  readonly kind: KubeKind;
-  readonly namespace: string;
-  readonly name: string;
-  readonly change: ApplyChange["change"] | "refused";
-  /** Set when the object is refused. */
-  readonly problem?: FileProblem;
-}
 
 type StoredListener<Kind extends KubeKind> = (event: StoredEvent<Kind>) => void;
 
@@ -65,7 +36,7 @@ export class MemoryKube implements KubeReader {
     this.plane = new ControlPlane(prng, options);
   }
 
-  private get store(): ObjectStore {
+  private get store(): KubeObjectStore {
     return this.plane.store;
   }
 
@@ -81,13 +52,13 @@ export class MemoryKube implements KubeReader {
     return this.store.resourceVersion;
   }
 
-  /** The `creationTimestamp` of what is made from now on, in RFC 3339; undefined: none, as long as nobody sets it. */
+  /** The `creationTimestamp` of what is made from now on, in RFC 3339; undefined: none, as long as it is not set. */
   set time(time: string | undefined) {
     this.plane.time = time;
   }
 
   /** Stores objects: new ones are created, others replaced by what is given, with what the server filled in kept. */
-  apply(objects: readonly LoadedObject[]): ApplyReport {
+  apply(objects: readonly LoadedObject[]): KubeApplyReport {
     const report = applyObjects(this.plane, objects);
     this.publish();
     return report;

@@ -10,7 +10,6 @@ import { type LabelSelector, SERVICE_NAME_LABEL, matchesSelector } from "#contra
 import type { WatchEvent } from "#contracts/kubernetes/source.ts";
 import type { EndpointSlice, KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
 import { freezeJson } from "./deep.ts";
-import { MultiMap } from "./multi-map.ts";
 
 /** A change, with the object as it was before: a watch with a selector needs both. */
 export interface StoredEvent<Kind extends KubeKind> extends WatchEvent<Kind> {
@@ -49,7 +48,7 @@ function compareObjects(a: KubeObject, b: KubeObject): number {
   return x.name < y.name ? -1 : Number(x.name > y.name);
 }
 
-export class ObjectStore {
+export class KubeObjectStore {
   private version = 0;
   private readonly objects = new Map<KubeKind, Map<string, KubeObject>>();
   private readonly histories = new Map<KubeKind, History>();
@@ -253,3 +252,28 @@ export class ObjectStore {
     return this.getByKey(reference.slice(0, space) as KubeKind, reference.slice(space + 1));
   }
 }
+
+/** A map with a set of texts per key; a key without members is not there. Plain data, so that it can be forked. */
+export class MultiMap {
+  private readonly sets = new Map<string, Set<string>>();
+
+  add(key: string, member: string): void {
+    const set = this.sets.get(key);
+    if (set === undefined) this.sets.set(key, new Set([member]));
+    else set.add(member);
+  }
+
+  delete(key: string, member: string): void {
+    const set = this.sets.get(key);
+    if (set === undefined) return;
+    set.delete(member);
+    if (set.size === 0) this.sets.delete(key);
+  }
+
+  /** In the order in which they were added. */
+  get(key: string): ReadonlySet<string> {
+    return this.sets.get(key) ?? NONE;
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set<string>();

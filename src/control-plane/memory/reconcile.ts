@@ -1,6 +1,6 @@
 /** Lets the controllers run, each on what has changed, until nothing changes any more. */
 import { LIMITS } from "#core/base/limits.ts";
-import type { Changes, NamePods } from "../controllers/changes.ts";
+import type { WantedChanges, NamePods } from "../controllers/changes.ts";
 import { reconcileDaemonSet } from "../controllers/daemon-set.ts";
 import { reconcileDeployment } from "../controllers/deployment.ts";
 import { reconcileJob } from "../controllers/job.ts";
@@ -11,10 +11,9 @@ import { reconcileStatefulSet } from "../controllers/stateful-set.ts";
 import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workload-status.ts";
 import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
 import type { Job, KubeObject, Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";
-import type { ControlPlane } from "./control-plane.ts";
+import { type ControlPlane, perform } from "./control-plane.ts";
 import { generatedName } from "./admission/names.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
-import { perform } from "./perform.ts";
 import { mergeStatus } from "./pod-status.ts";
 import { giveIngressAddresses, reconcileServices } from "./services/reconcile-services.ts";
 import { replicaSetsOf } from "./settle.ts";
@@ -41,7 +40,7 @@ function roomOf(plane: ControlPlane): number {
   return Math.max(0, LIMITS.podsMax - plane.store.count("Pod"));
 }
 
-function changesOf(plane: ControlPlane, workload: KubeObject): Changes | undefined {
+function changesOf(plane: ControlPlane, workload: KubeObject): WantedChanges | undefined {
   const { store } = plane;
   const { namespace, uid } = workload.metadata;
   const named = namesIn(plane, namespace);

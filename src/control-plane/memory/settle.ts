@@ -10,10 +10,10 @@ import type { LoadedObject } from "../load/manifests.ts";
 import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { podsOfMissingControllers } from "./garbage.ts";
-import { type ObjectStore, keyOf, referenceOf } from "./object-store.ts";
+import { type KubeObjectStore, keyOf, referenceOf } from "./object-store.ts";
 
 /** The ReplicaSets that a Deployment controls. */
-export function replicaSetsOf(store: ObjectStore, deployment: Deployment): readonly ReplicaSet[] {
+export function replicaSetsOf(store: KubeObjectStore, deployment: Deployment): readonly ReplicaSet[] {
   return store
     .ownedBy(deployment.metadata.uid)
     .map((reference) => store.find(reference))
@@ -21,7 +21,7 @@ export function replicaSetsOf(store: ObjectStore, deployment: Deployment): reado
 }
 
 /** Whether what a workload's controller makes is there. */
-function carriesOutput(store: ObjectStore, workload: KubeObject): boolean {
+function carriesOutput(store: KubeObjectStore, workload: KubeObject): boolean {
   if (workload.kind === "Deployment") {
     const own = replicaSetsOf(store, workload);
     if (own.length > 0) return presentReplicaSet(workload, own) === undefined;

@@ -3,7 +3,14 @@ import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
-import { EchoLog } from "#test/support/dataplane/echo-log.ts";
+import {
+  EchoLog,
+  type CaptureDevice,
+  cidr,
+  findWrongFrames,
+  ip,
+  mac,
+} from "#test/support/dataplane/stack-world.ts";
 import {
   type RoutedPair,
   type RoutedPairOptions,
@@ -12,7 +19,6 @@ import {
   listPorts,
   makeRoutedPair,
 } from "#test/support/dataplane/routed-pair.ts";
-import { type CaptureDevice, cidr, findWrongFrames, ip, mac } from "#test/support/dataplane/stack-world.ts";
 import { buildIcmpv6Frame, buildIpFrame, buildNdFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";

@@ -4,9 +4,8 @@ import { fork } from "#core/base/fork.ts";
 import { memoryPair } from "../device/memory-pair.ts";
 import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import { BROADCAST_MAC, formatMac } from "#core/net/mac.ts";
-import { EchoLog } from "#test/support/dataplane/echo-log.ts";
-import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
 import {
+  EchoLog,
   CaptureDevice,
   type CapturedFrame,
   cidr,
@@ -16,6 +15,7 @@ import {
   makeEnvironment,
   prefix,
 } from "#test/support/dataplane/stack-world.ts";
+import { type RoutedPair, eventsOf, listPorts, makeRoutedPair } from "#test/support/dataplane/routed-pair.ts";
 import { ArpView } from "#core/wire/arp.ts";
 import { buildArpFrame, buildIcmpFrame, buildIpFrame } from "#core/wire/build-frame.ts";
 import { EthernetView } from "#core/wire/ethernet.ts";

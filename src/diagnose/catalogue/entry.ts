@@ -8,7 +8,7 @@ export interface Source {
 }
 
 /** How much a lint finding weighs: `error` does not work, `warning` works otherwise than written, `info` is worth knowing. */
-export type Severity = "error" | "warning" | "info";
+export type LintSeverity = "error" | "warning" | "info";
 
 /** One "no" of the network of a Windows node, explained. */
 export interface KnowledgeEntry {
@@ -25,5 +25,5 @@ export interface KnowledgeEntry {
   /** Windows profiles it holds for; `all` for every one. */
   readonly profiles: readonly string[];
   /** Set when `mullion lint` has a rule for it. */
-  readonly severity?: Severity;
+  readonly severity?: LintSeverity;
 }

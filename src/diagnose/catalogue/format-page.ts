@@ -23,7 +23,7 @@ export function formatMarkdown(text: string): string {
 }
 
 /** A source as an item of a list. */
-export function formatSource(source: Source): string {
+export function markdownSource(source: Source): string {
   return source.url === undefined ? `- ${source.text}` : `- [${source.text}](${source.url})`;
 }
 
@@ -37,7 +37,7 @@ function formatEntry(entry: KnowledgeEntry): string {
     "**What to do.**",
     formatMarkdown(entry.remedy),
     "**Sources**",
-    entry.sources.map(formatSource).join("\n"),
+    entry.sources.map(markdownSource).join("\n"),
   ].join("\n\n");
 }
 

@@ -31,7 +31,7 @@ function meets(expression: unknown, labels: Fields): boolean {
   }
 }
 
-/** True when a LabelSelector, whose shape nobody has checked, selects these labels. An empty one selects everything, an absent one nothing. */
+/** True when a LabelSelector, whose shape is not checked, selects these labels. An empty one selects everything, an absent one nothing. */
 function selects(selector: unknown, labels: Fields): boolean {
   if (!isFields(selector)) return false;
   const isEqual = Object.entries(fieldsAt(selector, "matchLabels")).every(
@@ -40,19 +40,19 @@ function selects(selector: unknown, labels: Fields): boolean {
   return isEqual && listAt(selector, "matchExpressions").every((expression) => meets(expression, labels));
 }
 
-/** Who said it. `assumed`: nobody; rules may still use it. */
-export type Origin = "flag" | "nodes" | "cluster-file" | "assumed";
+/** Where a fact comes from. `assumed`: no part of the input has it; rules may still use it. */
+export type FactOrigin = "flag" | "nodes" | "cluster-file" | "assumed";
 
 export interface KnownWindows {
   /** At least one. */
   readonly builds: readonly WindowsBuild[];
-  readonly origin: Origin;
+  readonly origin: FactOrigin;
 }
 
 export interface KnownKubernetes {
   readonly minor: number;
   readonly patch: number | undefined;
-  readonly origin: Origin;
+  readonly origin: FactOrigin;
 }
 
 /** How kube-proxy runs on Windows nodes; undefined: not known. */
@@ -98,7 +98,6 @@ export class LintContext {
   private readonly behind = new Map<LintDocument, readonly PodView[]>();
   private readonly workloads = new Set<string>();
   private readonly nodeOs = new Map<string, string>();
-
   private readonly found = new Map<(context: LintContext) => unknown, unknown>();
 
   constructor(documents: readonly LintDocument[], options: LintOptions) {

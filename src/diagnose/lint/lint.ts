@@ -1,7 +1,7 @@
 /** The engine: files to documents, documents to findings. Pure; never throws for what files hold. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
-import type { Severity } from "../catalogue/entry.ts";
+import type { LintSeverity } from "../catalogue/entry.ts";
 import { LintContext, type LintOptions } from "./context.ts";
 import type { LintDocument, PassedBy, Range } from "./input/document.ts";
 import { objectTypeOf, recognize } from "./input/recognize.ts";
@@ -11,7 +11,7 @@ import type { LintRule, RuleFinding } from "./rule.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 import {
   type LintConfiguration,
-  NO_CONFIGURATION,
+  NO_LINT_CONFIGURATION,
   suppressedByFile,
   suppressionsOf,
 } from "./suppressions.ts";
@@ -57,11 +57,11 @@ interface Placed {
 
 interface Draft {
   readonly code: KnowledgeCode;
-  readonly severity: Severity;
+  readonly severity: LintSeverity;
   readonly found: Pick<RuleFinding, "at" | "message" | "fix">;
 }
 
-function severityOf(code: KnowledgeCode): Severity {
+function severityOf(code: KnowledgeCode): LintSeverity {
   return getEntry(code).severity ?? "warning";
 }
 
@@ -185,7 +185,7 @@ function withoutRepetition(placed: readonly Placed[]): readonly Placed[] {
 
 /** Checks files. */
 export function lint(input: LintInput): LintReport {
-  const { sources, options = {}, configuration = NO_CONFIGURATION, rules = LINT_RULES } = input;
+  const { sources, options = {}, configuration = NO_LINT_CONFIGURATION, rules = LINT_RULES } = input;
   const passedBy: PassedBy[] = [...(input.passedBy ?? [])];
   const recognized = sources.map((source) => recognize(source));
   const documents = recognized.flatMap((found) => found.documents);
@@ -218,7 +218,7 @@ function reportOf(
   const suppressed: SuppressedFinding[] = placed.flatMap(({ finding, reason, isInSource }) =>
     reason === undefined ? [] : [{ finding, reason, isInSource }],
   );
-  const count = (severity: Severity): number =>
+  const count = (severity: LintSeverity): number =>
     findings.filter((finding) => finding.severity === severity).length;
   const counts = {
     files: files.length,

@@ -1,12 +1,12 @@
 /** What a rule is. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "../catalogue/entry.ts";
+import type { LintSeverity } from "../catalogue/entry.ts";
 import type { LintContext } from "./context.ts";
-import type { DocumentKind, LintDocument, Place } from "./input/document.ts";
+import type { DocumentKind, LintDocument, LintPlace } from "./input/document.ts";
 
 /** What a rule says about one place of a document. */
 export interface RuleFinding {
-  readonly at: Place;
+  readonly at: LintPlace;
   /** What is wrong here: one sentence without a full stop, with the names and values of this file. */
   readonly message: string;
   /** What to write instead, when that is more than the entry's remedy: full sentences. */
@@ -14,7 +14,7 @@ export interface RuleFinding {
   /** When this case has a code of its own. */
   readonly code?: KnowledgeCode;
   /** When this case weighs otherwise than the rule does. */
-  readonly severity?: Severity;
+  readonly severity?: LintSeverity;
 }
 
 /** One rule. Its severity, cause and remedy are those of its code's entry in the catalogue. */

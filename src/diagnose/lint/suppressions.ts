@@ -11,7 +11,7 @@
  */
 import { isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
-import type { LintDocument, Locate, Place } from "./input/document.ts";
+import type { LintDocument, Locate, LintPlace } from "./input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, listAt, textAt, valueAt } from "./input/fields.ts";
 import { locateInYaml } from "./input/locate.ts";
@@ -22,7 +22,7 @@ export const CONFIGURATION_FILE = ".mullion-lint.yaml";
 
 /** A finding about a suppression itself. */
 export interface SuppressionFault {
-  readonly at: Place;
+  readonly at: LintPlace;
   readonly message: string;
   readonly fix: string;
 }
@@ -53,7 +53,7 @@ export function suppressionsOf(document: LintDocument): {
   if (text === undefined) return NOTHING;
   const suppressions: Suppression[] = [];
   const faults: SuppressionFault[] = [];
-  const at: Place = { path: ["metadata", "annotations", IGNORE_ANNOTATION] };
+  const at: LintPlace = { path: ["metadata", "annotations", IGNORE_ANNOTATION] };
   for (const entry of text.split(/[\n;]/)) {
     if (entry.trim() === "") continue;
     const { code, reason } = wordOf(entry);
@@ -79,7 +79,7 @@ export interface LintConfiguration {
   readonly locate: Locate;
 }
 
-export const NO_CONFIGURATION: LintConfiguration = Object.freeze({
+export const NO_LINT_CONFIGURATION: LintConfiguration = Object.freeze({
   source: undefined,
   entries: Object.freeze([]),
   faults: Object.freeze([]),
@@ -102,7 +102,7 @@ function readEntry(
   entry: unknown,
   index: number,
 ): { readonly entry?: FileSuppression; readonly fault?: SuppressionFault } {
-  const at: Place = { path: ["ignore", index] };
+  const at: LintPlace = { path: ["ignore", index] };
   const fix = "Write code, reason and, when it is not for all files, paths.";
   if (!isFields(entry)) return { fault: { at, message: "an entry of ignore is a mapping", fix } };
   const code = textAt(entry, "code") ?? "";
@@ -125,7 +125,7 @@ export function readConfiguration(source: SourceText): LintConfiguration {
   });
   if ("faults" in read) return fault(read.faults[0]?.message ?? "the YAML is broken", read.faults[0]?.offset);
   const [value] = read.values;
-  if (value === null || value === undefined) return { ...NO_CONFIGURATION, source, locate };
+  if (value === null || value === undefined) return { ...NO_LINT_CONFIGURATION, source, locate };
   if (!isFields(value)) return fault("the file is a mapping with the field ignore");
   return configurationOf(source, value, locate);
 }

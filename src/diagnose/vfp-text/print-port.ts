@@ -1,5 +1,4 @@
 /** What `vfpctrl` prints about ports: the list of a switch, states, addresses, counters (dataplane.md §7.5–7.9). */
-import { PORT_COUNTER_LABELS, TCP_COUNTER_LABELS } from "./counter-labels.ts";
 import type {
   ListedAddressInfo,
   ListedDrop,
@@ -15,6 +14,30 @@ import type {
   ListedSwitchPort,
 } from "#dataplane/vfp/listing/listing.ts";
 import { summarizeTransposition } from "#dataplane/vfp/listing/transposition-words.ts";
+import type { TcpCounters } from "#dataplane/vfp/counters.ts";
+
+/** Labels of `/get-port-counter`. Those that Retina reads are observed (dataplane.md §7.8). Inferred: the first ones. */
+export const PORT_COUNTER_LABELS: readonly (readonly [keyof ListedPortCounters, string])[] = [
+  ["totalPackets", "Total packets"],
+  ["droppedPackets", "Dropped packets"],
+  ["pendingPackets", "Pending packets"],
+  ["unifiedFlowMatch", "Unified flow match packets"],
+  ["droppedAcl", "Dropped ACL packets"],
+  ["synPackets", "SYN packets"],
+  ["synAckPackets", "SYN-ACK packets"],
+  ["finPackets", "FIN packets"],
+  ["rstPackets", "RST packets"],
+];
+
+export const TCP_COUNTER_LABELS: readonly (readonly [keyof TcpCounters, string])[] = [
+  ["verified", "TCP Connections Verified"],
+  ["timedOut", "TCP Connections Timed Out"],
+  ["reset", "TCP Connections Reset"],
+  ["resetBySyn", "TCP Connections Reset by SYN"],
+  ["closedByFin", "TCP Connections Closed by FIN"],
+  ["halfOpenTimeouts", "TCP Half Open Timeouts"],
+  ["expiredToTimeWait", "TCP Connections Expired to TimeWait"],
+];
 
 /** Labels of `/list-vmswitch-port` end in one column. */
 const LABEL_WIDTH = 22;

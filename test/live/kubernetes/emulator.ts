@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmptyCluster } from "#cli/mullion/kube/empty-cluster.ts";
+import { openEmptyCluster } from "#cli/mullion/kube/serve.ts";
 import { KubeServer } from "#control-plane/http/server.node.ts";
 import type { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 

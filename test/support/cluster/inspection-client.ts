@@ -1,6 +1,6 @@
 /** A client of a cluster with Services, for tests of what people look at. */
 import type { ControlClient } from "#cluster/api/client.ts";
-import { inProcessClient } from "#cluster/api/in-process.ts";
+import { inProcessClient } from "#cluster/api/app.ts";
 import { SILENT_LOG } from "#core/base/log.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";

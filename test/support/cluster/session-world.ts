@@ -6,7 +6,7 @@ import { type Cluster, forkCluster } from "#cluster/cluster.ts";
 import { findTraceEnd } from "#cluster/trace/find-trace-end.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { inventoryEndpoints, inventoryLoadBalancers, inventoryNamespaces } from "#cluster/views/inventory.ts";
-import { runAttempt } from "#cluster/trace/probe-trace-end.ts";
+import { runAttempt } from "#cluster/trace/attempts.ts";
 import { raiseMachines } from "#cluster/machines/raise-machines.ts";
 import { type BeginReport, RunningCluster } from "#cluster/session/running-cluster.ts";
 import type { ApplyReport, DeleteReport } from "#cluster/session/session.ts";

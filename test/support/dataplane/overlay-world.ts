@@ -7,7 +7,7 @@ import { VirtualClock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { Prng } from "#core/base/prng.ts";
 import type { PacketTag, Recorder, TraceEvent } from "#core/base/recorder.ts";
-import type { Device } from "#dataplane/device/device.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
 import type { FrameFilter } from "#dataplane/fabric/learning-switch.ts";
 import { Underlay } from "#dataplane/fabric/underlay.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
@@ -26,13 +26,97 @@ import { Host } from "#dataplane/host/host.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
-import { ANY_IPV4, type Ip, formatIp, parseInterfaceAddress, parseIp, parsePrefix } from "#core/net/ip.ts";
+import {
+  ANY_IPV4,
+  type Ip,
+  formatIp,
+  parseInterfaceAddress,
+  parseIp,
+  parsePrefix,
+  type Ipv4,
+} from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import { ScriptedPeer } from "./overlay-peer.ts";
 import { OVERLAY_MACS, type OverlayStage, describeStage, stageName } from "./overlay-stages.ts";
+import { readU16, readU48 } from "#core/base/bytes.ts";
+import { ArpOperation, ArpView } from "#core/wire/arp.ts";
+import { buildArpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 
 const ip = (text: string): Ip => defined(parseIp(text), "an address");
+const L1_ADDRESS = ip("10.0.0.21") as Ipv4;
+
+/** The Linux node L1: it answers ARP, keeps what it hears, and says what a test tells it to. */
+export class ScriptedPeer implements Receiver {
+  readonly heard: Packet[] = [];
+  private readonly device: Device;
+
+  constructor(device: Device) {
+    this.device = device;
+    device.attach(this);
+  }
+
+  receive(packet: Packet): void {
+    const { bytes, start, end } = packet;
+    const arp =
+      readU16(bytes, start + 12) === EtherType.arp ? ArpView.parse(bytes, start + 14, end) : undefined;
+    if (arp === undefined || typeof arp === "string") {
+      if (readU48(bytes, start) === OVERLAY_MACS.L1m) this.heard.push(packet.copy());
+      return;
+    }
+    if (arp.operation !== ArpOperation.request || arp.targetIp !== L1_ADDRESS) return;
+    const { senderMac, senderIp } = arp;
+    const { L1m } = OVERLAY_MACS;
+    this.device.transmit(
+      buildArpFrame({
+        link: { sourceMac: L1m, destinationMac: senderMac },
+        arp: {
+          operation: "reply",
+          senderMac: L1m,
+          senderIp: L1_ADDRESS,
+          targetMac: senderMac,
+          targetIp: senderIp,
+        },
+      }),
+    );
+  }
+
+  /** Sends a frame as it is. */
+  sendFrame(packet: Packet): void {
+    this.device.transmit(packet);
+  }
+
+  /** Sends a datagram of a pod as Linux' VXLAN device does (walk O-3 row 7): TTL 64 outside, no DF, and no checksum. */
+  sendInTunnel(
+    from: readonly [address: string, port: number],
+    to: readonly [address: string, port: number],
+    options: { readonly vni?: number; readonly routerMac?: Mac; readonly tag?: PacketTag } = {},
+  ): void {
+    const { vni = 4096, routerMac = OVERLAY_MACS.W1dr, tag = 2 } = options;
+    const packet = buildUdpFrame({
+      link: { sourceMac: OVERLAY_MACS.L1v, destinationMac: routerMac },
+      ip: { source: ip(from[0]), destination: ip(to[0]), ttl: 63, identification: 1, isDontFragment: false },
+      udp: { sourcePort: from[1], destinationPort: to[1] },
+      payload: Uint8Array.of(4, 5, 6),
+      checksum: "computed",
+    });
+    encapsulateVxlan(packet, {
+      link: { sourceMac: OVERLAY_MACS.L1m, destinationMac: OVERLAY_MACS.W1m },
+      ip: {
+        source: L1_ADDRESS,
+        destination: ip("10.0.0.11"),
+        ttl: 64,
+        identification: 9,
+        isDontFragment: false,
+      },
+      sourcePort: 40_000,
+      vni,
+    });
+    packet.tag = tag;
+    this.device.transmit(packet);
+  }
+}
 
 interface Heard {
   readonly tag: PacketTag;

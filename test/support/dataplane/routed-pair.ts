@@ -4,7 +4,6 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import { Host } from "#dataplane/host/host.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
-import { LossyDevice } from "./lossy-device.ts";
 import {
   CaptureDevice,
   EventList,
@@ -15,6 +14,85 @@ import {
   makeEnvironment,
   prefix,
 } from "./stack-world.ts";
+import type { Clock, Task } from "#core/base/clock.ts";
+import type { Prng } from "#core/base/prng.ts";
+import type { Device, Receiver } from "#dataplane/device/device.ts";
+import type { Packet } from "#core/wire/packet.ts";
+
+/** How a cable treats frames: by chance, repeatably from a seed. */
+export interface LossyOptions {
+  /** Each from 0 to 1. Default 0. */
+  readonly lossRatio?: number;
+  readonly duplicateRatio?: number;
+  /** How many frames are held back, so that later ones overtake them. */
+  readonly delayRatio?: number;
+  /** How long a frame is held back at most, in milliseconds. Default 20. */
+  readonly delayMaxMs?: number;
+}
+
+class LateTransmission implements Task {
+  private readonly inner: Device;
+  private readonly packet: Packet;
+
+  constructor(inner: Device, packet: Packet) {
+    this.inner = inner;
+    this.packet = packet;
+  }
+
+  run(): void {
+    this.inner.transmit(this.packet);
+  }
+}
+
+/** Loses, repeats and delays the frames that are sent through it; those that arrive pass. */
+export class LossyDevice implements Device {
+  lostCount = 0;
+  /** Lets this many of the next frames pass, whatever the ratios say. */
+  passNext = 0;
+  /** Loses this many of the frames after those, whatever the ratios say. */
+  loseNext = 0;
+  private readonly inner: Device;
+  private readonly clock: Clock;
+  private readonly prng: Prng;
+  private readonly options: LossyOptions;
+
+  constructor(clock: Clock, prng: Prng, inner: Device, options: LossyOptions = {}) {
+    this.clock = clock;
+    this.prng = prng;
+    this.inner = inner;
+    this.options = options;
+  }
+
+  get mtuBytes(): number {
+    return this.inner.mtuBytes;
+  }
+
+  attach(receiver: Receiver): void {
+    this.inner.attach(receiver);
+  }
+
+  transmit(packet: Packet): boolean {
+    const { lossRatio = 0, duplicateRatio = 0, delayRatio = 0, delayMaxMs = 20 } = this.options;
+    if (this.passNext > 0) {
+      this.passNext--;
+      return this.inner.transmit(packet);
+    }
+    if (this.loseNext > 0 || this.happens(lossRatio)) {
+      if (this.loseNext > 0) this.loseNext--;
+      this.lostCount++;
+      return true;
+    }
+    if (this.happens(duplicateRatio)) this.inner.transmit(packet.copy());
+    if (!this.happens(delayRatio)) return this.inner.transmit(packet);
+    const delayMs = 1 + this.prng.below(delayMaxMs);
+    this.clock.schedule(delayMs, new LateTransmission(this.inner, packet));
+    return true;
+  }
+
+  private happens(ratio: number): boolean {
+    return ratio > 0 && this.prng.below(1_000_000) < ratio * 1_000_000;
+  }
+}
 
 export interface RoutedPairOptions {
   readonly seed?: string;

@@ -1,6 +1,5 @@
 /** What tests of stacks and fabrics start from: an environment, ears for traces, and ears on cables. */
-import type { Clock } from "#core/base/clock.ts";
-import { VirtualClock } from "#core/base/clock.ts";
+import { type Clock, VirtualClock } from "#core/base/clock.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { formatHex } from "#core/base/encodings.ts";
 import { Prng } from "#core/base/prng.ts";
@@ -18,6 +17,8 @@ import { type Mac, parseMac } from "#core/net/mac.ts";
 import { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { type ChecksumProblem, verifyChecksums } from "#core/wire/transport-checksum.ts";
+import type { DeliveryFailure } from "#dataplane/host/delivery-failure.ts";
+import type { EchoReply, EchoRequest } from "#dataplane/host/probes/echo-request.ts";
 
 /** An environment whose clock tests may move. */
 export interface TestEnvironment extends Environment {
@@ -110,4 +111,18 @@ export function findWrongFrames(frames: readonly CapturedFrame[]): (ChecksumProb
     if (problem !== undefined) problems.push(problem);
   }
   return problems;
+}
+
+/** Hears what becomes of echo requests. */
+export class EchoLog {
+  readonly replies: EchoReply[] = [];
+  readonly failures: DeliveryFailure[] = [];
+
+  echoAnswered(_request: EchoRequest, reply: EchoReply): void {
+    this.replies.push(reply);
+  }
+
+  echoFailed(_request: EchoRequest, failure: DeliveryFailure): void {
+    this.failures.push(failure);
+  }
 }

@@ -4,7 +4,7 @@ import { namesOfKind } from "#cluster/api/kube-kinds.ts";
 import type { ObjectReference, SessionProblem } from "#cluster/session/session.ts";
 import { connectRunning } from "./cluster-target.ts";
 import { Failure, formatProblem } from "../failure.ts";
-import type { Selection } from "../get/kinds.ts";
+import type { KindSelection } from "../get/kinds.ts";
 import { readInputs } from "../read-inputs.ts";
 import { reportFindings } from "../report-findings.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
@@ -46,7 +46,7 @@ export async function apply(request: ApplyRequest, terminal: Terminal): Promise<
   return isGood ? 0 : 2;
 }
 
-function toReferences(selections: readonly Selection[], namespace: string): readonly ObjectReference[] {
+function toReferences(selections: readonly KindSelection[], namespace: string): readonly ObjectReference[] {
   return selections.flatMap(({ kind, objects }) => {
     if (kind.of === "hns") {
       throw new Failure(

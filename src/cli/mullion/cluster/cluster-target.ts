@@ -1,6 +1,6 @@
 /** Which cluster a verb is about: one built from `-f` for this command, or the one that is running. */
 import { ControlClient } from "#cluster/api/client.ts";
-import { inProcessClient } from "#cluster/api/in-process.ts";
+import { inProcessClient } from "#cluster/api/app.ts";
 import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 import { notRunning, socketTransport } from "#cluster/api/socket-transport.node.ts";
 import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "#cluster/api/state-folder.node.ts";
@@ -26,7 +26,7 @@ export interface InputPaths {
 
 export interface ClusterTarget extends RunningName, InputPaths {}
 
-/** The place of a running cluster, and whether somebody listens there. */
+/** The place of a running cluster, and whether a process listens there. */
 export async function findRunning(
   wanted: RunningName,
 ): Promise<{ readonly place: ClusterPlace; readonly isRunning: boolean }> {

@@ -22,7 +22,7 @@ import type { Findings } from "../report-findings.ts";
 export type ReportProgress = (text: string, done: number, total: number) => void;
 
 /** A cluster that is up, and what the user should know of its input. */
-export interface OpenedSession extends Findings {
+export interface OpenedCluster extends Findings {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
@@ -66,7 +66,7 @@ export async function openSession(
   inputs: readonly InputText[],
   report: ReportProgress,
   observing?: ObserveProgress,
-): Promise<OpenedSession> {
+): Promise<OpenedCluster> {
   const read = readInput(inputs);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems } = read.input;

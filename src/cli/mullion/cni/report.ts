@@ -18,7 +18,7 @@ export interface PluginVersions {
   readonly isListSupported: boolean;
 }
 
-export interface ReportedError {
+export interface ReportedCniError {
   readonly code: number;
   readonly msg: string;
   readonly details?: string;
@@ -37,7 +37,7 @@ export interface CniReport {
   /** Of ADD, in the version of the list. */
   readonly result?: JsonObject;
   readonly plugins?: readonly PluginVersions[];
-  readonly error?: ReportedError;
+  readonly error?: ReportedCniError;
 }
 
 const TEXT: JsonSchema = { type: "string" };
@@ -108,7 +108,7 @@ export function adviceFor(error: CniError, command: ReportedCommand): string {
   return "Repair what the message names, and repeat the command: DEL and GC may be repeated.";
 }
 
-export function reportedError(error: CniError, command: ReportedCommand): ReportedError {
+export function reportedError(error: CniError, command: ReportedCommand): ReportedCniError {
   const { code, message, details, knowledge } = error;
   return {
     code,
@@ -143,7 +143,7 @@ function formatText(report: CniReport): string {
   return report.result === undefined ? describeSuccess(report) : `${formatJson(report.result, 4)}\n`;
 }
 
-function formatError({ code, msg, details, advice, knowledge }: ReportedError): string {
+function formatError({ code, msg, details, advice, knowledge }: ReportedCniError): string {
   const message = details === undefined ? msg : `${msg}; ${details}`;
   const more = knowledge === undefined ? "" : `    More: mullion explain ${knowledge}\n`;
   return `mullion: ${message} [CNI ${code}]\n    ${advice}\n${more}`;

@@ -30,10 +30,11 @@ async function dispatch(
     throw usage("--log takes a file and nothing else", "Leave out the words, or --log and --list.");
   }
   if (group !== undefined && !list) throw usage("--group belongs to --list", "Add --list, or leave it out.");
-  if (log !== undefined)
-    return (await import("./explain-log.ts")).explainLog({ path: log, output }, terminal);
   if (list) return (await import("./explain-list.ts")).explainList({ words, group, output }, terminal);
-  return (await import("./explain.ts")).explain(words.join(" "), output, terminal);
+  const { explain, explainLog } = await import("./explain.ts");
+  return log === undefined
+    ? explain(words.join(" "), output, terminal)
+    : explainLog({ path: log, output }, terminal);
 }
 
 export function addExplain(program: Command, run: Run, terminal: Terminal): void {

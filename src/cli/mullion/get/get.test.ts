@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import type { ControlClient } from "#cluster/api/client.ts";
-import { inProcessClient } from "#cluster/api/in-process.ts";
+import { inProcessClient } from "#cluster/api/app.ts";
 import { SILENT_LOG } from "#core/base/log.ts";
 import type { Cluster } from "#cluster/cluster.ts";
 import { readModel } from "#cluster/verify/model-of-cluster.ts";

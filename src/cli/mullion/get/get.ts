@@ -1,18 +1,46 @@
 /** `mullion get`: lists what a cluster consists of. */
 import { stringify } from "yaml";
 import type { ControlClient } from "#cluster/api/client.ts";
+import { namesOfKind } from "#cluster/api/kube-kinds.ts";
+import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
+import { mullionColumns } from "#control-plane/http/columns.ts";
 import { connectCluster } from "../cluster/cluster-target.ts";
 import { Failure } from "../failure.ts";
-import type { Kind, Selection } from "./kinds.ts";
-import { hnsListing } from "./listings-hns.ts";
-import { kubeListing } from "./listings-kube.ts";
-import { servicesListing } from "./listings-services.ts";
-import { type Listing, formatListing } from "../table.ts";
+import type { Kind, KindSelection } from "./kinds.ts";
+import { hnsListing, servicesListing } from "./listings-hns.ts";
+import { type Column, type Listing, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { GetRequest, ListScope } from "../verbs.ts";
 
 /** A listing whose rows only its own functions read. */
 type AnyListing = Listing<unknown>;
+
+const NAMESPACE: Column<KubeObject> = { title: "NAMESPACE", text: ({ metadata }) => metadata.namespace };
+
+/** How objects of a kind are shown; `withNamespace` puts the namespace in front, as `-A` does. */
+function kubeListing(
+  kind: KubeKind,
+  rows: readonly KubeObject[],
+  withNamespace: boolean,
+): Listing<KubeObject> {
+  const { singular, plural, group, isNamespaced } = namesOfKind(kind);
+  const columns = mullionColumns(kind).map(
+    ({ name, isWide, isNumber, cell }): Column<KubeObject> => ({
+      title: name.toUpperCase(),
+      isWide,
+      isRightAligned: isNumber,
+      text: (object) => String(cell(object, 0)),
+    }),
+  );
+  return {
+    singular: group === "" ? singular : `${singular}.${group}`,
+    plural,
+    rows,
+    name: ({ metadata }) => metadata.name,
+    data: (object) => object,
+    columns: withNamespace && isNamespaced ? [NAMESPACE, ...columns] : columns,
+  };
+}
 
 /** Objects of one kind, and what was asked for and is not there. */
 interface Found {
@@ -69,7 +97,7 @@ async function requireNode(client: ControlClient, node: string): Promise<void> {
 
 async function listKind(
   client: ControlClient,
-  { kind, objects }: Selection,
+  { kind, objects }: KindSelection,
   scope: ListScope,
 ): Promise<Found> {
   nodeOnly(kind, scope);
@@ -109,7 +137,7 @@ function emptyLine(listing: AnyListing, kind: Kind, scope: ListScope): string {
 /** All objects as one list, as kubectl prints them; a single one that was named stands alone. */
 function formatData(
   found: readonly Found[],
-  selections: readonly Selection[],
+  selections: readonly KindSelection[],
   output: "json" | "yaml",
 ): string {
   const items = found.flatMap(({ listing }) => listing.rows.map((row) => listing.data(row)));

@@ -1,7 +1,7 @@
 /** What `get` lists and `delete` takes: kinds by the names that people write. */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { HNS_KINDS, type HnsKind } from "#cluster/api/documents.ts";
-import { KUBE_KINDS, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
+import { KUBE_KIND_TABLE, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
 import { Failure } from "../failure.ts";
 
 /** A kind of Kubernetes, or one of HNS. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
@@ -18,14 +18,14 @@ const HNS_NAMES: Readonly<Record<HnsKind, readonly string[]>> = {
 };
 
 /** The names that help texts show. */
-export const KUBE_KIND_NAMES: readonly string[] = KUBE_KINDS.map(({ plural, short }) =>
+export const KUBE_KIND_NAMES: readonly string[] = KUBE_KIND_TABLE.map(({ plural, short }) =>
   short[0] === undefined ? plural : `${plural} (${short[0]})`,
 );
 export const HNS_KIND_NAMES: readonly string[] = HNS_KINDS.map((kind) => `hns${kind}`);
 
 function allNames(): readonly string[] {
   return [
-    ...KUBE_KINDS.flatMap(({ plural, singular }) => [plural, singular]),
+    ...KUBE_KIND_TABLE.flatMap(({ plural, singular }) => [plural, singular]),
     ...Object.values(HNS_NAMES).flat(),
   ];
 }
@@ -45,7 +45,7 @@ export function parseKind(text: string): Kind {
   if (found !== undefined) return found;
   const [near] = nearestNames(text, allNames(), 1);
   const advice = near === undefined ? "" : `Did you mean ${near}? `;
-  const plurals = KUBE_KINDS.map(({ plural }) => plural);
+  const plurals = KUBE_KIND_TABLE.map(({ plural }) => plural);
   throw new Failure(
     "bad-usage",
     `there is no kind ${JSON.stringify(text)}`,
@@ -54,7 +54,7 @@ export function parseKind(text: string): Kind {
 }
 
 /** One kind with the names of its objects; none stands for all. */
-export interface Selection {
+export interface KindSelection {
   readonly kind: Kind;
   readonly objects: readonly string[];
 }
@@ -72,7 +72,7 @@ const ALL: readonly string[] = [
 ];
 
 /** `pods`, `pods,svc`, `pod NAME…`, `pod/NAME svc/NAME`. @throws Failure for anything else. */
-export function parseSelections(words: readonly string[]): readonly Selection[] {
+export function parseSelections(words: readonly string[]): readonly KindSelection[] {
   const [first = "", ...rest] = words;
   if (words.some((word) => word.includes("/"))) return words.map(parseSlashed);
   const kinds = first.split(",").flatMap((text) => (text === "all" ? ALL : text === "" ? [] : [text]));
@@ -81,7 +81,7 @@ export function parseSelections(words: readonly string[]): readonly Selection[] 
   return kinds.map((text) => ({ kind: parseKind(text), objects: rest }));
 }
 
-function parseSlashed(word: string): Selection {
+function parseSlashed(word: string): KindSelection {
   const [kind, name, ...rest] = word.split("/");
   if (kind === undefined || name === undefined || name === "" || rest.length > 0) {
     throw new Failure(

@@ -1,4 +1,4 @@
-/** Lists of what HNS holds, as tables. */
+/** Lists of what HNS holds, as tables: its objects, and the Services on Windows nodes with their load balancers. */
 import type { HnsItem, HnsKind } from "#cluster/api/documents.ts";
 import type { LoadBalancerSummary } from "#cluster/views/inventory.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
@@ -11,6 +11,7 @@ import type { HostComputeNamespace } from "#contracts/hcn/documents/namespace.ts
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import { ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { Column, Listing } from "../table.ts";
+import type { ServiceFrontEnd } from "#cluster/views/service-view.ts";
 
 type Row<T> = HnsItem & T;
 
@@ -163,4 +164,52 @@ export function hnsListing(kind: HnsKind, items: readonly HnsItem[]): Listing<Hn
     case "loadbalancers":
       return loadBalancers(items);
   }
+}
+
+const FRONT_END_WORDS = {
+  ClusterIP: "ClusterIP",
+  NodePort: "NodePort",
+  ExternalIP: "ExternalIP",
+  Ingress: "LoadBalancer",
+  HealthCheck: "health check",
+} as const;
+
+function address({ vip, port, protocol }: ServiceFrontEnd): string {
+  const host = vip === "" ? "node" : vip.includes(":") ? `[${vip}]` : vip;
+  return `${host}:${port}/${protocol}`;
+}
+
+/** Services on Windows nodes: Service, front end, load balancer of HNS, rules. */
+export function servicesListing(
+  items: readonly ServiceFrontEnd[],
+  hasNamespace: boolean,
+): Listing<ServiceFrontEnd> {
+  return {
+    singular: "service",
+    plural: "front ends of Services",
+    rows: items,
+    name: ({ name }) => name,
+    data: (row) => row,
+    columns: [
+      { title: "NODE", text: ({ node }) => node },
+      ...(hasNamespace
+        ? [{ title: "NAMESPACE", text: ({ namespace }: ServiceFrontEnd): string => namespace }]
+        : []),
+      { title: "NAME", text: ({ name }) => name },
+      {
+        title: "FRONT END",
+        text: ({ frontEnd }) => (frontEnd === undefined ? "" : FRONT_END_WORDS[frontEnd]),
+      },
+      { title: "ADDRESS", text: address },
+      { title: "BACK ENDS", text: ({ backEnds }) => shortList(backEnds) },
+      { title: "STATE", text: ({ state }) => state },
+      { title: "RULES", isRightAligned: true, text: ({ rules }) => String(rules) },
+      { title: "LOAD BALANCER", isWide: true, text: ({ loadBalancer }) => loadBalancer ?? "" },
+      {
+        title: "WHY",
+        isWide: true,
+        text: ({ findings }) => findings.map(({ code }) => code).join(","),
+      },
+    ],
+  };
 }

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { EXIT_CODES, type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
-import { addServe } from "./serve-command.ts";
+import { addServe } from "./serve-options.ts";
 import { addDump, addGet, addRestore, addWatch } from "./object-commands.ts";
 import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";

@@ -14,7 +14,7 @@ import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { readDumpFiles } from "./read-dump-files.ts";
 
-export interface HnsTarget {
+export interface HnsServiceTarget {
   /** Dumps that a service is made from; none: a service that runs. */
   readonly files: readonly string[];
   /** The socket of the service; undefined: where programs find it. */
@@ -85,7 +85,7 @@ export function asFailure(error: unknown): unknown {
 
 /** Does something with the service, and ends the connection whatever comes of it. @throws Failure. */
 export async function withHns<T>(
-  target: HnsTarget,
+  target: HnsServiceTarget,
   terminal: Terminal,
   use: (connection: HnsConnection) => Promise<T>,
 ): Promise<T> {

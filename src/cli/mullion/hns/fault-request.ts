@@ -7,7 +7,7 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { Failure } from "../failure.ts";
 import type { ListFormat } from "../table.ts";
-import type { HnsTarget } from "./connect.ts";
+import type { HnsServiceTarget } from "./connect.ts";
 
 export type HnsFaultAction =
   | { readonly verb: "add"; readonly fault: HnsFault; readonly seed: string | undefined }
@@ -26,7 +26,7 @@ export type HnsFaultAction =
     };
 
 export interface HnsFaultRequest {
-  readonly target: HnsTarget;
+  readonly target: HnsServiceTarget;
   readonly action: HnsFaultAction;
 }
 

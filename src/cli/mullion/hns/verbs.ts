@@ -1,7 +1,7 @@
 /** What each verb of `mullion hns` is given, and the seam between the command line and the verbs. */
 import type { ListFormat } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import type { HnsTarget } from "./connect.ts";
+import type { HnsServiceTarget } from "./connect.ts";
 import type { HnsFaultRequest } from "./fault-request.ts";
 import type { HnsKindNames } from "./hns-kinds.ts";
 
@@ -26,7 +26,7 @@ export interface HnsServeRequest {
 }
 
 export interface HnsGetRequest {
-  readonly target: HnsTarget;
+  readonly target: HnsServiceTarget;
   /** At least one. */
   readonly kinds: readonly HnsKindNames[];
   /** Names, ids, beginnings of ids; none: all. */
@@ -37,7 +37,7 @@ export interface HnsGetRequest {
 }
 
 export interface HnsWatchRequest {
-  readonly target: HnsTarget;
+  readonly target: HnsServiceTarget;
   readonly output: "text" | "json";
   /** How long to wait before asking a service that went away again, in milliseconds. */
   readonly retryMs?: number;
@@ -45,13 +45,13 @@ export interface HnsWatchRequest {
 
 export interface HnsDumpRequest {
   /** A service, or dumps to convert. */
-  readonly target: HnsTarget;
+  readonly target: HnsServiceTarget;
   /** Undefined: standard output. */
   readonly output: string | undefined;
 }
 
 export interface HnsRestoreRequest {
-  readonly target: HnsTarget;
+  readonly target: HnsServiceTarget;
   readonly files: readonly string[];
   /** Objects that the service holds may go. */
   readonly isReplacing: boolean;

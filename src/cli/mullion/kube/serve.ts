@@ -1,11 +1,11 @@
 /** `mullion kube serve`: a cluster file's Kubernetes API for kubectl, kube-proxy, flanneld. */
 import { resolve } from "node:path";
-import { Turns } from "#cluster/api/turns.ts";
+import { Turns } from "#cluster/api/held-cluster.ts";
 import { KUBERNETES_MINOR_MAX } from "#cluster/file/description.ts";
 import { formatKubernetesVersion } from "#cluster/session/node-object.ts";
 import type { KubeSourceOptions } from "#cluster/session/running-cluster.ts";
 import { KubeServer } from "#control-plane/http/server.node.ts";
-import type { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
+import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { LEFT_OUT } from "../cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { openSession } from "../cluster/open-session.ts";
@@ -14,9 +14,48 @@ import { readClusterInputs } from "../cluster/read-cluster-inputs.ts";
 import { reportFindings } from "../report-findings.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { progressLines } from "../cluster/up.ts";
-import { openEmptyCluster } from "./empty-cluster.ts";
-import { type ListenAddress, parseListenAddress } from "./listen-address.ts";
 import type { KubeServeRequest } from "./verbs.ts";
+import { randomInt } from "node:crypto";
+import { defined } from "#core/base/assert.ts";
+import { Prng } from "#core/base/prng.ts";
+import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
+import { type Prefix, parsePrefix } from "#core/net/ip.ts";
+import { parseIp } from "#core/net/ip.ts";
+import { usage } from "../options.ts";
+
+interface ListenAddress {
+  readonly host: string;
+  /** 0: the system chooses. */
+  readonly port: number;
+}
+
+const PORT_MAX = 65_535;
+
+/** `127.0.0.1:6443`, `localhost:0`, `[::1]:6443`. @throws Failure. */
+function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
+  const [, ipv6, name = "", digits = ""] = match ?? [];
+  const host = ipv6 ?? (name === "localhost" ? "127.0.0.1" : name);
+  const port = Number(digits);
+  const isAny = host === "0.0.0.0" || host === "::";
+  if (match !== null && parseIp(host) !== undefined && port <= PORT_MAX && !isAny) return { host, port };
+  throw usage(
+    `--listen ${JSON.stringify(text)} is not an address with a port`,
+    "Write 127.0.0.1:PORT, or another address of this machine; port 0 takes a free one.",
+  );
+}
+
+const SEED_MAX = 2 ** 47;
+
+function range(text: string): Prefix {
+  return defined(parsePrefix(text), text);
+}
+
+/** A control plane without machines, for programs that bring their own nodes, with the ranges of the cluster file's defaults. `clock` gives the time in RFC 3339. */
+export function openEmptyCluster(clock: () => string): MemoryKubeSource {
+  const options = { clusterCIDRs: [range("10.244.0.0/16")], serviceCIDRs: [range("10.96.0.0/12")] };
+  return new MemoryKubeSource(new MemoryKube(new Prng(randomInt(SEED_MAX)), options), { now: clock });
+}
 
 interface Served {
   readonly source: MemoryKubeSource;

@@ -1,4 +1,7 @@
-/** Stands between Windows programs and a service of HNS, and writes down what they ask and what they are answered. */
+/**
+ * Stands between Windows programs and a service of HNS, and writes down what they ask and what they are answered; at the
+ * end, how often each function was called, how long it took, and what was refused.
+ */
 import { closeSync, openSync, writeSync } from "node:fs";
 import {
   Agent,
@@ -13,8 +16,63 @@ import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { text } from "node:stream/consumers";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_VERSION_HEADER } from "#contracts/hcn/http/http-protocol.ts";
-import { type TraceRecord, recordCall, recordNotification } from "./call-record.ts";
-import { CallSummary } from "./call-summary.ts";
+import {
+  type TraceRecord,
+  recordCall,
+  recordNotification,
+  type CallRecord,
+  isRefused,
+} from "./call-record.ts";
+import { formatCells } from "../table.ts";
+
+interface Tally {
+  calls: number;
+  milliseconds: number;
+  readonly refusals: Map<string, number>;
+}
+
+/** Adds up calls, so that their records need not be kept. */
+export class CallSummary {
+  private readonly tallies = new Map<string, Tally>();
+  private notifications = 0;
+
+  add(record: TraceRecord): void {
+    if (record.event === "notification") this.notifications++;
+    else this.addCall(record);
+  }
+
+  private addCall(record: CallRecord): void {
+    const tally: Tally = this.tallies.get(record.function) ?? {
+      calls: 0,
+      milliseconds: 0,
+      refusals: new Map(),
+    };
+    this.tallies.set(record.function, tally);
+    tally.calls++;
+    tally.milliseconds += record.milliseconds;
+    if (!isRefused(record)) return;
+    const reason = record.name ?? (record.hresult === "0x00000000" ? "refused by HNS v1" : record.hresult);
+    tally.refusals.set(reason, (tally.refusals.get(reason) ?? 0) + 1);
+  }
+
+  /** A line, and a table of the functions in the order of their first calls. */
+  format(file: string): string {
+    const rows = [...this.tallies].map(([name, { calls, milliseconds, refusals }]) => [
+      name,
+      String(calls),
+      (milliseconds / calls).toFixed(1),
+      [...refusals].map(([reason, count]) => `${count} ${reason}`).join(", "),
+    ]);
+    const tallies = [...this.tallies.values()];
+    const calls = tallies.reduce((sum, tally) => sum + tally.calls, 0);
+    const milliseconds = tallies.reduce((sum, tally) => sum + tally.milliseconds, 0);
+    const line = `${calls} calls in ${milliseconds.toFixed(0)} ms, ${this.notifications} notifications: ${file}\n`;
+    if (calls === 0) return line;
+    return (
+      line + formatCells([["FUNCTION", "CALLS", "MS EACH", "REFUSED"], ...rows], [false, true, true, false])
+    );
+  }
+}
 
 /** Others on the machine need not read what the objects of a node look like. */
 const FILE_MODE = 0o600;

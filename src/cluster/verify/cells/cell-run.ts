@@ -15,7 +15,7 @@ import type { NameResult, ResolverOwner } from "#dataplane/host/resolver/name-re
 import { parseIdentification } from "#dataplane/host/services/identification-server.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cell.ts";
-import type { Attempt } from "../observation.ts";
+import type { CellAttempt } from "../observation.ts";
 
 /** Attempts of `same`. */
 const SAME_ATTEMPTS = 8;
@@ -26,7 +26,7 @@ export interface CellLane extends Task {
   nextSourcePort(): number;
 }
 
-function attemptOf(result: ProbeResult, sourcePort: number | undefined): Attempt {
+function attemptOf(result: ProbeResult, sourcePort: number | undefined): CellAttempt {
   if (result.outcome !== "answered")
     return {
       outcome: result.outcome,
@@ -70,7 +70,7 @@ export function attemptsExpected({ probe, target, among }: Cell): number {
 }
 
 /** True when a cell needs no further attempt; `answered` are those who answered so far. */
-function isDone(cell: Cell, attempts: readonly Attempt[], answered: ReadonlySet<string>): boolean {
+function isDone(cell: Cell, attempts: readonly CellAttempt[], answered: ReadonlySet<string>): boolean {
   const { answerers = [] } = cell.target;
   const last = attempts.at(-1);
   switch (cell.probe) {
@@ -96,7 +96,7 @@ function isDone(cell: Cell, attempts: readonly Attempt[], answered: ReadonlySet<
 
 /** One cell at work: a name is resolved first, as a program does, then the address is asked. */
 export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
-  readonly attempts: Attempt[] = [];
+  readonly attempts: CellAttempt[] = [];
   private readonly answered = new Set<string>();
   private readonly cell: Cell;
   private readonly lane: CellLane;
@@ -154,7 +154,7 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
     makeProbe(protocol, common, ports).start();
   }
 
-  private end(attempt: Attempt): void {
+  private end(attempt: CellAttempt): void {
     this.attempts.push(attempt);
     if (attempt.answeredBy !== undefined) this.answered.add(attempt.answeredBy);
     const { clock } = this.compartment.env;

@@ -5,7 +5,7 @@ import { groupBy } from "../classes.ts";
 import { isOrdinary, pairFacts, serviceFacts } from "../facts.ts";
 import type { VerifyModel, VerifyPod, VerifyService, VerifyServicePort } from "../model.ts";
 import {
-  type ServicePort,
+  type AskedPort,
   answerersOf,
   backEndsFor,
   classOfClient,
@@ -13,7 +13,7 @@ import {
   rotate,
 } from "../service-port.ts";
 
-/** The host outside to which an ExternalName leads; undefined for one that nobody here knows. */
+/** The host outside to which an ExternalName leads; undefined for an unknown one. */
 function hostBehind(model: VerifyModel, service: VerifyService): VerifyModel["outside"][number] | undefined {
   const name = service.externalName?.replace(/\.$/, "").toLowerCase();
   if (service.kind !== "external-name") return undefined;
@@ -29,13 +29,13 @@ function portOf(model: VerifyModel, service: VerifyService): VerifyServicePort |
 }
 
 /** A headless Service is asked on the port of its pods. */
-function askedPort({ service, port }: ServicePort): number {
+function askedPort({ service, port }: AskedPort): number {
   return service.kind === "headless" ? (port.backEnds[0]?.port ?? port.port) : port.port;
 }
 
 function answerersByName(
   model: VerifyModel,
-  asked: ServicePort,
+  asked: AskedPort,
   source: VerifyPod,
 ): readonly string[] | undefined {
   const { service } = asked;
@@ -55,7 +55,7 @@ interface NameRequest {
   readonly standsFor: number;
 }
 
-function nameCell(model: VerifyModel, flow: FlowName, asked: ServicePort, request: NameRequest): Cell {
+function nameCell(model: VerifyModel, flow: FlowName, asked: AskedPort, request: NameRequest): Cell {
   const { service, port } = asked;
   const { source, name, standsFor } = request;
   const host = hostBehind(model, service);
@@ -83,7 +83,7 @@ function nameCell(model: VerifyModel, flow: FlowName, asked: ServicePort, reques
 }
 
 /** Full and short name of one Service from the clients of one class. */
-function namesOf(model: VerifyModel, asked: ServicePort, clients: readonly VerifyPod[]): readonly Cell[] {
+function namesOf(model: VerifyModel, asked: AskedPort, clients: readonly VerifyPod[]): readonly Cell[] {
   const { service, port } = asked;
   const here = clients.filter((pod) => pod.namespace === service.namespace);
   const [anybody, neighbor] = [clientAmong(clients, port, model), clientAmong(here, port, model)];
@@ -97,7 +97,7 @@ function namesOf(model: VerifyModel, asked: ServicePort, clients: readonly Verif
 }
 
 /** `name.namespace` of one Service: a question about resolvers, not about Services. */
-function partialName(model: VerifyModel, asked: ServicePort, clients: readonly VerifyPod[]): readonly Cell[] {
+function partialName(model: VerifyModel, asked: AskedPort, clients: readonly VerifyPod[]): readonly Cell[] {
   const source = clientAmong(clients, asked.port, model);
   if (source === undefined) return [];
   const { namespace, name } = asked.service;

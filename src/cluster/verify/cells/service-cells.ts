@@ -1,10 +1,10 @@
-/** Cells from inside and outside the cluster to Services. */
+/** Cells from inside and outside the cluster to Services: to their addresses, to ports of nodes, to load balancers. */
 import type { FlowName } from "#core/catalogue/expectations.ts";
-import type { Ip } from "#core/net/ip.ts";
+import { type Ip, formatIp } from "#core/net/ip.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import {
-  type ServicePort,
+  type AskedPort,
   answerersOf,
   backEndsFor,
   classOfClient,
@@ -12,11 +12,11 @@ import {
   isServed,
   listPorts,
   rotate,
+  isLeftOut,
 } from "../service-port.ts";
-import { isOrdinary, serviceFacts } from "../facts.ts";
+import { isOrdinary, serviceFacts, countLocal } from "../facts.ts";
 import { nameCells } from "./name-cells.ts";
-import { ingressCells, nodePortCells } from "./node-port-cells.ts";
-import type { VerifyModel, VerifyNode, VerifyPod } from "../model.ts";
+import type { VerifyModel, VerifyNode, VerifyPod, VerifyServicePort } from "../model.ts";
 
 /** Up to here every node with a pod asks every Service port; beyond, each node asks some of them. */
 const NODE_TIMES_PORT_MAX = 2_000;
@@ -26,7 +26,7 @@ const EULER = 0.577;
 /** Ports that each node asks when there are too many. */
 const PORTS_PER_NODE = 4;
 
-function addressTarget(asked: ServicePort, answerers: readonly string[] | undefined): CellTarget {
+function addressTarget(asked: AskedPort, answerers: readonly string[] | undefined): CellTarget {
   const { service, port } = asked;
   return {
     reference: service.reference,
@@ -44,7 +44,7 @@ function clientsByClass(model: VerifyModel): ReadonlyMap<string, readonly Verify
 
 function clusterIpCell(
   model: VerifyModel,
-  asked: ServicePort,
+  asked: AskedPort,
   client: VerifyPod,
   { isSwept, standsFor }: { readonly isSwept: boolean; readonly standsFor: number },
 ): Cell {
@@ -86,7 +86,7 @@ function toClusterIp(model: VerifyModel): readonly Cell[] {
   return [...cells, ...fromEachNode(model, ports)];
 }
 
-function fromEachNode(model: VerifyModel, ports: readonly ServicePort[]): readonly Cell[] {
+function fromEachNode(model: VerifyModel, ports: readonly AskedPort[]): readonly Cell[] {
   const byNode = groupBy(model.pods.filter(isOrdinary), (pod) => pod.node.name);
   const isSmall = byNode.size * ports.length <= NODE_TIMES_PORT_MAX;
   return [...byNode.values()].flatMap((clients, node) => {
@@ -125,9 +125,9 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
   return listPorts(model.services).flatMap((asked) => {
     const { service, port } = asked;
     if (service.kind !== "cluster-ip") return [];
-    // With affinity nobody knows whether a client is led to itself, unless there is nobody else.
+    // With affinity it is not known whether a client is led to itself, unless it is the only back end.
     if (service.hasAffinity && port.backEnds.length > 1) return [];
-    // kube-proxy of its own node leads nobody to a pod of another network.
+    // kube-proxy of its own node leads no client to a pod of another network.
     const own = port.backEnds.flatMap(({ pod }) =>
       pod !== undefined && isOrdinary(pod) && isServed(pod) ? [pod] : [],
     );
@@ -167,7 +167,7 @@ function fromNodes(model: VerifyModel): readonly Cell[] {
 }
 
 /** What makes Service ports alike to a node that asks them. */
-function kindOf({ service, port }: ServicePort): string {
+function kindOf({ service, port }: AskedPort): string {
   const { hasAffinity, internalTrafficPolicy, externalTrafficPolicy } = service;
   return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0}`;
 }
@@ -217,4 +217,82 @@ export function serviceCells(
     ...ingressCells(model, nodeBehind),
     ...affinity(model),
   ];
+}
+
+/** A node's address and port, as the target of a cell. */
+function nodePortTarget(node: VerifyNode, asked: AskedPort, nodePort: number): CellTarget {
+  const { service, port } = asked;
+  const isLocal = service.externalTrafficPolicy === "Local";
+  const known = port.backEnds.filter((each) => !isLeftOut(each, node));
+  const candidates = isLocal ? known.filter(({ pod }) => pod?.node.index === node.index) : known;
+  const answerers = answerersOf(candidates.length === 0 ? port.backEnds : candidates);
+  return { reference: node.reference, address: node.address, name: undefined, port: nodePort, answerers };
+}
+
+/** Nodes that differ to who asks a NodePort from outside: by class, with and without back ends of their own. */
+function nodesToAsk(model: VerifyModel, port: VerifyServicePort): readonly (readonly VerifyNode[])[] {
+  return [...groupBy(model.nodes, (node) => `${node.nodeClass} ${countLocal(port, node) > 0}`).values()];
+}
+
+/** NodePorts from outside, from the node itself and from another node. */
+export function nodePortCells(model: VerifyModel): readonly Cell[] {
+  const [client] = model.outside;
+  return listPorts(model.services).flatMap((asked) => {
+    const { service, port } = asked;
+    const { nodePort } = port;
+    if (nodePort === undefined) return [];
+    const cellFor = (
+      flow: FlowName,
+      source: VerifyNode | typeof client,
+      node: VerifyNode,
+      standsFor: number,
+    ) =>
+      source === undefined
+        ? []
+        : [
+            makeCell({
+              facts: serviceFacts(model, flow, port.protocol, { source, service, port, asked: node }),
+              source,
+              target: nodePortTarget(node, asked, nodePort),
+              standsFor,
+            }),
+          ];
+    return nodesToAsk(model, port).flatMap((nodes) => {
+      const [node] = nodes;
+      if (node === undefined) return [];
+      const other = model.nodes.find((each) => each.index !== node.index);
+      return [
+        ...cellFor("outside-to-node-port", client, node, nodes.length),
+        ...cellFor("node-to-own-node-port", node, node, nodes.length),
+        ...cellFor("node-to-node-port", other, node, nodes.length * (model.nodes.length - 1)),
+      ];
+    });
+  });
+}
+
+/** `nodeBehind`: the node to which the network leads the address of a load balancer. */
+export function ingressCells(
+  model: VerifyModel,
+  nodeBehind: (address: Ip) => VerifyNode | undefined,
+): readonly Cell[] {
+  const [source] = model.outside;
+  if (source === undefined) return [];
+  return listPorts(model.services).flatMap((asked) =>
+    asked.service.ingress.flatMap((address) => {
+      const node = nodeBehind(address);
+      if (node === undefined) return [];
+      const { service, port } = asked;
+      const target = nodePortTarget(node, asked, port.port);
+      return makeCell({
+        facts: serviceFacts(model, "outside-to-ingress", port.protocol, {
+          source,
+          service,
+          port,
+          asked: node,
+        }),
+        source,
+        target: { ...target, reference: formatIp(address), address },
+      });
+    }),
+  );
 }

@@ -4,7 +4,7 @@ import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
 import { bringUpFacts, hostNetworkFacts } from "../facts.ts";
 import type { VerifyModel, VerifyNode } from "../model.ts";
-import type { Attempt, Observation } from "../observation.ts";
+import type { CellAttempt, Observation } from "../observation.ts";
 
 /** A cell with what came of it. */
 export interface StateCell {
@@ -16,12 +16,12 @@ function onNode({ reference, address }: VerifyNode): CellTarget {
   return { reference, address, name: undefined, port: 0, answerers: undefined };
 }
 
-function attemptOf(outcome: Attempt["outcome"], detail: string): Attempt {
+function attemptOf(outcome: CellAttempt["outcome"], detail: string): CellAttempt {
   return { outcome, answeredBy: undefined, seen: undefined, detail, sourcePort: undefined };
 }
 
 /** One attempt for all that is wrong with a node or a pod; its code is that of the first. */
-function failureOf([first, ...others]: readonly [ClusterTrouble, ...ClusterTrouble[]]): Attempt {
+function failureOf([first, ...others]: readonly [ClusterTrouble, ...ClusterTrouble[]]): CellAttempt {
   const more = others.map(({ code, text }) => `; ${code}: ${text}`).join("");
   return { ...attemptOf("refused", `${first.text}${more}`), code: first.code };
 }

@@ -10,7 +10,7 @@ import {
   failedWith,
 } from "../cloud-route.ts";
 import { DelayedRouteUpdater, type RouteUpdaterOptions } from "./delayed-route-updater.ts";
-import { nodeNameOf, routeNameOf } from "./route-names.ts";
+import { nodeNameOf, routeNameOf } from "./route-tables.ts";
 
 /** A Node with this label, value `false`, is no machine of Azure's. */
 const MANAGED_LABEL = "kubernetes.azure.com/managed";
@@ -56,7 +56,7 @@ export class AzureRoutes implements RoutesProvider {
     this.unmanaged = new Set(nodes.filter(isUnmanaged).map(({ metadata }) => keyOf(metadata.name)));
   }
 
-  /** Whatever stands in the table, and the ranges of unmanaged nodes, so that nobody asks for them again. */
+  /** Whatever stands in the table, and the ranges of unmanaged nodes, so that they are not asked for again. */
   listRoutes(nowMs: number): RouteListing {
     const { isDualStack } = this.options;
     const inTable = (this.updater.read(nowMs)?.routes ?? []).map(({ name, addressPrefix }) => ({

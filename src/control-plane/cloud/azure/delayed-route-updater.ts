@@ -3,8 +3,12 @@
  * control-planes.md §6.6).
  */
 import { DONE, type Outcome, type RouteOperation } from "../cloud-route.ts";
-import { ROUTE_NAME_SEPARATOR } from "./route-names.ts";
-import type { AzureRoute, RouteTable, RouteTablesApi } from "./route-tables.ts";
+import {
+  ROUTE_NAME_SEPARATOR,
+  type AzureRoute,
+  type RouteTable,
+  type RouteTablesApi,
+} from "./route-tables.ts";
 
 /** `routeUpdateInterval`. */
 const INTERVAL_MS = 30_000;

@@ -1,4 +1,7 @@
-/** Azure's route tables as its API has them: read whole, written whole, with an entity tag (control-planes.md §6.4, §6.6). */
+/**
+ * Azure's route tables as its API has them: read whole, written whole, with an entity tag (control-planes.md §6.4, §6.6);
+ * and the names of their routes, which hold whose they are (§6.6; cloud-provider-azure `azure_routes.go`).
+ */
 import { DONE, type Outcome, failedWith } from "../cloud-route.ts";
 
 /** Row A15: routes of one table. */
@@ -56,4 +59,17 @@ export class MemoryRouteTables implements RouteTablesApi {
     this.tables.set(name.toLowerCase(), Object.freeze({ ...table, etag: `W/"${this.version}"` }));
     return DONE;
   }
+}
+
+/** `RouteNameSeparator`. */
+export const ROUTE_NAME_SEPARATOR = "____";
+
+/** One route per node; with two families one per node and range. */
+export function routeNameOf(nodeName: string, cidr: string, isDualStack: boolean): string {
+  return isDualStack ? `${nodeName}${ROUTE_NAME_SEPARATOR}${cidr.replaceAll(/[.:/]/g, "")}` : nodeName;
+}
+
+/** The reverse, for any route of the table. */
+export function nodeNameOf(routeName: string, isDualStack: boolean): string {
+  return isDualStack ? (routeName.split(ROUTE_NAME_SEPARATOR)[0] ?? "") : routeName;
 }

@@ -1,6 +1,6 @@
 /** What the API server fills in and refuses before it stores an object. */
 import type { EndpointSlice, KubeObject, Node } from "#contracts/kubernetes/objects.ts";
-import { type Refusal, type Reservations, admitService } from "../services/admit-service.ts";
+import { type ServiceRefusal, type Reservations, admitService } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { generatedName } from "./names.ts";
 import { keyOf } from "../object-store.ts";
@@ -45,7 +45,7 @@ function withKubeletLabels(node: Node): Node {
 }
 
 /** What is asked of the server, completed; or why it is refused. */
-export type Admission = { readonly object: KubeObject } | { readonly refusal: Refusal };
+export type Admission = { readonly object: KubeObject } | { readonly refusal: ServiceRefusal };
 
 /** The object with a name, drawn by lot where there is only the beginning of one. */
 export function withName(plane: ControlPlane, object: KubeObject): KubeObject {

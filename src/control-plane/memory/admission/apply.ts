@@ -5,7 +5,7 @@ import { type LoadedObject, placeInOrigin } from "../../load/manifests.ts";
 import { LoadReport } from "../../load/load-report.ts";
 import type { KubeObject, KubeKind } from "#contracts/kubernetes/objects.ts";
 import { BUILT_IN_NAMESPACES, admitObject, namespaceObject, withName } from "./admit-object.ts";
-import type { Refusal, Reservations } from "../services/admit-service.ts";
+import type { ServiceRefusal, Reservations } from "../services/admit-service.ts";
 import type { ControlPlane } from "../control-plane.ts";
 import { equalJson } from "../deep.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
@@ -14,7 +14,7 @@ import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts"
 import { settle } from "../settle.ts";
 
 /** What `apply` did with the objects, in the order in which they were given. */
-export interface ApplyReport {
+export interface KubeApplyReport {
   /** One for each object given, in that order. */
   readonly outcomes: readonly ApplyOutcome[];
   /** What was stored, in the order of storing: namespaces and nodes come first. */
@@ -100,7 +100,7 @@ class Application {
     return done;
   }
 
-  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: Refusal): FileProblem {
+  private refuse({ origin }: LoadedObject, object: KubeObject, refusal: ServiceRefusal): FileProblem {
     const { path, code, message, advice } = refusal;
     const place =
       origin === undefined
@@ -123,7 +123,7 @@ class Application {
       this.made.set(namespace, { first: loaded, count: 1 });
   }
 
-  finish(outcomes: readonly ApplyOutcome[]): ApplyReport {
+  finish(outcomes: readonly ApplyOutcome[]): KubeApplyReport {
     for (const [namespace, { first, count }] of this.made) {
       const { kind, metadata } = first.object;
       const place = this.plane.placeOf(`${kind} ${keyOf(metadata.namespace, metadata.name)}`, "");
@@ -152,7 +152,7 @@ function withVersionOf(before: KubeObject, object: KubeObject): KubeObject {
 }
 
 /** Stores objects in the control plane's store. */
-export function applyObjects(plane: ControlPlane, objects: readonly LoadedObject[]): ApplyReport {
+export function applyObjects(plane: ControlPlane, objects: readonly LoadedObject[]): KubeApplyReport {
   const application = new Application(plane, reservationsOf(objects));
   const outcomes = new Map<LoadedObject, ApplyOutcome>();
   for (const loaded of inOrder(objects)) outcomes.set(loaded, application.add(loaded));

@@ -3,7 +3,7 @@
  * stays (k8s.io/kubernetes, `PrepareForUpdate` and `ValidateUpdate` of each kind).
  */
 import type { KubeObject, Node, Pod, Service, ServicePort } from "#contracts/kubernetes/objects.ts";
-import type { Refusal } from "../services/admit-service.ts";
+import type { ServiceRefusal } from "../services/admit-service.ts";
 import { equalJson } from "../deep.ts";
 import { completePodSpec } from "./pod-template.ts";
 import type { ServiceSpec } from "../services/service-defaults.ts";
@@ -87,14 +87,14 @@ export function mergeObject(before: KubeObject, given: KubeObject): KubeObject {
   return merged.kind === "Pod" && before.kind === "Pod" ? mergePod(before, merged) : merged;
 }
 
-function refuse(path: string, value: unknown, detail: string, advice: string): Refusal {
+function refuse(path: string, value: unknown, detail: string, advice: string): ServiceRefusal {
   const message = detail.startsWith("Forbidden")
     ? detail
     : `Invalid value: ${JSON.stringify(value)}: ${detail}`;
   return { code: "manifest-invalid-value", path, message, advice };
 }
 
-function refuseService(before: Service, after: Service): Refusal | undefined {
+function refuseService(before: Service, after: Service): ServiceRefusal | undefined {
   const [old = {}, spec = {}] = [before.spec, after.spec];
   if (old.type === "ExternalName" || spec.type === "ExternalName") return undefined;
   const [first, second] = [old.clusterIP, spec.clusterIP ?? spec.clusterIPs?.[0]];
@@ -103,7 +103,7 @@ function refuseService(before: Service, after: Service): Refusal | undefined {
   return refuse("spec.clusterIPs[0]", second, "may not change once set", advice);
 }
 
-/** The parts of a pod's spec that nobody may change. */
+/** The parts of a pod's spec that may not change. */
 function fixedParts(pod: Pod): unknown {
   const {
     tolerations: _,
@@ -120,7 +120,7 @@ function fixedParts(pod: Pod): unknown {
   };
 }
 
-function refusePod(before: Pod, after: Pod): Refusal | undefined {
+function refusePod(before: Pod, after: Pod): ServiceRefusal | undefined {
   const isMoved = before.spec?.nodeName !== undefined && before.spec.nodeName !== after.spec?.nodeName;
   if (!isMoved && equalJson(fixedParts(before), fixedParts(after))) return undefined;
   return refuse(
@@ -132,7 +132,7 @@ function refusePod(before: Pod, after: Pod): Refusal | undefined {
 }
 
 /** Why an object may not be changed so; undefined when it may. */
-export function refuseUpdate(before: KubeObject, after: KubeObject): Refusal | undefined {
+export function refuseUpdate(before: KubeObject, after: KubeObject): ServiceRefusal | undefined {
   if (before.kind === "Service" && after.kind === "Service") return refuseService(before, after);
   if (before.kind === "Pod" && after.kind === "Pod") return refusePod(before, after);
   const isWorkload = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"].includes(before.kind);

@@ -11,7 +11,7 @@ import { type ServiceAllocators, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";
 
 /** Why a Service cannot be stored. */
-export interface Refusal {
+export interface ServiceRefusal {
   readonly code: KnowledgeCode;
   readonly path: string;
   readonly message: string;
@@ -33,7 +33,7 @@ interface Admission {
 
 type Families = { readonly ipFamilies: readonly string[]; readonly ipFamilyPolicy: string };
 
-function refuseFamily(path: string, value: string, detail: string): Refusal {
+function refuseFamily(path: string, value: string, detail: string): ServiceRefusal {
   return {
     code: "service-address-refused",
     path,
@@ -43,7 +43,7 @@ function refuseFamily(path: string, value: string, detail: string): Refusal {
 }
 
 /** The families of a Service: what it asks for, or the cluster's first. */
-function familiesOf(spec: ServiceSpec, allocators: ServiceAllocators): Families | Refusal {
+function familiesOf(spec: ServiceSpec, allocators: ServiceAllocators): Families | ServiceRefusal {
   const available = allocators.addresses.map(({ family }) => family as string);
   const policy =
     spec.ipFamilyPolicy ??
@@ -67,15 +67,15 @@ function familiesOf(spec: ServiceSpec, allocators: ServiceAllocators): Families 
   return { ipFamilies: asked.slice(0, policy === "SingleStack" ? 1 : 2), ipFamilyPolicy: policy };
 }
 
-function isRefusal(value: object): value is Refusal {
+function isRefusal(value: object): value is ServiceRefusal {
   return "message" in value;
 }
 
 /** Checks an address that a Service asks for by name. */
-function checkAddress(address: string, shown: string, admission: Admission): Refusal | undefined {
+function checkAddress(address: string, shown: string, admission: Admission): ServiceRefusal | undefined {
   const ip = parseIp(address);
   if (ip === undefined) return undefined;
-  const refuse = (detail: string, advice: string): Refusal => ({
+  const refuse = (detail: string, advice: string): ServiceRefusal => ({
     code: "service-address-refused",
     path: "spec.clusterIPs",
     message: `Invalid value: ${shown}: failed to allocate IP ${formatIp(ip)}: ${detail}`,
@@ -99,7 +99,7 @@ function addressesOf(
   spec: ServiceSpec,
   families: Families,
   admission: Admission,
-): readonly string[] | Refusal {
+): readonly string[] | ServiceRefusal {
   const given = (spec.clusterIPs ?? [spec.clusterIP ?? ""]).filter((address) => address !== "");
   for (const address of given) {
     const refusal = checkAddress(address, JSON.stringify(given), admission);
@@ -133,7 +133,7 @@ function addressesOf(
   return chosen;
 }
 
-function refusePort(port: number, path: string, admission: Admission): Refusal | undefined {
+function refusePort(port: number, path: string, admission: Admission): ServiceRefusal | undefined {
   const { ports } = admission.allocators;
   const other = ports.ownerOf(port);
   const isOutside = !ports.contains(port);
@@ -178,14 +178,14 @@ class PortChoice {
   }
 }
 
-const PORTS_FULL: Refusal = Object.freeze({
+const PORTS_FULL: ServiceRefusal = Object.freeze({
   code: "service-port-refused",
   path: "spec.ports",
   message: "Internal error occurred: failed to allocate a nodePort: range is full",
   advice: "Delete Services of type NodePort or LoadBalancer, or give the cluster a larger range.",
 });
 
-function portsOf(spec: ServiceSpec, admission: Admission): readonly ServicePort[] | Refusal {
+function portsOf(spec: ServiceSpec, admission: Admission): readonly ServicePort[] | ServiceRefusal {
   const ports = spec.ports ?? [];
   const choice = new PortChoice(admission);
   for (const [index, { nodePort, protocol }] of ports.entries()) {
@@ -218,14 +218,14 @@ function healthPortOf(
   spec: ServiceSpec,
   taken: readonly ServicePort[],
   admission: Admission,
-): number | Refusal {
+): number | ServiceRefusal {
   const given = spec.healthCheckNodePort ?? 0;
   if (given !== 0) return refusePort(given, "spec.healthCheckNodePort", admission) ?? given;
   const used = new Set([...admission.reserved.ports, ...taken.map(({ nodePort }) => nodePort ?? 0)]);
   return admission.allocators.ports.choose(admission.prng.derive("health check"), used) ?? PORTS_FULL;
 }
 
-function completePorts(spec: ServiceSpec, admission: Admission): ServiceSpec | Refusal {
+function completePorts(spec: ServiceSpec, admission: Admission): ServiceSpec | ServiceRefusal {
   const named = (spec.ports ?? []).some(({ nodePort }) => (nodePort ?? 0) !== 0);
   const ports = takesNodePorts(spec) || named ? portsOf(spec, admission) : (spec.ports ?? []);
   if ("message" in ports) return ports;
@@ -242,7 +242,7 @@ export function admitService(
   allocators: ServiceAllocators,
   prng: Prng,
   reserved: Reservations,
-): { readonly service: Service } | { readonly refusal: Refusal } {
+): { readonly service: Service } | { readonly refusal: ServiceRefusal } {
   const { namespace, name } = service.metadata;
   const owner = keyOf(namespace, name);
   const admission = { owner, allocators, prng: prng.derive(`service ${owner}`), reserved };

@@ -7,8 +7,7 @@ import {
 import { MIRRORING_CONTROLLER, reconcileMirror } from "../../controllers/mirror-endpoints.ts";
 import { addToIp, formatIp, lastIp } from "#core/net/ip.ts";
 import type { Service } from "#contracts/kubernetes/objects.ts";
-import type { ControlPlane } from "../control-plane.ts";
-import { perform } from "../perform.ts";
+import { type ControlPlane, perform } from "../control-plane.ts";
 
 function reconcileService(plane: ControlPlane, service: Service): void {
   const { store, prng } = plane;

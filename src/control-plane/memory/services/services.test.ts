@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Prng } from "#core/base/prng.ts";
 import type { Service } from "#contracts/kubernetes/objects.ts";
 import { MemoryKube } from "../memory-kube.ts";
-import type { MemoryKubeOptions } from "../options.ts";
+import type { MemoryKubeOptions } from "../control-plane.ts";
 import { OPTIONS, apply, objectsOf, range, service, start } from "../kube.suite.ts";
 
 const ADDRESS = expect.stringMatching(/^10\.96\./) as string;

@@ -4,15 +4,8 @@ import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { type Ip, type Ipv6, formatIp } from "#core/net/ip.ts";
 import { arbitraryNd } from "#test/support/wire/arbitrary-frames.ts";
-import { EchoLog } from "#test/support/dataplane/echo-log.ts";
 import {
-  type Port,
-  type RoutedPair,
-  addIpv6,
-  eventsOf,
-  makeRoutedPair,
-} from "#test/support/dataplane/routed-pair.ts";
-import {
+  EchoLog,
   type CapturedFrame,
   cidr,
   findWrongFrames,
@@ -20,6 +13,13 @@ import {
   mac,
   prefix,
 } from "#test/support/dataplane/stack-world.ts";
+import {
+  type Port,
+  type RoutedPair,
+  addIpv6,
+  eventsOf,
+  makeRoutedPair,
+} from "#test/support/dataplane/routed-pair.ts";
 import { buildMldFrame, buildNdFrame } from "#core/wire/build-frame.ts";
 import { multicastMac } from "#core/wire/ethernet.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";

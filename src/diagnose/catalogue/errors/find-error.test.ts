@@ -1,9 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { buildSignatures } from "../log/signatures.ts";
 import { findError } from "./find-error.ts";
 
+const SIGNATURES = buildSignatures();
+
 function first(query: string): string | undefined {
-  return findError(query).errors[0]?.id;
+  return findError(query, SIGNATURES).errors[0]?.id;
 }
 
 describe("findError finds what the reference lists", () => {
@@ -129,7 +132,7 @@ describe("a near miss", () => {
     ["source vips absent", "kube-proxy-source-vip-missing"],
     ["host mac adress", "kube-proxy-host-mac-missing"],
   ])("%j suggests %j", (query, suggestion) => {
-    const { errors, suggestions } = findError(query);
+    const { errors, suggestions } = findError(query, SIGNATURES);
     expect(errors).toEqual([]);
     expect(suggestions).toContain(suggestion);
   });
@@ -145,7 +148,7 @@ describe("a number that the table does not have", () => {
     ["0x80071234", 0x80071234],
     ["4660", 0x80071234],
   ])("%j is kept as HRESULT", (query, hresult) => {
-    expect(findError(query)).toEqual({ errors: [], hresult, suggestions: [] });
+    expect(findError(query, SIGNATURES)).toEqual({ errors: [], hresult, suggestions: [] });
   });
 });
 
@@ -154,7 +157,7 @@ it("never throws, whatever is asked", () => {
     fc.property(
       fc.oneof(fc.string({ unit: "binary", maxLength: 80 }), fc.string({ maxLength: 80 })),
       (query) => {
-        findError(query);
+        findError(query, SIGNATURES);
       },
     ),
     { numRuns: 15 },

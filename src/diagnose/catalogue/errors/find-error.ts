@@ -3,6 +3,7 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import { piecesOf, squeeze } from "../log/squeeze.ts";
 import { LogScanner } from "../log/log-scanner.ts";
 import { encodeUtf8 } from "#core/base/encodings.ts";
+import type { Signatures } from "../log/signatures.ts";
 import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./windows/hresult.ts";
 import type { KnownError } from "./known-error.ts";
 import { rootsFirst } from "./order.ts";
@@ -65,8 +66,8 @@ function byText(query: string): readonly KnownError[] {
 }
 
 /** Errors that a pasted piece of a log shows; what names the cause comes first. */
-function inLog(query: string): readonly KnownError[] {
-  const scanner = new LogScanner();
+function inLog(query: string, signatures?: Signatures): readonly KnownError[] {
+  const scanner = new LogScanner(signatures);
   scanner.push(encodeUtf8(query.slice(0, QUERY_LENGTH_MAX)));
   const indexes = [...scanner.finish().errors.keys()].toReversed();
   return rootsFirst(indexes.flatMap((index) => KNOWN_ERRORS[index] ?? []));
@@ -142,15 +143,16 @@ const PART_MATCHES_MAX = 4;
 /**
  * Finds errors by number (in any spelling), symbolic name, id, or text, also in a whole line of a log. A text that two
  * codes share finds both.
+ * @param signatures those of the table; given by callers that search many times.
  */
-export function findError(query: string): ErrorSearch {
+export function findError(query: string, signatures?: Signatures): ErrorSearch {
   const number = parseErrorNumber(query);
   if (number !== undefined) {
     const hresult = number.isShort ? hresultOfWin32(number.value) : number.value;
     return { errors: byNumber(number), hresult, suggestions: [] };
   }
   for (const search of [byName, byText, inLog, byNumberWithin, byPart]) {
-    const errors = search(query);
+    const errors = search(query, signatures);
     if (errors.length > 0 && (search !== byPart || errors.length <= PART_MATCHES_MAX)) {
       return { errors, hresult: undefined, suggestions: [] };
     }

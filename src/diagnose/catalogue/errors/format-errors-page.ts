@@ -1,5 +1,5 @@
 /** The table of errors as a page of the documentation: docs/reference/errors.md. */
-import { escapeMarkdown, formatMarkdown, formatSource } from "../format-page.ts";
+import { escapeMarkdown, formatMarkdown, markdownSource } from "../format-page.ts";
 import { INFERRED_NOTE, formatNumbers, nameOf } from "./format-error.ts";
 import { ERROR_ORIGINS, type KnownError, ORIGIN_TITLES } from "./known-error.ts";
 import { KNOWN_ERRORS } from "./table.ts";
@@ -28,7 +28,7 @@ function formatError(error: KnownError): string {
     formatMarkdown(error.remedy),
     ...(error.related === undefined ? [] : [`More: [${error.related}](codes.md#${error.related})`]),
     "**Sources**",
-    error.sources.map(formatSource).join("\n"),
+    error.sources.map(markdownSource).join("\n"),
   ].join("\n\n");
 }
 

@@ -3,6 +3,9 @@ import { describe, expect, it } from "vitest";
 import { Utf16Decoder, describeFormat, detectEncoding } from "./log-encoding.ts";
 import { findingsOf } from "./findings.ts";
 import { readLog } from "./read-log.ts";
+import { buildSignatures } from "./signatures.ts";
+
+const SIGNATURES = buildSignatures();
 
 type Utf16 = "utf-16le" | "utf-16be";
 
@@ -19,7 +22,7 @@ async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
 }
 
 async function shown(bytes: Uint8Array, size: number = 1_000): Promise<unknown> {
-  const log = await readLog(inPieces(bytes, size));
+  const log = await readLog(inPieces(bytes, size), SIGNATURES);
   if ("notALog" in log) return log.notALog;
   return {
     encoding: log.encoding,

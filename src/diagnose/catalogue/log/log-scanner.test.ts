@@ -5,9 +5,9 @@ import { nameOf } from "../errors/format-error.ts";
 import { KNOWN_ERRORS } from "../errors/table.ts";
 import { findingsOf, unknownNumbersOf } from "./findings.ts";
 import { type LogScan, LogScanner } from "./log-scanner.ts";
-import { type Signatures, signaturesOf } from "./signatures.ts";
+import { type Signatures, buildSignatures } from "./signatures.ts";
 
-const SIGNATURES: Signatures = signaturesOf();
+const SIGNATURES: Signatures = buildSignatures();
 
 function scan(text: string | Uint8Array, pieceBytes: number = 1_000_000): LogScan {
   const bytes = typeof text === "string" ? new TextEncoder().encode(text) : text;

@@ -4,9 +4,8 @@
  * Of the log, the last 64 KiB are kept, to show the line of a finding, and nothing is examined before 1 KiB behind it
  * has come; so what is found does not depend on how the log is cut into pieces.
  */
-import { excerptAt } from "./excerpt.ts";
-import { recordLine } from "./log-record.ts";
-import { type Signatures, type Spelling, signaturesOf } from "./signatures.ts";
+import { excerptAt, recordLine } from "./log-lines.ts";
+import { type Signatures, type Spelling, buildSignatures } from "./signatures.ts";
 import { BYTE_CLASS, BYTE_CLASSES } from "./squeeze.ts";
 
 const KEPT_BYTES = 65_536;
@@ -79,7 +78,7 @@ export class LogScanner {
   private readonly ends: Float64Array[];
   private readonly begins: Float64Array[];
 
-  constructor(signatures: Signatures = signaturesOf()) {
+  constructor(signatures: Signatures = buildSignatures()) {
     this.signatures = signatures;
     const perPiece = ({ pieces }: Spelling): Float64Array => new Float64Array(pieces.length).fill(NEVER);
     this.ends = signatures.spellings.map(perPiece);

@@ -8,6 +8,7 @@ import {
   shareOfUnusual,
 } from "./log-encoding.ts";
 import { type LogScan, LogScanner } from "./log-scanner.ts";
+import type { Signatures } from "./signatures.ts";
 
 /** Above this share of control characters it is no text. */
 const UNUSUAL_SHARE_MAX = 0.05;
@@ -43,9 +44,15 @@ async function* withHead(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   if (isHead) yield head;
 }
 
-/** Reads a log to its end. The first piece decides about its encoding. */
-export async function readLog(chunks: AsyncIterable<Uint8Array>): Promise<ReadLog | NotALog> {
-  const scanner = new LogScanner();
+/**
+ * Reads a log to its end. The first piece decides about its encoding.
+ * @param signatures what is looked for; given by callers that read many logs.
+ */
+export async function readLog(
+  chunks: AsyncIterable<Uint8Array>,
+  signatures?: Signatures,
+): Promise<ReadLog | NotALog> {
+  const scanner = new LogScanner(signatures);
   let encoding: LogEncoding | undefined;
   let decoder: Utf16Decoder | undefined;
   let isBinary = false;

@@ -14,7 +14,7 @@ export interface Spelling {
 }
 
 /** A keyword as a part of a spelling. */
-export interface Piece {
+export interface SpellingPiece {
   /** Index into `spellings`. */
   readonly spelling: number;
   /** Which of its pieces. */
@@ -25,7 +25,7 @@ export interface Signatures {
   readonly machine: KeywordMachine;
   readonly spellings: readonly Spelling[];
   /** For each keyword, where it belongs. */
-  readonly pieces: readonly (readonly Piece[])[];
+  readonly pieces: readonly (readonly SpellingPiece[])[];
   readonly lengths: readonly number[];
   /** Keywords that begin a code of HNS or HCS; a code that follows may be an unknown one. */
   readonly prefixes: ReadonlySet<number>;
@@ -97,8 +97,11 @@ function findHidden(spellings: readonly Spelling[]): ReadonlyMap<number, readonl
   return hides;
 }
 
-/** The signatures of a table of errors. */
-function buildSignatures(errors: readonly KnownError[]): Signatures {
+/**
+ * The signatures of a table of errors. Building them costs more than scanning a short text: what scans many texts
+ * builds them once and passes them to each scanner.
+ */
+export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): Signatures {
   const spellings: Spelling[] = [];
   const sameText = new Map<number, number>();
   const owners = new Map<string, number>();
@@ -120,7 +123,7 @@ function buildSignatures(errors: readonly KnownError[]): Signatures {
   }
   const keywords = [...new Set([...spellings.flatMap(({ pieces }) => pieces), ...CODE_PREFIXES])];
   const indexes = new Map(keywords.map((keyword, index) => [keyword, index]));
-  const pieces: Piece[][] = keywords.map(() => []);
+  const pieces: SpellingPiece[][] = keywords.map(() => []);
   for (const [spelling, { pieces: own }] of spellings.entries()) {
     for (const [at, keyword] of own.entries()) pieces[indexes.get(keyword) ?? 0]?.push({ spelling, at });
   }
@@ -134,14 +137,4 @@ function buildSignatures(errors: readonly KnownError[]): Signatures {
     hides: findHidden(spellings),
     hresults: new Set(errors.flatMap((error) => error.hresults)),
   };
-}
-
-/** What was built of a table: a short text costs less than the table of what may stand in it. */
-const BUILT = new WeakMap<readonly KnownError[], Signatures>();
-
-/** The signatures of a table that does not change, built once. */
-export function signaturesOf(errors: readonly KnownError[] = KNOWN_ERRORS): Signatures {
-  const signatures = BUILT.get(errors) ?? buildSignatures(errors);
-  BUILT.set(errors, signatures);
-  return signatures;
 }

@@ -1,6 +1,6 @@
 /** What a rule sees of an input: documents of known kinds, as values, with the place of everything in them. */
 import type { Fields } from "#core/base/json.ts";
-import type { Path } from "./fields.ts";
+import type { LintPath } from "./fields.ts";
 import type { JsonTrap } from "./json-text.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 
@@ -35,12 +35,12 @@ export interface Range {
  * A place in a document. `path`: a field, or the nearest thing around it when it is not there; its name is pointed at,
  * or, with `part: "value"`, its value. `offset`: a character of `document.text`.
  */
-export type Place =
-  | { readonly path: Path; readonly part?: "key" | "value" }
+export type LintPlace =
+  | { readonly path: LintPath; readonly part?: "key" | "value" }
   | { readonly offset: number; readonly length?: number };
 
 /** How the places of a document are found. Texts are parsed again for it, so it is asked once for all findings. */
-export type Locate = (places: readonly Place[]) => readonly Range[];
+export type Locate = (places: readonly LintPlace[]) => readonly Range[];
 
 export interface LintDocument {
   readonly kind: DocumentKind;

@@ -3,7 +3,7 @@ import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { commandDocument, flagsOf, isKubeProxyCall, locateParts } from "./command-text.ts";
 import type { LintDocument, Locate } from "./document.ts";
 import { isFields } from "#core/base/json.ts";
-import { type Path, fieldsAt, listAt, textAt } from "./fields.ts";
+import { type LintPath, fieldsAt, listAt, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInHost, locateInJson, locateInYaml } from "./locate.ts";
@@ -49,7 +49,7 @@ function* inConfigMap(host: LintDocument): Generator<LintDocument> {
 }
 
 /** The flags of a container's command and arguments: each in an item of its own, or all in one script. */
-function commandOf(host: LintDocument, container: Path): LintDocument | undefined {
+function commandOf(host: LintDocument, container: LintPath): LintDocument | undefined {
   const items = ["command", "args"].flatMap((field) =>
     listAt(host.value, ...container, field).flatMap((item, index) =>
       typeof item === "string" ? [{ item, path: [...container, field, index] }] : [],
@@ -57,7 +57,7 @@ function commandOf(host: LintDocument, container: Path): LintDocument | undefine
   );
   const all = items.map(({ item }) => item).join("\n");
   if (!/kube-?proxy/i.test(all) || !all.includes("--")) return undefined;
-  const places = new Map<string, Path>();
+  const places = new Map<string, LintPath>();
   const flags = items.flatMap(({ item, path }) => {
     const isOne = /^--[a-z]/.test(item);
     const found = isOne ? flagsOf(`kube-proxy ${item}`) : flagsOf(item);
@@ -75,7 +75,7 @@ function commandOf(host: LintDocument, container: Path): LintDocument | undefine
   return commandDocument(flags, { source: host.source, text: host.text, host, locate });
 }
 
-function* inPod(host: LintDocument, spec: Path): Generator<LintDocument> {
+function* inPod(host: LintDocument, spec: LintPath): Generator<LintDocument> {
   for (const field of ["containers", "initContainers"]) {
     for (const index of listAt(host.value, ...spec, field).keys()) {
       const image = textAt(host.value, ...spec, field, index, "image") ?? "";

@@ -4,7 +4,7 @@
  * does not read past it.
  */
 import { LIMITS } from "#core/base/limits.ts";
-import type { Path } from "./fields.ts";
+import type { LintPath } from "./fields.ts";
 
 export type JsonTrapKind =
   | "comment"
@@ -282,7 +282,7 @@ export function readJsonText(text: string, start = 0): JsonText {
 }
 
 /** The range of a field; of the nearest value around it, when it is not there itself. */
-export function rangeIn(range: JsonRange, path: Path): JsonRange {
+export function rangeIn(range: JsonRange, path: LintPath): JsonRange {
   let found = range;
   for (const step of path) {
     const next: JsonRange | undefined =

@@ -1,21 +1,21 @@
 /** Finding the places of a document: in YAML, in JSON, and in a text that stands inside another document. */
 import { below } from "#contracts/kubernetes/text/field-path.ts";
 import { rangesOf } from "#contracts/kubernetes/text/yaml-value.ts";
-import type { LintDocument, Locate, Place, Range } from "./document.ts";
-import type { Path } from "./fields.ts";
+import type { LintDocument, Locate, LintPlace, Range } from "./document.ts";
+import type { LintPath } from "./fields.ts";
 import { type JsonRange, rangeIn } from "./json-text.ts";
 
-function isPath(place: Place): place is Extract<Place, { readonly path: Path }> {
+function isPath(place: LintPlace): place is Extract<LintPlace, { readonly path: LintPath }> {
   return "path" in place;
 }
 
-function offsetRange(place: Exclude<Place, { readonly path: Path }>, base: number): Range {
+function offsetRange(place: Exclude<LintPlace, { readonly path: LintPath }>, base: number): Range {
   const start = base + place.offset;
   return { start, end: start + (place.length ?? 1) };
 }
 
 /** Places in a piece of YAML that begins at `base` in its file; `root` is the document's place in the piece. */
-export function locateInYaml(text: string, base: number, root: Path): Locate {
+export function locateInYaml(text: string, base: number, root: LintPath): Locate {
   return (places) => {
     const paths = places.map((place) =>
       isPath(place) ? below(undefined, ...root, ...place.path) : undefined,
@@ -34,7 +34,7 @@ export function locateInYaml(text: string, base: number, root: Path): Locate {
 const ZERO = { start: 0, end: 0, valueStart: 0, valueEnd: 0 };
 
 /** Places in JSON that has been read with its ranges. `range` is asked for when the first place is. */
-export function locateInJson(range: () => JsonRange, base: number, root: Path): Locate {
+export function locateInJson(range: () => JsonRange, base: number, root: LintPath): Locate {
   return (places) =>
     places.map((place) => {
       if (!isPath(place)) return offsetRange(place, base);
@@ -53,7 +53,7 @@ type Shift = (offset: number) => number;
  * The text of a block scalar (`|`) stands in the file line by line, indented; any other spelling is found at its
  * beginning only.
  */
-function shiftInto(host: LintDocument, path: Path, inner: string): Shift {
+function shiftInto(host: LintDocument, path: LintPath, inner: string): Shift {
   const [value] = host.locate([{ path, part: "value" }]);
   const start = value?.start ?? 0;
   const file = host.source.text;
@@ -84,7 +84,7 @@ function shiftIntoBlock(file: string, begin: number, inner: string): Shift {
 }
 
 /** Places of a document whose text is a field of another one. `locate` knows them in the field's own text. */
-export function locateInHost(host: LintDocument, path: Path, inner: string, locate: Locate): Locate {
+export function locateInHost(host: LintDocument, path: LintPath, inner: string, locate: Locate): Locate {
   return (places) => {
     const shift = shiftInto(host, path, inner);
     return locate(places).map(({ start, end }) => {

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { recognize } from "./recognize.ts";
 import { SourceText, decodeSource } from "#core/base/source-text.ts";
-import type { Path } from "./fields.ts";
+import type { LintPath } from "./fields.ts";
 
 function read(file: string, text: string): ReturnType<typeof recognize> {
   return recognize(new SourceText(file, text));
 }
 
 /** What stands at the place of a field. */
-function textAtPlace(file: string, text: string, document: number, path: Path): string {
+function textAtPlace(file: string, text: string, document: number, path: LintPath): string {
   const found = read(file, text).documents[document];
   const [range] = found?.locate([{ path }]) ?? [];
   return text.slice(range?.start ?? 0, range?.end ?? 0);

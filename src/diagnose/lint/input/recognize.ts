@@ -11,7 +11,7 @@ import type { DocumentKind, LintDocument, PassedBy } from "./document.ts";
 import { readCommandLine, readEnvironmentFile } from "./command-text.ts";
 import { embeddedDocuments } from "./embedded.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type Path, textAt } from "./fields.ts";
+import { type LintPath, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInJson, locateInYaml } from "./locate.ts";
@@ -97,7 +97,11 @@ function titleOfObject(value: Fields): string {
 }
 
 /** The objects of one value: lists are taken apart. */
-function* objectsIn(value: unknown, root: Path, header: ListHeader | undefined): Generator<[Fields, Path]> {
+function* objectsIn(
+  value: unknown,
+  root: LintPath,
+  header: ListHeader | undefined,
+): Generator<[Fields, LintPath]> {
   if (!isFields(value)) return;
   const { kind, items } = value;
   if (typeof kind === "string" && kind.endsWith("List") && Array.isArray(items)) {
@@ -140,7 +144,7 @@ class FileReader {
     return this.source.offsetAt({ line: piece.line, column: piece.column + 1 });
   }
 
-  private addObject(piece: Piece, value: Fields, root: Path): void {
+  private addObject(piece: Piece, value: Fields, root: LintPath): void {
     const base = this.baseOf(piece);
     const locate =
       piece.format === "yaml"
@@ -218,7 +222,7 @@ class FileReader {
     }
   }
 
-  private addValue(piece: Piece, value: unknown, root: Path, header: ListHeader | undefined): void {
+  private addValue(piece: Piece, value: unknown, root: LintPath, header: ListHeader | undefined): void {
     if (value === null || value === undefined) return;
     let count = 0;
     for (const [object, path] of objectsIn(value, root, header)) {
@@ -231,7 +235,7 @@ class FileReader {
   }
 
   /** A mapping without apiVersion and kind: other YAML, or JSON of another kind that stands among objects. */
-  private addUnnamed(piece: Piece, value: Fields, root: Path): void {
+  private addUnnamed(piece: Piece, value: Fields, root: LintPath): void {
     const kind = kindOfJson(value, this.source.file);
     const base = this.baseOf(piece);
     if (kind === undefined || piece.format !== "json") {

@@ -2,13 +2,13 @@
 import { POSIX_PATHS, WINDOWS_PATHS } from "#core/base/path-rules.ts";
 import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "../../catalogue/entry.ts";
+import type { LintSeverity } from "../../catalogue/entry.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
 import type { LintFinding, LintReport, SuppressedFinding } from "./report.ts";
 
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
-const LEVELS: Readonly<Record<Severity, string>> = { error: "error", warning: "warning", info: "note" };
+const LEVELS: Readonly<Record<LintSeverity, string>> = { error: "error", warning: "warning", info: "note" };
 
 /** A path of either kind of system as a URI reference: slashes, and what a URI does not take escaped. */
 export function uriOf(file: string): string {

@@ -1,7 +1,7 @@
 /** A report for people: each finding with its line and a caret, what to do about it, and a summary. */
 import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "../../catalogue/entry.ts";
+import type { LintSeverity } from "../../catalogue/entry.ts";
 import { blocksOf } from "../../catalogue/prose.ts";
 import { wrap } from "#core/base/text-layout.ts";
 import type { LintFinding, LintReport } from "./report.ts";
@@ -31,7 +31,7 @@ const GUTTER = "  ";
 /** A line longer than the screen is cut around the caret. */
 const CONTEXT_BEFORE = 20;
 
-function severityWord(severity: Severity, style: TextStyle): string {
+function severityWord(severity: LintSeverity, style: TextStyle): string {
   if (severity === "error") return style.red("error");
   return severity === "warning" ? style.yellow("warning") : style.dim("info");
 }

@@ -1,11 +1,11 @@
 /** What linting gives: findings with exact places, what was passed by, and what was taken for granted. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Severity } from "../../catalogue/entry.ts";
+import type { LintSeverity } from "../../catalogue/entry.ts";
 import type { PassedBy } from "../input/document.ts";
 
 export interface LintFinding {
   readonly code: KnowledgeCode;
-  readonly severity: Severity;
+  readonly severity: LintSeverity;
   readonly file: string;
   /** From 1. */
   readonly line: number;

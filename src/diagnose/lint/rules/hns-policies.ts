@@ -1,8 +1,8 @@
 /** Rules over the policies of requests to HNS (hcn.md §3). */
 import { shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
-import { type Path, keyOf, listAt, numberAt } from "../input/fields.ts";
-import { type HnsPolicy, type HnsView, hnsText } from "../views/hns-view.ts";
+import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
+import { type HnsPolicyView, type HnsView, hnsText } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { hnsRule } from "./hns.ts";
 
@@ -28,7 +28,7 @@ const ONLY_ENDPOINT = words(
   "portmapping sdnroute l4wfpproxy portname encapoverhead encryption interfaceparameters iov tieracl",
 );
 
-function typePath({ path, value }: HnsPolicy): RuleFinding["at"] {
+function typePath({ path, value }: HnsPolicyView): RuleFinding["at"] {
   return { path: [...path, keyOf(value, "Type") ?? "Type"], part: "value" };
 }
 
@@ -36,7 +36,7 @@ function isEvaluated({ object }: HnsView): boolean {
   return object === "network" || object === "endpoint";
 }
 
-function everyPolicy(view: HnsView): readonly HnsPolicy[] {
+function everyPolicy(view: HnsView): readonly HnsPolicyView[] {
   return [...view.policies, ...view.subnets.flatMap(({ policies }) => policies)];
 }
 
@@ -112,7 +112,7 @@ const DIRECTIONS = words("in out");
 /** Protocols of ACLs that have ports: TCP, UDP, SCTP. */
 const WITH_PORTS = words("6 17 132 tcp udp");
 
-function* aclFaults(owner: unknown, path: Path): Generator<RuleFinding> {
+function* aclFaults(owner: unknown, path: LintPath): Generator<RuleFinding> {
   for (const name of ["LocalAddresses", "RemoteAddresses"]) {
     const field = fieldOf(owner, path, name);
     if (typeof field?.value === "string" && /^(?:any|\*|all)$/i.test(field.value.trim()))
@@ -137,7 +137,7 @@ function* aclFaults(owner: unknown, path: Path): Generator<RuleFinding> {
 
 function* oneOf(
   owner: unknown,
-  path: Path,
+  path: LintPath,
   name: string,
   known: ReadonlySet<string>,
 ): Generator<RuleFinding> {
@@ -150,7 +150,7 @@ function* oneOf(
   };
 }
 
-function* portsWithoutProtocol(owner: unknown, path: Path): Generator<RuleFinding> {
+function* portsWithoutProtocol(owner: unknown, path: LintPath): Generator<RuleFinding> {
   const protocols =
     hnsText(owner, "Protocols") || String(numberAt(owner, keyOf(owner, "Protocol") ?? "") ?? "");
   if (protocols.split(",").every((each) => WITH_PORTS.has(each.trim().toLowerCase()))) return;

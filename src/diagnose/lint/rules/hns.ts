@@ -4,9 +4,9 @@ import { parseRange, prefixMeantBy, shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
 import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Path, keyOf, listAt, numberAt } from "../input/fields.ts";
+import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
-import { type HnsPolicy, type HnsSubnet, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
+import { type HnsPolicyView, type HnsSubnetView, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 
 /** A rule over requests; what HNS gave out is as it is. */
@@ -82,7 +82,7 @@ const HOST_BITS = hnsRule("hns-prefix-host-bits", function* (view, _document, co
   }
 });
 
-function* hostBitsIn(path: Path | undefined, text: unknown, who: string): Generator<RuleFinding> {
+function* hostBitsIn(path: LintPath | undefined, text: unknown, who: string): Generator<RuleFinding> {
   const meant = typeof text === "string" ? prefixMeantBy(text) : undefined;
   if (meant !== undefined && path !== undefined)
     yield {
@@ -93,11 +93,11 @@ function* hostBitsIn(path: Path | undefined, text: unknown, who: string): Genera
 }
 
 interface Vsid {
-  readonly path: HnsPolicy["path"];
+  readonly path: HnsPolicyView["path"];
   readonly value: unknown;
 }
 
-function vsidOf({ policies }: HnsSubnet): Vsid | undefined {
+function vsidOf({ policies }: HnsSubnetView): Vsid | undefined {
   for (const { type, path, value, settings } of policies) {
     if (type.toLowerCase() !== "vsid") continue;
     const owner = settings ?? { path, value };
@@ -129,7 +129,7 @@ const VSID = hnsRule("hns-vsid-invalid", function* (view, { value }) {
   }
 });
 
-function endpointsOf(value: unknown): { readonly path: Path; readonly count: number } | undefined {
+function endpointsOf(value: unknown): { readonly path: LintPath; readonly count: number } | undefined {
   const list = fieldOf(value, [], "HostComputeEndpoints") ?? fieldOf(value, [], "References");
   return list === undefined || !Array.isArray(list.value)
     ? undefined
@@ -161,7 +161,7 @@ const TOO_MANY = hnsRule("too-many-back-ends", function* (view, { value }, conte
 
 const PROTOCOLS = new Set([6, 17, 132]);
 
-function* portFaults(mapping: unknown, path: Path): Generator<RuleFinding> {
+function* portFaults(mapping: unknown, path: LintPath): Generator<RuleFinding> {
   for (const name of ["InternalPort", "ExternalPort"]) {
     const port = fieldOf(mapping, path, name);
     const number = numberAt(port?.value);

@@ -1,8 +1,8 @@
 /** Rules over the text of CNI configurations and of flannel's net-conf: what Go's JSON reader refuses or misunderstands. */
-import { isPlaceholder, shown } from "../views/address-ranges.ts";
 import { cniView } from "../views/cni-view.ts";
+import { isPlaceholder, shown } from "../views/address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
-import type { Path } from "../input/fields.ts";
+import type { LintPath } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import type { JsonTrapKind } from "../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
@@ -70,11 +70,11 @@ const BYTE_ORDER_MARK: LintRule = {
 };
 
 interface FoundText {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly text: string;
 }
 
-function* textsIn(value: unknown, path: Path): Generator<FoundText> {
+function* textsIn(value: unknown, path: LintPath): Generator<FoundText> {
   if (typeof value === "string") yield { path, text: value };
   else if (Array.isArray(value))
     for (const [index, item] of (value as unknown[]).entries()) yield* textsIn(item, [...path, index]);
@@ -86,8 +86,9 @@ function* textsIn(value: unknown, path: Path): Generator<FoundText> {
 const PLACEHOLDER: LintRule = {
   code: "placeholder-left",
   applies: READ_BY_GO,
-  *check(document) {
-    if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document).isWindows)) return;
+  *check(document, context) {
+    if (isFilledInLater(document) || (document.kind === "cni" && !cniView(document, context).isWindows))
+      return;
     for (const { path, text } of textsIn(document.value, []))
       if (isPlaceholder(text))
         yield {

@@ -1,7 +1,7 @@
 /** No value of a wrong type breaks a rule: every field of every JSON example is replaced by what does not belong there. */
 import { expect, it } from "vitest";
 import { plainExample } from "../report/example-input.ts";
-import { type Path, valueAt } from "../input/fields.ts";
+import { type LintPath, valueAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import { readJsonText } from "../input/json-text.ts";
 import { lint } from "../lint.ts";
@@ -10,7 +10,7 @@ import { LINT_EXAMPLES } from "./all-examples.ts";
 
 const ODD: readonly unknown[] = [null, 7, true, "", "x", [], [7], [[]], {}, { a: null }, "10.0.0.0/99"];
 
-function* pathsIn(value: unknown, path: Path = []): Generator<Path> {
+function* pathsIn(value: unknown, path: LintPath = []): Generator<LintPath> {
   yield path;
   if (Array.isArray(value))
     for (const [index, item] of (value as unknown[]).entries()) yield* pathsIn(item, [...path, index]);
@@ -19,7 +19,7 @@ function* pathsIn(value: unknown, path: Path = []): Generator<Path> {
 }
 
 /** A copy of `value` with something else at the end of `path`. */
-function replaced(value: unknown, path: Path, odd: unknown): unknown {
+function replaced(value: unknown, path: LintPath, odd: unknown): unknown {
   const [step, ...rest] = path;
   if (step === undefined) return odd;
   const inner = replaced(valueAt(value, step), rest, odd);

@@ -2,7 +2,7 @@
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import { type PluginView, fieldOf } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Path, fieldsAt, listAt, textAt, valueAt } from "../input/fields.ts";
+import { type LintPath, fieldsAt, listAt, textAt, valueAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import type { FlannelView } from "./flannel-view.ts";
 
@@ -26,7 +26,7 @@ export function flannelRange(document: LintDocument, name: "clusterCIDR" | "serv
 
 /** `network` as flannel's net-conf. */
 export function flannelOfCluster({ value }: LintDocument): FlannelView {
-  const path: Path = ["network"];
+  const path: LintPath = ["network"];
   const network = fieldsAt(value, ...path);
   return {
     network: fieldOf(network, path, "clusterCIDR"),
@@ -49,7 +49,7 @@ function pluginTypeOf(value: unknown): string {
 /** The plugin that attaches pods, with the policy that `network.outboundNAT` stands for; none when nobody wrote a list. */
 export function pluginsOfCluster(document: LintDocument): readonly PluginView[] {
   const { value } = document;
-  const path: Path = ["network", "outboundNAT"];
+  const path: LintPath = ["network", "outboundNAT"];
   const body = fieldsAt(value, ...path);
   if (!Array.isArray(body["exceptions"]) || body["enabled"] === false) return [];
   const plugin: PluginView = {
@@ -74,7 +74,7 @@ export function outsideAddresses({ value }: LintDocument): readonly Ip[] {
 
 /** The address in a node's `sourceVip.json`, with its place and the range of the node's pods. */
 export interface KeptSourceVip {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly address: Ip;
   readonly podCIDR: string | undefined;
 }
@@ -84,7 +84,7 @@ export function keptSourceVips({ value }: LintDocument): readonly KeptSourceVip[
     Object.entries(fieldsAt(node, "files")).flatMap(([name, text]) => {
       if (!/(?:^|[\\/])sourcevip\.json$/i.test(name) || typeof text !== "string") return [];
       const address = addressIn(text);
-      const path: Path = ["nodes", index, "files", name];
+      const path: LintPath = ["nodes", index, "files", name];
       return address === undefined ? [] : { path, address, podCIDR: textAt(node, "podCIDR") };
     }),
   );

@@ -5,16 +5,16 @@
 import { isPlaceholder } from "./address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type Path, fieldsAt, keyOf, listAt, numberAt, textAt, valueAt } from "../input/fields.ts";
+import { type LintPath, fieldsAt, keyOf, listAt, numberAt, textAt, valueAt } from "../input/fields.ts";
 
 /** A field with the way to it, its name as it is written. */
 export interface FieldView {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly value: unknown;
 }
 
 /** The field `name` of a mapping that stands at `path`; undefined when it is not there. */
-export function fieldOf(value: unknown, path: Path, name: string): FieldView | undefined {
+export function fieldOf(value: unknown, path: LintPath, name: string): FieldView | undefined {
   const key = keyOf(value, name);
   return key === undefined ? undefined : { path: [...path, key], value: valueAt(value, key) };
 }
@@ -24,9 +24,9 @@ export type PolicyDialect = "v1" | "v2";
 
 export interface PolicyView {
   /** The entry of the list: `{Name, Value}`. */
-  readonly path: Path;
+  readonly path: LintPath;
   readonly name: string;
-  readonly bodyPath: Path;
+  readonly bodyPath: LintPath;
   readonly body: Fields;
   /** As it is written. */
   readonly type: string;
@@ -34,7 +34,7 @@ export interface PolicyView {
 }
 
 export interface PluginView {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly value: Fields;
   /** In lower case, without `.exe`; empty when there is none. */
   readonly type: string;
@@ -97,7 +97,7 @@ export function policyListName(type: string): "policies" | "AdditionalArgs" {
     : "policies";
 }
 
-function policyOf(entry: unknown, path: Path): PolicyView | undefined {
+function policyOf(entry: unknown, path: LintPath): PolicyView | undefined {
   const body = fieldOf(entry, path, "value");
   if (body === undefined || !isFields(body.value)) return undefined;
   return {
@@ -110,14 +110,14 @@ function policyOf(entry: unknown, path: Path): PolicyView | undefined {
   };
 }
 
-function policiesOf(type: string, value: Fields, path: Path): readonly PolicyView[] {
+function policiesOf(type: string, value: Fields, path: LintPath): readonly PolicyView[] {
   const list = fieldOf(value, path, policyListName(type));
   if (list === undefined || !Array.isArray(list.value)) return [];
   return (list.value as unknown[]).flatMap((entry, index) => policyOf(entry, [...list.path, index]) ?? []);
 }
 
 /** @param meta the plugin whose delegate this is. */
-function pluginOf(value: Fields, path: Path, meta?: PluginView): PluginView {
+function pluginOf(value: Fields, path: LintPath, meta?: PluginView): PluginView {
   const flannel = meta?.type === "flannel" ? meta : undefined;
   const given = textAt(value, keyOf(value, "type") ?? "");
   const type = typeName(given ?? (flannel === undefined ? "" : "win-bridge"));
@@ -156,12 +156,7 @@ function speaksOfWindows(plugin: PluginView): boolean {
   );
 }
 
-const VIEWS = new WeakMap<LintDocument, CniView>();
-
-/** The view of a document of kind `cni`. */
-export function cniView(document: LintDocument): CniView {
-  const known = VIEWS.get(document);
-  if (known !== undefined) return known;
+function readCniView(document: LintDocument): CniView {
   const { value } = document;
   const list = fieldOf(value, [], "plugins");
   const isList = Array.isArray(list?.value);
@@ -171,7 +166,7 @@ export function cniView(document: LintDocument): CniView {
       )
     : [pluginOf(value, [])];
   const plugins = own.flatMap((plugin) => [plugin, ...delegatesOf(plugin)]);
-  const view: CniView = {
+  return {
     document,
     name: fieldOf(value, [], "name"),
     version: fieldOf(value, [], "cniVersion"),
@@ -179,13 +174,30 @@ export function cniView(document: LintDocument): CniView {
     plugins,
     isWindows: plugins.some(speaksOfWindows),
   };
-  VIEWS.set(document, view);
+}
+
+/** What owns the views: the lint context, which is the same for all documents of an input. */
+interface ViewOwner {
+  once<T>(find: () => T): T;
+}
+
+function noViews(): Map<LintDocument, CniView> {
+  return new Map();
+}
+
+/** The view of a document of kind `cni`, read once for each owner. */
+export function cniView(document: LintDocument, owner: ViewOwner): CniView {
+  const views = owner.once(noViews);
+  const known = views.get(document);
+  if (known !== undefined) return known;
+  const view = readCniView(document);
+  views.set(document, view);
   return view;
 }
 
 /** A text of a policy or list with its place. */
 export interface TextView {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly text: string;
 }
 
@@ -226,7 +238,7 @@ export function routePrefixOf(policy: PolicyView): TextView | undefined {
 }
 
 /** The `ipam` object of a plugin with its place. */
-export function ipamOf(plugin: PluginView): { readonly path: Path; readonly value: Fields } | undefined {
+export function ipamOf(plugin: PluginView): { readonly path: LintPath; readonly value: Fields } | undefined {
   const ipam = fieldOf(plugin.value, plugin.path, "ipam");
   return ipam !== undefined && isFields(ipam.value) ? { path: ipam.path, value: ipam.value } : undefined;
 }

@@ -30,7 +30,7 @@ export interface NamedNetwork {
 
 function find(context: LintContext): readonly NamedNetwork[] {
   const ofCni = context.ofKind("cni").flatMap((document) => {
-    const view = cniView(document);
+    const view = cniView(document, context);
     const name = networkNameOf(view);
     if (name === undefined || !view.isWindows || view.plugins.some(({ type }) => type === "nat")) return [];
     return [

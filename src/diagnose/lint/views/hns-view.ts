@@ -2,22 +2,22 @@
 import { type FieldView, fieldOf } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type Path, keyOf, listAt, textAt } from "../input/fields.ts";
+import { type LintPath, keyOf, listAt, textAt } from "../input/fields.ts";
 
 export type HnsObject = "network" | "endpoint" | "load-balancer" | "other";
 
-export interface HnsPolicy {
-  readonly path: Path;
+export interface HnsPolicyView {
+  readonly path: LintPath;
   readonly value: Fields;
   readonly type: string;
   readonly settings: FieldView | undefined;
 }
 
-export interface HnsSubnet {
-  readonly path: Path;
+export interface HnsSubnetView {
+  readonly path: LintPath;
   readonly value: Fields;
   readonly prefix: FieldView | undefined;
-  readonly policies: readonly HnsPolicy[];
+  readonly policies: readonly HnsPolicyView[];
   readonly hasGateway: boolean;
 }
 
@@ -28,8 +28,8 @@ export interface HnsView {
   readonly isOutput: boolean;
   /** The network's type in lower case. */
   readonly type: string;
-  readonly policies: readonly HnsPolicy[];
-  readonly subnets: readonly HnsSubnet[];
+  readonly policies: readonly HnsPolicyView[];
+  readonly subnets: readonly HnsSubnetView[];
 }
 
 function has(value: Fields, name: string): boolean {
@@ -52,17 +52,17 @@ function objectOf(value: Fields): HnsObject {
   return isNetwork ? "network" : "other";
 }
 
-function policyOf(value: unknown, path: Path): readonly HnsPolicy[] {
+function policyOf(value: unknown, path: LintPath): readonly HnsPolicyView[] {
   if (!isFields(value)) return [];
   return [{ path, value, type: hnsText(value, "Type"), settings: fieldOf(value, path, "Settings") }];
 }
 
-function policiesIn(value: unknown, path: Path): readonly HnsPolicy[] {
+function policiesIn(value: unknown, path: LintPath): readonly HnsPolicyView[] {
   const list = fieldOf(value, path, "Policies");
   return listAt(list?.value).flatMap((policy, index) => policyOf(policy, [...(list?.path ?? []), index]));
 }
 
-function hasGatewayV2(value: Fields, path: Path): boolean {
+function hasGatewayV2(value: Fields, path: LintPath): boolean {
   const routes = listAt(fieldOf(value, path, "Routes")?.value);
   return routes.some((route) => {
     const next = hnsText(route, "NextHop");
@@ -70,7 +70,7 @@ function hasGatewayV2(value: Fields, path: Path): boolean {
   });
 }
 
-function subnetsOf(value: Fields): readonly HnsSubnet[] {
+function subnetsOf(value: Fields): readonly HnsSubnetView[] {
   const flat = fieldOf(value, [], "Subnets");
   const ipams = fieldOf(value, [], "Ipams");
   const lists = [

@@ -5,10 +5,10 @@
 import { isPlaceholder } from "./address-ranges.ts";
 import type { LintContext } from "../context.ts";
 import type { LintDocument } from "../input/document.ts";
-import { type Path, fieldsAt, textAt, valueAt } from "../input/fields.ts";
+import { type LintPath, fieldsAt, textAt, valueAt } from "../input/fields.ts";
 
 export interface OptionView {
-  readonly path: Path;
+  readonly path: LintPath;
   /** As a flag would say it. */
   readonly text: string;
 }
@@ -22,10 +22,10 @@ export interface KubeProxyView {
   /** An option that is given and not empty. */
   option(flag: string): OptionView | undefined;
   /** Feature gates with the places where they are set. */
-  readonly gates: ReadonlyMap<string, { readonly path: Path; readonly isOn: boolean }>;
+  readonly gates: ReadonlyMap<string, { readonly path: LintPath; readonly isOn: boolean }>;
 }
 
-const FIELDS: Readonly<Record<string, Path>> = {
+const FIELDS: Readonly<Record<string, LintPath>> = {
   "proxy-mode": ["mode"],
   "network-name": ["winkernel", "networkName"],
   "source-vip": ["winkernel", "sourceVip"],
@@ -58,7 +58,7 @@ function optionOfFlags(value: unknown, flag: string): OptionView | undefined {
   return text === undefined ? undefined : { path: ["flags", flag], text };
 }
 
-type Gates = Map<string, { readonly path: Path; readonly isOn: boolean }>;
+type Gates = Map<string, { readonly path: LintPath; readonly isOn: boolean }>;
 
 function gatesOf(document: LintDocument, isFlags: boolean): Gates {
   const gates: Gates = new Map();

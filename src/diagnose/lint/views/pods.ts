@@ -1,9 +1,9 @@
 /** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
 import type { LintDocument } from "../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type Path, fieldsAt, isTrueAt, listAt, textAt, valueAt } from "../input/fields.ts";
+import { type LintPath, fieldsAt, isTrueAt, listAt, textAt, valueAt } from "../input/fields.ts";
 
-const SPEC_PATHS: Readonly<Record<string, Path>> = {
+const SPEC_PATHS: Readonly<Record<string, LintPath>> = {
   Pod: ["spec"],
   PodTemplate: ["template", "spec"],
   Deployment: ["spec", "template", "spec"],
@@ -17,7 +17,7 @@ const SPEC_PATHS: Readonly<Record<string, Path>> = {
 };
 
 /** Where the pod's `spec` stands in an object; undefined for an object without pods. */
-export function podSpecPath(value: Fields): Path | undefined {
+export function podSpecPath(value: Fields): LintPath | undefined {
   const kind = textAt(value, "kind") ?? "";
   const path = Object.hasOwn(SPEC_PATHS, kind) ? SPEC_PATHS[kind] : undefined;
   return path !== undefined && isFields(valueAt(value, ...path)) ? path : undefined;
@@ -26,7 +26,7 @@ export function podSpecPath(value: Fields): Path | undefined {
 export type PodOs = "windows" | "linux" | "unknown";
 
 export interface ContainerView {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly value: Fields;
   readonly name: string;
   readonly image: string;
@@ -37,7 +37,7 @@ export interface ContainerView {
 export interface PodView {
   readonly document: LintDocument;
   /** Where its `spec` stands in the document. */
-  readonly path: Path;
+  readonly path: LintPath;
   readonly spec: Fields;
   readonly labels: Fields;
   readonly namespace: string;
@@ -126,7 +126,7 @@ function osOf(spec: Fields, containers: readonly ContainerView[]): PodOs {
   return hasWindowsOptions(spec, containers) || toleratesWindows(spec) ? "windows" : "unknown";
 }
 
-function containersOf(spec: Fields, path: Path): readonly ContainerView[] {
+function containersOf(spec: Fields, path: LintPath): readonly ContainerView[] {
   return ["containers", "initContainers"].flatMap((field) =>
     listAt(spec, field).flatMap((value, index) =>
       isFields(value)

@@ -1,6 +1,6 @@
 /** Rules over flannel's CNI plugin with a delegate for Windows. */
 import { shown } from "../../views/address-ranges.ts";
-import { type CniView, type PluginView, cniView, fieldOf, networkNameOf } from "../../views/cni-view.ts";
+import { cniView, type CniView, type PluginView, fieldOf, networkNameOf } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
 import { isFields } from "#core/base/json.ts";
 import { keyOf } from "../../input/fields.ts";
@@ -25,8 +25,8 @@ function flannelsOf({ plugins }: CniView): readonly PluginView[] {
 const MISPLACED: LintRule = {
   code: "cni-flannel-field-misplaced",
   applies: ["cni"],
-  *check(document) {
-    const view = cniView(document);
+  *check(document, context) {
+    const view = cniView(document, context);
     for (const flannel of flannelsOf(view))
       for (const name of FOR_THE_DELEGATE) {
         const field = fieldOf(flannel.value, flannel.path, name);
@@ -54,8 +54,8 @@ const MISPLACED: LintRule = {
 const FORBIDDEN: LintRule = {
   code: "cni-flannel-delegate-field-forbidden",
   applies: ["cni"],
-  *check(document) {
-    for (const { type, value, path } of cniView(document).plugins) {
+  *check(document, context) {
+    for (const { type, value, path } of cniView(document, context).plugins) {
       const delegate = type === "flannel" ? fieldOf(value, path, "delegate") : undefined;
       if (delegate === undefined || !isFields(delegate.value)) continue;
       // flannel looks for these names exactly.
@@ -88,12 +88,12 @@ const NAME_MISMATCH: LintRule = {
   code: "cni-network-name-mismatch",
   applies: ["cni"],
   *check(document, context) {
-    const view = cniView(document);
+    const view = cniView(document, context);
     const name = networkNameOf(view);
     const made = flannelNetworks(context, backendOf(view));
     if (name === undefined || made.size === 0 || made.has(name) || flannelsOf(view).length === 0) return;
     // Another configuration fits: this one is an alternative to it.
-    const others = context.ofKind("cni").map(cniView);
+    const others = context.ofKind("cni").map((each) => cniView(each, context));
     if (others.some((other) => flannelsOf(other).length > 0 && made.has(networkNameOf(other) ?? ""))) return;
     yield {
       at: { path: view.name?.path ?? [keyOf(document.value, "name") ?? "name"], part: "value" },

@@ -18,9 +18,9 @@ import {
   shown,
 } from "../../views/address-ranges.ts";
 import {
+  cniView,
   MICROSOFT_PLUGINS,
   type PluginView,
-  cniView,
   fieldOf,
   hasCapability,
   ipamOf,
@@ -28,11 +28,11 @@ import {
   typeName,
 } from "../../views/cni-view.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type Path, isTrueAt, keyOf, listAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, isTrueAt, keyOf, listAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 interface Pool {
-  readonly path: Path;
+  readonly path: LintPath;
   readonly value: Fields;
 }
 
@@ -59,7 +59,7 @@ function hostLocalOf(plugin: PluginView): Pool | undefined {
   return isHostLocal(ipam) ? ipam : undefined;
 }
 
-function textField(pool: Pool, name: string): { readonly path: Path; readonly text: string } | undefined {
+function textField(pool: Pool, name: string): { readonly path: LintPath; readonly text: string } | undefined {
   const field = fieldOf(pool.value, pool.path, name);
   return typeof field?.value === "string" && field.value !== "" && !isPlaceholder(field.value)
     ? { path: field.path, text: field.value }
@@ -118,8 +118,8 @@ function* checkPool(pool: Pool): Generator<RuleFinding> {
 const RANGE: LintRule = {
   code: "ipam-range-invalid",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const ipam = hostLocalOf(plugin);
       if (ipam !== undefined) for (const pool of poolsOf(ipam)) yield* checkPool(pool);
     }
@@ -130,8 +130,8 @@ const RANGE: LintRule = {
 const SUBNET_MISSING: LintRule = {
   code: "cni-ipam-subnet-missing",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const ipam = hostLocalOf(plugin);
       if (ipam === undefined || hasCapability(plugin, "ipRanges") || document.host !== undefined) continue;
       // Others fill the range in before they call host-local.
@@ -153,8 +153,8 @@ const SUBNET_MISSING: LintRule = {
 const PLUS_TWO: LintRule = {
   code: "cni-gateway-is-network-plus-two",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const ipam = plugin.type === "win-bridge" ? hostLocalOf(plugin) : undefined;
       const [pool] = ipam === undefined ? [] : poolsOf(ipam);
       const subnet = pool === undefined ? undefined : textField(pool, "subnet");
@@ -181,8 +181,8 @@ const PLUS_TWO: LintRule = {
 const FIELDS_LOST: LintRule = {
   code: "cni-ipam-fields-lost",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       if (!MICROSOFT_PLUGINS.has(plugin.type)) continue;
       const flags = valueAt(plugin.value, keyOf(plugin.value, "optionalFlags") ?? "");
       const ipam = hostLocalOf(plugin);
@@ -206,8 +206,8 @@ const FIELDS_LOST: LintRule = {
 const ROUTE_GATEWAY: LintRule = {
   code: "cni-ipam-route-gateway-ignored",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const ipam =
         MICROSOFT_PLUGINS.has(plugin.type) && plugin.flannel === undefined ? ipamOf(plugin) : undefined;
       const routes = ipam === undefined ? undefined : fieldOf(ipam.value, ipam.path, "routes");
@@ -229,8 +229,8 @@ const ROUTE_GATEWAY: LintRule = {
 const OVERLAY_IPV6: LintRule = {
   code: "cni-overlay-ipv6",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const isOverlay = plugin.type === "win-overlay" || plugin.type === "sdnoverlay";
       const ipam = isOverlay ? hostLocalOf(plugin) : undefined;
       for (const pool of ipam === undefined ? [] : poolsOf(ipam)) {

@@ -1,7 +1,7 @@
 /** Rules over what pods get from a CNI plugin besides an address: name servers and host ports. */
 import { parseIp } from "#core/net/ip.ts";
 import { isPlaceholder, shown } from "../../views/address-ranges.ts";
-import { type PluginView, cniView, fieldOf, hasCapability, isHnsPlugin } from "../../views/cni-view.ts";
+import { cniView, type PluginView, fieldOf, hasCapability, isHnsPlugin } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
 import { keyOf, listAt, numberAt, valueAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
@@ -26,8 +26,8 @@ function speaksOfDns({ value, owner: meta }: PluginView): boolean {
 const DNS_MISSING: LintRule = {
   code: "cni-dns-missing",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const isServed = nameServers(plugin).length > 0 || speaksOfDns(plugin);
       if (!connectsPods(plugin) || isServed) continue;
       yield {
@@ -42,8 +42,8 @@ const DNS_MISSING: LintRule = {
 const DNS_CAPABILITY: LintRule = {
   code: "cni-dns-capability-missing",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       if (!connectsPods(plugin) || speaksOfDns(plugin) || nameServers(plugin).length === 0) continue;
       const field = fieldOf(plugin.value, plugin.path, "dns");
       yield {
@@ -66,8 +66,8 @@ const WRONG_KEYS = new Map([
 const DNS_INVALID: LintRule = {
   code: "cni-dns-invalid",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       const dns = fieldOf(plugin.value, plugin.path, "dns");
       if (dns === undefined || !(isHnsPlugin(plugin) || plugin.type === "azure-vnet")) continue;
       for (const key of Object.keys(dns.value ?? {})) {
@@ -99,7 +99,7 @@ function podWithHostPort(context: LintContext): string | undefined {
 function findHostPort(context: LintContext): string | undefined {
   const networks = context
     .ofKind("cni")
-    .map(cniView)
+    .map((each) => cniView(each, context))
     .filter(({ isWindows }) => isWindows);
   if (new Set(networks.map(({ name }) => name?.value)).size > 1) return undefined;
   for (const document of context.ofKind("kubernetes")) {
@@ -116,7 +116,7 @@ const PORTS_IGNORED: LintRule = {
   code: "cni-port-mappings-ignored",
   applies: ["cni"],
   *check(document, context) {
-    for (const plugin of cniView(document).plugins) {
+    for (const plugin of cniView(document, context).plugins) {
       if (plugin.type !== "win-overlay" || !hasCapability(plugin, "portMappings")) continue;
       const owner = plugin.owner ?? plugin;
       const pod = podWithHostPort(context);
@@ -137,7 +137,7 @@ const PORTS_MISSING: LintRule = {
   code: "cni-port-mappings-missing",
   applies: ["cni"],
   *check(document, context) {
-    for (const plugin of cniView(document).plugins) {
+    for (const plugin of cniView(document, context).plugins) {
       if (!MAPS_PORTS.has(plugin.type) || hasCapability(plugin, "portMappings")) continue;
       const pod = podWithHostPort(context);
       if (pod === undefined) continue;

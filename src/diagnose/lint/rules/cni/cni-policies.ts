@@ -8,9 +8,9 @@ import {
   shown,
 } from "../../views/address-ranges.ts";
 import {
+  cniView,
   type PluginView,
   type PolicyView,
-  cniView,
   exceptionsOf,
   fieldOf,
   ipamOf,
@@ -107,8 +107,8 @@ function v1Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
 const SHAPE: LintRule = {
   code: "cni-policy-shape-mismatch",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       if (plugin.dialect === undefined) continue;
       for (const policy of plugin.policies) {
         if (isPlaceholder(policy.type)) continue;
@@ -133,8 +133,8 @@ const NETWORK_NAME = "networkpolicy";
 const UNKNOWN: LintRule = {
   code: "cni-policy-unknown",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       if (plugin.dialect === undefined) continue;
       const takesNetwork = policyListName(plugin.type) === "AdditionalArgs";
       for (const policy of plugin.policies) {
@@ -193,7 +193,7 @@ const HOST_BITS: LintRule = {
   *check(document, context) {
     const build = context.buildWhere(({ profile }) => profile.build >= getProfile("ws2022").build);
     if (build === undefined) return;
-    for (const plugin of cniView(document).plugins)
+    for (const plugin of cniView(document, context).plugins)
       for (const policy of plugin.policies)
         for (const { path, text } of exceptionsOf(policy)) {
           const meant = prefixMeantBy(text);
@@ -220,8 +220,8 @@ function providerAddressOf(policy: PolicyView): Written | undefined {
 const ADDRESS: LintRule = {
   code: "cni-address-invalid",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins) {
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins) {
       for (const { path, text } of prefixesOf(plugin))
         if (parseRange(text) === undefined && !isFilledInLater(document))
           yield { at: path, message: `${shown(text)} is neither a prefix nor an address` };
@@ -254,8 +254,8 @@ function isWrongPrefix(text: string): boolean {
 const MIXED_FAMILIES: LintRule = {
   code: "cni-exception-list-mixed-families",
   applies: ["cni"],
-  *check(document) {
-    for (const { policies } of cniView(document).plugins)
+  *check(document, context) {
+    for (const { policies } of cniView(document, context).plugins)
       for (const policy of policies) {
         const ranges = exceptionsOf(policy).map((item) => ({ ...item, range: parseRange(item.text) }));
         const [first] = ranges;

@@ -13,11 +13,11 @@ import {
   type KnownRange,
 } from "../../views/address-ranges.ts";
 import {
+  cniView,
   type PluginView,
   type PolicyView,
   type TextView,
   UPSTREAM_PLUGINS,
-  cniView,
   exceptionsOf,
   fieldOf,
   isType,
@@ -34,8 +34,8 @@ import { isFilledInLater } from "../json-files.ts";
 const KINDS: LintRule["applies"] = ["cni", "cluster"];
 
 /** The plugins of a CNI configuration, or what a cluster file has in place of one. */
-function pluginsIn(document: LintDocument): readonly PluginView[] {
-  return document.kind === "cluster" ? pluginsOfCluster(document) : cniView(document).plugins;
+function pluginsIn(document: LintDocument, context: LintContext): readonly PluginView[] {
+  return document.kind === "cluster" ? pluginsOfCluster(document) : cniView(document, context).plugins;
 }
 
 interface Exception extends TextView {
@@ -92,7 +92,7 @@ function exceptionRule(
     code,
     applies: KINDS,
     *check(document, context) {
-      for (const plugin of pluginsIn(document)) {
+      for (const plugin of pluginsIn(document, context)) {
         const isEmpty = exceptionsIn(plugin).length === 0;
         // An installer fills the list in.
         const isEvaluatedHere = isEvaluated(plugin) && !(isEmpty && isFilledInLater(document));
@@ -132,7 +132,7 @@ const EXTERNAL: LintRule = {
     const { pods, services, nodes } = context.ranges;
     const known = [...pods, ...services, ...nodes].map(({ prefix }) => prefix);
     const hosts = document.kind === "cluster" ? outsideAddresses(document) : [];
-    for (const plugin of pluginsIn(document)) {
+    for (const plugin of pluginsIn(document, context)) {
       const inside = [...known, ...routesIn(plugin)];
       for (const { path, text, range } of exceptionsIn(plugin)) {
         if (isDefaultRoute(range))
@@ -174,7 +174,7 @@ const LAN: LintRule = {
   code: "cni-exception-list-lan",
   applies: ["cni"],
   *check(document, context) {
-    for (const plugin of cniView(document).plugins) {
+    for (const plugin of cniView(document, context).plugins) {
       if (!isEvaluated(plugin)) continue;
       const routes = routesIn(plugin);
       for (const exception of exceptionsIn(plugin)) {
@@ -195,7 +195,7 @@ const SERVICE_ROUTE: LintRule = {
   applies: ["cni"],
   *check(document, context) {
     const wanted = serviceRangesOf(context).filter(({ prefix }) => familyOfPrefix(prefix) === 4);
-    for (const plugin of cniView(document).plugins) {
+    for (const plugin of cniView(document, context).plugins) {
       const routes = routesIn(plugin);
       if (!isEvaluated(plugin) || (routes.length === 0 && isFilledInLater(document))) continue;
       const range = wanted.find(({ prefix }) => !isCovered(prefix, routes));
@@ -219,8 +219,8 @@ function routeFor({ dialect }: PluginView): string {
 const NEED_ENCAP: LintRule = {
   code: "cni-route-need-encap",
   applies: ["cni"],
-  *check(document) {
-    for (const { policies } of cniView(document).plugins)
+  *check(document, context) {
+    for (const { policies } of cniView(document, context).plugins)
       for (const policy of policies) {
         if (routePrefixOf(policy) === undefined) continue;
         const { path, value } = settingsOf(policy);

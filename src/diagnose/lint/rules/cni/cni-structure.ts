@@ -1,11 +1,11 @@
 /** Rules over the shape of CNI configurations: files, names, versions, plugins and capabilities. */
 import { isPlaceholder, shown } from "../../views/address-ranges.ts";
 import {
+  cniView,
   type CniView,
   MICROSOFT_PLUGINS,
   type PluginView,
   UPSTREAM_PLUGINS,
-  cniView,
   fieldOf,
   isHnsPlugin,
   policyListName,
@@ -42,7 +42,7 @@ const FOLDER_ORDER: LintRule = {
     const siblings = context
       .ofKind("cni")
       .filter((other) => other.host === undefined && folderOf(other.source.file) === folder);
-    if (!siblings.some((other) => cniView(other).isWindows)) return;
+    if (!siblings.some((other) => cniView(other, context).isWindows)) return;
     const [first = ""] = siblings.map((other) => fileName(other.source.file)).toSorted();
     if (first === fileName(file)) return;
     yield {
@@ -57,8 +57,8 @@ const FOLDER_ORDER: LintRule = {
 const FILE_ENDING: LintRule = {
   code: "cni-file-ending-mismatch",
   applies: ["cni"],
-  *check(document) {
-    const view = cniView(document);
+  *check(document, context) {
+    const view = cniView(document, context);
     const ending = /\.(conf|conflist)$/i.exec(document.source.file)?.[1]?.toLowerCase();
     if (document.host !== undefined || ending === undefined || !isConfiguration(view)) return;
     if (ending === "conf" && view.isList)
@@ -82,8 +82,8 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*$/;
 const NETWORK_NAME: LintRule = {
   code: "cni-name-invalid",
   applies: ["cni"],
-  *check(document) {
-    const view = cniView(document);
+  *check(document, context) {
+    const view = cniView(document, context);
     // Somebody else may give a fragment its name: Multus does.
     const isFile = /\.conf(?:list)?$/i.test(document.source.file) || view.isWindows;
     if (document.host !== undefined || !isFile || !isConfiguration(view)) return;
@@ -115,8 +115,8 @@ function versionsOf({ type }: PluginView): readonly string[] {
 const VERSION: LintRule = {
   code: "cni-version-not-supported",
   applies: ["cni"],
-  *check(document) {
-    const view = cniView(document);
+  *check(document, context) {
+    const view = cniView(document, context);
     const version = view.version?.value;
     if (!isConfiguration(view) || (typeof version === "string" && isPlaceholder(version))) return;
     for (const plugin of view.plugins) {
@@ -147,8 +147,8 @@ const OLD_NAMES = new Map([
 const OLD_PLUGIN: LintRule = {
   code: "cni-plugin-name-outdated",
   applies: ["cni"],
-  *check(document) {
-    for (const { path, value, type } of cniView(document).plugins) {
+  *check(document, context) {
+    for (const { path, value, type } of cniView(document, context).plugins) {
       const instead = OLD_NAMES.get(type);
       if (instead !== undefined)
         yield {
@@ -167,8 +167,8 @@ const LINUX_PLUGINS = new Set(
 const LINUX_PLUGIN: LintRule = {
   code: "cni-linux-plugin-on-windows",
   applies: ["cni"],
-  *check(document) {
-    const view = cniView(document);
+  *check(document, context) {
+    const view = cniView(document, context);
     // mullion-netns brings pods of Linux to HNS, and stands beside plugins for Linux.
     const isForLinux = view.plugins.some(({ type }) => type === "mullion-netns");
     if (!view.isWindows || !view.isList || isForLinux) return;
@@ -197,8 +197,8 @@ function meantCapability(name: string): string | undefined {
 const CAPABILITY: LintRule = {
   code: "cni-capability-unknown",
   applies: ["cni"],
-  *check(document) {
-    for (const { path, value } of cniView(document).plugins) {
+  *check(document, context) {
+    for (const { path, value } of cniView(document, context).plugins) {
       const misspelt = Object.keys(value).find((key) =>
         /^(?:capabilites|capabilties|capability)$/i.test(key),
       );
@@ -243,8 +243,8 @@ function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonl
 const FIELD_IGNORED: LintRule = {
   code: "cni-field-ignored",
   applies: ["cni"],
-  *check(document) {
-    for (const plugin of cniView(document).plugins)
+  *check(document, context) {
+    for (const plugin of cniView(document, context).plugins)
       for (const [name, fix] of ignoredFields(plugin)) {
         const found = fieldOf(plugin.value, plugin.path, name);
         if (found !== undefined && name !== policyListName(plugin.type))
@@ -258,7 +258,7 @@ const API_VERSION: LintRule = {
   code: "cni-api-version-missing",
   applies: ["cni"],
   *check(document, context) {
-    for (const { path, value, type } of cniView(document).plugins) {
+    for (const { path, value, type } of cniView(document, context).plugins) {
       if (!UPSTREAM_PLUGINS.has(type)) continue;
       const field = fieldOf(value, path, "apiVersion");
       if (field !== undefined && numberAt(field.value) === 2) {
@@ -291,8 +291,8 @@ const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
 const ENDPOINT_MAC_PREFIX: LintRule = {
   code: "cni-endpoint-mac-prefix-invalid",
   applies: ["cni"],
-  *check(document) {
-    for (const { path, value, type } of cniView(document).plugins) {
+  *check(document, context) {
+    for (const { path, value, type } of cniView(document, context).plugins) {
       const field = type === "win-overlay" ? fieldOf(value, path, "endpointMacPrefix") : undefined;
       if (field === undefined || (typeof field.value === "string" && isUsable(field.value))) continue;
       yield {

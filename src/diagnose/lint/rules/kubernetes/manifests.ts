@@ -5,7 +5,7 @@ import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
 import { stepsOf } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "#control-plane/load/checks/kind-checks.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
-import { type Path, textAt } from "../../input/fields.ts";
+import { type LintPath, textAt } from "../../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import { objectTypeOf } from "../../input/recognize.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
@@ -52,7 +52,7 @@ const OLD_VERSION: LintRule = {
 /** Blanks that look like blanks and are none to YAML. */
 const ODD_BLANK = /[\u00a0\u2007\u202f\u200b\ufeff]/;
 
-function* oddBlanksIn(value: unknown, path: Path): Generator<RuleFinding> {
+function* oddBlanksIn(value: unknown, path: LintPath): Generator<RuleFinding> {
   if (typeof value === "string") {
     // Inside a longer text, or in a text of several lines, it may be meant.
     const isEdge = ODD_BLANK.test(value.slice(0, 1)) || ODD_BLANK.test(value.slice(-1));

@@ -1,14 +1,14 @@
 /** Names and pings in what a Windows pod is told: its environment, its command, its probes. */
 import { type Ip, familyOf, parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { LintContext } from "../../context.ts";
-import type { Place } from "../../input/document.ts";
-import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import type { LintPlace } from "../../input/document.ts";
+import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { ContainerView, PodView } from "../../views/pods.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 interface Told {
   readonly text: string;
-  readonly at: Place;
+  readonly at: LintPlace;
 }
 
 /** Texts of a container's environment and command, one by one. */
@@ -64,7 +64,7 @@ const PING =
 
 /** Commands of a container and its probes, each as one line. */
 function* commands({ value, path }: ContainerView): Generator<Told> {
-  const places: readonly Path[] = [
+  const places: readonly LintPath[] = [
     ["livenessProbe", "exec", "command"],
     ["readinessProbe", "exec", "command"],
     ["startupProbe", "exec", "command"],
@@ -108,7 +108,11 @@ function targetOf(name: string, pod: PodView, context: LintContext): Target {
   return /\.(?:com|org|net|io)$/i.test(name) ? "outside" : "other";
 }
 
-function* pings(pod: PodView, context: LintContext, wanted: Target): Generator<{ name: string; at: Place }> {
+function* pings(
+  pod: PodView,
+  context: LintContext,
+  wanted: Target,
+): Generator<{ name: string; at: LintPlace }> {
   if (pod.isHostProcess) return;
   for (const container of pod.containers)
     for (const { text, at } of commands(container))

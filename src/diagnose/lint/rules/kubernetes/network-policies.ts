@@ -2,7 +2,7 @@
 import { parseIp, parsePrefix, prefixContains, prefixCovers } from "#core/net/ip.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
-import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 type CheckPolicy = (policy: LintDocument, context: LintContext) => Iterable<RuleFinding>;
@@ -27,7 +27,7 @@ function policies(code: LintRule["code"], check: CheckPolicy): LintRule {
 
 interface Part {
   readonly value: unknown;
-  readonly path: Path;
+  readonly path: LintPath;
 }
 
 function* partsOf(

@@ -14,7 +14,7 @@ import {
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type Path, listAt, numberAt, textAt } from "../../input/fields.ts";
+import { type LintPath, listAt, numberAt, textAt } from "../../input/fields.ts";
 import { readJsonText } from "../../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
@@ -30,10 +30,10 @@ function windowsNodes(code: LintRule["code"], check: CheckNode): LintRule {
   });
 }
 
-const KERNEL: Path = ["status", "nodeInfo", "kernelVersion"];
+const KERNEL: LintPath = ["status", "nodeInfo", "kernelVersion"];
 
 /** Where a Node says its build. */
-function buildPath(node: Fields): Path {
+function buildPath(node: Fields): LintPath {
   return textAt(node, ...KERNEL) === undefined
     ? ["metadata", "labels", "node.kubernetes.io/windows-build"]
     : KERNEL;
@@ -101,7 +101,7 @@ const L2BRIDGE = revisions("l2bridge-broken-with-dsr", ({ profile }, revision, c
 
 interface NodeAddress {
   readonly ip: Ip;
-  readonly path: Path;
+  readonly path: LintPath;
 }
 
 function addressesOf(node: Fields): readonly NodeAddress[] {
@@ -125,7 +125,7 @@ const ADDRESS = windowsNodes("node-address-link-local", function* ({ value }) {
 
 interface NodeRange {
   readonly prefix: Prefix;
-  readonly path: Path;
+  readonly path: LintPath;
 }
 
 function rangesOf(node: Fields): readonly NodeRange[] {
@@ -202,7 +202,7 @@ const OVERLAY_IPV6 = windowsNodes("overlay-without-ipv6", function* ({ value }, 
   };
 });
 
-const BACKEND_DATA: Path = ["metadata", "annotations", "flannel.alpha.coreos.com/backend-data"];
+const BACKEND_DATA: LintPath = ["metadata", "annotations", "flannel.alpha.coreos.com/backend-data"];
 /** The lowest identifier that Windows can use. */
 const IDENTIFIER_MIN = 4_096;
 
@@ -228,7 +228,7 @@ const IDENTIFIERS = anyNodes("vxlan-identifiers-differ", function* ({ value }, c
     yield { at, message: `VNI ${identifier} is below ${IDENTIFIER_MIN}, and Windows can use none that is` };
 });
 
-const PUBLIC_IP: Path = ["metadata", "annotations", "flannel.alpha.coreos.com/public-ip"];
+const PUBLIC_IP: LintPath = ["metadata", "annotations", "flannel.alpha.coreos.com/public-ip"];
 const OVERWRITE = "flannel.alpha.coreos.com/public-ip-overwrite";
 
 const FLANNEL_ADDRESS = windowsNodes("flannel-address-differs", function* ({ value }) {

@@ -1,5 +1,5 @@
 /** Rules over pods and their templates. */
-import { type Path, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import { type ContainerView, type PodView, isWindowsImage } from "../../views/pods.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -49,7 +49,7 @@ const HOST_PROCESS_NETWORK = windowsPods("host-process-without-host-network", fu
   };
 });
 
-const HOST_PROCESS_PATH: Path = ["securityContext", "windowsOptions", "hostProcess"];
+const HOST_PROCESS_PATH: LintPath = ["securityContext", "windowsOptions", "hostProcess"];
 
 /** A container's own word counts, then the pod's. */
 function isHostProcess(container: ContainerView, pod: PodView): boolean {

@@ -1,7 +1,7 @@
 /** Settings of network providers: Calico, OVN-Kubernetes, EKS. */
 import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "#core/net/ip.ts";
 import type { LintDocument } from "../../input/document.ts";
-import { type Path, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 /** Calico's own objects, as the API server and as its own have them. */
@@ -15,7 +15,7 @@ function isForWindows(installation: LintDocument): boolean {
   return textAt(installation.value, "spec", "calicoNetwork", "windowsDataplane") === "HNS";
 }
 
-const POOLS: Path = ["spec", "calicoNetwork", "ipPools"];
+const POOLS: LintPath = ["spec", "calicoNetwork", "ipPools"];
 
 const ENCAPSULATION: LintRule = {
   code: "calico-encapsulation-unsupported",
@@ -82,7 +82,7 @@ const CALICO_IDENTIFIER: LintRule = {
 };
 
 const NETWORKS = ["Network.operator.openshift.io", "Network.config.openshift.io"];
-const HYBRID: Path = ["spec", "defaultNetwork", "ovnKubernetesConfig", "hybridOverlayConfig"];
+const HYBRID: LintPath = ["spec", "defaultNetwork", "ovnKubernetesConfig", "hybridOverlayConfig"];
 const VXLAN_PORT = 4_789;
 
 const HYBRID_PORT: LintRule = {
@@ -102,11 +102,11 @@ const HYBRID_PORT: LintRule = {
 
 interface NamedRange {
   readonly prefix: Prefix;
-  readonly path: Path;
+  readonly path: LintPath;
   readonly name: string;
 }
 
-function rangesAt(value: unknown, path: Path, name: string): readonly NamedRange[] {
+function rangesAt(value: unknown, path: LintPath, name: string): readonly NamedRange[] {
   return listAt(value, ...path).flatMap((item, index) => {
     const isText = typeof item === "string";
     const prefix = parsePrefix(isText ? item : (textAt(item, "cidr") ?? ""));

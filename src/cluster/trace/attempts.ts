@@ -1,8 +1,51 @@
-/** Who reaches whom: one attempt for each pair, each in a copy of the cluster. */
+/** Attempts from one party to another: one by itself, and one for each pair of a cluster, which shows who reaches whom. */
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { type TraceEnd, listTraceEnds } from "./find-trace-end.ts";
-import { runAttempt } from "./probe-trace-end.ts";
 import type { ProbeProtocol } from "./trace-report.ts";
+import { assert } from "#core/base/assert.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
+import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
+import type { Ip } from "#core/net/ip.ts";
+
+/** One attempt, run to its end on the cluster's clock. */
+export interface ProbeAttempt {
+  readonly from: Compartment;
+  readonly to: Ip;
+  readonly protocol: ProbeProtocol;
+  /** Not looked at for ICMP. */
+  readonly port: number;
+  /** Undefined: one of the system's choice. */
+  readonly sourcePort?: number | undefined;
+  readonly isFollowed: boolean;
+}
+
+/** Longer than any probe waits, and than what a closed connection still has to do. */
+const ATTEMPT_MS_MAX = 60_000;
+
+function makeProbe(attempt: ProbeAttempt): TcpProbe | UdpProbe | EchoProbe {
+  const { from, to, port, sourcePort, isFollowed } = attempt;
+  const options = { compartment: from, destination: to, isFollowed };
+  const ports = { port, ...(sourcePort === undefined ? {} : { sourcePort }) };
+  switch (attempt.protocol) {
+    case "tcp":
+      return new TcpProbe({ ...options, ...ports });
+    case "udp":
+      return new UdpProbe({ ...options, ...ports });
+    case "icmp":
+      return new EchoProbe(options);
+  }
+}
+
+/** Runs the attempt; time passes in `cluster` until it has ended. */
+export function runAttempt(cluster: Cluster, attempt: ProbeAttempt): ProbeResult {
+  const probe = makeProbe(attempt);
+  probe.start();
+  const endMs = cluster.clock.nowMs + ATTEMPT_MS_MAX;
+  while (probe.result === undefined && cluster.clock.nowMs < endMs && cluster.clock.step());
+  assert(probe.result !== undefined, "a probe ends by its own deadline");
+  return probe.result;
+}
 
 export interface ReachabilityCell {
   readonly from: string;
@@ -18,7 +61,7 @@ function tcpPortOf(cluster: Cluster, traceEnd: TraceEnd): number | undefined {
   return (pod?.spec.ports ?? outside?.ports ?? []).find((each) => each.protocol === "TCP")?.port;
 }
 
-/** Tries every pair of different parties: TCP where the receiver serves a port, ICMP echo otherwise and for outside. */
+/** Tries every pair of different parties, each in a copy of the cluster: TCP where the receiver serves a port, ICMP echo otherwise and for outside. */
 export function checkReachability(cluster: Cluster): readonly ReachabilityCell[] {
   const cells: ReachabilityCell[] = [];
   const count = listTraceEnds(cluster).length;
