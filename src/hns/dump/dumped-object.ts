@@ -1,6 +1,6 @@
 /** What readers of dumps find: objects of HNS with their places, and what is missing from them. */
 import type { JsonObject } from "#core/base/json.ts";
-import type { Dialect } from "#contracts/hcn/description/read-object.ts";
+import type { Dialect } from "#contracts/hcn/description/object-json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { StoredKind } from "../store/stored-object.ts";
 

@@ -5,7 +5,7 @@
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { NETWORK_TYPES } from "#contracts/hcn/documents/network.ts";
-import type { Dialect } from "#contracts/hcn/description/read-object.ts";
+import type { Dialect } from "#contracts/hcn/description/object-json.ts";
 
 export interface ObjectShape {
   readonly kind: HcnObjectKind;

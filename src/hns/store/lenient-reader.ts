@@ -15,7 +15,7 @@ import {
   readSchemaVersion,
   BASE_READER,
   readPolicies,
-} from "#contracts/hcn/description/read-object.ts";
+} from "#contracts/hcn/description/object-json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";

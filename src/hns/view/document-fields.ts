@@ -2,7 +2,7 @@
 import { BASE, type PolicyDocument, ROUTE } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { policyDocument } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/description/print-object.ts";
+import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { NotEnforced } from "../service/enforcement.ts";
 import type { RecordBase, RouteRecord } from "../service/network/network-record.ts";

@@ -19,7 +19,7 @@ import {
   resourcesDocument,
   withoutDefaults,
 } from "./document-fields.ts";
-import { type PrintableOf, printerOf } from "#contracts/hcn/description/print-object.ts";
+import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
 import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";
 

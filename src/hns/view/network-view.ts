@@ -1,7 +1,7 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
 import { DNS } from "#contracts/hcn/documents/base-document.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { printerOf } from "#contracts/hcn/description/print-object.ts";
+import { printerOf } from "#contracts/hcn/description/object-json.ts";
 import { familyOf, formatPrefix, formatIp, prefixFamily } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { notEnforcedOnNetwork } from "../service/enforcement.ts";

@@ -5,8 +5,8 @@ import { ENDPOINT } from "../documents/endpoint.ts";
 import { formatDocument } from "./format-documents-page.ts";
 import { JsonReader } from "./json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { printerOf } from "./print-object.ts";
-import { readerOf } from "./read-object.ts";
+import { printerOf } from "./object-json.ts";
+import { readerOf } from "./object-json.ts";
 import { v1FormOf } from "../documents/v1-form.ts";
 
 const GUID = "0fb28d70-306c-469d-9690-3245a82d882a";

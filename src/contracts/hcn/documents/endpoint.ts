@@ -4,7 +4,7 @@ import type { JsonValue } from "#core/base/json.ts";
 import { type ObjectOf } from "../description/description.ts";
 import { JsonReader } from "../description/json.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";
-import { type ObjectReader, type Stored, isStored, readerOf } from "../description/read-object.ts";
+import { type ObjectReader, type Stored, isStored, readerOf } from "../description/object-json.ts";
 
 /** The life of an endpoint (hcn.md §2.10). */
 export const ENDPOINT_STATES = {

@@ -1,6 +1,6 @@
 /** `HostComputeLoadBalancer` (hcn.md §2.7, §8). */
 import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "../description/read-object.ts";
+import { readBase } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { type Enumeration, JsonReader, present } from "../description/json.ts";

@@ -1,6 +1,6 @@
 /** `HostComputeNetwork` (hcn.md §2.2, §2.5). */
 import type { BaseDocument, Dns, PolicyDocument, Route } from "./base-document.ts";
-import { readBase, readDns, readPolicies, readRoutes, readerOf } from "../description/read-object.ts";
+import { readBase, readDns, readPolicies, readRoutes, readerOf } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { ObjectOf } from "../description/description.ts";
 import { JsonReader, present } from "../description/json.ts";

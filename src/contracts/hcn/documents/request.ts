@@ -2,7 +2,7 @@
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { HcnError } from "../error.ts";
 import { type Enumeration, JsonReader, parseJsonText } from "../description/json.ts";
-import { type Dialect, dialectOf, readSchemaVersion } from "../description/read-object.ts";
+import { type Dialect, dialectOf, readSchemaVersion } from "../description/object-json.ts";
 import { GUEST_NETWORK_SERVICE_RESOURCE_TYPES } from "./guest-network-service.ts";
 import { NAMESPACE_RESOURCE_TYPES } from "./namespace.ts";
 

@@ -1,6 +1,6 @@
 /** `HostComputeRoute`, the SDN route object (hcn.md §2.8, §9.20). */
 import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "../description/read-object.ts";
+import { readBase } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { Guid } from "../guid.ts";
 import { JsonReader, present } from "../description/json.ts";

@@ -18,8 +18,8 @@ import {
 import type { JsonReader } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { HnsPolicy } from "../description/description.ts";
-import { type PrintableOf, isDefault } from "../description/print-object.ts";
-import { SCALAR_READERS } from "../description/read-object.ts";
+import { type PrintableOf, isDefault } from "../description/object-json.ts";
+import { SCALAR_READERS } from "../description/object-json.ts";
 
 /** How a value stands in a v1 document. */
 export type V1Kind = Exclude<ScalarKind, "texts"> | "ipv4Length" | "commaList" | "list" | "policies";

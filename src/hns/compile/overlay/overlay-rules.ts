@@ -40,7 +40,7 @@ import {
   withPolicy,
   type RoutedEndpoint,
   sdnRouteSources,
-} from "../provenance.ts";
+} from "../network-view.ts";
 import {
   type CompiledRoutes,
   type RemoteSubnets,

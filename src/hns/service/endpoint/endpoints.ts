@@ -1,6 +1,6 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
 import { guidOf } from "#core/base/prng.ts";
-import { readPolicies } from "#contracts/hcn/description/read-object.ts";
+import { readPolicies } from "#contracts/hcn/description/object-json.ts";
 import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";

@@ -5,7 +5,7 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader, present as presentFields } from "#contracts/hcn/description/json.ts";
 import { type ModifyRequest, parseModifyRequest } from "#contracts/hcn/documents/request.ts";
-import { readDns, readPolicies } from "#contracts/hcn/description/read-object.ts";
+import { readDns, readPolicies } from "#contracts/hcn/description/object-json.ts";
 import { NETWORK_FLAGS, subnetsOf, type NetworkType } from "#contracts/hcn/documents/network.ts";
 import { parseSubnetPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";

@@ -1,4 +1,6 @@
-/** Reads described objects out of JSON, and what all documents share where they are not described yet. */
+/**
+ * Described objects out of JSON, and as results print them: fields in order, defaults left out (hcn.md §1.6).
+ */
 import {
   type Field,
   type ObjectDescription,
@@ -9,6 +11,7 @@ import {
   type SchemaVersion,
   fieldsOf,
   referredObject,
+  type ValueOf,
 } from "./description.ts";
 import type { Guid } from "../guid.ts";
 import { type JsonReader, present, readOnce } from "./json.ts";
@@ -22,7 +25,7 @@ import {
   type Route,
   SCHEMA_V2_0,
 } from "../documents/base-document.ts";
-import type { JsonObject } from "#core/base/json.ts";
+import type { JsonObject, JsonValue } from "#core/base/json.ts";
 
 /** A document that a service has given out or keeps: it has an id. */
 export type Stored<T extends { readonly ID?: Guid }> = T & { readonly ID: Guid };
@@ -190,4 +193,71 @@ export function readDns(reader: JsonReader): Dns | undefined {
 
 export function readRoutes(reader: JsonReader): readonly Route[] | undefined {
   return reader.list("Routes", (route) => ROUTE_READER.read(route));
+}
+
+/** True for what results leave out: undefined, empty text, zero, and an empty list. */
+export function isDefault(value: unknown): boolean {
+  if (value === undefined || value === "" || value === 0) return true;
+  return Array.isArray(value) && value.length === 0;
+}
+
+/** Undefined: the value stands as it is. */
+type PrintField = ((value: object) => JsonValue | undefined) | undefined;
+
+interface PrintableField {
+  readonly name: string;
+  readonly print: PrintField;
+}
+
+function fieldPrinter(field: Field): PrintField {
+  if (field.is === "object") {
+    const inner = new ObjectPrinter<unknown>(referredObject(field.of));
+    return (value) => {
+      const printed = inner.print(value);
+      return Object.keys(printed).length === 0 ? undefined : printed;
+    };
+  }
+  if (field.is !== "list") return undefined;
+  const entry = new ObjectPrinter<unknown>(referredObject(field.of));
+  return (value) => (value as readonly object[]).map((each) => entry.print(each));
+}
+
+/** A printer of a described object. */
+export class ObjectPrinter<T> {
+  private readonly fields: readonly PrintableField[];
+
+  constructor(description: ObjectDescription) {
+    this.fields = fieldsOf(description).map(([name, field]) => ({ name, print: fieldPrinter(field) }));
+  }
+
+  print(values: T): JsonObject {
+    const given = values as Readonly<Record<string, JsonValue | undefined>>;
+    const printed: Record<string, JsonValue> = {};
+    for (const { name, print } of this.fields) {
+      const value = given[name];
+      if (value === undefined || isDefault(value)) continue;
+      const shown = print === undefined ? value : print(value as object);
+      if (shown !== undefined) printed[name] = shown;
+    }
+    return printed;
+  }
+}
+
+type PrintableValue<F> = F extends { readonly is: "object"; readonly of: infer O }
+  ? PrintableOf<O>
+  : F extends { readonly is: "list" | "policies"; readonly of: infer O }
+    ? readonly PrintableOf<O>[]
+    : ValueOf<F>;
+type PrintableBase<D> = D extends { base(): infer B } ? PrintableOf<B> : unknown;
+
+/** Values of all or some fields, to be printed. An undefined one counts as absent. */
+export type PrintableOf<D> = D extends () => infer R
+  ? PrintableOf<R>
+  : D extends { readonly fields: infer F }
+    ? PrintableBase<D> & { readonly [K in keyof F]?: PrintableValue<F[K]> | undefined }
+    : never;
+
+/** The printer of objects that `description` describes. */
+export function printerOf<const D extends ObjectDescription>(description: D): ObjectPrinter<PrintableOf<D>> {
+  return new ObjectPrinter<PrintableOf<D>>(description);
 }
