@@ -21,7 +21,7 @@ import {
 } from "#diagnose/catalogue/errors/errors-schema.ts";
 import { formatErrorsPage } from "#diagnose/catalogue/errors/format-errors-page.ts";
 import { formatCodesPage } from "#diagnose/catalogue/format-page.ts";
-import { formatRules } from "#diagnose/lint/report/format-page.ts";
+import { formatRules } from "./format-rules-page.ts";
 import { lintSchema } from "#diagnose/lint/report/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "#diagnose/catalogue/schema.ts";

@@ -26,9 +26,9 @@ export function readFiles(...patterns: readonly string[]): readonly SourceFile[]
   return listPaths(...patterns).map((path) => ({ path, text: readFileSync(path, "utf8") }));
 }
 
-/** True for tests, and for suites that tests share. */
+/** True for tests, and for what tests share. */
 export function isTest(path: string): boolean {
-  return /\.(test|suite)\.ts$/.test(path) || path.startsWith("test/");
+  return path.endsWith(".test.ts") || path.startsWith("test/");
 }
 
 /** Import and export statements, and imports in expressions and types; not the word in a text. */

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { surviveHostileFrames, surviveHostileIpv6 } from "./hostile-frames.suite.ts";
+import { surviveHostileFrames, surviveHostileIpv6 } from "#test/support/cluster/hostile-frames.suite.ts";
 
 describe("a cluster under hostile frames", () => {
   it("survives them, and works as before", async () => {

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { describeHcnClient } from "#contracts/hcn/client.suite.ts";
+import { describeHcnClient } from "../support/hns/client.suite.ts";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
 import { DllHcnClient } from "#contracts/hcn/dll/dll-client.node.ts";
 import { NativeCalls } from "#contracts/hcn/dll/native-calls.node.ts";

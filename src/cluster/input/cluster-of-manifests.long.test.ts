@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { buildClustersOfDumps } from "./cluster-of-manifests.suite.ts";
+import { buildClustersOfDumps } from "#test/support/cluster/cluster-of-manifests.suite.ts";
 
 describe("the cluster of a dump", () => {
   it("can be built, whatever its addresses are", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { liveThrough } from "./episodes.suite.ts";
+import { liveThrough } from "#test/support/cluster/episodes.suite.ts";
 
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { leftByUpstream, liveThrough } from "./episodes.suite.ts";
+import { leftByUpstream, liveThrough } from "#test/support/cluster/episodes.suite.ts";
 
 describe("a cluster with flannel whose nodes come and go", () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { surviveChanges } from "./session-changes.suite.ts";
+import { surviveChanges } from "#test/support/cluster/session-changes.suite.ts";
 
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 

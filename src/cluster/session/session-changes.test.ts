@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { surviveChanges } from "./session-changes.suite.ts";
+import { surviveChanges } from "#test/support/cluster/session-changes.suite.ts";
 
 describe("a running cluster that changes all the time", () => {
   it("keeps nothing of what is gone", async () => {

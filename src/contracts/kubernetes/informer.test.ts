@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { VirtualClock } from "#core/base/clock.ts";
 import { KubeError, unreachable } from "./error.ts";
 import { Informer, type InformerHandler } from "./informer.ts";
-import { start } from "#control-plane/memory/kube.suite.ts";
+import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import type { KubeKind } from "./objects.ts";
 import type { KubeList, Selection, WatchListener, WatchOptions } from "./source.ts";

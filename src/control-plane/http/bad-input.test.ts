@@ -3,7 +3,7 @@ import { Agent, type RequestOptions, request } from "node:https";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { start } from "../memory/kube.suite.ts";
+import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { KubeServer } from "./server.node.ts";
 

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { start } from "../memory/kube.suite.ts";
+import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { openApiServerSource } from "#contracts/kubernetes/server/api-server-source.node.ts";
-import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
+import { contractOfKubeSources } from "#test/support/kubernetes/source-contract.suite.ts";
 import { KubeServer } from "./server.node.ts";
 
 contractOfKubeSources("the embedded control plane over HTTP", async () => {

@@ -1,7 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "../memory/memory-kube.ts";
-import { OPTIONS, linuxNode, pod, service, windowsNode, workload } from "../memory/kube.suite.ts";
+import {
+  OPTIONS,
+  linuxNode,
+  pod,
+  service,
+  windowsNode,
+  workload,
+} from "#test/support/kubernetes/kube.suite.ts";
 import { loadManifests } from "./load-manifests.ts";
 import { YAML_PIECES, damageText } from "#test/support/damaged-text.ts";
 

@@ -1,7 +1,7 @@
 /** A dump of a cluster is taken as it is: nodes, addresses, pods and slices are those that were dumped. */
 import { describe, expect, it } from "vitest";
 import type { MemoryKube } from "./memory-kube.ts";
-import { apply, start } from "./kube.suite.ts";
+import { apply, start } from "#test/support/kubernetes/kube.suite.ts";
 
 const owner = (kind: string, name: string, uid: string) =>
   `ownerReferences: [{apiVersion: apps/v1, kind: ${kind}, name: ${name}, uid: ${uid}, controller: true}]`;

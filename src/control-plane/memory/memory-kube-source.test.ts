@@ -1,5 +1,5 @@
-import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
-import { start } from "./kube.suite.ts";
+import { contractOfKubeSources } from "#test/support/kubernetes/source-contract.suite.ts";
+import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "./memory-kube-source.ts";
 
 contractOfKubeSources("the embedded control plane", async () => {

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { linuxNode, nodesOf, pod, reasonOf, start, windowsNode, workload } from "./kube.suite.ts";
+import {
+  linuxNode,
+  nodesOf,
+  pod,
+  reasonOf,
+  start,
+  windowsNode,
+  workload,
+} from "#test/support/kubernetes/kube.suite.ts";
 
 const TAINT = "spec: {taints: [{key: os, value: Windows, effect: NoSchedule}]}";
 const MIXED = windowsNode("win-1") + windowsNode("win-2") + linuxNode("linux-1");

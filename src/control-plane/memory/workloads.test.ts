@@ -16,7 +16,7 @@ import {
   start,
   windowsNode,
   workload,
-} from "./kube.suite.ts";
+} from "#test/support/kubernetes/kube.suite.ts";
 
 const NODES = windowsNode("win-1") + windowsNode("win-2") + linuxNode("linux-1");
 const podNames = (kube: MemoryKube) => kube.objects("Pod").map(({ metadata }) => metadata.name);

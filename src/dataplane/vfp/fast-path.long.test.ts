@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { holdBothPathsEqual, holdForkEqual } from "./fast-path.suite.ts";
+import { holdBothPathsEqual, holdForkEqual } from "#test/support/dataplane/fast-path.suite.ts";
 
 // Replay: SEED=… npm run test:long -- vfp/
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));

@@ -5,7 +5,7 @@ import {
   holdForkEqual,
   holdHostileFrames,
   holdTwinEqual,
-} from "./fast-path.suite.ts";
+} from "#test/support/dataplane/fast-path.suite.ts";
 
 describe("the fast path", () => {
   it("gives the bytes that the slow path gives, through rule changes, ageing and full pools", () => {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { holdBurstsEqual, holdHostileFrames, holdTwinEqual } from "./fast-path.suite.ts";
+import {
+  holdBurstsEqual,
+  holdHostileFrames,
+  holdTwinEqual,
+} from "#test/support/dataplane/fast-path.suite.ts";
 
 // Replay: SEED=… npm run test:long -- vfp/
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));

@@ -1,6 +1,6 @@
 /** The false alarms that users have met (users.md §2, "must not be reported"), and Linux workloads: all are silent. */
 import { describe, expect, it } from "vitest";
-import { lintExample } from "./report/example-input.ts";
+import { lintExample } from "#test/support/lint/example-input.ts";
 import { oneFile } from "./rule.ts";
 
 /** A pod with everything that Windows has not. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lintExample } from "./report/example-input.ts";
+import { lintExample } from "#test/support/lint/example-input.ts";
 import type { LintReport } from "./report/report.ts";
 
 const POD = (annotation: string): string => `apiVersion: v1

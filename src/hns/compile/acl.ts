@@ -22,7 +22,7 @@ import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AddressSets, NO_SETS } from "./address-sets.ts";
-import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./network-view.ts";
+import { HNS_DEFAULT, endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 /** Printed priority of the ACL groups (dataplane.md §4.2). */
 const GROUP_PRIORITY = 1;

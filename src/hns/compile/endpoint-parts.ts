@@ -13,7 +13,7 @@ import { type OutBoundNat, compileOutBoundNat } from "./outbound-nat.ts";
 import { NO_MAPPINGS, type PortMappings, compilePortMappings } from "./port-mapping.ts";
 import { compileTierAcls } from "./tier-acl.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
-import { endpointProvenance, withPolicy, type RoutedEndpoint } from "./network-view.ts";
+import { endpointProvenance, withPolicy, type RoutedEndpoint } from "./provenance.ts";
 
 // QOS policies → a `qos` rule on the way out of an endpoint's port (dataplane.md §2.14, Appendix A; DT-178). What comes in
 // is not limited.

@@ -20,7 +20,7 @@ import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { type AclSource, aclSources, compareAclRules, compileAclCondition, compileAclRule } from "./acl.ts";
 import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
-import { HNS_DEFAULT, endpointProvenance, withPolicy } from "./network-view.ts";
+import { HNS_DEFAULT, endpointProvenance, withPolicy } from "./provenance.ts";
 
 /** Documented: what an endpoint without ACLs lets in; other protocols are denied (dataplane.md §4.2, DT-155). */
 const PROTOCOLS_LET_IN: readonly number[] = Object.freeze([

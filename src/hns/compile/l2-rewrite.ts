@@ -25,12 +25,7 @@ import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { StaticBindingDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import {
-  endpointProvenance,
-  networkProvenance,
-  type RoutedEndpoint,
-  sdnRouteSources,
-} from "./network-view.ts";
+import { endpointProvenance, networkProvenance, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 
 const GROUP_PRIORITY = 100;
 /** Inferred: asked behind the group that all ports share. */

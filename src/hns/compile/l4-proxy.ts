@@ -28,7 +28,7 @@ import type { Rule } from "#dataplane/vfp/rule.ts";
 import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
-import { endpointProvenance, networkProvenance, withPolicy } from "./network-view.ts";
+import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 const RULE_PRIORITY = 100;
 const INFERRED = "dataplane.md §2.14, §11 (Q-22)";

@@ -1,4 +1,4 @@
-/** What the rules of a network's ports depend on, and in which words a rule says where it comes from. */
+/** What the rules of a network's ports depend on. */
 import { type Ip, type Ipv4, type Ipv6, type Prefix, formatPrefix, prefixFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
@@ -6,11 +6,8 @@ import type { NetworkFrame } from "../service/network/policy-index.ts";
 import type { LoadBalancerTable } from "./load-balancer/load-balancer-table.ts";
 import type { OverlayPlan } from "./overlay/overlay-plan.ts";
 import type { RemoteSubnets } from "./overlay/remote-subnets.ts";
+import { type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import type { Provenance } from "#core/base/recorder.ts";
-import type { NetworkRecord } from "../service/network/network-record.ts";
-import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 
 /** The node as rules see it. */
 export interface NodeFacts {
@@ -101,63 +98,4 @@ export function serviceRangesOf(endpoints: readonly RoutedEndpoint[]): readonly 
     if (range !== undefined) ranges.set(formatPrefix(range), range);
   }
   return [...ranges.values()];
-}
-
-/** Rules that HNS adds although no policy asks for them. */
-export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });
-
-export function endpointProvenance(endpoint: EndpointRecord): Provenance {
-  return { object: "HostComputeEndpoint", id: endpoint.id, name: endpoint.name };
-}
-
-export function networkProvenance(network: Pick<NetworkRecord, "id" | "name">): Provenance {
-  return { object: "HostComputeNetwork", id: network.id, name: network.name };
-}
-
-function sdnRouteProvenance({ id, name }: SdnRouteRecord): Provenance {
-  return { object: "HostComputeRoute", id, name };
-}
-
-/** Adds the policy that a rule comes from, of those that are known by what they are for. */
-export function withNamedPolicy(provenance: Provenance, type: string, name: string): Provenance {
-  return { ...provenance, policy: { type, name } };
-}
-
-/** Adds the policy that a rule comes from; `index` counts from 0 in the object's list. */
-export function withPolicy(provenance: Provenance, type: string, index: number): Provenance {
-  return { ...provenance, policy: { type, index } };
-}
-
-// The SDN routes of an endpoint: its own policies, and the route objects that name it (hcn.md §2.8, §3.3).
-
-/** An endpoint as the compiler sees it: with the route objects that name it; undefined: none does. */
-export interface RoutedEndpoint extends EndpointRecord {
-  readonly sdnRoutes?: readonly SdnRouteRecord[];
-}
-
-/** A route with the object that it stands in. */
-export interface SdnRouteSource {
-  readonly setting: SdnRoutePolicySetting;
-  /** Position among all sources, for the ids of rules. */
-  readonly index: number;
-  readonly provenance: Provenance;
-}
-
-/** Own policies come first. A route object acts as an SDNRoute policy of the endpoint would. */
-export function sdnRouteSources(endpoint: RoutedEndpoint): readonly SdnRouteSource[] {
-  const sources: SdnRouteSource[] = [];
-  for (const [index, policy] of endpoint.policies.entries()) {
-    if (policy.Type !== "SDNRoute") continue;
-    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
-    sources.push({ setting: policy.Settings, index, provenance });
-  }
-  let next = endpoint.policies.length;
-  for (const object of endpoint.sdnRoutes ?? []) {
-    for (const [index, setting] of object.routes.entries()) {
-      const provenance = withPolicy(sdnRouteProvenance(object), "SDNRoute", index);
-      sources.push({ setting, index: next, provenance });
-      next++;
-    }
-  }
-  return sources;
 }

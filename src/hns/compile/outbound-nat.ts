@@ -14,7 +14,7 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { NatPoolDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { type ProxySource, translatedProxies } from "./l4-proxy.ts";
-import { endpointProvenance, withPolicy, type RoutedEndpoint, sdnRouteSources } from "./network-view.ts";
+import { endpointProvenance, withPolicy, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 
 /** Inferred: behind the rules of services (100), which have to decide first (dataplane.md DT-125). */
 const RULE_PRIORITY = 200;

@@ -18,7 +18,7 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { PortClaimDefinition, StaticBindingDefinition } from "../ports/datapath.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
-import { endpointProvenance, withPolicy } from "./network-view.ts";
+import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 const RULE_PRIORITY = 100;
 const GROUP_PRIORITY = 100;

@@ -37,7 +37,7 @@ import {
 } from "./network-view.ts";
 import { compileOverlayProgram } from "./overlay/overlay-program.ts";
 import { prefixFamily } from "#core/net/ip.ts";
-import { type RoutedEndpoint, networkProvenance } from "./network-view.ts";
+import { type RoutedEndpoint, networkProvenance } from "./provenance.ts";
 
 // The next hop of translated packets: VNET_PA_ROUTE_LAYER asks the host's routes and neighbours and writes both MACs
 // (dataplane.md §1.6, §2.4 B-6 row 4). Group name, its priority 200 and the rule's priority are observed.

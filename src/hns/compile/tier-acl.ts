@@ -12,7 +12,7 @@ import type { Action, VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { ACL_SIDES, compareAclRules, compileAclCondition } from "./acl.ts";
 import type { AddressSets } from "./address-sets.ts";
-import { endpointProvenance, withPolicy } from "./network-view.ts";
+import { endpointProvenance, withPolicy } from "./provenance.ts";
 
 /** Before the groups of plain ACLs, which have 1. */
 const TIER_GROUP_PRIORITY = 0;

@@ -10,7 +10,7 @@ import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";
 import { mappedProtocols } from "../service/endpoint/port-mapping-table.ts";
 import { isIpv6Mapping } from "./port-mapping.ts";
-import { endpointProvenance, networkProvenance, withPolicy } from "./network-view.ts";
+import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
 
 function ipv4Of(endpoint: EndpointRecord): Ipv4 | undefined {
   for (const { ip } of endpoint.ipConfigs) if (typeof ip === "number") return ip;

@@ -1,5 +1,5 @@
 import { describe, it } from "vitest";
-import { DRIVERS, surviveHostileFrames } from "./hostile-frames.suite.ts";
+import { DRIVERS, surviveHostileFrames } from "#test/support/hns/hostile-frames.suite.ts";
 
 const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { describeHcnClient } from "#contracts/hcn/client.suite.ts";
+import { describeHcnClient } from "#test/support/hns/client.suite.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { httpStatusOf } from "#contracts/hcn/http/http-protocol.ts";

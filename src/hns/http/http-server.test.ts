@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "#core/base/limits.ts";
-import { describeHcnClient } from "#contracts/hcn/client.suite.ts";
+import { describeHcnClient } from "#test/support/hns/client.suite.ts";
 import type { HcnClient, HcnNotification } from "#contracts/hcn/client.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { HttpHcnClient, PooledExchange } from "#contracts/hcn/http/http-client.node.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeHcnClient } from "#contracts/hcn/client.suite.ts";
+import { describeHcnClient } from "#test/support/hns/client.suite.ts";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createEndpoint, createNetwork, deleteNetwork } from "#contracts/hcn/operations.ts";

@@ -16,7 +16,7 @@ import type { NamespaceRecord } from "./namespace/namespace-record.ts";
 import type { NetworkRecord } from "./network/network-record.ts";
 import { PortMappingTable } from "./endpoint/port-mapping-table.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
-import type { RoutedEndpoint } from "../compile/network-view.ts";
+import type { RoutedEndpoint } from "../compile/provenance.ts";
 import { isMapped } from "../compile/overlay/overlay-plan.ts";
 import { LoadBalancerTable } from "../compile/load-balancer/load-balancer-table.ts";
 

@@ -19,7 +19,7 @@ import {
   openStateFolder,
   loadSqlite,
 } from "./state-folder.node.ts";
-import { describeObjectStore, putOf, storedObject } from "./store.suite.ts";
+import { describeObjectStore, putOf, storedObject } from "#test/support/hns/store.suite.ts";
 
 const OPTIONS: StateFolderOptions = { node: "w1", version: { Major: 15, Minor: 3 } };
 

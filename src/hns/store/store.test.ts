@@ -1,4 +1,4 @@
-import { describeObjectStore } from "./store.suite.ts";
+import { describeObjectStore } from "#test/support/hns/store.suite.ts";
 import { MemoryObjectStore } from "./store.ts";
 
 describeObjectStore("the store in memory", async () => {

@@ -7,7 +7,12 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
+import {
+  ALL_MINORS,
+  type Row,
+  describeRows,
+  inVersions,
+} from "#test/support/kube-proxy/decision-table.suite.ts";
 import type { ServicePort } from "#contracts/kubernetes/objects.ts";
 
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";

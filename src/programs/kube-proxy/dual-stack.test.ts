@@ -11,7 +11,13 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
+import {
+  ALL_MINORS,
+  type MinorRange,
+  type Row,
+  describeRows,
+  inVersions,
+} from "#test/support/kube-proxy/decision-table.suite.ts";
 
 const L1_V6 = "fd00::1:1";
 const R1_V6 = "fd00::1:2";

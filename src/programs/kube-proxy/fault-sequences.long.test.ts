@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { surviveFaults } from "./fault-sequences.suite.ts";
+import { surviveFaults } from "#test/support/kube-proxy/fault-sequences.suite.ts";
 
 const SEQUENCES = 1_000;
 const first = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));

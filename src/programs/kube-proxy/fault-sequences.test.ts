@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { surviveFaults } from "./fault-sequences.suite.ts";
+import { surviveFaults } from "#test/support/kube-proxy/fault-sequences.suite.ts";
 
 describe("random changes before an HNS that fails, forgets and restarts", () => {
   it("when quiet, HNS holds exactly what is wanted", async () => {

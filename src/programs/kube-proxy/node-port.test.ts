@@ -9,7 +9,13 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import { ALL_MINORS, type Row, asMadeIn, describeRows, inVersions } from "./decision-table.suite.ts";
+import {
+  ALL_MINORS,
+  type Row,
+  asMadeIn,
+  describeRows,
+  inVersions,
+} from "#test/support/kube-proxy/decision-table.suite.ts";
 
 const C_BOTH = "C:80→8080 [R1,EP-L1] L0 P0 D0";
 const C_L1 = "C:80→8080 [EP-L1] L0 P0 D0";

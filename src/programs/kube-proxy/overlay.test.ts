@@ -8,7 +8,12 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import { ALL_MINORS, type Row, describeRows, inVersions } from "./decision-table.suite.ts";
+import {
+  ALL_MINORS,
+  type Row,
+  describeRows,
+  inVersions,
+} from "#test/support/kube-proxy/decision-table.suite.ts";
 
 const NETWORK_ID = "00123abc-0000-4000-8000-000000000000";
 const OVERLAY: NodeSettings = { isOverlay: true };

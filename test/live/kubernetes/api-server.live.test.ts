@@ -7,7 +7,7 @@ import {
   type ApiServerSource,
   openApiServerSource,
 } from "#contracts/kubernetes/server/api-server-source.node.ts";
-import { contractOfKubeSources } from "#contracts/kubernetes/source-contract.suite.ts";
+import { contractOfKubeSources } from "../../support/kubernetes/source-contract.suite.ts";
 import { CONTROL_PLANE_TIMEOUT_MS, ControlPlane } from "./control-plane.ts";
 
 let plane: ControlPlane;

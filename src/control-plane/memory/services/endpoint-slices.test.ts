@@ -10,7 +10,7 @@ import {
   start,
   windowsNode,
   workload,
-} from "../kube.suite.ts";
+} from "#test/support/kubernetes/kube.suite.ts";
 
 /** Sorts rows by what they say. */
 const byText = (a: unknown, b: unknown) => JSON.stringify(a).localeCompare(JSON.stringify(b));

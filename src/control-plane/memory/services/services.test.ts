@@ -4,7 +4,7 @@ import { Prng } from "#core/base/prng.ts";
 import type { Service } from "#contracts/kubernetes/objects.ts";
 import { MemoryKube } from "../memory-kube.ts";
 import type { MemoryKubeOptions } from "../control-plane.ts";
-import { OPTIONS, apply, objectsOf, range, service, start } from "../kube.suite.ts";
+import { OPTIONS, apply, objectsOf, range, service, start } from "#test/support/kubernetes/kube.suite.ts";
 
 const ADDRESS = expect.stringMatching(/^10\.96\./) as string;
 const ANY_PORT = expect.any(Number) as number;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lint } from "../lint.ts";
 import type { LintReport } from "../report/report.ts";
-import { LINT_EXAMPLES } from "../rules/all-examples.ts";
+import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
 import { SourceText, decodeSource } from "#core/base/source-text.ts";
 
 function report(file: string, text: string): LintReport {

@@ -1,12 +1,12 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
-import { lintExample } from "./example-input.ts";
+import { lintExample } from "#test/support/lint/example-input.ts";
 import { formatJson, lintSchema } from "./format-json.ts";
 import { formatJunit } from "./format-junit.ts";
 import { formatSarif, uriOf } from "./format-sarif.ts";
 import { formatText } from "./format-text.ts";
 import type { LintReport } from "./report.ts";
-import { LINT_EXAMPLES } from "../rules/all-examples.ts";
+import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
 
 const POD = `apiVersion: v1
 kind: Pod

@@ -1,12 +1,12 @@
 /** No value of a wrong type breaks a rule: every field of every JSON example is replaced by what does not belong there. */
 import { expect, it } from "vitest";
-import { plainExample } from "../report/example-input.ts";
+import { plainExample } from "#test/support/lint/example-input.ts";
 import { type LintPath, valueAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import { readJsonText } from "../input/json-text.ts";
 import { lint } from "../lint.ts";
 import { SourceText } from "#core/base/source-text.ts";
-import { LINT_EXAMPLES } from "./all-examples.ts";
+import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
 
 const ODD: readonly unknown[] = [null, 7, true, "", "x", [], [7], [[]], {}, { a: null }, "10.0.0.0/99"];
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { getEntry } from "../../catalogue/catalogue.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
-import { lintExample, plainExample } from "../report/example-input.ts";
-import { LINT_EXAMPLES } from "./all-examples.ts";
+import { lintExample, plainExample } from "#test/support/lint/example-input.ts";
+import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
 import { LINT_RULES } from "./all-rules.ts";
 
 const CODES = [...new Set(LINT_RULES.map(({ code }) => code))];

@@ -1,6 +1,6 @@
 // Cluster files stand for the files that an operator would write: the same rules look at them.
 import { describe, expect, it } from "vitest";
-import { lintExample } from "../report/example-input.ts";
+import { lintExample } from "#test/support/lint/example-input.ts";
 
 function codesOf(network: string, more = ""): readonly string[] {
   const text = `apiVersion: mullion/v1alpha1

@@ -17,7 +17,7 @@ import {
   remoteAddressRules,
 } from "./overlay-parts.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
-import { networkProvenance } from "../network-view.ts";
+import { networkProvenance } from "../provenance.ts";
 import {
   type CompiledRoutes,
   type RemoteSubnets,

@@ -4,7 +4,7 @@ import { VXLAN_PROTOCOL } from "#dataplane/vfp/flow-key.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
 import type { OverlayPlan, RemoteAddress } from "./overlay-plan.ts";
-import { HNS_DEFAULT, endpointProvenance, networkProvenance } from "../network-view.ts";
+import { HNS_DEFAULT, endpointProvenance, networkProvenance } from "../provenance.ts";
 
 const GROUP_PRIORITY = 100;
 /** Of VNET_GROUP_PA_ROUTE_IPV4_OUT on all ports (observed). */

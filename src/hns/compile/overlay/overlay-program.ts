@@ -27,7 +27,7 @@ import {
   compileRouterHairpin,
 } from "./overlay-rules.ts";
 import type { CompiledRoutes } from "./remote-subnets.ts";
-import type { RoutedEndpoint } from "../network-view.ts";
+import type { RoutedEndpoint } from "../provenance.ts";
 import type { HostTunnel } from "../load-balancer/load-balancer-table.ts";
 
 /** The address info of a port (dataplane.md §1.2): the fake MAC of all three kinds is the NIC's (observed). */

@@ -40,7 +40,7 @@ import {
   withPolicy,
   type RoutedEndpoint,
   sdnRouteSources,
-} from "../network-view.ts";
+} from "../provenance.ts";
 import {
   type CompiledRoutes,
   type RemoteSubnets,

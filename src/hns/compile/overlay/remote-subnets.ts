@@ -11,7 +11,7 @@ import type { Rule } from "#dataplane/vfp/rule.ts";
 import { type RouteRevision, type SubnetRoute, listRoutes } from "../../service/network/policy-index.ts";
 import { makeRule } from "./overlay-parts.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
-import { networkProvenance, withNamedPolicy } from "../network-view.ts";
+import { networkProvenance, withNamedPolicy } from "../provenance.ts";
 
 /** Who sends: endpoints keep the source's MAC, what the host sends and what its router routes has the router's. */
 export type Sender = "endpoint" | "host";

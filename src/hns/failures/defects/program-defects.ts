@@ -13,7 +13,7 @@ import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/net
 import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
 import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
-import { HNS_DEFAULT, networkProvenance, type RoutedEndpoint } from "../../compile/network-view.ts";
+import { HNS_DEFAULT, networkProvenance, type RoutedEndpoint } from "../../compile/provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
 
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on

@@ -7,7 +7,7 @@ import { RealEtcd, requireEtcd } from "#test/support/flannel/real-etcd.ts";
 import { FlannelError } from "../flannel-error.ts";
 import { KeptLog } from "../flannel-log.ts";
 import type { LeaseListener } from "../leases/lease-store.ts";
-import { type StoreWorld, leaseStoreSuite } from "../leases/lease-store.suite.ts";
+import { type StoreWorld, leaseStoreSuite } from "#test/support/flannel/lease-store.suite.ts";
 import { type Lease, formatSubnets } from "../leases/lease.ts";
 import { EtcdLeaseStore } from "./etcd-lease-store.ts";
 import { EtcdGatewayClient } from "./gateway-client.node.ts";

@@ -8,7 +8,7 @@ import { KeptLog } from "../flannel-log.ts";
 import { annotationsOf } from "../kube/node-lease.ts";
 import { KubeLeaseStore } from "../kube/kube-lease-store.ts";
 import { NodeLeases } from "../kube/node-leases.ts";
-import { type StoreWorld, leaseStoreSuite } from "./lease-store.suite.ts";
+import { type StoreWorld, leaseStoreSuite } from "#test/support/flannel/lease-store.suite.ts";
 import { parseNetworkConfig } from "../network-config.ts";
 
 const NET_CONF = '{"Network":"10.244.0.0/16","Backend":{"Type":"vxlan","VNI":4096,"Port":4789}}';

@@ -11,7 +11,13 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import { ALL_MINORS, type MinorRange, type Row, describeRows, inVersions } from "../decision-table.suite.ts";
+import {
+  ALL_MINORS,
+  type MinorRange,
+  type Row,
+  describeRows,
+  inVersions,
+} from "#test/support/kube-proxy/decision-table.suite.ts";
 
 /** L1's pod as the slice has it when the node's name is another one here. */
 const FOREIGN_L1: EndpointLike = { at: { address: ADDRESS.L1, node: "Test-Node" } };

@@ -13,7 +13,13 @@ import {
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
-import { ALL_MINORS, type MinorRange, asMadeIn, inVersions, minorsIn } from "../decision-table.suite.ts";
+import {
+  ALL_MINORS,
+  type MinorRange,
+  asMadeIn,
+  inVersions,
+  minorsIn,
+} from "#test/support/kube-proxy/decision-table.suite.ts";
 
 type Spec = NonNullable<ServiceSketch["spec"]>;
 

@@ -7,7 +7,7 @@ import { type PathRules, POSIX_PATHS, WINDOWS_PATHS } from "#core/base/path-rule
 import { formatIp, parseIp } from "#core/net/ip.ts";
 import { errorOf, runWithTexts } from "#test/support/cni/cni-process.ts";
 import { FileLeaseStore, describeSystemError } from "./file-lease-store.node.ts";
-import { describeLeaseStore } from "./lease-store.suite.ts";
+import { describeLeaseStore } from "#test/support/cni/host-local-lease-store.suite.ts";
 import type { Leases } from "./leases.ts";
 import { HostLocal } from "./plugin.ts";
 

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { parseIp } from "#core/net/ip.ts";
-import { describeLeaseStore } from "./lease-store.suite.ts";
+import { describeLeaseStore } from "#test/support/cni/host-local-lease-store.suite.ts";
 import { MemoryLeaseStore } from "./leases.ts";
 
 const NETWORK = { dataDir: "/var/lib/cni/networks", name: "cbr0" };

@@ -1,0 +1,68 @@
+/**
+ * Who put a rule where it is, in the words of the HCN contract: objects, their policies, and the objects behind the SDN
+ * routes of an endpoint.
+ */
+import type { Provenance } from "#core/base/recorder.ts";
+import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
+import type { NetworkRecord } from "../service/network/network-record.ts";
+import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+
+/** Rules that HNS adds although no policy asks for them. */
+export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });
+
+export function endpointProvenance(endpoint: EndpointRecord): Provenance {
+  return { object: "HostComputeEndpoint", id: endpoint.id, name: endpoint.name };
+}
+
+export function networkProvenance(network: Pick<NetworkRecord, "id" | "name">): Provenance {
+  return { object: "HostComputeNetwork", id: network.id, name: network.name };
+}
+
+function sdnRouteProvenance({ id, name }: SdnRouteRecord): Provenance {
+  return { object: "HostComputeRoute", id, name };
+}
+
+/** Adds the policy that a rule comes from, of those that are known by what they are for. */
+export function withNamedPolicy(provenance: Provenance, type: string, name: string): Provenance {
+  return { ...provenance, policy: { type, name } };
+}
+
+/** Adds the policy that a rule comes from; `index` counts from 0 in the object's list. */
+export function withPolicy(provenance: Provenance, type: string, index: number): Provenance {
+  return { ...provenance, policy: { type, index } };
+}
+
+// The SDN routes of an endpoint: its own policies, and the route objects that name it (hcn.md §2.8, §3.3).
+
+/** An endpoint as the compiler sees it: with the route objects that name it; undefined: none does. */
+export interface RoutedEndpoint extends EndpointRecord {
+  readonly sdnRoutes?: readonly SdnRouteRecord[];
+}
+
+/** A route with the object that it stands in. */
+export interface SdnRouteSource {
+  readonly setting: SdnRoutePolicySetting;
+  /** Position among all sources, for the ids of rules. */
+  readonly index: number;
+  readonly provenance: Provenance;
+}
+
+/** Own policies come first. A route object acts as an SDNRoute policy of the endpoint would. */
+export function sdnRouteSources(endpoint: RoutedEndpoint): readonly SdnRouteSource[] {
+  const sources: SdnRouteSource[] = [];
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (policy.Type !== "SDNRoute") continue;
+    const provenance = withPolicy(endpointProvenance(endpoint), policy.Type, index);
+    sources.push({ setting: policy.Settings, index, provenance });
+  }
+  let next = endpoint.policies.length;
+  for (const object of endpoint.sdnRoutes ?? []) {
+    for (const [index, setting] of object.routes.entries()) {
+      const provenance = withPolicy(sdnRouteProvenance(object), "SDNRoute", index);
+      sources.push({ setting, index: next, provenance });
+      next++;
+    }
+  }
+  return sources;
+}

@@ -1,0 +1,52 @@
+/** Examples of the rules of `network-policies.ts`. */
+import { type ExampleInput, type ExampleTable, type RuleExamples, oneFile } from "#diagnose/lint/rule.ts";
+
+function policy(rules: string, os: "windows" | "linux", more = ""): ExampleInput {
+  const lines = rules
+    .split("\n")
+    .map((line) => `  ${line}\n`)
+    .join("");
+  return oneFile(
+    "policy.yaml",
+    `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: web }
+spec:
+  podSelector: { matchLabels: { app: web } }
+${lines}---
+apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: ${os} }
+  containers: [{ name: web, image: registry.example/web:1 }]
+${more}`,
+  );
+}
+
+function onlyOnWindows(rules: string): RuleExamples {
+  return { bad: policy(rules, "windows"), good: policy(rules.replaceAll("«", ""), "linux") };
+}
+
+const SERVICE = `---
+apiVersion: v1
+kind: Service
+metadata: { name: api }
+spec: { clusterIP: 10.96.0.20, ports: [{ port: 80 }] }
+`;
+
+export const NETWORK_POLICY_EXAMPLES: ExampleTable = {
+  "network-policy-named-port": onlyOnWindows("ingress:\n  - ports: [{ «port: http }]"),
+  "network-policy-sctp": onlyOnWindows("ingress:\n  - ports: [{ port: 36412, «protocol: SCTP }]"),
+  "network-policy-wide-port-range": onlyOnWindows(
+    "ingress:\n  - ports: [{ port: 1024, «endPort: 65535, protocol: TCP }]",
+  ),
+  "network-policy-except": onlyOnWindows(
+    "ingress:\n  - from:\n      - ipBlock: { cidr: 10.0.0.0/8, «except: [10.1.0.0/16] }",
+  ),
+  "network-policy-ipv6": onlyOnWindows("ingress:\n  - from:\n      - ipBlock: { «cidr: 2001:db8::/32 }"),
+  "network-policy-service-address": {
+    bad: policy("egress:\n  - to:\n      - ipBlock: { «cidr: 10.96.0.20/32 }", "windows", SERVICE),
+    good: policy("egress:\n  - to:\n      - podSelector: { matchLabels: { app: api } }", "windows", SERVICE),
+  },
+};

@@ -1,0 +1,145 @@
+/** Examples of the rules of `pods.ts`. */
+import { type ExampleInput, type ExampleTable, type RuleExamples, oneFile } from "#diagnose/lint/rule.ts";
+
+function indent(text: string, width: number): string {
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => `${" ".repeat(width)}${line}\n`)
+    .join("");
+}
+
+/** A pod with these lines in its spec, and these in its container. */
+export function podExample(spec: string, container = "", image = "registry.example/web:1"): ExampleInput {
+  return oneFile(
+    "pod.yaml",
+    `apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web } }
+spec:
+${indent(spec, 2)}  containers:
+    - name: web
+      image: ${image}
+${indent(container, 6)}`,
+  );
+}
+
+const WINDOWS = "nodeSelector: { kubernetes.io/os: windows }";
+const LINUX = "nodeSelector: { kubernetes.io/os: linux }";
+
+/** The same lines in a pod for Windows, with marks, and in one for Linux, without. */
+function onlyOnWindows(spec: string, container = ""): RuleExamples {
+  return {
+    bad: podExample(`${WINDOWS}\n${spec}`, container),
+    good: podExample(`${LINUX}\n${spec.replaceAll("«", "")}`, container.replaceAll("«", "")),
+  };
+}
+
+const DAEMON_SET = (spec: string): ExampleInput =>
+  oneFile(
+    "agent.yaml",
+    `apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: agent }
+spec:
+  selector: { matchLabels: { app: agent } }
+  template:
+    metadata: { labels: { app: agent } }
+    spec:
+${indent(spec, 6)}      nodeSelector: { kubernetes.io/os: windows }
+      containers:
+        - name: agent
+          image: registry.example/agent:1
+`,
+  );
+
+const HOST_PROCESS = "securityContext:\n  windowsOptions: { hostProcess: true }";
+
+export const POD_EXAMPLES: ExampleTable = {
+  "host-network-unsupported": {
+    bad: DAEMON_SET("«hostNetwork: true"),
+    good: DAEMON_SET(`hostNetwork: true\n${HOST_PROCESS}`),
+  },
+  "dns-host-network-policy-unsupported": onlyOnWindows("«dnsPolicy: ClusterFirstWithHostNet"),
+  "host-process-without-host-network": {
+    bad: DAEMON_SET(`«hostNetwork: false\n${HOST_PROCESS}`),
+    good: DAEMON_SET(`hostNetwork: true\n${HOST_PROCESS}`),
+  },
+  "host-process-mixed-with-others": {
+    bad: podExample(
+      `${WINDOWS}
+hostNetwork: true
+${HOST_PROCESS}
+initContainers:
+  - «name: prepare
+    image: registry.example/prepare:1
+    securityContext: { windowsOptions: { hostProcess: false } }`,
+    ),
+    good: podExample(
+      `${WINDOWS}
+hostNetwork: true
+${HOST_PROCESS}
+initContainers:
+  - name: prepare
+    image: registry.example/prepare:1`,
+    ),
+  },
+  "host-port-ignored": {
+    bad: {
+      files: [
+        ...podExample(WINDOWS, "ports: [{ containerPort: 80, «hostPort: 8080 }]").files,
+        {
+          name: "10-cbr0.conf",
+          text: '{"cniVersion": "0.3.0", "name": "vxlan0", "type": "win-overlay", "apiVersion": 2, "capabilities": {"dns": true}}',
+        },
+      ],
+    },
+    good: podExample(WINDOWS, "ports: [{ containerPort: 80 }]"),
+  },
+  "resolv-conf-mapped": onlyOnWindows(
+    "volumes: [{ name: names, configMap: { name: names } }]",
+    "volumeMounts:\n  - name: names\n    «mountPath: /etc/resolv.conf\n    subPath: resolv.conf",
+  ),
+  "dns-options-ignored": onlyOnWindows('dnsConfig:\n  «options: [{ name: ndots, value: "2" }]'),
+  "dns-single-suffix-only": onlyOnWindows("dnsConfig:\n  «searches: [corp.example]"),
+  "network-sysctl-on-windows": onlyOnWindows(
+    'securityContext:\n  sysctls:\n    - «name: net.ipv4.tcp_keepalive_time\n      value: "120"',
+  ),
+  "network-capability-on-windows": onlyOnWindows(
+    "",
+    "securityContext:\n  capabilities:\n    add: [«NET_ADMIN]",
+  ),
+  "windows-pod-without-node-selector": {
+    bad: oneFile(
+      "pod.yaml",
+      `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  containers:
+    - name: web
+      «image: mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022
+`,
+    ),
+    good: podExample(WINDOWS, "", "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022"),
+  },
+  "windows-image-on-linux-node": {
+    bad: oneFile(
+      "pod.yaml",
+      `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  nodeSelector: { kubernetes.io/os: linux }
+  containers:
+    - name: web
+      «image: mcr.microsoft.com/windows/nanoserver:ltsc2022
+`,
+    ),
+    good: podExample(LINUX, "", "mcr.microsoft.com/dotnet/aspnet:8.0"),
+  },
+  "pod-os-mismatch": {
+    bad: podExample("os: { name: windows }\nnodeSelector:\n  «kubernetes.io/os: linux"),
+    good: podExample("os: { name: windows }\nnodeSelector:\n  kubernetes.io/os: windows"),
+  },
+};
