@@ -125,7 +125,7 @@ export function allocatorId(activityId: Guid, tag: string): Guid {
   return new Prng(`allocator/${activityId}/${tag}`).guid();
 }
 
-function health(context: ServiceContext, record: RecordBase): JsonObject {
+function resourceHealth(context: ServiceContext, record: RecordBase): JsonObject {
   return { LastErrorCode: 0, LastUpdateTime: context.fileTime(record.changedAtMs) };
 }
 
@@ -141,7 +141,7 @@ export function allocator(
     AllocationOrder: 0,
     ...fields,
     Flags: 0,
-    Health: health(context, record),
+    Health: resourceHealth(context, record),
     ID: formatUpperGuid(allocatorId(record.activityId, tag)),
     IsPolicy: false,
     State: ALLOCATOR_STATE,
@@ -161,7 +161,7 @@ export function resourcesDocument(
     ...(allocators.length > 0 && { Allocators: allocators }),
     CompartmentOperationTime: 0,
     Flags: 0,
-    Health: health(context, record),
+    Health: resourceHealth(context, record),
     ID: formatUpperGuid(record.activityId),
     PortOperationTime: 0,
     State: RESOURCES_STATE,

@@ -195,7 +195,7 @@ const NOTIFICATION_COUNTS: JsonObject = Object.freeze(
   ),
 );
 
-function health(context: ServiceContext, network: NetworkRecord): JsonObject {
+function healthV1(context: ServiceContext, network: NetworkRecord): JsonObject {
   const data = healthData(context, network, notEnforcedOnNetwork(context, network));
   return traitsOf(network.type).needsIcs ? sortFields({ ...NOTIFICATION_COUNTS, ...data }) : data;
 }
@@ -242,7 +242,7 @@ export function networkDocumentV1(
         ...withoutDefaults(v1DnsFields(network.dns)),
         Extensions: extensionDocuments(context, network),
         Flags: network.flags,
-        Health: health(context, network),
+        Health: healthV1(context, network),
         ID: formatUpperGuid(network.id),
         IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
         InterfaceConstraint: interfaceConstraint(network),
