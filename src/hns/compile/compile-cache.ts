@@ -9,9 +9,6 @@ import { hostPrefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import type { LbnatBackEnd } from "#dataplane/vfp/rule.ts";
 import type { IpConfigRecord } from "../service/endpoint/endpoint-record.ts";
-import { PolicyIndexes } from "../service/network/policy-index.ts";
-import { type RemoteSubnets, RouteRules } from "./overlay/remote-subnets.ts";
-import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { EndpointTraits } from "../service/endpoint/remote-endpoint.ts";
 
 // What a node compiled from which values, so that equal groups are one shared object.
@@ -86,9 +83,6 @@ function areSame(a: EndpointTraits, b: EndpointTraits): boolean {
 }
 
 export class SharedValues {
-  /** What is worked out of the networks' lists of policies. */
-  readonly policies: PolicyIndexes = new PolicyIndexes();
-  private readonly routeRules: RouteRules = new RouteRules();
   private readonly conditions: Map<string, Condition> = new Map();
   /** The latest back end for each list of addresses. */
   private readonly backEnds: WeakMap<readonly IpConfigRecord[], LbnatBackEnd> = new WeakMap();
@@ -101,15 +95,6 @@ export class SharedValues {
   constructor() {
     // What is frozen is shared by forks.
     Object.freeze(this);
-  }
-
-  /** The routes of a network to the subnets of other nodes. */
-  remoteSubnetsOf(policies: readonly NetworkPolicy[]): RemoteSubnets {
-    return Object.freeze({
-      revision: this.policies.routeRevisionOf(policies),
-      policies,
-      rules: this.routeRules,
-    });
   }
 
   /** What asks for a front end: one value for all its rules. */

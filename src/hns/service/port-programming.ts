@@ -26,12 +26,13 @@ import { ProgramDefects } from "../failures/defects/program-defects.ts";
 import { isMapped, planOverlay } from "../compile/overlay/overlay-plan.ts";
 import { compileHostTunnel, compileRouter } from "../compile/overlay/overlay-program.ts";
 import { compilePrograms, paRouteOf } from "../compile/port-program.ts";
+import { RouteRules, remoteSubnetsOf } from "../compile/overlay/remote-subnets.ts";
 import { compileTranslation } from "../compile/translation.ts";
 import type { Datapath, PortProgram } from "../ports/datapath.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint/endpoint-record.ts";
 import type { LoadBalancerRecord } from "./load-balancer/load-balancer-record.ts";
 import type { NetworkRecord } from "./network/network-record.ts";
-import type { NetworkFrame } from "./network/policy-index.ts";
+import type { NetworkFrame, PolicyIndexes } from "./network/policy-index.ts";
 import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "../ports/adapter-description.ts";
 import type { QuirkSet } from "../failures/quirk-set.ts";
@@ -48,6 +49,7 @@ export interface PortProgrammingParts {
   readonly adapters: readonly PhysicalAdapter[];
   readonly state: ServiceState;
   readonly cache: CompileCache;
+  readonly policies: PolicyIndexes;
   readonly shared: SharedValues;
   readonly traits: ServiceTraits;
   readonly quirks: QuirkSet;
@@ -92,6 +94,8 @@ export class PortProgramming {
   private readonly state: ServiceState;
   private readonly cache: CompileCache;
   private readonly shared: SharedValues;
+  private readonly policies: PolicyIndexes;
+  private readonly routeRules = new RouteRules();
   private readonly quirks: QuirkSet;
   private traits: ServiceTraits;
   private readonly overlayFlags: number;
@@ -108,6 +112,7 @@ export class PortProgramming {
     this.state = state;
     this.cache = cache;
     this.shared = parts.shared;
+    this.policies = parts.policies;
     this.traits = traits;
   }
 
@@ -237,9 +242,7 @@ export class PortProgramming {
     const node = this.nodeFacts(adapter);
     const known = this.surveyed.get(network.id);
     const isSameRecord = known?.network === network;
-    const frame = isSameRecord
-      ? known.view.network
-      : this.shared.policies.frameOf(network, known?.view.network);
+    const frame = isSameRecord ? known.view.network : this.policies.frameOf(network, known?.view.network);
     const isOfSame = known?.view.network === frame && areEqual(known.view.node.addresses, node.addresses);
     if (isOfSame && known.localRevision === localRevision)
       return isSameRecord ? known : this.withRoutes(known, network);
@@ -270,7 +273,7 @@ export class PortProgramming {
     const { overlay } = view;
     let surveyed: Surveyed = { ...known, network };
     if (overlay !== undefined) {
-      const remoteSubnets = this.shared.remoteSubnetsOf(network.policies);
+      const remoteSubnets = remoteSubnetsOf(this.policies, this.routeRules, network.policies);
       if (routesOf(view) !== remoteSubnets.revision.token)
         surveyed = { ...surveyed, view: { ...view, overlay: { ...overlay, remoteSubnets } } };
     }
@@ -291,7 +294,7 @@ export class PortProgramming {
       plan: this.cache.get(network.id, "overlay-plan", inputs, () =>
         planOverlay(frame, facts, [...mapped.values()]),
       ),
-      remoteSubnets: this.shared.remoteSubnetsOf(network.policies),
+      remoteSubnets: remoteSubnetsOf(this.policies, this.routeRules, network.policies),
       sourceVips,
       addressFlags: this.overlayFlags,
     };

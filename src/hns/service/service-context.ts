@@ -28,6 +28,7 @@ import {
   networkingSettings,
 } from "./network/networking-options.ts";
 import type { NetworkRecord, RecordBase } from "./network/network-record.ts";
+import { PolicyIndexes } from "./network/policy-index.ts";
 import type { PhysicalAdapter } from "../ports/adapter-description.ts";
 import { PROGRAM_QUIRKS } from "../failures/defects/program-defects.ts";
 import { PortProgramming } from "./port-programming.ts";
@@ -93,6 +94,8 @@ export class ServiceContext {
   readonly networking: NetworkingSettings;
   readonly state: ServiceState = new ServiceState();
   readonly cache: CompileCache = new CompileCache();
+  /** What is worked out of the networks' lists of policies. */
+  readonly policies: PolicyIndexes = new PolicyIndexes();
   readonly computeSystems: ComputeSystemRegistry;
   readonly shared: SharedValues;
   readonly ports: PortProgramming;
@@ -122,6 +125,7 @@ export class ServiceContext {
       ...options,
       state: this.state,
       cache: this.cache,
+      policies: this.policies,
       shared: this.shared,
       traits: this.serviceTraits(),
       quirks: this.quirks,

@@ -7,17 +7,15 @@ import { parseIpv4 } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { networkRecord } from "#test/support/hns/endpoint-record.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
-import type { SubnetRoute } from "../../service/network/policy-index.ts";
+import { PolicyIndexes, type SubnetRoute } from "../../service/network/policy-index.ts";
 import { combineNetworkPolicies } from "../../service/policies/network-policies.ts";
 import { compileHostEncap } from "./overlay-host-rules.ts";
 import { type OverlayPlan, planOverlay } from "./overlay-plan.ts";
 import { compileEncapOut } from "./overlay-rules.ts";
-import type { CompiledRoutes, RemoteSubnets } from "./remote-subnets.ts";
-import { SharedValues } from "../compile-cache.ts";
+import { type CompiledRoutes, type RemoteSubnets, RouteRules, remoteSubnetsOf } from "./remote-subnets.ts";
 
-/** What one world holds in common. */
-const SHARED = new SharedValues();
-const INDEXES = SHARED.policies;
+const INDEXES = new PolicyIndexes();
+const RULES = new RouteRules();
 
 const NODE = {
   providerAddress: defined(parseIpv4("10.0.0.11"), "an address"),
@@ -76,7 +74,7 @@ describe.each(SENDERS)("the ways of %s to other nodes' subnets", (_, compile) =>
         const first = Object.freeze([HOST_ROUTE]);
         const plan = planOf(first);
         let policies: readonly NetworkPolicy[] = first;
-        let compiled = compile(plan, SHARED.remoteSubnetsOf(policies));
+        let compiled = compile(plan, remoteSubnetsOf(INDEXES, RULES, policies));
         for (const { requestType, routes } of steps) {
           const given = routes.map(({ subnet, node, length }) => route(subnet, node, length));
           try {
@@ -84,9 +82,9 @@ describe.each(SENDERS)("the ways of %s to other nodes' subnets", (_, compile) =>
           } catch {
             continue; // There is none to remove.
           }
-          compiled = compile(plan, SHARED.remoteSubnetsOf(policies), compiled);
+          compiled = compile(plan, remoteSubnetsOf(INDEXES, RULES, policies), compiled);
           // The same policies in a list that is not known yet.
-          const anew = compile(plan, SHARED.remoteSubnetsOf(Object.freeze([...policies])));
+          const anew = compile(plan, remoteSubnetsOf(INDEXES, RULES, Object.freeze([...policies])));
           expect(idsByPrefix(compiled.groups)).toEqual(idsByPrefix(anew.groups));
         }
       }),
@@ -97,13 +95,17 @@ describe.each(SENDERS)("the ways of %s to other nodes' subnets", (_, compile) =>
     const plan = planOf([]);
     const [a, b, c] = [route(2, 12), route(3, 13), route(4, 14)];
     const two = INDEXES.changedPolicies(Object.freeze([]), [], [a, b]);
-    const before = compile(plan, SHARED.remoteSubnetsOf(two));
+    const before = compile(plan, remoteSubnetsOf(INDEXES, RULES, two));
     const three = INDEXES.changedPolicies(two, [], [c]);
-    const after = compile(plan, SHARED.remoteSubnetsOf(three), before);
+    const after = compile(plan, remoteSubnetsOf(INDEXES, RULES, three), before);
     const rules = (of: CompiledRoutes): readonly unknown[] => defined(of.routed.group, "has rules").rules;
     expect(after.routed.group?.size).toBe(defined(before.routed.group, "has rules").size + 1);
     expect(rules(before).every((rule) => rules(after).includes(rule))).toBe(true);
-    const left = compile(plan, SHARED.remoteSubnetsOf(INDEXES.changedPolicies(three, [a], [])), after);
+    const left = compile(
+      plan,
+      remoteSubnetsOf(INDEXES, RULES, INDEXES.changedPolicies(three, [a], [])),
+      after,
+    );
     expect(rules(left).every((rule) => rules(after).includes(rule))).toBe(true);
     expect(rules(left)).toHaveLength(rules(after).length - 1);
   });

@@ -8,7 +8,12 @@ import { type Prefix, formatPrefix, parseIpv4, prefixFamily } from "#core/net/ip
 import { parseMac } from "#core/net/mac.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { Rule } from "#dataplane/vfp/rule.ts";
-import { type RouteRevision, type SubnetRoute, listRoutes } from "../../service/network/policy-index.ts";
+import {
+  type PolicyIndexes,
+  type RouteRevision,
+  type SubnetRoute,
+  listRoutes,
+} from "../../service/network/policy-index.ts";
 import { makeRule } from "./overlay-parts.ts";
 import type { OverlayPlan } from "./overlay-plan.ts";
 import { networkProvenance, withNamedPolicy } from "../provenance.ts";
@@ -104,6 +109,14 @@ export interface RemoteSubnets {
   /** The list that they are in. */
   readonly policies: readonly NetworkPolicy[];
   readonly rules: RouteRules;
+}
+
+export function remoteSubnetsOf(
+  indexes: PolicyIndexes,
+  rules: RouteRules,
+  policies: readonly NetworkPolicy[],
+): RemoteSubnets {
+  return Object.freeze({ revision: indexes.routeRevisionOf(policies), policies, rules });
 }
 
 /** The rules of all routes, in order. Costs a look at all policies: for what is made anew. */

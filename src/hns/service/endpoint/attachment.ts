@@ -146,7 +146,7 @@ function filtersOf(
   network: NetworkRecord,
   endpoint: EndpointRecord,
 ): FilterProgram | undefined {
-  const program = hostFiltersOf(context.cache, context.shared.policies.frameOf(network), endpoint);
+  const program = hostFiltersOf(context.cache, context.policies.frameOf(network), endpoint);
   if (program === undefined || program.redirections.length === 0) return program;
   return limitProxies(context, endpoint, program);
 }

@@ -158,7 +158,7 @@ function replaceNetwork(
   context.state.networks.set(network.id, updated);
   context.changed("Network", network.id);
   // Of policies, the routes to other nodes are no business of a pod's own firewall.
-  const { policies } = context.shared;
+  const { policies } = context;
   if (policies.settingsOf(updated.policies) !== policies.settingsOf(network.policies))
     for (const endpoint of context.state.attachedOf(network.id)) followFilters(context, endpoint);
   context.ports.reprogram(network.id);
@@ -181,12 +181,7 @@ function modifyPolicies(
     });
   }
   checkSetPolicies(context, network.policies, given, request.requestType, () => aclsOf(context, network));
-  const policies = combineNetworkPolicies(
-    context.shared.policies,
-    network.policies,
-    given,
-    request.requestType,
-  );
+  const policies = combineNetworkPolicies(context.policies, network.policies, given, request.requestType);
   replaceNetwork(context, network, { policies });
 }
 
@@ -309,7 +304,7 @@ export function updateNetworkV1(context: ServiceContext, id: Guid, document: Net
   checkIsolationStays(network, document);
   const given = checkNetworkPolicies(context, document.Policies ?? []);
   const named = given.filter((policy) => !CREATE_FIELDS.includes(policy.Type));
-  const policies = combineNetworkPolicies(context.shared.policies, network.policies, named, "Update");
+  const policies = combineNetworkPolicies(context.policies, network.policies, named, "Update");
   const extensions = changedExtensions(context, network, document.extensions ?? []);
   const dns: Dns | undefined = document.Dns ?? network.dns;
   replaceNetwork(context, network, { policies, dns, extensions });

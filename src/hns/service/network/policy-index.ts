@@ -1,8 +1,8 @@
 /**
  * The policies of a network as rules are made from them: a few settings, and the routes to the subnets of other nodes, of
  * which a large cluster has hundreds and one comes or goes at a time. What is worked out of a list belongs to the list,
- * which is frozen; the list that a request makes takes it over for the price of what the request names. The world keeps
- * what is worked out, in its shared values.
+ * which is frozen; the list that a request makes takes it over for the price of what the request names. The service keeps
+ * what is worked out.
  */
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkRecord } from "./network-record.ts";

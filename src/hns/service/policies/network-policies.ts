@@ -31,7 +31,7 @@ export function checkNetworkPolicies(
   present: readonly NetworkPolicy[] = [],
 ): readonly NetworkPolicy[] {
   const policies = parseNetworkPolicies(documents);
-  const seen = new Set<string>(context.shared.policies.settingsOf(present).map(({ policy }) => policy.Type));
+  const seen = new Set<string>(context.policies.settingsOf(present).map(({ policy }) => policy.Type));
   for (const [index, policy] of policies.entries()) {
     checkPolicyFeatures(context, policy, `Policies[${index}]`);
     if (SINGLE_POLICIES.includes(policy.Type) && seen.has(policy.Type)) {

@@ -87,7 +87,7 @@ function checkNamed(policies: readonly NetworkPolicy[], present: readonly SetPol
 
 /** Checks the sets of a request against those that the network has; `users` are the ACLs that may name them. */
 export function checkSetPolicies(
-  { shared }: ServiceContext,
+  { policies }: ServiceContext,
   present: readonly NetworkPolicy[],
   given: readonly NetworkPolicy[],
   requestType: ModifyRequestType,
@@ -95,7 +95,7 @@ export function checkSetPolicies(
 ): void {
   const isAboutSets = given.some(({ Type }) => Type === "SetPolicy" || Type === "NetworkACL");
   if (!isAboutSets) return;
-  const known = setsIn(shared.policies.settingsOf(present).map(({ policy }) => policy));
+  const known = setsIn(policies.settingsOf(present).map(({ policy }) => policy));
   const sets = setsIn(given);
   if (requestType === "Remove") {
     if (sets.length > 0) checkRemovable(sets, known, users());
