@@ -33,7 +33,8 @@ import {
   terminateComputeSystem,
 } from "./compute-systems/compute-systems.ts";
 import { endRestoration, rebootNode, restartService } from "./service-life.ts";
-import { degradeEndpoint, requireEndpoint } from "./endpoint/endpoints.ts";
+import { degradeEndpoint } from "./endpoint/endpoints.ts";
+import { requireEndpoint } from "./endpoint/attachment.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { followMirroredEndpoints } from "./guest/guest-network-services.ts";

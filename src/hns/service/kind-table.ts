@@ -12,7 +12,8 @@ import { checkGuid } from "#contracts/hcn/guid.ts";
 import { parseLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { parseNetwork } from "#contracts/hcn/documents/network.ts";
 import type { CheckedQuery } from "#contracts/hcn/documents/request.ts";
-import { createEndpoint, deleteEndpoint, modifyEndpoint, requireEndpoint } from "./endpoint/endpoints.ts";
+import { createEndpoint, deleteEndpoint, modifyEndpoint } from "./endpoint/endpoints.ts";
+import { requireEndpoint } from "./endpoint/attachment.ts";
 import {
   createGuestNetworkService,
   deleteGuestNetworkService,

@@ -9,7 +9,7 @@ import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";
 import { removeEndpoint } from "./endpoint/endpoints.ts";
 import { deleteGuestNetworkService } from "./guest/guest-network-services.ts";
 import { removeLoadBalancer } from "./load-balancer/load-balancers.ts";
-import { updateNamespace } from "./namespace/namespace-members.ts";
+import { updateNamespace } from "./namespace/namespaces.ts";
 import { createHostNamespace, removeNamespace } from "./namespace/namespaces.ts";
 import type { NetworkRecord } from "./network/network-record.ts";
 import { deleteNetwork } from "./network/networks.ts";

@@ -14,9 +14,9 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import { HCS_NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
 import type { EndpointRecord } from "../endpoint/endpoint-record.ts";
-import { requireEndpoint } from "../endpoint/endpoints.ts";
+import { requireEndpoint } from "../endpoint/attachment.ts";
 import type { NamespaceRecord } from "../namespace/namespace-record.ts";
-import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespace-members.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "../namespace/namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import {
   attachToContainer,

@@ -16,7 +16,7 @@ import {
 } from "../endpoint/attachment.ts";
 import type { EndpointAttachment, EndpointRecord } from "../endpoint/endpoint-record.ts";
 import type { NamespaceRecord } from "../namespace/namespace-record.ts";
-import { addNamespaceContainer } from "../namespace/namespace-members.ts";
+import { addNamespaceContainer } from "../namespace/namespaces.ts";
 import { addNamespaceEndpoint, removeNamespaceEndpoint } from "../namespace/namespaces.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { compartmentOf } from "./compartments.ts";

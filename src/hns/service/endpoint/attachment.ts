@@ -28,6 +28,13 @@ import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { ENCAP_OVERHEAD } from "../port-programming.ts";
 import type { ServiceContext } from "../service-context.ts";
 
+/** @throws HcnError HCN_E_ENDPOINT_NOT_FOUND. */
+export function requireEndpoint(context: ServiceContext, id: Guid): EndpointRecord {
+  const endpoint = context.state.endpoints.get(id);
+  if (endpoint !== undefined) return endpoint;
+  throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
+}
+
 /** MTU of a vNIC on a switch without an adapter. */
 const MTU_DEFAULT = 1_500;
 /** Metric of an endpoint's routes when the request names none: what Windows gives a gateway. */

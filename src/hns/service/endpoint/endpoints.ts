@@ -1,4 +1,5 @@
 /** Endpoints: create, change, delete (hcn.md §4.4, §5.3). */
+import { requireEndpoint } from "./attachment.ts";
 import { guidOf } from "#core/base/prng.ts";
 import { readPolicies } from "#contracts/hcn/description/object-json.ts";
 import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
@@ -28,7 +29,7 @@ import {
 import { type EndpointRecord, isRemoteEndpoint } from "./endpoint-record.ts";
 import { readIpConfigs, checkEndpointRequest, readMac, readEndpointRoutes } from "./endpoint-document.ts";
 import { type EndpointTraits, RemoteEndpointRecord } from "./remote-endpoint.ts";
-import { removeFromNamespace } from "../namespace/namespace-members.ts";
+import { removeFromNamespace } from "../namespace/namespaces.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import { changedEndpointPolicies, policiesOfNewEndpoint } from "../policies/endpoint-policies.ts";
 import type { ServiceContext } from "../service-context.ts";
@@ -101,13 +102,6 @@ export function degradeEndpoint(context: ServiceContext, id: Guid, errorCode: nu
 
 /** What the service calls an endpoint that the request does not name (hcn.md §2.3). */
 const UNNAMED = "Ethernet";
-
-/** @throws HcnError HCN_E_ENDPOINT_NOT_FOUND. */
-export function requireEndpoint(context: ServiceContext, id: Guid): EndpointRecord {
-  const endpoint = context.state.endpoints.get(id);
-  if (endpoint !== undefined) return endpoint;
-  throw new HcnError("HCN_E_ENDPOINT_NOT_FOUND", { detail: `There is no endpoint ${id}` });
-}
 
 function networkFor(
   context: ServiceContext,

@@ -22,8 +22,8 @@ import {
   removeVirtualMachinePort,
 } from "../../service/compute-systems/virtual-machine-port.ts";
 import type { EndpointRecord, VirtualMachinePort } from "../../service/endpoint/endpoint-record.ts";
-import { requireEndpoint } from "../../service/endpoint/endpoints.ts";
-import { removeFromNamespace } from "../../service/namespace/namespace-members.ts";
+import { requireEndpoint } from "../../service/endpoint/attachment.ts";
+import { removeFromNamespace } from "../../service/namespace/namespaces.ts";
 import { HOST_COMPARTMENT } from "../../service/namespace/namespace-record.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import { type V1Request, bodyOf } from "../route.ts";

@@ -2,12 +2,8 @@
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { isJsonObject } from "#core/base/json.ts";
-import {
-  createEndpoint,
-  deleteEndpoint,
-  modifyPolicies,
-  requireEndpoint,
-} from "../../service/endpoint/endpoints.ts";
+import { createEndpoint, deleteEndpoint, modifyPolicies } from "../../service/endpoint/endpoints.ts";
+import { requireEndpoint } from "../../service/endpoint/attachment.ts";
 import type { ServiceContext } from "../../service/service-context.ts";
 import {
   endpointDocumentV1,

@@ -2,10 +2,7 @@
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
-import {
-  addNamespaceContainer,
-  removeNamespaceContainer,
-} from "../../service/namespace/namespace-members.ts";
+import { addNamespaceContainer, removeNamespaceContainer } from "../../service/namespace/namespaces.ts";
 import {
   addNamespaceEndpoint,
   createNamespace,
