@@ -3,7 +3,8 @@
  * `bridge` and `host-local`, which do the same for Linux: both in a network namespace made for the run, by turns.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   type BenchNode,
@@ -14,11 +15,11 @@ import {
   runTogether,
   startNode,
 } from "./cni-fixture.ts";
-import { type Candidate, measure, printTable } from "./measure.ts";
+import { type Candidate, FIGURES, type Figure, measure, printTable, publishFigure } from "./measure.ts";
 
 const RUNS_PER_ROUND = 3;
 const PARALLEL = 200;
-/** Set in the process that runs in the namespace. */
+/** In the process that runs in the namespace: the file for its figures. */
 const INSIDE = "MULLION_BENCH_INSIDE";
 
 const GO_ROW = "Go bridge + host-local, ADD";
@@ -133,10 +134,10 @@ async function printParallel(rows: readonly (readonly [string, CommandOf])[]): P
 }
 
 /** The measurement itself, in a network namespace of its own where there can be one. */
-export async function measureInside(): Promise<void> {
+async function measureInside(): Promise<void> {
   const bin = await layOutPackage();
   const node = await startNode();
-  const hasGo = process.env[INSIDE] === "with-go";
+  const hasGo = process.env[INSIDE] !== undefined;
   const pod = spawn("unshare", hasGo ? ["--net", "sleep", "infinity"] : ["--version"], { stdio: "ignore" });
   try {
     const own = ours(bin, node);
@@ -163,6 +164,15 @@ export async function measureInside(): Promise<void> {
   }
 }
 
+/** The same in a process of a namespace of its own, which leaves its figures in a file. */
+export async function measureInNamespace(): Promise<void> {
+  const figures: unknown[] = [];
+  const keep = (figure: unknown): void => void figures.push(figure);
+  FIGURES.subscribe(keep);
+  await measureInside();
+  writeFileSync(process.env[INSIDE] ?? "", JSON.stringify(figures));
+}
+
 /** Why the Go plugins cannot be measured here; undefined when they can. */
 function missing(): string | undefined {
   if (!existsSync(join(GO_PLUGINS, "bridge")))
@@ -177,9 +187,18 @@ export async function run(): Promise<void> {
     process.stdout.write(`\nWithout the Go plugins: ${reason}.\n`);
     return measureInside();
   }
-  const script = 'const { measureInside } = await import("./cni-add.ts"); await measureInside();';
+  const folder = mkdtempSync(join(tmpdir(), "mullion-bench-"));
+  const file = join(folder, "figures.json");
+  const script =
+    'const { measureInNamespace } = await import("./bench/cni-add.ts"); await measureInNamespace();';
   const node = [process.execPath, "--input-type=module", "-e", script];
-  const env = { ...process.env, [INSIDE]: "with-go" };
-  const { status } = spawnSync("unshare", ["--net", ...node], { env, stdio: "inherit" });
-  if (status !== 0) throw new Error("The measurement in the namespace failed");
+  const env = { ...process.env, [INSIDE]: file };
+  try {
+    const { status } = spawnSync("unshare", ["--net", ...node], { env, stdio: "inherit" });
+    if (status !== 0) throw new Error("The measurement in the namespace failed");
+    const figures = JSON.parse(readFileSync(file, "utf8")) as readonly Figure[];
+    for (const { table, row, value, unit } of figures) publishFigure(table, row, value, unit);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -3,6 +3,7 @@
  * figures in `out/bench.json`. `--write` writes the table of README.md from them. `--against FILE` compares them with
  * the figures of another run, of another commit for instance, and ends with 1 when one is worse by more than 5 %.
  */
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { type BenchRun, type KeptFigure, compareRuns, withCurrentTable } from "./current-table.ts";
@@ -44,16 +45,31 @@ if (values.write && positionals.length > 0) {
   process.exit(2);
 }
 
-const figures: KeptFigure[] = [];
-const where = describeRun();
-process.stdout.write(`${where}\n`);
-for (const name of positionals.length > 0 ? positionals : BENCHMARKS) {
+/** Runs one benchmark in this process. */
+async function runHere(name: string): Promise<readonly KeptFigure[]> {
+  const figures: KeptFigure[] = [];
   const keep = (figure: unknown): void => void figures.push({ bench: name, ...(figure as Figure) });
   FIGURES.subscribe(keep);
   const module = (await import(`./${name}.ts`)) as { run(): void | Promise<void> };
   await module.run();
   FIGURES.unsubscribe(keep);
+  return figures;
 }
+
+/** Runs one in a process of its own: what others have compiled and left on the heap changes the figures. */
+function runApart(name: string): readonly KeptFigure[] {
+  const { status } = spawnSync(process.execPath, ["--expose-gc", "bench/run.ts", name], { stdio: "inherit" });
+  if (status !== 0) throw new Error(`The benchmark ${name} failed`);
+  return (JSON.parse(readFileSync(KEPT, "utf8")) as BenchRun).figures;
+}
+
+const where = describeRun();
+const [only, ...others] = positionals;
+const isOne = only !== undefined && others.length === 0;
+if (isOne) process.stdout.write(`${where}\n`);
+const figures = isOne
+  ? await runHere(only)
+  : (positionals.length > 0 ? positionals : BENCHMARKS).flatMap((name) => runApart(name));
 const kept: BenchRun = { where, figures };
 mkdirSync("out", { recursive: true });
 writeFileSync(KEPT, `${JSON.stringify(kept, undefined, 1)}\n`);

@@ -36,7 +36,19 @@ describe("the rooms of src/", () => {
     ["core/base", "core/net", false],
     ["core/catalogue", "contracts/hcn", false],
     ["cluster", "diagnose/catalogue", false],
+    ["cluster", "diagnose/verify-text", false],
+    ["cluster", "diagnose/vfp-text", false],
+    ["cluster/api", "diagnose/catalogue", false],
+    ["core/catalogue", "diagnose/catalogue", false],
+    ["hns", "diagnose/catalogue", false],
+    ["programs/plugins", "diagnose/catalogue", false],
+    ["dataplane/vfp", "diagnose/vfp-text", false],
+    ["dataplane/switch", "diagnose/vfp-text", false],
     ["diagnose/catalogue", "diagnose/lint", false],
+    ["diagnose/lint", "diagnose/catalogue", true],
+    ["diagnose/verify-text", "cluster", true],
+    ["cluster", "control-plane/memory", true],
+    ["programs/kube-proxy", "control-plane/memory", false],
   ])("%s importing %s is allowed: %s", (from, to, isAllowed) => {
     expect(mayImport(`src/${from}/a.ts`, `src/${to}/b.ts`)).toBe(isAllowed);
   });
@@ -74,6 +86,13 @@ describe("a planted import", () => {
   it.each([
     ["src/dataplane/vfp/rule.ts", '"#hns/store.ts"', "src/dataplane may not import src/hns"],
     [plugin, '"#hns/hns-service.ts"', "programs see contracts"],
+    [plugin, '"#dataplane/switch/virtual-switch.ts"', "programs see contracts"],
+    ["src/programs/kube-proxy/proxier.ts", '"#control-plane/memory/memory-kube.ts"', "src/programs may not"],
+    [
+      "src/contracts/kubernetes/informer.ts",
+      '"#control-plane/load/names.ts"',
+      "src/contracts may not import",
+    ],
     [plugin, '"#core/wire/arp.ts"', "programs see contracts, core/catalogue, core/net, core/base"],
     ["src/dataplane/vfp/rule.ts", '"../device/device.ts"', "src/dataplane/vfp may not import"],
     ["src/core/net/ip.ts", '"../wire/packet.ts"', "src/core/net may not import src/core/wire"],
