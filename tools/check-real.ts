@@ -55,7 +55,8 @@ function describeFlows({ counts, findings, cells }: VerifyReport): readonly stri
   const codes = [...new Set(denied.map(({ code }) => code))].join(", ");
   return [
     `${counts.works} flows work, ${counts.denied} are denied as documented${codes === "" ? "" : `: ${codes}`}`,
-    ...findings.map(({ cell, expected, observed }) => {
+    ...findings.map(({ cell, about, expected, observed }) => {
+      if (cell === undefined) return `FINDING ${about ?? ""}: expected ${expected}, observed ${observed}`;
       const { flow, protocol, from, to } = cells[cell] ?? { flow: "", protocol: "", from: "", to: "" };
       return `FINDING ${flow} ${protocol} ${from} → ${to}: expected ${expected}, observed ${observed}`;
     }),

@@ -1,17 +1,11 @@
 /** What a user should know about input that was taken: what is left out of it, and what is worth knowing besides. */
-import type { SessionProblem } from "#cluster/session/session.ts";
+import type { InputRemarks, SessionProblem } from "#cluster/session/session.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatProblem, reportProblems } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Notes of one kind that are shown: what comes a thousand times is no news the sixth time. */
 const SHOWN_MAX = 5;
-
-export interface Findings {
-  /** What Kubernetes would refuse; the rest goes on. */
-  readonly problems: readonly SessionProblem[];
-  readonly notes: readonly SessionProblem[];
-}
 
 function reportNotes(notes: readonly SessionProblem[], terminal: Terminal): void {
   const counts = new Map<KnowledgeCode, number>();
@@ -26,7 +20,7 @@ function reportNotes(notes: readonly SessionProblem[], terminal: Terminal): void
 }
 
 /** Tells notes, then problems with their number; `outcome` says what became of the rest. */
-export function reportFindings({ problems, notes }: Findings, outcome: string, terminal: Terminal): void {
+export function reportFindings({ problems, notes }: InputRemarks, outcome: string, terminal: Terminal): void {
   reportNotes(notes, terminal);
   if (problems.length > 0) reportProblems(problems, outcome, terminal);
 }

@@ -96,7 +96,7 @@ describe.each(TROUBLES)("row $row: examples/trouble-$name", ({ name, found, lint
   it("fails, and verify says why", () => {
     expect(answer.code).toBe(1);
     const findings = report.findings.map(({ cell, code }) => {
-      const { flow, from } = report.cells[cell] ?? { flow: "", from: "" };
+      const { flow, from } = report.cells[cell ?? -1] ?? { flow: "", from: "" };
       return [`${flow} ${from}`, code];
     });
     for (const [who, code] of Object.entries(found))

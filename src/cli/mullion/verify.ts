@@ -55,7 +55,7 @@ function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Te
 }
 
 export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
-  const client = await connectCluster(request.target, terminal, new ProgressLine(terminal));
+  const client = await connectCluster(request.target, terminal, new ProgressLine(terminal), "in the answer");
   const report = await client.verify();
   terminal.stdout(formatReport(report, request, terminal));
   return report.counts.findings === 0 ? 0 : 1;

@@ -21,6 +21,7 @@ import type {
   SessionEvent,
 } from "../session/session.ts";
 import { readModel } from "../verify/model-of-cluster.ts";
+import type { VerifyReport } from "../verify/report.ts";
 import { verifyCluster } from "../verify/verify.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { createApp } from "./app.ts";
@@ -129,8 +130,9 @@ function world(): World {
         })),
       notes: [],
     }),
-    verify: (each) => verifyCluster(each.cluster, readModel(each.cluster)),
+    verify: (each, input) => verifyCluster(each.cluster, readModel(each.cluster), { input }),
     identity: { name: "test", version: "1.2.3", pid: 42 },
+    input: { problems: [], notes: [] },
     log: SILENT_LOG,
     onShutdown: () => {
       isEnded = true;
@@ -280,6 +282,18 @@ describe("a trace", () => {
 });
 
 describe("apply and delete", () => {
+  it("says in a verification what was refused, until the text is applied again", async () => {
+    const { app } = world();
+    const refused = async (text: string): Promise<readonly (string | undefined)[]> => {
+      await ask(app, "POST /apply", { inputs: [{ name: "b", text }] });
+      const { answer } = await ask(app, "POST /verify", {});
+      return (answer as VerifyReport).basis.refused.map(({ where }) => where?.file);
+    };
+    expect(await refused("!")).toEqual(["b"]);
+    expect(await refused("!")).toEqual(["b"]);
+    expect(await refused("a")).toEqual([]);
+  });
+
   it("say what became of each object, and what could not be read", async () => {
     const inputs = [
       { name: "good.yaml", text: "web bad" },
@@ -391,6 +405,7 @@ describe("faults of our own", () => {
       readManifests: () => ({ objects: [], problems: [], notes: [] }),
       verify: (each) => verifyCluster(each.cluster, readModel(each.cluster)),
       identity: { name: "test", version: "1", pid: 1 },
+      input: { problems: [], notes: [] },
       log: { write: (...words) => void heard.push(words) },
       onShutdown: () => undefined,
     });

@@ -85,12 +85,16 @@ async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
   return held.inTurn(async (session) => {
     const { objects, problems, notes } = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
     const report = await session.apply(objects);
+    const told = [...notes, ...report.notes];
+    const refused = report.results.flatMap(({ problem }) => problem ?? []);
+    const texts = inputs.map(({ name }) => name);
+    held.remark(texts, { problems: [...problems, ...refused], notes: told });
     return {
       apiVersion: DOCUMENT_VERSION,
       kind: "ApplyReport",
       results: report.results,
       problems,
-      notes: [...notes, ...report.notes],
+      notes: told,
     };
   });
 }
@@ -144,7 +148,7 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
   readEmptyRequest(body);
-  return held.inTurn((session) => held.verify(session));
+  return held.inTurn((session) => held.verify(session, held.input));
 }
 
 async function passTime(held: HeldCluster, body: unknown): Promise<TimeAnswer> {

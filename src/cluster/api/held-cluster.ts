@@ -2,7 +2,13 @@
 import { assert } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Log } from "#core/base/log.ts";
-import type { ClusterSession, InputText, SessionEvent, SessionProblem } from "../session/session.ts";
+import type {
+  ClusterSession,
+  InputRemarks,
+  InputText,
+  SessionEvent,
+  SessionProblem,
+} from "../session/session.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { Identity } from "./documents.ts";
@@ -95,13 +101,15 @@ export interface ReadManifests {
 export type ManifestReader = (inputs: readonly InputText[], namespace: string) => ReadManifests;
 
 /** Tries the flows of a cluster. */
-export type Verifier = (session: ClusterSession) => VerifyReport;
+export type Verifier = (session: ClusterSession, input: InputRemarks) => VerifyReport;
 
 export interface HeldClusterOptions {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
   readonly identity: Identity;
+  /** What was said about the input that the cluster came up with. */
+  readonly input: InputRemarks;
   /** Hears faults of Mullion's own. */
   readonly log: Log;
   /** Called once, when a request asks the cluster to end. */
@@ -118,6 +126,7 @@ export class HeldCluster {
   readonly events: EventHistory = new EventHistory();
   /** Streams of events that are open. */
   openStreams = 0;
+  private remarks: InputRemarks;
   private readonly current: ClusterSession;
   private readonly turns: Turns = new Turns();
   private readonly onShutdown: () => void;
@@ -129,6 +138,7 @@ export class HeldCluster {
     this.readManifests = options.readManifests;
     this.verify = options.verify;
     this.identity = options.identity;
+    this.remarks = options.input;
     this.log = options.log;
     this.onShutdown = options.onShutdown;
     this.unsubscribe = this.current.subscribe((event) => this.events.add(event));
@@ -148,6 +158,21 @@ export class HeldCluster {
       `the cluster ${JSON.stringify(name)} is ending`,
       "Bring it up again: mullion up -f FILE",
     );
+  }
+
+  /** What is said about all input that the cluster has taken. */
+  get input(): InputRemarks {
+    return this.remarks;
+  }
+
+  /** Adds what is said about texts that were applied; what was said about them before is out of date. */
+  remark(texts: readonly string[], { problems, notes }: InputRemarks): void {
+    const stays = ({ where }: SessionProblem): boolean => where === undefined || !texts.includes(where.file);
+    const known = this.remarks;
+    this.remarks = {
+      problems: [...known.problems.filter(stays), ...problems],
+      notes: [...known.notes.filter(stays), ...notes],
+    };
   }
 
   /** As the cluster file calls the cluster. */

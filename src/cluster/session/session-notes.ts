@@ -39,16 +39,38 @@ export function clusterTroubles({ flannel, services, pods }: TroubleSources): re
     ...services
       .filter(({ name }) => name === "")
       .map(({ node, finding }) => onNode(node, "kube-proxy", finding)),
+    ...outsideRange(pods),
     ...pods.flatMap(podTroubles),
   ];
+}
+
+const OUTSIDE_RANGE = "pod-address-outside-range";
+
+/**
+ * Pods of a dump whose addresses are of a network that is not here, such as the nodes' own: the dump shows them with a
+ * network, so that every answer leaves them out.
+ */
+function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
+  const byNode = new Map<string, string[]>();
+  for (const { pod, running, remarks } of pods) {
+    if (running !== undefined || !remarks.some(({ code }) => code === OUTSIDE_RANGE)) continue;
+    const node = pod.spec?.nodeName ?? "";
+    byNode.set(node, [...(byNode.get(node) ?? []), keyOf(pod)]);
+  }
+  return [...byNode].map(([node, names]) => ({
+    reference: `node/${node}`,
+    node,
+    code: OUTSIDE_RANGE,
+    text: `${plural(names.length, "pod")} of the input have no network here, for no pod range of the node has their addresses: ${listed(names)}`,
+  }));
 }
 
 function podTroubles({ pod, running, remarks }: PodOutcome): readonly ClusterTrouble[] {
   if (running !== undefined) return [];
   const { namespace, name } = pod.metadata;
-  // A dump may be of a network that Mullion does not have: that is no fault of the cluster.
+  // Pods whose addresses no range here has come together, by node.
   return remarks
-    .filter(({ code }) => code !== "pod-address-outside-range")
+    .filter(({ code }) => code !== OUTSIDE_RANGE)
     .map(({ code, text }) => ({
       reference: `pod/${namespace}/${name}`,
       node: pod.spec?.nodeName ?? "",

@@ -54,6 +54,13 @@ export interface SessionProblem {
   readonly where?: ProblemPlace;
 }
 
+/** What is said about input that was taken: what is left out of it, and what is worth knowing besides. */
+export interface InputRemarks {
+  /** What Kubernetes would refuse; the rest goes on. */
+  readonly problems: readonly SessionProblem[];
+  readonly notes: readonly SessionProblem[];
+}
+
 /** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */
 export function toSessionProblem(problem: FileProblem): SessionProblem {
   const { code, file, line, column, path, message, advice } = problem;

@@ -4,7 +4,8 @@ import type { Cell } from "./cells/cell.ts";
 import type { Disagreement } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Observation } from "./observation.ts";
-import type { VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
+import type { InputRemarks, SessionProblem } from "../session/session.ts";
+import type { VerifyBasis, VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
 
 /** A cell with what came of it. */
 export interface Evaluated {
@@ -103,4 +104,52 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
     notApplicable: of("not-applicable"),
     findings,
   };
+}
+
+// What the answer rests on. What keeps it from being one is a finding: nothing was tried, or something was left out that
+// could change a flow.
+
+export function basisOf({ problems, notes }: InputRemarks): VerifyBasis {
+  const isAssumed = ({ code }: SessionProblem): boolean => code === "cluster-assumed";
+  return {
+    assumptions: notes.filter(isAssumed),
+    refused: problems,
+    notes: notes.filter((note) => !isAssumed(note)),
+  };
+}
+
+/** `cluster.yaml:12:3`, an object of the API, or the input itself. */
+function placeOf({ where }: SessionProblem): string {
+  if (where === undefined) return "the input";
+  return where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
+}
+
+function refusedFinding(problem: SessionProblem): VerifyFinding {
+  const field = problem.where?.field ?? "";
+  return {
+    about: placeOf(problem),
+    expected: "all of the input is in the cluster",
+    observed: `left out: ${field === "" ? "" : `${field}: `}${problem.message}`,
+    code: problem.code,
+  };
+}
+
+/** True for a cell that asks for a packet: what did not come up is known without one. */
+function isAsked({ flow, verdict }: VerifyCell): boolean {
+  return verdict !== "not-tried" && flow !== "bring-up" && flow !== "pod-in-host-network";
+}
+
+/** The findings that are about the input as a whole, before those of cells. */
+export function inputFindings(
+  cluster: string,
+  { refused }: VerifyBasis,
+  cells: readonly VerifyCell[],
+): readonly VerifyFinding[] {
+  const nothing: VerifyFinding = {
+    about: `cluster/${cluster}`,
+    expected: "flows to try",
+    observed: "no flow was tried: no pod has a network here, or no flow applies",
+    code: "nothing-tried",
+  };
+  return [...(cells.some(isAsked) ? [] : [nothing]), ...refused.map(refusedFinding)];
 }

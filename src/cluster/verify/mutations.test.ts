@@ -23,7 +23,7 @@ async function verifyBroken(): Promise<VerifyReport> {
 
 /** Flow and system of each finding, once. */
 function redFlows(report: VerifyReport): readonly string[] {
-  const found = report.findings.map(({ cell }) => report.cells[cell]);
+  const found = report.findings.map(({ cell }) => report.cells[cell ?? -1]);
   return [...new Set(found.map((cell) => `${cell?.flow} from ${cell?.fromSystem}`))];
 }
 

@@ -1,6 +1,7 @@
 /** What `mullion verify` says, as data: the JSON of `mullion verify -o json` (schemas/verify.v1alpha1.json). */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FlowProtocol } from "#core/catalogue/expectations.ts";
+import type { SessionProblem } from "../session/session.ts";
 import type { Cell } from "./cells/cell.ts";
 
 /** How a cell came out, beside what was expected. */
@@ -37,10 +38,12 @@ export interface VerifyCell {
   readonly standsFor: number;
 }
 
-/** A cell that did not match the expectation. */
+/** A cell that did not match the expectation, or something that keeps the answer from being one. */
 export interface VerifyFinding {
-  /** Position in `cells`, from 0. */
-  readonly cell: number;
+  /** Position in `cells`, from 0; absent for what is about the input as a whole. */
+  readonly cell?: number;
+  /** With no cell: what it is about, such as `cluster/demo` or `cluster.yaml:12:3`. */
+  readonly about?: string;
   readonly expected: string;
   readonly observed: string;
   /** The code that explains it; `mullion explain CODE`. */
@@ -49,6 +52,16 @@ export interface VerifyFinding {
   readonly remedy?: string;
   /** The words of a `mullion trace` that shows it, without the file: `pod/default/a external --port 443`. */
   readonly trace?: string;
+}
+
+/** What the answer rests on besides what was tried. */
+export interface VerifyBasis {
+  /** Assumed, because the input does not say it. */
+  readonly assumptions: readonly SessionProblem[];
+  /** Refused, and left out of the cluster; each is a finding as well. */
+  readonly refused: readonly SessionProblem[];
+  /** Passed by, or worth knowing; nothing is wrong. */
+  readonly notes: readonly SessionProblem[];
 }
 
 export interface VerifyCounts {
@@ -70,6 +83,7 @@ export interface VerifyReport {
   readonly cluster: string;
   /** The modes of the nodes: which behaviour answered. */
   readonly compat: readonly ("upstream" | "hardened")[];
+  readonly basis: VerifyBasis;
   readonly counts: VerifyCounts;
   /** In the order of the flows. */
   readonly cells: readonly VerifyCell[];

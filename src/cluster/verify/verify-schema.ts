@@ -44,14 +44,35 @@ const CELL = closedObject(
 );
 
 const FINDING = closedObject(
-  "A cell that did not match the expectation.",
-  { cell: described(INTEGER, "Position in cells, from 0."), expected: TEXT, observed: TEXT },
+  "A cell that did not match the expectation, or what keeps the answer from being one.",
+  { expected: TEXT, observed: TEXT },
   {
+    cell: described(INTEGER, "Position in cells, from 0; absent for what is about the input as a whole."),
+    about: described(TEXT, "With no cell: what it is about, such as cluster/demo or cluster.yaml:12:3."),
     code: described(CODE, "What explains it."),
     remedy: described(TEXT, "What to do."),
     trace: described(TEXT, "The words behind mullion trace that show it, without the file."),
   },
 );
+
+const REMARK = closedObject(
+  "A remark on the input.",
+  {
+    code: CODE,
+    message: described(TEXT, "One sentence without a full stop."),
+    advice: described(TEXT, "What to do, in full sentences."),
+  },
+  {
+    where: closedObject("Where it stands.", { file: TEXT, line: INTEGER, column: INTEGER, field: TEXT }),
+  },
+);
+const REMARKS = { type: "array", items: REMARK } as const;
+
+const BASIS = closedObject("What the answer rests on besides what was tried.", {
+  assumptions: described(REMARKS, "Assumed, because the input does not say it."),
+  refused: described(REMARKS, "Refused, and left out of the cluster; each is a finding as well."),
+  notes: described(REMARKS, "Passed by, or worth knowing; nothing is wrong."),
+});
 
 const COUNTS = closedObject("Numbers of cells.", {
   cells: described(INTEGER, "Cells of the full matrix."),
@@ -76,6 +97,7 @@ export const VERIFY_SCHEMA: JsonSchema = {
         { type: "array", items: { enum: ["upstream", "hardened"] } },
         "Which behaviour answered: the real components' with their defects, or the repaired one.",
       ),
+      basis: BASIS,
       counts: COUNTS,
       cells: { type: "array", items: CELL },
       findings: { type: "array", items: FINDING },

@@ -4,12 +4,20 @@ import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type Ip, formatIp, prefixContains } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
-import type { ClusterTrouble } from "../session/session.ts";
+import type { ClusterTrouble, InputRemarks } from "../session/session.ts";
 import type { TraceLeg, TraceReport } from "../trace/trace-report.ts";
 import { followAttempt } from "../trace/trace.ts";
 import { type Cell, asIpv6 } from "./cells/cell.ts";
 import { attemptsExpected } from "./cells/cell-run.ts";
-import { type Evaluated, countCells, describeCell, describeFinding, nodesByReference } from "./describe.ts";
+import {
+  type Evaluated,
+  basisOf,
+  countCells,
+  describeCell,
+  describeFinding,
+  inputFindings,
+  nodesByReference,
+} from "./describe.ts";
 import { nodeOf } from "./facts.ts";
 import { evaluate } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
@@ -75,6 +83,8 @@ export interface VerifyOptions {
   readonly progress?: ObserveProgress;
   /** What did not come up. */
   readonly troubles?: readonly ClusterTrouble[];
+  /** What was said about the input when it was read and applied. */
+  readonly input?: InputRemarks;
 }
 
 /** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
@@ -255,9 +265,13 @@ export function verifyCluster(
   });
   const nodes = nodesByReference(model);
   const described = evaluated.map((each) => describeCell(each, nodes));
-  const findings = evaluated.flatMap((each, position) =>
-    each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
-  );
+  const basis = basisOf(options.input ?? { problems: [], notes: [] });
+  const findings = [
+    ...inputFindings(model.clusterName, basis, described),
+    ...evaluated.flatMap((each, position) =>
+      each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
+    ),
+  ];
   const sent =
     [...observations.values()].reduce((sum, { attempts }) => sum + attempts.length, 0) + bench.attempts;
   return {
@@ -265,6 +279,7 @@ export function verifyCluster(
     kind: "Verification",
     cluster: model.clusterName,
     compat: [...new Set(model.nodes.map(({ compat }) => compat))].toSorted(),
+    basis,
     counts: countCells(described, sent, findings.length),
     cells: described,
     findings,

@@ -161,6 +161,7 @@ export const KNOWLEDGE_CODES = [
   "kubernetes-unreachable",
   "kubeconfig-unusable",
   "input-without-documents",
+  "nothing-tried",
   // The running cluster and its control API.
   "cluster-not-running",
   "cluster-already-running",

@@ -10,6 +10,7 @@ import { wrap } from "#core/base/text-layout.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
+import type { SessionProblem } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Services that get a row each; more are shown together. */
@@ -105,6 +106,9 @@ export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
   "pod-in-host-network": "pod in the node's network",
   "cluster-file": "expectations of the cluster file",
 };
+
+/** What findings without a cell are called. */
+export const INPUT_TITLE = "input";
 
 function block(text: string, indent: number): readonly string[] {
   const blanks = " ".repeat(indent);
@@ -209,6 +213,58 @@ function titleOf(code: KnowledgeCode): string {
   return `${code}: ${getEntry(code).title}`;
 }
 
+/** Remarks of one kind that are shown in a list; the rest is counted. */
+const REMARKS_MAX = 5;
+
+/** `cluster.yaml:12:3`; nothing for what stands nowhere. */
+export function placeOfRemark({ where }: SessionProblem): string {
+  if (where === undefined) return "";
+  return where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
+}
+
+function remarkLines(label: string, remarks: readonly SessionProblem[]): readonly string[] {
+  const lines: string[] = [];
+  for (const alike of groupBy(remarks, ({ code }) => code).values()) {
+    for (const remark of alike.slice(0, REMARKS_MAX)) {
+      const place = placeOfRemark(remark);
+      const field = remark.where?.field ?? "";
+      const text = `${place === "" ? "" : `${place}: `}${field === "" ? "" : `${field}: `}${remark.message}`;
+      const wrapped = wrap(`${text} [${remark.code}]`, WIDTH - LABEL_OF_REMARKS - 2);
+      lines.push(
+        ...wrapped.map((line, index) => `  ${(index === 0 ? label : "").padEnd(LABEL_OF_REMARKS)}${line}`),
+      );
+    }
+    const hidden = alike.length - REMARKS_MAX;
+    if (hidden > 0)
+      lines.push(`  ${"".padEnd(LABEL_OF_REMARKS)}… and ${hidden} more like these: -o json has them all`);
+  }
+  return lines;
+}
+
+const LABEL_OF_REMARKS = 10;
+
+/** What the answer rests on, before what was tried. */
+function basisLines({ basis }: VerifyReport, style: TraceStyle): readonly string[] {
+  const lines = [
+    ...remarkLines("assumed", basis.assumptions),
+    ...remarkLines("left out", basis.refused),
+    ...remarkLines("note", basis.notes),
+  ];
+  return lines.length === 0 ? [] : [style.heading("What this rests on"), ...lines, ""];
+}
+
+/** What keeps the answer from being one. */
+function inputFindingLines(finding: VerifyFinding, style: TraceStyle): readonly string[] {
+  return [
+    ...block(`${INPUT_TITLE}: ${finding.about ?? ""}`, 2).map((line) => style.bad(line)),
+    ...labelled("expected", finding.expected),
+    ...labelled("observed", finding.observed),
+    ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),
+    ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy)),
+    "",
+  ];
+}
+
 function findingLines(
   finding: VerifyFinding,
   cell: VerifyCell,
@@ -240,6 +296,18 @@ function summaryLine({ counts }: VerifyReport): string {
   return `${tried}. ${outcome}.`;
 }
 
+function verdictLine({ findings }: VerifyReport, style: TraceStyle): string {
+  if (findings.length === 0) return style.good("Observed and expected agree.");
+  const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
+  const ofInput = findings.filter(({ cell }) => cell === undefined).length;
+  const ofCells = findings.length - ofInput;
+  const parts = [
+    ...(ofInput > 0 ? [`${plural(ofInput, "finding")} about the input.`] : []),
+    ...(ofCells > 0 ? [`${plural(ofCells, "cell")} did not match the expectation.`] : []),
+  ];
+  return style.bad(parts.join(" "));
+}
+
 /** `command`: the words before the parties of a trace, `mullion trace -f cluster.yaml`. */
 export function formatVerification(
   report: VerifyReport,
@@ -250,19 +318,15 @@ export function formatVerification(
   const flows = groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
   const { findings } = report;
   const shown = findings.slice(0, FINDINGS_MAX).flatMap((finding) => {
+    if (finding.cell === undefined) return inputFindingLines(finding, style);
     const cell = report.cells[finding.cell];
     return cell === undefined ? [] : findingLines(finding, cell, command, style);
   });
   const hidden = findings.length - FINDINGS_MAX;
-  const verdict =
-    findings.length === 0
-      ? style.good("Observed and expected agree.")
-      : style.bad(
-          `${findings.length} cell${findings.length === 1 ? "" : "s"} did not match the expectation.`,
-        );
   const lines = [
     style.heading(`Cluster ${report.cluster}, compat ${report.compat.join(" and ")}`),
     "",
+    ...basisLines(report, style),
     ...[...flows.values()].flatMap((cells) => {
       const [first] = cells;
       return first === undefined ? [] : flowLines(first.flow, cells, names, style);
@@ -273,7 +337,7 @@ export function formatVerification(
     ...shown,
     ...(hidden > 0 ? [`  … and ${hidden} more: -o json has them all.`, ""] : []),
     ...block(summaryLine(report), 0),
-    verdict,
+    verdictLine(report, style),
   ];
   return `${lines.join("\n")}\n`;
 }

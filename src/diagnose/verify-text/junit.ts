@@ -1,7 +1,7 @@
 /** A report as JUnit XML, for build servers: a suite per flow, a test case per cell. */
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
-import { FLOW_TITLES } from "./format-verify.ts";
+import { FLOW_TITLES, INPUT_TITLE, placeOfRemark } from "./format-verify.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Unique in its suite. */
@@ -40,6 +40,37 @@ function outcomeOf(
   return cell.verdict === "not-tried" ? [xmlElement("skipped", { message: cell.why ?? "" })] : [];
 }
 
+/** What the answer rests on, as properties of a suite, and what keeps it from being one, as failures. */
+function inputSuite(report: VerifyReport): readonly XmlElement[] {
+  const { basis } = report;
+  const findings = report.findings.filter(({ cell }) => cell === undefined);
+  const remarks = [
+    ...basis.assumptions.map((remark) => ["assumed", remark] as const),
+    ...basis.refused.map((remark) => ["left out", remark] as const),
+    ...basis.notes.map((remark) => ["note", remark] as const),
+  ];
+  if (findings.length + remarks.length === 0) return [];
+  const properties = remarks.map(([name, remark]) => {
+    const place = placeOfRemark(remark);
+    const value = `${place === "" ? "" : `${place}: `}${remark.message} [${remark.code}]`;
+    return xmlElement("property", { name, value }, []);
+  });
+  const cases = findings.map(({ about = "", expected, observed, code, remedy }) => {
+    const lines = [
+      `expected: ${expected}`,
+      `observed: ${observed}`,
+      ...(code === undefined ? [] : [`why: mullion explain ${code}`]),
+      ...(remedy === undefined ? [] : [`remedy: ${remedy}`]),
+    ];
+    const message = `expected ${expected}, observed ${observed}`;
+    const failure = xmlElement("failure", { message }, lines.join("\n"));
+    return xmlElement("testcase", { classname: INPUT_TITLE, name: `${about}: ${observed}` }, [failure]);
+  });
+  const counts = { name: INPUT_TITLE, tests: cases.length, failures: cases.length, skipped: 0 };
+  const listed = properties.length === 0 ? [] : [xmlElement("properties", {}, properties)];
+  return [xmlElement("testsuite", counts, [...listed, ...cases])];
+}
+
 /** `command`: the words before the parties of a trace, `mullion trace -f cluster.yaml`. */
 export function formatJunit(report: VerifyReport, command = "mullion trace"): string {
   const findings = new Map(report.findings.map((finding) => [finding.cell, finding]));
@@ -59,9 +90,9 @@ export function formatJunit(report: VerifyReport, command = "mullion trace"): st
   });
   const counts = {
     name: `mullion verify ${report.cluster}`,
-    tests: report.cells.length,
+    tests: report.cells.length + report.findings.filter(({ cell }) => cell === undefined).length,
     failures: report.findings.length,
     skipped: countOf(report.cells, "not-tried"),
   };
-  return formatXml(xmlElement("testsuites", counts, suites));
+  return formatXml(xmlElement("testsuites", counts, [...inputSuite(report), ...suites]));
 }

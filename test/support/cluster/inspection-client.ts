@@ -18,6 +18,7 @@ export async function openInspectionClient(...texts: readonly string[]): Promise
     readManifests: () => ({ objects: [], problems: [], notes: [] }),
     verify: ({ cluster }) => verifyCluster(cluster, readModel(cluster)),
     identity: { name: "", version: "", pid: 1 },
+    input: { problems: [], notes: [] },
     log: SILENT_LOG,
   });
 }

@@ -45,18 +45,22 @@ export async function connectRunning(wanted: RunningName): Promise<ControlClient
 /** What became of input with problems. */
 export const LEFT_OUT = "What is refused is left out, and the rest runs.";
 
-/** A client of the cluster that a verb is about. Notes of a cluster that is built here go to the terminal. */
+/**
+ * A client of the cluster that a verb is about. Notes of a cluster that is built here go to stderr, or stand in the answer
+ * of the verb (`verify`).
+ */
 export async function connectCluster(
   target: ClusterTarget,
   terminal: Terminal,
   observing?: ObserveProgress,
+  remarks: "on stderr" | "in the answer" = "on stderr",
 ): Promise<ControlClient> {
   if (target.files.length === 0) return connectRunning(target);
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
   const opened = await openSession(inputs, () => undefined, observing);
-  const { session, readManifests, verify } = opened;
-  reportFindings(opened, LEFT_OUT, terminal);
+  const { session, readManifests, verify, problems, notes } = opened;
+  if (remarks === "on stderr") reportFindings(opened, LEFT_OUT, terminal);
   const identity = { name: "", version: "", pid: process.pid };
   const log = process.env["MULLION_DEBUG"] === "1" ? processLog() : SILENT_LOG;
-  return inProcessClient({ session, readManifests, verify, identity, log });
+  return inProcessClient({ session, readManifests, verify, identity, input: { problems, notes }, log });
 }

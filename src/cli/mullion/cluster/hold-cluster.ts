@@ -7,16 +7,15 @@ import { ControlServer } from "#cluster/api/server.node.ts";
 import { type ClusterPlace, ensureFolder, removeFolderIfEmpty } from "#cluster/api/state-folder.node.ts";
 import type { Cluster } from "#cluster/cluster.ts";
 import type { Log } from "#core/base/log.ts";
-import type { InputText } from "#cluster/session/session.ts";
+import type { InputRemarks, InputText } from "#cluster/session/session.ts";
 import { type ReportProgress, openSession } from "./open-session.ts";
 import { packageVersion } from "../../installation.ts";
-import type { Findings } from "../report-findings.ts";
 
 /** Answers that are under way have this long to finish when the cluster ends. */
 const GRACE_MS = 2_000;
 
 /** A cluster that is up, as its starter hears of it. */
-export interface StartedCluster extends Findings {
+export interface StartedCluster extends InputRemarks {
   readonly summary: ClusterSummary;
   /** Two that are worth a trace. */
   readonly pair: readonly [string, string] | undefined;
@@ -47,6 +46,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
     readManifests,
     verify,
     identity,
+    input: { problems, notes },
     log,
     onShutdown: ended.resolve,
   });

@@ -7,6 +7,7 @@ import { splitText } from "#cluster/input/split-text.ts";
 import { openSession as openCluster } from "#cluster/session/open-session.ts";
 import {
   type ClusterSession,
+  type InputRemarks,
   type InputText,
   type SessionProblem,
   toSessionProblem,
@@ -16,13 +17,12 @@ import type { ObserveProgress } from "#cluster/verify/observe.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
-import type { Findings } from "../report-findings.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
 
 /** A cluster that is up, and what the user should know of its input. */
-export interface OpenedCluster extends Findings {
+export interface OpenedCluster extends InputRemarks {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
@@ -31,8 +31,9 @@ export interface OpenedCluster extends Findings {
 }
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
-  return (session) => {
-    const options = { troubles: session.troubles(), ...(progress === undefined ? {} : { progress }) };
+  return (session, input) => {
+    const troubles = session.troubles();
+    const options = { troubles, input, ...(progress === undefined ? {} : { progress }) };
     return explainVerification(verifyCluster(session.cluster, readModel(session.cluster), options));
   };
 }

@@ -33,6 +33,7 @@ function clientOf(cluster: Cluster): ControlClient {
     readManifests: refuseManifests,
     verify: (session) => verifyCluster(session.cluster, readModel(session.cluster)),
     identity: { name: "test", version: "0", pid: 0 },
+    input: { problems: [], notes: [] },
     log: SILENT_LOG,
   });
 }

@@ -7,7 +7,8 @@ type CommandLineCode =
   | "unknown-code"
   | "log-unreadable"
   | "bad-usage"
-  | "input-without-documents";
+  | "input-without-documents"
+  | "nothing-tried";
 
 export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
   "unknown-object": {
@@ -80,6 +81,26 @@ export const COMMAND_LINE_ENTRIES: EntryTable<CommandLineCode> = {
           mullion --help
           mullion trace --help`,
     sources: [reference("docs/start/first-trace.md")],
+    profiles: ALL,
+  },
+
+  "nothing-tried": {
+    title: "No flow was tried, so there is no answer",
+    cause: prose`
+      A verification sends packets between pods, nodes and hosts outside. Here no pod has a network, or nothing of
+      what there is may be asked: pods that wait for a node, addresses of a network that Mullion does not have, a
+      cluster without pods. That nothing failed then says nothing about the cluster.`,
+    onNode: prose`
+      Nothing to see on a node: nothing was sent. What the pods wait for is in their events:
+
+          kubectl get pods -A -o wide
+          kubectl describe pod <pod>`,
+    remedy: prose`
+      Look at what the answer rests on, above the findings: it names the pods without a network, and why. Give the
+      cluster file the network that the pods have, or two pods to ask:
+
+          mullion get pods -A -f <file>`,
+    sources: [reference("docs/reference/verify.md")],
     profiles: ALL,
   },
 

@@ -1,0 +1,147 @@
+// What keeps a verification from being an answer, each planted alone: exit code, the first lines, JSON, JUnit.
+import { describe, expect, it } from "vitest";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { runMullion } from "./program.ts";
+import { verify } from "./verify.ts";
+
+const CLUSTER = `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: shop }
+nodes:
+  - { name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: linux-1, os: linux, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
+`;
+const PODS = `
+pods:
+  - { name: web, node: win-1 }
+  - { name: client, node: linux-1 }
+`;
+
+/** A dump of one Windows node whose pod has an address of the nodes' own network. */
+const NODE_SUBNET = `
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: { name: win-1, labels: { kubernetes.io/os: windows } }
+    spec: { podCIDR: 10.244.1.0/24 }
+    status:
+      addresses: [{ type: InternalIP, address: 10.224.0.4 }]
+      nodeInfo: { kernelVersion: 10.0.20348.2700, operatingSystem: windows }
+  - apiVersion: v1
+    kind: Pod
+    metadata: { name: web, namespace: default, uid: 3f0c1a52-7d0e-4a0e-9a4e-0d9a5a3e7c11 }
+    spec: { nodeName: win-1, containers: [{ name: web, image: web }] }
+    status: { phase: Running, podIP: 10.224.0.37 }
+`;
+
+const REFUSED = `
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { ports: [{ port: 99999 }] }
+`;
+
+/** What the input itself says is no fault: a kind that Mullion does not know, a pod that has ended. */
+const HEALTHY = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: ippools.crd.projectcalico.org }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: migrate, namespace: default, uid: 9d7e2f60-1f0b-4c5e-8c55-2a1f7f4f0b22 }
+spec: { nodeName: win-1, containers: [{ name: migrate, image: migrate }] }
+status: { phase: Succeeded }
+`;
+
+interface Answer {
+  readonly code: number;
+  readonly text: string;
+  readonly errors: string;
+  readonly report: VerifyReport;
+  readonly junit: string;
+}
+
+async function ask(...texts: readonly string[]): Promise<Answer> {
+  const names = texts.map((_, index) => `${index}.yaml`);
+  const files = Object.fromEntries(texts.map((text, index) => [`${index}.yaml`, text]));
+  const run = async (output: string): Promise<{ code: number; out: string; err: string }> => {
+    const terminal = new MemoryTerminal(files);
+    const argv = ["verify", ...names.flatMap((name) => ["-f", name]), "-o", output];
+    const code = await runMullion({ argv, verbs: { verify }, terminal, version: "0", isDebug: false });
+    return { code, out: terminal.output, err: terminal.errors };
+  };
+  const table = await run("table");
+  const json = await run("json");
+  const junit = await run("junit");
+  expect([json.code, junit.code]).toEqual([table.code, table.code]);
+  const report = JSON.parse(json.out) as VerifyReport;
+  return { code: table.code, text: table.out, errors: table.err, report, junit: junit.out };
+}
+
+describe("no green without evidence", () => {
+  it.each([
+    {
+      what: "nothing was tried",
+      texts: [CLUSTER.replace(/^.*linux-1.*\n/m, "")],
+      about: "cluster/shop",
+      code: "nothing-tried",
+      shown: "no flow was tried",
+    },
+    {
+      what: "an object of the input was refused",
+      texts: [CLUSTER + PODS, REFUSED],
+      about: "1.yaml:5:19",
+      code: "manifest-invalid-value",
+      shown: "left out: spec.ports[0].port",
+    },
+  ])("$what", async ({ texts, about, code, shown }) => {
+    const answer = await ask(...texts);
+    expect(answer.code).toBe(1);
+    const [finding] = answer.report.findings;
+    expect(finding).toMatchObject({ about, code, observed: expect.stringContaining(shown) as string });
+    expect(finding).not.toHaveProperty("cell");
+    expect(finding?.remedy).not.toBe("");
+    expect(answer.text).toContain(`  input: ${about}\n`);
+    expect(answer.text).toMatch(/1 finding about the input\.\n$/);
+    expect(answer.junit).toContain('<testsuite name="input" tests="1" failures="1" skipped="0">');
+    expect(answer.junit).toContain(shown);
+  });
+
+  it("a pod that the input shows running has no network here", async () => {
+    const { code, report, text, junit } = await ask(NODE_SUBNET);
+    expect(code).toBe(1);
+    expect(report.findings.map((each) => each.code)).toEqual(["nothing-tried", "pod-address-outside-range"]);
+    expect(report.cells[report.findings[1]?.cell ?? -1]).toMatchObject({
+      flow: "bring-up",
+      from: "node/win-1",
+    });
+    expect(text).toContain("1 finding about the input. 1 cell did not match the expectation.");
+    expect(junit).toContain("default/web");
+  });
+
+  it("what the answer rests on comes first, and is not said twice", async () => {
+    const { text, errors, report } = await ask(CLUSTER + PODS, REFUSED);
+    const lines = text.split("\n");
+    expect(lines[0]).toBe("Cluster shop, compat upstream");
+    expect(lines[2]).toBe("What this rests on");
+    expect(lines[3]).toMatch(/^ {2}left out {2}1\.yaml:5:19: spec\.ports\[0\]\.port: /);
+    expect(errors).toBe("");
+    expect(report.basis.refused.map(({ where }) => where?.field)).toEqual(["spec.ports[0].port"]);
+  });
+
+  it("a healthy input is green, and what was passed by is a note", async () => {
+    const { code, report, text, junit } = await ask(CLUSTER + PODS, HEALTHY);
+    expect(report.findings).toEqual([]);
+    expect(code).toBe(0);
+    expect(report.basis.refused).toEqual([]);
+    expect(report.basis.notes.map((note) => note.code)).toContain("manifest-kind-unknown");
+    expect(text).toContain("  note      1.yaml:3:1: ");
+    expect(junit).toContain('<property name="note"');
+    expect(text).toMatch(/Observed and expected agree\.\n$/);
+  });
+});
