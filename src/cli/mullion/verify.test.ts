@@ -124,6 +124,16 @@ describe("no green without evidence", () => {
     expect(junit).toContain("default/web");
   });
 
+  it("says which network was taken, where no cluster file says it", async () => {
+    const { text, report } = await ask(NODE_SUBNET);
+    const taken = "no cluster file says which network the pods have: driver L2Bridge by win-bridge is taken";
+    expect(report.basis.assumptions.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([expect.stringContaining(taken)]),
+    );
+    expect(text.split("\n")[3]).toMatch(/^ {2}assumed {3}no cluster file says which network the pods/);
+    expect((await ask(CLUSTER + PODS)).report.basis).toEqual({ assumptions: [], refused: [], notes: [] });
+  });
+
   it("what the answer rests on comes first, and is not said twice", async () => {
     const { text, errors, report } = await ask(CLUSTER + PODS, REFUSED);
     const lines = text.split("\n");

@@ -20,6 +20,8 @@ export interface ClusterInput {
   readonly notes: readonly FileProblem[];
   /** Objects that Kubernetes would refuse; the rest goes on. */
   readonly problems: readonly FileProblem[];
+  /** What a cluster rests on that no file describes: for answers that say so. Empty with a cluster file. */
+  readonly assumed: readonly FileProblem[];
 }
 
 /** `problems` without a cluster: nothing can be built. */
@@ -86,6 +88,17 @@ function derivedFile({ objects }: Manifests): FileResult {
   };
 }
 
+/** The network is taken the same for every input without a cluster file, whatever its objects show. */
+function assumedOf({ network, kubeProxy, nodes }: ClusterFile): readonly FileProblem[] {
+  const modes = [...new Set(nodes.map(({ compat }) => compat))].toSorted().join(" and ");
+  const dsr = kubeProxy.enableDSR ? "with DSR" : "without DSR";
+  const messages = [
+    `no cluster file says which network the pods have: driver ${network.driver} by ${network.plugin} is taken, with a range for each node, whatever plugin the objects show`,
+    `kube-proxy of Windows nodes is taken ${dsr}, and programs in mode ${modes}`,
+  ];
+  return messages.map((message) => noteOf({ message }, []));
+}
+
 function fileOf(clusterFiles: readonly InputText[], loaded: Manifests): FileResult {
   const [first, second] = clusterFiles;
   if (first === undefined) return derivedFile(loaded);
@@ -107,5 +120,7 @@ export function readInput(texts: readonly InputText[]): ClusterInputResult {
   const found = fileOf(clusterFiles, loaded);
   if (!("cluster" in found)) return found;
   const { objects, problems } = loaded;
-  return { input: { file: found.cluster, objects, notes: [...found.notes, ...loaded.notes], problems } };
+  const notes = [...found.notes, ...loaded.notes];
+  const assumed = clusterFiles.length === 0 ? assumedOf(found.cluster) : [];
+  return { input: { file: found.cluster, objects, notes, problems, assumed } };
 }

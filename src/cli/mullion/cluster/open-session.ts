@@ -23,6 +23,8 @@ export type ReportProgress = (text: string, done: number, total: number) => void
 
 /** A cluster that is up, and what the user should know of its input. */
 export interface OpenedCluster extends InputRemarks {
+  /** What an answer rests on besides: assumed because no cluster file says it. */
+  readonly assumed: readonly SessionProblem[];
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
@@ -70,7 +72,7 @@ export async function openSession(
 ): Promise<OpenedCluster> {
   const read = readInput(inputs);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
-  const { file, objects, notes, problems } = read.input;
+  const { file, objects, notes, problems, assumed } = read.input;
   let nodes = 0;
   const { session, report: begun } = await openCluster(
     { file, objects },
@@ -91,5 +93,6 @@ export async function openSession(
     openKubeSource: (options) => session.openKubeSource(options),
     problems: [...problems, ...begun.problems].map(toSessionProblem),
     notes: [...notes, ...begun.notes].map(toSessionProblem),
+    assumed: assumed.map(toSessionProblem),
   };
 }
