@@ -45,7 +45,9 @@ function nameRooms() {
   const sources = `${require("node:url").pathToFileURL(join(root, "src")).href}/`;
   nodeModule.registerHooks({
     resolve(specifier, context, nextResolve) {
-      if (!specifier.startsWith("#")) return nextResolve(specifier, context);
+      // Other packages have names of their own that begin so.
+      const isOwn = specifier.startsWith("#") && context.parentURL?.startsWith(sources);
+      if (!isOwn) return nextResolve(specifier, context);
       return { url: sources + specifier.slice(1), format: "module-typescript", shortCircuit: true };
     },
   });
