@@ -75,6 +75,8 @@ const config: ViteUserConfig = defineConfig({
           hookTimeout: 180_000,
           expect: { poll: { timeout: 20_000 } },
           fileParallelism: false,
+          // What a program under Wine wrote is the only trace of why it failed.
+          chaiConfig: { truncateThreshold: 2_000 },
         },
       },
     ],

@@ -2,6 +2,9 @@
 // Runs on whatever Node the machine has (20 or later).
 import { existsSync, readFileSync } from "node:fs";
 
+/** Of each failure; what was expected and what came stands in the first lines. */
+const LINES_OF_FAILURE = 20;
+
 let passed = 0;
 let failed = 0;
 for (const path of process.argv.slice(2)) {
@@ -17,7 +20,11 @@ for (const path of process.argv.slice(2)) {
     // A file that cannot be loaded holds no tests, so it would not count.
     if (file.status === "failed" && file.assertionResults.length === 0) failed += 1;
     for (const result of file.assertionResults) {
-      if (result.status === "failed") process.stdout.write(`failed: ${file.name}: ${result.fullName}\n`);
+      if (result.status !== "failed") continue;
+      process.stdout.write(`failed: ${file.name}: ${result.fullName}\n`);
+      // What was printed when it failed is far above, and logs are cut.
+      const said = (result.failureMessages ?? []).join("\n").split("\n").slice(0, LINES_OF_FAILURE);
+      for (const line of said) process.stdout.write(`    ${line}\n`);
     }
   }
 }

@@ -164,11 +164,12 @@ function checkProgram(path: string): void {
 /** @throws Failure when the program or Wine is missing, or the service cannot be had. */
 export async function wine(request: WineRequest, terminal: Terminal): Promise<number> {
   checkProgram(request.program);
-  const prefix = await openPrefix();
   const address = process.env["MULLION_HNS"] ?? "";
   const service = address === "" ? await ownService(request) : givenService(address, request);
-  const run = (variables: Variables): Promise<number> => runProgram(prefix, request, variables);
   try {
+    // Last: Windows' services end some seconds after they were started for nothing.
+    const prefix = await openPrefix();
+    const run = (variables: Variables): Promise<number> => runProgram(prefix, request, variables);
     if (request.traceCalls === undefined) return await run(service.variables);
     return await runTraced(request.traceCalls, service.variables, terminal, run);
   } finally {
