@@ -2,7 +2,7 @@
 import { errorCode, messageOf } from "#core/base/thrown.ts";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import { describeKnownError } from "#cluster/api/error-details.ts";
-import type { SessionProblem } from "#cluster/session/session.ts";
+import { type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
@@ -36,16 +36,9 @@ export class SilentFailure extends Error {
 /** Problems shown at once; more scroll the first ones away. */
 const SHOWN_MAX = 20;
 
-function formatPlace(problem: SessionProblem): string {
-  const { where } = problem;
-  if (where === undefined) return "";
-  const place = where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
-  return where.field === "" ? `${place}: ` : `${place}: ${where.field}: `;
-}
-
 /** A problem on two lines: place and fault, then the advice with the code. */
 export function formatProblem(problem: SessionProblem): string {
-  return `${formatPlace(problem)}${problem.message}\n    ${problem.advice} [${problem.code}]\n`;
+  return `${formatFault(problem)}\n    ${problem.advice} [${problem.code}]\n`;
 }
 
 /** The first problems, and how many there are. `outcome` says what became of the rest. */

@@ -62,6 +62,7 @@ class WillingSession extends FixedSession {
         ...(name === "bad" ? { outcome: "refused" as const, problem } : { outcome: "created" as const }),
       })),
       notes: [],
+      applied: [],
     };
   }
 

@@ -85,16 +85,15 @@ async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
   return held.inTurn(async (session) => {
     const { objects, problems, notes } = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
     const report = await session.apply(objects);
-    const told = [...notes, ...report.notes];
     const refused = report.results.flatMap(({ problem }) => problem ?? []);
     const texts = inputs.map(({ name }) => name);
-    held.remark(texts, { problems: [...problems, ...refused], notes: told });
+    held.remark(texts, { problems: [...problems, ...refused], notes: [...notes, ...report.applied] });
     return {
       apiVersion: DOCUMENT_VERSION,
       kind: "ApplyReport",
       results: report.results,
       problems,
-      notes: told,
+      notes: [...notes, ...report.notes],
     };
   });
 }

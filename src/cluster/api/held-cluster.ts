@@ -108,7 +108,7 @@ export interface HeldClusterOptions {
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
   readonly identity: Identity;
-  /** What was said about the input that the cluster came up with. */
+  /** What was said about the texts that the cluster came up with. */
   readonly input: InputRemarks;
   /** Hears faults of Mullion's own. */
   readonly log: Log;
@@ -160,7 +160,7 @@ export class HeldCluster {
     );
   }
 
-  /** What is said about all input that the cluster has taken. */
+  /** What is said about the texts that the cluster has taken; its own notes are asked of the session. */
   get input(): InputRemarks {
     return this.remarks;
   }

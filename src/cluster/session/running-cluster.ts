@@ -53,6 +53,8 @@ import {
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
   readonly notes: readonly FileProblem[];
+  /** Those of them that are about the objects as they were taken; the others the cluster says itself (`notes()`). */
+  readonly applied: readonly FileProblem[];
   readonly problems: readonly FileProblem[];
 }
 
@@ -132,7 +134,8 @@ export class RunningCluster implements ClusterSession {
     await this.flannel?.start();
     await this.proxies.start();
     await this.settle();
-    return { notes: [...report.notes, ...this.newNotes()], problems: [...own.problems, ...report.problems] };
+    const problems = [...own.problems, ...report.problems];
+    return { notes: [...report.notes, ...this.newNotes()], applied: report.notes, problems };
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
@@ -143,8 +146,9 @@ export class RunningCluster implements ClusterSession {
       this.events.send({ type: "object", action: change, reference: { kind, namespace, name } });
     }
     await this.settle();
-    const notes = [...report.notes, ...this.newNotes()].map(toSessionProblem);
-    return { results: report.outcomes.map(toApplyResult), notes };
+    const applied = report.notes.map(toSessionProblem);
+    const notes = [...applied, ...this.newNotes().map(toSessionProblem)];
+    return { results: report.outcomes.map(toApplyResult), notes, applied };
   }
 
   async delete(references: readonly ObjectReference[]): Promise<DeleteReport> {

@@ -68,6 +68,19 @@ export function toSessionProblem(problem: FileProblem): SessionProblem {
   return { code, message, advice, where: { file, line, column, field: path } };
 }
 
+/** `cluster.yaml:12:3`, or an object of the API; empty for what stands nowhere. */
+export function placeOf({ where }: SessionProblem): string {
+  if (where === undefined) return "";
+  return where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
+}
+
+/** Place, field and fault, as far as there are, in one line. */
+export function formatFault(problem: SessionProblem): string {
+  return [placeOf(problem), problem.where?.field ?? "", problem.message]
+    .filter((part) => part !== "")
+    .join(": ");
+}
+
 export interface ApplyResult {
   readonly reference: ObjectReference;
   readonly outcome: "created" | "configured" | "unchanged" | "refused";
@@ -80,6 +93,8 @@ export interface ApplyReport {
   readonly results: readonly ApplyResult[];
   /** What is worth knowing about the cluster now, and was not before. */
   readonly notes: readonly SessionProblem[];
+  /** Those of them that are about the objects as they were taken. */
+  readonly applied: readonly SessionProblem[];
 }
 
 export interface DeleteResult {
@@ -185,6 +200,8 @@ export interface ClusterSession {
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[];
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: that node runs none. */
   servicesOn(node: string): readonly ServicePortStatus[] | undefined;
+  /** What is worth knowing about the cluster as it is. */
+  notes(): readonly FileProblem[];
   /** What did not come up: flanneld, kube-proxy, and pods that have no network. */
   troubles(): readonly ClusterTrouble[];
   /** What kube-proxies that repair have put right in HNS, by node and kind; on all nodes, or on one. */

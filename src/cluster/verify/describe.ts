@@ -4,7 +4,7 @@ import type { Cell } from "./cells/cell.ts";
 import type { Disagreement } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Observation } from "./observation.ts";
-import type { InputRemarks, SessionProblem } from "../session/session.ts";
+import { type InputRemarks, type SessionProblem, placeOf } from "../session/session.ts";
 import type { VerifyBasis, VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
 
 /** A cell with what came of it. */
@@ -118,16 +118,10 @@ export function basisOf({ problems, notes }: InputRemarks): VerifyBasis {
   };
 }
 
-/** `cluster.yaml:12:3`, an object of the API, or the input itself. */
-function placeOf({ where }: SessionProblem): string {
-  if (where === undefined) return "the input";
-  return where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
-}
-
 function refusedFinding(problem: SessionProblem): VerifyFinding {
   const field = problem.where?.field ?? "";
   return {
-    about: placeOf(problem),
+    about: placeOf(problem) || "the input",
     expected: "all of the input is in the cluster",
     observed: `left out: ${field === "" ? "" : `${field}: `}${problem.message}`,
     code: problem.code,

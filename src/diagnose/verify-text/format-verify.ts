@@ -10,7 +10,7 @@ import { wrap } from "#core/base/text-layout.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
-import type { SessionProblem } from "#cluster/session/session.ts";
+import { type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Services that get a row each; more are shown together. */
@@ -215,21 +215,13 @@ function titleOf(code: KnowledgeCode): string {
 
 /** Remarks of one kind that are shown in a list; the rest is counted. */
 const REMARKS_MAX = 5;
-
-/** `cluster.yaml:12:3`; nothing for what stands nowhere. */
-export function placeOfRemark({ where }: SessionProblem): string {
-  if (where === undefined) return "";
-  return where.line > 0 ? `${where.file}:${where.line}:${where.column}` : where.file;
-}
+const LABEL_OF_REMARKS = 10;
 
 function remarkLines(label: string, remarks: readonly SessionProblem[]): readonly string[] {
   const lines: string[] = [];
   for (const alike of groupBy(remarks, ({ code }) => code).values()) {
     for (const remark of alike.slice(0, REMARKS_MAX)) {
-      const place = placeOfRemark(remark);
-      const field = remark.where?.field ?? "";
-      const text = `${place === "" ? "" : `${place}: `}${field === "" ? "" : `${field}: `}${remark.message}`;
-      const wrapped = wrap(`${text} [${remark.code}]`, WIDTH - LABEL_OF_REMARKS - 2);
+      const wrapped = wrap(`${formatFault(remark)} [${remark.code}]`, WIDTH - LABEL_OF_REMARKS - 2);
       lines.push(
         ...wrapped.map((line, index) => `  ${(index === 0 ? label : "").padEnd(LABEL_OF_REMARKS)}${line}`),
       );
@@ -241,8 +233,6 @@ function remarkLines(label: string, remarks: readonly SessionProblem[]): readonl
   return lines;
 }
 
-const LABEL_OF_REMARKS = 10;
-
 /** What the answer rests on, before what was tried. */
 function basisLines({ basis }: VerifyReport, style: TraceStyle): readonly string[] {
   const lines = [
@@ -253,24 +243,9 @@ function basisLines({ basis }: VerifyReport, style: TraceStyle): readonly string
   return lines.length === 0 ? [] : [style.heading("What this rests on"), ...lines, ""];
 }
 
-/** What keeps the answer from being one. */
-function inputFindingLines(finding: VerifyFinding, style: TraceStyle): readonly string[] {
-  return [
-    ...block(`${INPUT_TITLE}: ${finding.about ?? ""}`, 2).map((line) => style.bad(line)),
-    ...labelled("expected", finding.expected),
-    ...labelled("observed", finding.observed),
-    ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),
-    ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy)),
-    "",
-  ];
-}
-
-function findingLines(
-  finding: VerifyFinding,
-  cell: VerifyCell,
-  command: string,
-  style: TraceStyle,
-): readonly string[] {
+/** The question of a cell, or what a finding about the input is about. */
+function headOf({ about = "" }: VerifyFinding, cell: VerifyCell | undefined): string {
+  if (cell === undefined) return `${INPUT_TITLE}: ${about}`;
   const port = cell.port === undefined ? "" : ` port ${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
   const family = cell.family === "ipv6" ? ", IPv6" : "";
@@ -278,10 +253,19 @@ function findingLines(
     cell.flow === "bring-up"
       ? cell.from
       : `${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
-  const head = `${FLOW_TITLES[cell.flow]}${family}: ${traceEnds}`;
+  return `${FLOW_TITLES[cell.flow]}${family}: ${traceEnds}`;
+}
+
+function findingLines(
+  finding: VerifyFinding,
+  cell: VerifyCell | undefined,
+  command: string,
+  style: TraceStyle,
+): readonly string[] {
+  const source = cell === undefined ? "" : ` (${cell.row}: ${cell.documentedIn})`;
   return [
-    ...block(head, 2).map((line) => style.bad(line)),
-    ...labelled("expected", `${finding.expected} (${cell.row}: ${cell.documentedIn})`),
+    ...block(headOf(finding, cell), 2).map((line) => style.bad(line)),
+    ...labelled("expected", `${finding.expected}${source}`),
     ...labelled("observed", finding.observed),
     ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),
     ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy)),
@@ -317,11 +301,9 @@ export function formatVerification(
   const names = new SystemNames(report);
   const flows = groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
   const { findings } = report;
-  const shown = findings.slice(0, FINDINGS_MAX).flatMap((finding) => {
-    if (finding.cell === undefined) return inputFindingLines(finding, style);
-    const cell = report.cells[finding.cell];
-    return cell === undefined ? [] : findingLines(finding, cell, command, style);
-  });
+  const shown = findings
+    .slice(0, FINDINGS_MAX)
+    .flatMap((finding) => findingLines(finding, report.cells[finding.cell ?? -1], command, style));
   const hidden = findings.length - FINDINGS_MAX;
   const lines = [
     style.heading(`Cluster ${report.cluster}, compat ${report.compat.join(" and ")}`),

@@ -1,7 +1,8 @@
 /** A report as JUnit XML, for build servers: a suite per flow, a test case per cell. */
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
-import { FLOW_TITLES, INPUT_TITLE, placeOfRemark } from "./format-verify.ts";
+import { FLOW_TITLES, INPUT_TITLE } from "./format-verify.ts";
+import { placeOf } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Unique in its suite. */
@@ -17,15 +18,17 @@ function countOf(cells: readonly VerifyCell[], verdict: VerifyCell["verdict"]): 
   return cells.filter((cell) => cell.verdict === verdict).length;
 }
 
-function failureText(finding: VerifyFinding, cell: VerifyCell, command: string): string {
+function failureOf(finding: VerifyFinding, cell: VerifyCell | undefined, command: string): XmlElement {
+  const source = cell === undefined ? "" : ` (${cell.row}: ${cell.documentedIn})`;
   const lines = [
-    `expected: ${finding.expected} (${cell.row}: ${cell.documentedIn})`,
+    `expected: ${finding.expected}${source}`,
     `observed: ${finding.observed}`,
     ...(finding.code === undefined ? [] : [`why: mullion explain ${finding.code}`]),
     ...(finding.remedy === undefined ? [] : [`remedy: ${finding.remedy}`]),
     ...(finding.trace === undefined ? [] : [`see: ${command} ${finding.trace}`]),
   ];
-  return lines.join("\n");
+  const message = `expected ${finding.expected}, observed ${finding.observed}`;
+  return xmlElement("failure", { message }, lines.join("\n"));
 }
 
 function outcomeOf(
@@ -33,15 +36,12 @@ function outcomeOf(
   finding: VerifyFinding | undefined,
   command: string,
 ): readonly XmlElement[] {
-  if (finding !== undefined) {
-    const message = `expected ${finding.expected}, observed ${finding.observed}`;
-    return [xmlElement("failure", { message }, failureText(finding, cell, command))];
-  }
+  if (finding !== undefined) return [failureOf(finding, cell, command)];
   return cell.verdict === "not-tried" ? [xmlElement("skipped", { message: cell.why ?? "" })] : [];
 }
 
 /** What the answer rests on, as properties of a suite, and what keeps it from being one, as failures. */
-function inputSuite(report: VerifyReport): readonly XmlElement[] {
+function inputSuite(report: VerifyReport, command: string): readonly XmlElement[] {
   const { basis } = report;
   const findings = report.findings.filter(({ cell }) => cell === undefined);
   const remarks = [
@@ -51,20 +51,13 @@ function inputSuite(report: VerifyReport): readonly XmlElement[] {
   ];
   if (findings.length + remarks.length === 0) return [];
   const properties = remarks.map(([name, remark]) => {
-    const place = placeOfRemark(remark);
+    const place = placeOf(remark);
     const value = `${place === "" ? "" : `${place}: `}${remark.message} [${remark.code}]`;
     return xmlElement("property", { name, value }, []);
   });
-  const cases = findings.map(({ about = "", expected, observed, code, remedy }) => {
-    const lines = [
-      `expected: ${expected}`,
-      `observed: ${observed}`,
-      ...(code === undefined ? [] : [`why: mullion explain ${code}`]),
-      ...(remedy === undefined ? [] : [`remedy: ${remedy}`]),
-    ];
-    const message = `expected ${expected}, observed ${observed}`;
-    const failure = xmlElement("failure", { message }, lines.join("\n"));
-    return xmlElement("testcase", { classname: INPUT_TITLE, name: `${about}: ${observed}` }, [failure]);
+  const cases = findings.map((finding) => {
+    const name = `${finding.about ?? ""}: ${finding.observed}`;
+    return xmlElement("testcase", { classname: INPUT_TITLE, name }, [failureOf(finding, undefined, command)]);
   });
   const counts = { name: INPUT_TITLE, tests: cases.length, failures: cases.length, skipped: 0 };
   const listed = properties.length === 0 ? [] : [xmlElement("properties", {}, properties)];
@@ -94,5 +87,5 @@ export function formatJunit(report: VerifyReport, command = "mullion trace"): st
     failures: report.findings.length,
     skipped: countOf(report.cells, "not-tried"),
   };
-  return formatXml(xmlElement("testsuites", counts, [...inputSuite(report), ...suites]));
+  return formatXml(xmlElement("testsuites", counts, [...inputSuite(report, command), ...suites]));
 }

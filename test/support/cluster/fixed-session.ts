@@ -147,6 +147,11 @@ export class FixedSession implements ClusterSession {
     return Promise.resolve({ atMs: clock.nowMs, notes: [] });
   }
 
+  /** There is nothing to say about it. */
+  notes(): readonly [] {
+    return [];
+  }
+
   /** Its pods have their networks. */
   troubles(): readonly [] {
     return [];

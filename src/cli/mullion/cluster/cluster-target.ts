@@ -58,7 +58,7 @@ export async function connectCluster(
   if (target.files.length === 0) return connectRunning(target);
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
   const opened = await openSession(inputs, () => undefined, observing);
-  const { session, readManifests, verify, problems, notes, assumed } = opened;
+  const { session, readManifests, verify, input } = opened;
   if (remarks === "on stderr") reportFindings(opened, LEFT_OUT, terminal);
   const identity = { name: "", version: "", pid: process.pid };
   const log = process.env["MULLION_DEBUG"] === "1" ? processLog() : SILENT_LOG;
@@ -67,7 +67,7 @@ export async function connectCluster(
     readManifests,
     verify,
     identity,
-    input: { problems, notes: [...assumed, ...notes] },
+    input,
     log,
   });
 }

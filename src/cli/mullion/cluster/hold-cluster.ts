@@ -38,7 +38,7 @@ export interface HoldOptions {
  */
 export async function holdCluster(options: HoldOptions): Promise<void> {
   const { place, inputs, report, onReady, untilInterrupted, log } = options;
-  const { session, readManifests, verify, problems, notes, assumed } = await openSession(inputs, report);
+  const { session, readManifests, verify, problems, notes, input } = await openSession(inputs, report);
   const ended = Promise.withResolvers<void>();
   const identity = { name: place.name, version: packageVersion(), pid: process.pid };
   const held = new HeldCluster({
@@ -46,7 +46,7 @@ export async function holdCluster(options: HoldOptions): Promise<void> {
     readManifests,
     verify,
     identity,
-    input: { problems, notes: [...assumed, ...notes] },
+    input,
     log,
     onShutdown: ended.resolve,
   });

@@ -23,8 +23,8 @@ export type ReportProgress = (text: string, done: number, total: number) => void
 
 /** A cluster that is up, and what the user should know of its input. */
 export interface OpenedCluster extends InputRemarks {
-  /** What an answer rests on besides: assumed because no cluster file says it. */
-  readonly assumed: readonly SessionProblem[];
+  /** What is said about the texts, and what was assumed because no cluster file says it; the cluster's own notes are its. */
+  readonly input: InputRemarks;
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
@@ -34,8 +34,12 @@ export interface OpenedCluster extends InputRemarks {
 
 function verifier(progress: ObserveProgress | undefined): Verifier {
   return (session, input) => {
-    const troubles = session.troubles();
-    const options = { troubles, input, ...(progress === undefined ? {} : { progress }) };
+    const notes = [...input.notes, ...session.notes().map(toSessionProblem)];
+    const options = {
+      troubles: session.troubles(),
+      input: { problems: input.problems, notes },
+      ...(progress === undefined ? {} : { progress }),
+    };
     return explainVerification(verifyCluster(session.cluster, readModel(session.cluster), options));
   };
 }
@@ -86,13 +90,14 @@ export async function openSession(
       },
     },
   );
+  const refused = [...problems, ...begun.problems].map(toSessionProblem);
   return {
     session,
     readManifests,
     verify: verifier(observing),
     openKubeSource: (options) => session.openKubeSource(options),
-    problems: [...problems, ...begun.problems].map(toSessionProblem),
+    problems: refused,
     notes: [...notes, ...begun.notes].map(toSessionProblem),
-    assumed: assumed.map(toSessionProblem),
+    input: { problems: refused, notes: [...assumed, ...notes, ...begun.applied].map(toSessionProblem) },
   };
 }
