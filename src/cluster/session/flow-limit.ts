@@ -15,7 +15,11 @@ export interface FlowEnd {
   /** Name of the node on which it is; undefined for Services and the outside. */
   readonly node: string | undefined;
   /** Namespace and labels of a pod. */
-  readonly pod?: { readonly namespace: string; readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly pod?: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+  };
 }
 
 /** A flow that is about to be answered. */
