@@ -331,8 +331,13 @@ export function serviceFacts(
     losesSecondNodePort: losesSecondNodePort(model, service, port, asked),
     hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
-    externalTrafficPolicy: service.externalTrafficPolicy,
+    externalTrafficPolicy: isPodToProxy(model, source, asked) ? "Cluster" : service.externalTrafficPolicy,
   };
+}
+
+/** See `FlowFacts.externalTrafficPolicy`. */
+function isPodToProxy(model: VerifyModel, source: VerifySender, asked: VerifyNode | undefined): boolean {
+  return asked?.os === "linux" && prefixContains(model.clusterRange, source.address);
 }
 
 /** Repaired in 1.36; the two load balancers were told apart by their back ends alone, and pods have both addresses. */

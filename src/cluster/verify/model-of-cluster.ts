@@ -297,6 +297,7 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
     outside: readOutside(cluster, family),
     network: networkOf(file.network.name),
     routedRanges: second === undefined ? file.underlay.routes.map(({ to }) => to) : routedRangesOf(second),
+    clusterRange: (second ?? file.network).clusterCIDR,
     denials: second === undefined ? file.underlay.deny : [],
     hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,
     isDsr: file.kubeProxy.enableDSR,

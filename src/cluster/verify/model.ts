@@ -156,6 +156,8 @@ export interface VerifyModel {
   readonly network: VerifyNetwork;
   /** Ranges that the network between and around the nodes knows. */
   readonly routedRanges: readonly Prefix[];
+  /** `--cluster-cidr` of kube-proxy: senders in it are pods to it. */
+  readonly clusterRange: Prefix;
   /** Packets that the fabric's rules drop. */
   readonly denials: readonly { readonly from: Prefix; readonly to: Prefix }[];
   readonly hasProxy: boolean;

@@ -114,6 +114,10 @@ export interface FlowFacts {
   /** Among the back ends are addresses of no pod of the cluster: nobody knows who answers there. */
   readonly hasStrangers: boolean;
   readonly internalTrafficPolicy: "Cluster" | "Local";
+  /**
+   * As it holds for the sender: kube-proxy on Linux applies none to whom it takes for a pod, as it does nodes whose
+   * addresses lie in the range of pods (pkg/proxy/iptables/proxier.go, "pod traffic for … external destinations").
+   */
   readonly externalTrafficPolicy: "Cluster" | "Local";
 }
 

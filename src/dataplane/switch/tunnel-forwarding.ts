@@ -35,6 +35,9 @@ export function forwardTunnelled(
     if (readU16(packet.bytes, headers.network + ARP.operation) !== REQUEST) return false;
     answerArp(virtualSwitch, source, packet, headers);
   } else {
+    // The port's rules gave it the node's MAC: it is for a Service, which the node's own port translates.
+    const destination = readU48(packet.bytes, packet.start) as Mac;
+    if (destination === virtualSwitch.hostPort?.mac) return false;
     virtualSwitch.deliver(uplink, packet, "to the physical host's switch, as every frame of an L2Tunnel pod");
   }
   return true;

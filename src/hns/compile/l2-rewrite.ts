@@ -30,6 +30,8 @@ import { endpointProvenance, networkProvenance, type RoutedEndpoint, sdnRouteSou
 const GROUP_PRIORITY = 100;
 /** Inferred: asked behind the group that all ports share. */
 const SDN_ROUTE_GROUP_PRIORITY = 200;
+/** Inferred: asked before it, which sends all that leaves an L2Tunnel port to the fabric. */
+const TUNNEL_ROUTE_GROUP_PRIORITY = 50;
 const RULE_PRIORITY = 100;
 const FAMILIES: readonly IpFamily[] = [4, 6];
 const INFERRED = "dataplane.md §2.2.3, §2.13";
@@ -98,27 +100,34 @@ function isOverHost(setting: SdnRoutePolicySetting, managementIp: Ip): boolean {
  * services it is how they come to the host's port where load balancers have no DSR (B-4). Inferred: an L2Bridge has
  * nothing to encapsulate with, so `NeedEncap` means through the host (dataplane.md §2.14). Only in the "node's subnet"
  * shape; elsewhere the bridge endpoint takes such frames.
+ *
+ * Inferred: `isTunnelled` ports have those to services as well, which plugins give them (control-planes.md §6.1) and which
+ * only the node can translate; what is for the node itself goes by the fabric like everything else (dataplane.md §2.5).
  */
 export function compileHostRoutes(
   endpoint: RoutedEndpoint,
   managementIp: Ip,
   hostMac: Mac,
+  isTunnelled: boolean,
 ): readonly Group[] {
   const family = familyOf(managementIp);
+  const layer = isTunnelled ? "EXTERNAL" : "INTERNAL";
+  const rewrite = { type: "transpose", destinationMac: hostMac } as const;
   const rules = sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
     if (!isOverHost(setting, managementIp)) return [];
     const parsed = parseAddressOrPrefix(setting.DestinationPrefix);
     const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
     if (prefix === undefined || prefixFamily(prefix) !== family) return [];
     const isNode = prefix.address === managementIp;
+    if (isNode && isTunnelled) return [];
     const label = isNode ? formatIp(managementIp) : formatPrefix(prefix);
-    const name = `INTERNAL_L2_REWRITE_${label}_${formatMac(hostMac)}`;
+    const name = `${layer}_L2_REWRITE_${label}_${formatMac(hostMac)}`;
     const rule: Rule = {
       id: `${index}|${name}`,
       name,
       priority: RULE_PRIORITY,
       condition: Object.freeze({ destination: [prefix] }),
-      action: Object.freeze({ type: "transpose", destinationMac: hostMac }),
+      action: Object.freeze(isTunnelled ? { ...rewrite, sourceMac: hostMac } : rewrite),
       isTerminating: true,
       isStateful: false,
       provenance,
@@ -131,7 +140,7 @@ export function compileHostRoutes(
     name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${family}_OUT`,
     direction: "out",
     family,
-    priority: SDN_ROUTE_GROUP_PRIORITY,
+    priority: isTunnelled ? TUNNEL_ROUTE_GROUP_PRIORITY : SDN_ROUTE_GROUP_PRIORITY,
     match: "lpm-destination",
     rules,
   });

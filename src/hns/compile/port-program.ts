@@ -155,6 +155,7 @@ function compileOwnParts(
   endpoint: RoutedEndpoint,
   node: NodeFacts,
   isAddressed: boolean,
+  isTunnelled: boolean,
   proxies: readonly ProxySource[],
 ): OwnParts {
   const managementIp = managementIpOf(node);
@@ -163,7 +164,7 @@ function compileOwnParts(
   return Object.freeze({
     translations,
     externalIn: compileExternalIn(endpoint, isAddressed, translations.mappings.bindings),
-    hostRoutes: isRouted ? compileHostRoutes(endpoint, managementIp, node.hostMac) : NO_GROUPS,
+    hostRoutes: isRouted ? compileHostRoutes(endpoint, managementIp, node.hostMac, isTunnelled) : NO_GROUPS,
   });
 }
 
@@ -184,7 +185,7 @@ function compileStanding(
   const proxies = proxiesOf(view.network, endpoint);
   const inputs = [policies, ipConfigs, mac, name, sdnRoutes, isAddressed, proxies.key, ...shared.nodeInputs];
   const own = cache.get(endpoint.id, "own", inputs, () =>
-    compileOwnParts(endpoint, view.node, isAddressed, proxies.sources),
+    compileOwnParts(endpoint, view.node, isAddressed, shared.isTunnelled, proxies.sources),
   );
   const { nat, mappings, groups: translations } = own.translations;
   const groups = {
@@ -192,7 +193,10 @@ function compileStanding(
     ACL_ENDPOINT_LAYER: aclGroupsOf(cache, view.network, endpoint),
     INTERNAL_L2_REWRITE_LAYER: shared.isTunnelled ? NO_GROUPS : joinGroups(shared.internal(), own.hostRoutes),
     SLB_DECAP_LAYER_STATEFUL: NO_GROUPS,
-    EXTERNAL_L2_REWRITE_LAYER: joinGroups(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
+    EXTERNAL_L2_REWRITE_LAYER: joinGroups(
+      shared.isTunnelled ? own.hostRoutes : NO_GROUPS,
+      joinGroups(isAddressed ? shared.externalOut() : NO_GROUPS, own.externalIn),
+    ),
     VNET_PA_ROUTE_LAYER: shared.paRoute(),
   };
   const program = {

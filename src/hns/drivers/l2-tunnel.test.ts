@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { formatMac } from "#core/net/mac.ts";
 import { hostPrefix } from "#core/net/ip.ts";
+import { createLoadBalancerOnly } from "#contracts/hcn/operations.ts";
 import { type DriverPod, DriverWorld, ip } from "#test/support/dataplane/driver-world.ts";
 
 async function tunnelWorld(): Promise<{ world: DriverWorld; network: string; a: DriverPod; b: DriverPod }> {
@@ -77,6 +78,26 @@ it("OutBoundNAT has the node's address on the way out", async () => {
   });
   world.x.serve("udp", 53);
   expect(world.ask(pod.compartment, "udp", "203.0.113.10", 53)).toMatchObject({
+    answer: expect.stringContaining("saw 10.0.0.11:") as string,
+  });
+});
+
+it("a Service without DSR is the node's to translate: a route with NeedEncap leads over the host", async () => {
+  const { world, network, b } = await tunnelWorld();
+  const Settings = { DestinationPrefix: "10.96.0.0/12", NeedEncap: true };
+  const client = await world.pod("C", network, {
+    IpConfigurations: [{ IpAddress: "10.0.0.52" }],
+    Policies: [{ Type: "SDNRoute", Settings }],
+  });
+  await createLoadBalancerOnly(world.client, {
+    HostComputeEndpoints: [b.endpoint],
+    FrontendVIPs: ["10.96.0.50"],
+    PortMappings: [{ Protocol: 17, ExternalPort: 80, InternalPort: 8080 }],
+    SchemaVersion: { Major: 2, Minor: 0 },
+  });
+  world.serve(b.compartment, "udp", 8080);
+  // dataplane.md §2.4 B-4: the back end sees the node.
+  expect(world.ask(client.compartment, "udp", "10.96.0.50", 80)).toMatchObject({
     answer: expect.stringContaining("saw 10.0.0.11:") as string,
   });
 });

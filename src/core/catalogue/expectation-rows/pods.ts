@@ -56,14 +56,26 @@ export const GENERAL_ROWS: readonly ExpectationRow[] = [
 const BETWEEN_NODES: readonly ExpectationRow[] = [
   {
     id: "PP-L2BRIDGE-DSR-SAME-NODE",
-    when: { flow: POD_TO_POD, relation: "same-node", driver: "L2Bridge", losesPodsWithDsr: true },
+    when: {
+      flow: POD_TO_POD,
+      relation: "same-node",
+      driver: "L2Bridge",
+      shape: "own-subnet",
+      losesPodsWithDsr: true,
+    },
     expected: { outcome: "denied", code: "l2bridge-broken-with-dsr", proof: "drop" },
     source: "windows-networking-documentation.md §5",
   },
   {
     // What is no exception of source NAT is no pod to the node.
     id: "PP-L2BRIDGE-DSR",
-    when: { flow: POD_TO_POD, outboundNat: "excepted", driver: "L2Bridge", losesPodsWithDsr: true },
+    when: {
+      flow: POD_TO_POD,
+      outboundNat: "excepted",
+      driver: "L2Bridge",
+      shape: "own-subnet",
+      losesPodsWithDsr: true,
+    },
     expected: { outcome: "denied", code: "l2bridge-broken-with-dsr", proof: "drop" },
     source: "windows-networking-documentation.md §5",
   },
@@ -73,6 +85,7 @@ const BETWEEN_NODES: readonly ExpectationRow[] = [
       flow: ["pod-to-service-short-name", "pod-to-service-full-name"],
       service: "headless",
       driver: "L2Bridge",
+      shape: "own-subnet",
       losesPodsWithDsr: true,
     },
     expected: { outcome: "denied", code: "l2bridge-broken-with-dsr", proof: "drop" },

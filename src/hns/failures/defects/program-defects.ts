@@ -19,7 +19,8 @@ import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/
 // `l2bridge-dsr-kb5005619`: pods of an L2Bridge network do not reach each other while DSR is on
 // (windows-networking-documentation.md §5). The mechanism is not public. Inferred: what a pod sends to the address of
 // another pod ends in LB_DSR, the layer that only DSR fills; what a Service leads there passes, and so do the answers
-// to what came in. Inferred: IPv6, of which there is no report, is not concerned.
+// to what came in. Inferred: IPv6, of which there is no report, is not concerned. Inferred: nor are pods with addresses
+// of the nodes' subnet, since EKS runs such pods on Server 2022 with DSR.
 
 /** Behind the rules of load balancers. */
 const GROUP_PRIORITY = 60_000;
