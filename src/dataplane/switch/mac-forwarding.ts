@@ -3,14 +3,13 @@
  * host, to the uplink (dataplane.md §2.17 steps 3 to 6).
  */
 import { defined } from "#core/base/assert.ts";
-import { readU48, readU16 } from "#core/base/bytes.ts";
+import { readU48 } from "#core/base/bytes.ts";
 import { type Mac, formatMac, isGroupMac } from "#core/net/mac.ts";
 import { type Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { Passage } from "./delayed-frame.ts";
 import type { SwitchPort } from "./switch-port.ts";
 import type { ForwardingSwitch } from "./switch-extension.ts";
-import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
 /**
  * True for a tunnel that an endpoint of an overlay network made itself and that leaves the node as it is: the receiver
@@ -91,7 +90,7 @@ function forwardToPort(
   packet: Packet,
   headers: Headers,
 ): void {
-  const binding = target.leadsToHost ? findBindingOwner(virtualSwitch, packet, headers) : undefined;
+  const binding = target.leadsToHost ? virtualSwitch.findBindingOwner(packet, headers) : undefined;
   if (binding !== undefined) {
     virtualSwitch.deliver(binding, packet, "by NAT binding of destination address and port");
     return;
@@ -133,7 +132,7 @@ function forwardToHostMac(
   packet: Packet,
   headers: Headers,
 ): void {
-  const binding = findBindingOwner(virtualSwitch, packet, headers);
+  const binding = virtualSwitch.findBindingOwner(packet, headers);
   if (binding !== undefined && (binding !== source || source.kind === "container")) {
     virtualSwitch.deliver(binding, packet, "by NAT binding of destination address and port");
     return;
@@ -163,22 +162,6 @@ function forwardGroup(virtualSwitch: ForwardingSwitch, source: SwitchPort, packe
     return;
   }
   virtualSwitch.deliver(target, packet, "broadcast or multicast");
-}
-
-/** Of a frame with the host's MAC that may not be the host's own (dataplane.md §2.17 step 4): the port that owns the NAT binding of the frame's destination address and port. */
-export function findBindingOwner(
-  virtualSwitch: ForwardingSwitch,
-  packet: Packet,
-  headers: Headers,
-): SwitchPort | undefined {
-  const { protocol } = headers;
-  const hasPorts = protocol === IpProtocol.tcp || protocol === IpProtocol.udp;
-  if (!hasPorts || headers.transport < 0) return undefined;
-  const ip = destinationIp(packet.bytes, headers);
-  const port = readU16(packet.bytes, headers.transport + 2);
-  const owner = virtualSwitch.portBlocks.findOwner(ip, protocol, port);
-  if (owner !== undefined) return virtualSwitch.getPort(owner);
-  return virtualSwitch.findPortByBinding({ ip, protocol, port });
 }
 
 /** The port whose endpoint has the destination address and takes frames by address. */

@@ -6,13 +6,13 @@
  * An extension is part of the world's state: plain data with named methods, forked with its switch. It sends with
  * `ForwardingSwitch.deliver`, and ends a frame with `ForwardingSwitch.drop`, so that traces and counters name what it does.
  */
+import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { VfpDirection } from "../vfp/rule.ts";
-import type { PortBlockTable } from "./port-blocks.ts";
-import type { StaticBinding, SwitchPort } from "./switch-port.ts";
+import type { SwitchPort } from "./switch-port.ts";
 import type { VirtualSubnets } from "./virtual-subnets.ts";
 
 /** The switch as rules of forwarding see it, its own and those of an extension. */
@@ -23,12 +23,12 @@ export interface ForwardingSwitch {
   readonly hostPort: SwitchPort | undefined;
   /** Ports by virtual subnet: those of overlay networks. */
   readonly virtualSubnets: VirtualSubnets;
-  readonly portBlocks: PortBlockTable;
   getPort(id: string): SwitchPort | undefined;
   listPorts(): readonly SwitchPort[];
   findPortByMac(mac: Mac): SwitchPort | undefined;
   findPortByIp(ip: Ip): SwitchPort | undefined;
-  findPortByBinding(binding: StaticBinding): SwitchPort | undefined;
+  /** The port that owns the NAT binding which the frame is for. */
+  findBindingOwner(packet: Packet, headers: Headers): SwitchPort | undefined;
   /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
   deliver(target: SwitchPort, packet: Packet, reason: string): void;
   /** Answers whoever is behind `port`, past its pipeline. */

@@ -11,7 +11,7 @@ import { createGroup } from "../vfp/group.ts";
 import { NatPool } from "../vfp/actions/nat-pool.ts";
 import type { NextHop, NextHopResolver, NextHopWaiter } from "../vfp/actions/next-hop.ts";
 import type { LayerDefinition } from "../vfp/rule.ts";
-import { buildArpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { buildArpFrame, buildIpFrame, buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
 import { describeFrame } from "#core/wire/text/format.ts";
 import { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
@@ -227,6 +227,31 @@ describe("dataplane.md §2.17, where a frame goes", () => {
     ports.b.removeStaticBinding(binding);
     virtualSwitch.handleFrame(ports.uplink, tcp([MAC.router, MAC.host], [IP.x, IP.node], [5000, 8080]));
     expect(reached()).toEqual(["host", "b"]);
+  });
+
+  it("DT-022 step 4: later fragments go where the first one went, until another datagram has the number", () => {
+    ports.b.addStaticBinding({ ip: IP.node, protocol: 17, port: 8080 });
+    const fragment = (offset: number, destinationPort = 8080): Packet => {
+      const payload = new Uint8Array(32);
+      payload.set([0x13, 0x88, destinationPort >>> 8, destinationPort & 0xff, 0, 64]);
+      return buildIpFrame({
+        link: { sourceMac: MAC.router, destinationMac: MAC.host },
+        ip: { source: IP.x, destination: IP.node, ttl: 9, identification: 7, isDontFragment: false },
+        protocol: 17,
+        payload,
+        fragment: { offset, hasMore: offset === 0 },
+      });
+    };
+    virtualSwitch.handleFrame(ports.uplink, fragment(32));
+    // It is the host's, whose port knows no first one.
+    expect(ports.host.vfp.drops.get("fragment-without-first")).toBe(1);
+    virtualSwitch.handleFrame(ports.uplink, fragment(0));
+    virtualSwitch.handleFrame(ports.uplink, fragment(32));
+    expect(wires.b.sent).toHaveLength(2);
+    virtualSwitch.handleFrame(ports.uplink, fragment(0, 22));
+    virtualSwitch.handleFrame(ports.uplink, fragment(32));
+    expect(wires.b.sent).toHaveLength(2);
+    expect(wires.host.sent).toHaveLength(2);
   });
 
   it.each([

@@ -22,18 +22,13 @@ import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
 import { answerDhcp } from "./dhcp-answering.ts";
 import { answerArp, forwardArp } from "./arp-forwarding.ts";
 import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
-import { forwardByMac, isForged, findBindingOwner } from "./mac-forwarding.ts";
+import { forwardByMac, isForged } from "./mac-forwarding.ts";
 import { answersNeighborDiscovery, forwardNeighborDiscovery, isNeighborDiscovery } from "./nd-forwarding.ts";
 import { admitToVlan, mayReach, tagForWire, forwardPlain } from "./vlan-forwarding.ts";
-import { OwnedPortBlocks, PortBlockTable } from "./port-blocks.ts";
+import { NatBindings } from "./nat-bindings.ts";
+import { OwnedPortBlocks, type PortBlockTable } from "./port-blocks.ts";
 import type { ForwardingSwitch, SwitchExtension } from "./switch-extension.ts";
-import {
-  type PortOwner,
-  type StaticBinding,
-  SwitchPort,
-  type SwitchPortOptions,
-  bindingKey,
-} from "./switch-port.ts";
+import { type PortOwner, type StaticBinding, SwitchPort, type SwitchPortOptions } from "./switch-port.ts";
 import { type InnerDestination, VirtualSubnets } from "./virtual-subnets.ts";
 import { forwardTunnelled } from "./tunnel-forwarding.ts";
 import { LateFrame, findWireFault } from "./wire-faults.ts";
@@ -54,7 +49,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   readonly node: string;
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
-  readonly portBlocks: PortBlockTable = new PortBlockTable();
+  private readonly natBindings = new NatBindings(this);
   readonly prefixSets: PrefixSets = new PrefixSets();
   /** Decides where frames go before the switch does; undefined: none is enabled. */
   extension: SwitchExtension | undefined;
@@ -64,7 +59,6 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   private portsByMac = new Map<Mac, SwitchPort>();
   private portsByIp = new Map<Ip, SwitchPort>();
   private overlays = new VirtualSubnets([]);
-  private portsByBinding = new Map<string, SwitchPort>();
   private readonly headers = new Headers();
   /** Ports that are taking a frame, one from within the other. */
   private deliveries = 0;
@@ -121,6 +115,11 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     return undefined;
   }
 
+  /** NAT ports in use, by block and owner. */
+  get portBlocks(): PortBlockTable {
+    return this.natBindings.blocks;
+  }
+
   /** The NAT ports that `port` may take. */
   portBlocksFor(port: SwitchPort): PortBlockSource {
     return new OwnedPortBlocks(this.portBlocks, port.id);
@@ -134,14 +133,14 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     return this.portsByIp.get(ip);
   }
 
-  findPortByBinding(binding: StaticBinding): SwitchPort | undefined {
-    return this.portsByBinding.get(bindingKey(binding));
+  findBindingOwner(packet: Packet, headers: Headers): SwitchPort | undefined {
+    return this.natBindings.findOwner(packet, headers, this.env.clock.nowMs);
   }
 
   addressesChanged(): void {
     this.portsByMac = new Map();
     this.portsByIp = new Map();
-    this.portsByBinding = new Map();
+    this.natBindings.relearn();
     this.overlays = new VirtualSubnets(this.ports.values());
     for (const port of this.ports.values()) {
       if (port.kind === "external") continue;
@@ -149,7 +148,6 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
         this.portsByMac.set(port.mac, port);
         for (const ip of port.ips) this.portsByIp.set(ip, port);
       }
-      for (const binding of port.staticBindings) this.portsByBinding.set(bindingKey(binding), port);
     }
   }
 
@@ -159,10 +157,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
   }
 
   bindingChanged(binding: StaticBinding): void {
-    const key = bindingKey(binding);
-    const owner = this.listPorts().findLast((port) => port.hasStaticBinding(binding));
-    if (owner === undefined) this.portsByBinding.delete(key);
-    else this.portsByBinding.set(key, owner);
+    this.natBindings.bindingChanged(binding);
   }
 
   /** A frame came in at `source`. */
@@ -409,7 +404,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
    * any other packet to the node's address (step 4).
    */
   private steerUnwrapped(target: SwitchPort, packet: Packet): boolean {
-    const binding = findBindingOwner(this, packet, this.headers);
+    const binding = this.findBindingOwner(packet, this.headers);
     if (binding === undefined || binding === target) return false;
     this.deliver(binding, packet, "by NAT binding of destination address and port");
     return true;

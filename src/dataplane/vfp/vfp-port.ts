@@ -307,8 +307,11 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     if (walk.dropCode !== undefined) this.count(walk.dropCode, direction);
     // A packet that waits will walk the layers again; only its last walk is told.
     if (verdict === "drop") walk.recorder?.flush();
-    if (verdict === "pending" || verdict === "drop") return verdict;
     const { effects } = walk;
+    if (verdict === "pending" || verdict === "drop") {
+      if (!isWhole) this.noteUnsent(train, verdict, nowMs);
+      return verdict;
+    }
     if (isWhole) this.rememberUnifiedFlow(walk, effects);
     else if (!this.fragments.remember(train, { transposition: walk.total, effects }, nowMs))
       this.count("fragment-cache-full", direction);
@@ -316,6 +319,12 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     if (effects !== undefined) this.mirror(effects, packet);
     if (verdict === "delayed") this.noteDelay(nowMs + walk.delayMs, walk.total.isHairpin);
     return verdict;
+  }
+
+  /** The first fragment of a datagram did not get on: those behind it wait, too, or belong to nothing. */
+  private noteUnsent(train: string, verdict: Verdict, nowMs: number): void {
+    if (verdict === "drop") this.fragments.forget(train);
+    else this.fragments.remember(train, { transposition: undefined, effects: undefined }, nowMs);
   }
 
   private rememberUnifiedFlow(walk: Walk, effects: FlowEffects | undefined): void {
@@ -400,6 +409,10 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     if (collisions !== undefined && collisions.random.nextU32() < collisions.rate * 0x1_0000_0000)
       return this.refuse("fragment-cache-collision", packet, direction, nowMs, recorder);
     const { transposition, effects } = train;
+    if (transposition === undefined) {
+      this.counters[direction].pendingPackets++;
+      return "pending";
+    }
     if (!suits(transposition, packet, headers, this.tunnel))
       return this.refuse("ttl-expired", packet, direction, nowMs, recorder);
     let delayMs = 0;

@@ -19,6 +19,7 @@ import {
   prefixFamily,
 } from "#core/net/ip.ts";
 import { type Mac, formatMac } from "#core/net/mac.ts";
+import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { type Group, createGroup } from "#dataplane/vfp/group.ts";
 import type { VfpDirection, Rule } from "#dataplane/vfp/rule.ts";
@@ -206,10 +207,29 @@ function externalInRule(endpoint: EndpointRecord, name: string, condition: Condi
   return Object.freeze(rule);
 }
 
+/** The errors about answers of a mapped port: one rule per address that is mapped. */
+function errorRules(
+  endpoint: EndpointRecord,
+  family: IpFamily,
+  bindings: readonly StaticBindingDefinition[],
+): readonly Rule[] {
+  const protocol = family === 4 ? IpProtocol.icmp : IpProtocol.icmpv6;
+  const mapped = new Set(bindings.map(({ ip }) => ip).filter((ip) => familyOf(ip) === family));
+  return [...mapped].map((ip) =>
+    externalInRule(endpoint, `EXTERNAL_L2_REWRITE_IN_${formatIp(ip)}_${protocol}`, {
+      protocols: [protocol],
+      destination: [hostPrefix(ip)],
+    }),
+  );
+}
+
 /**
  * What one port has for itself: frames that come to it with the host's MAC get its own. They come for its addresses
  * (only in the "node's subnet" shape), or for a port of the node that it maps. This layer comes before NAT on the way
  * in, so a mapping is still known by the node's address.
+ *
+ * Of ICMP to the node's address only errors about what the port has sent come here: the switch finds them by the packet
+ * that they quote. Inferred, as that is (dataplane.md §1.10, §11 Q-9).
  */
 export function compileExternalIn(
   endpoint: EndpointRecord,
@@ -234,6 +254,7 @@ export function compileExternalIn(
             destinationPorts: [{ first: port, last: port }],
           }),
         ),
+      ...errorRules(endpoint, family, bindings),
     ];
     if (rules.length === 0) continue;
     groups.push(

@@ -16,15 +16,21 @@ const LIFETIME_MS = 30_000;
 
 /** What happens to all fragments of one datagram. */
 export interface FragmentTrain {
-  readonly transposition: Transposition;
+  /**
+   * Undefined: the first one waits for its next hop, and the others with it. Inferred: the order that fragments came in is
+   * kept, since a later one is not matched before the first (dataplane.md §1.2, §1.10).
+   */
+  readonly transposition: Transposition | undefined;
   readonly effects: FlowEffects | undefined;
 }
 
-interface KnownTrain extends FragmentTrain {
+interface Known<Train> {
+  readonly train: Train;
   readonly expiresAtMs: number;
 }
 
-function identificationOf(bytes: Uint8Array, headers: Headers): number {
+/** The number that all fragments of a datagram share; -1 for what is no fragment. */
+export function identificationOf(bytes: Uint8Array, headers: Headers): number {
   if (!headers.isFragment) return -1;
   return headers.family === 4
     ? readU16(bytes, headers.network + 4)
@@ -53,35 +59,41 @@ export function isUdpFragment(headers: Headers): boolean {
   return headers.isFragment && headers.protocol === IpProtocol.udp;
 }
 
-export class FragmentCache {
-  private readonly trains = new Map<string, KnownTrain>();
+/** What is known of datagrams whose first fragment has passed, `Train` of each. */
+export class FragmentCache<Train extends object = FragmentTrain> {
+  private readonly trains = new Map<string, Known<Train>>();
 
   get size(): number {
     return this.trains.size;
   }
 
   /**
-   * Remembers what happened to a first fragment. `key` is the one it arrived with.
+   * Remembers what happened to a first fragment.
    * @returns false when the cache is full.
    */
-  remember(name: string, train: FragmentTrain, nowMs: number): boolean {
+  remember(name: string, train: Train, nowMs: number): boolean {
     this.dropExpired(nowMs);
     this.trains.delete(name);
     if (this.trains.size >= LIMITS.fragmentsPerPortMax) return false;
-    this.trains.set(name, { ...train, expiresAtMs: nowMs + LIFETIME_MS });
+    this.trains.set(name, { train, expiresAtMs: nowMs + LIFETIME_MS });
     return true;
   }
 
   /** What to do with a later fragment; undefined when its first one has not passed. */
-  find(name: string, nowMs: number): FragmentTrain | undefined {
-    const train = this.trains.get(name);
-    return train !== undefined && nowMs < train.expiresAtMs ? train : undefined;
+  find(name: string, nowMs: number): Train | undefined {
+    const known = this.trains.get(name);
+    return known !== undefined && nowMs < known.expiresAtMs ? known.train : undefined;
+  }
+
+  /** Another datagram has the name now, and nothing is to be known of it. */
+  forget(name: string): void {
+    this.trains.delete(name);
   }
 
   private dropExpired(nowMs: number): void {
     // Entries expire in the order in which they were made.
-    for (const [name, train] of this.trains) {
-      if (nowMs < train.expiresAtMs) return;
+    for (const [name, { expiresAtMs }] of this.trains) {
+      if (nowMs < expiresAtMs) return;
       this.trains.delete(name);
     }
   }
