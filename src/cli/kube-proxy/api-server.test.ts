@@ -91,6 +91,16 @@ describe("with an API server", () => {
   });
 
   it.each([
+    ["1.35", []],
+    ["1.36", PROGRAMMED],
+  ] as const)("in %s a Service with the label of headless ones, and an address", async (version, made) => {
+    const labelled = WEB.replace("{name: web}", '{name: web, labels: {service.kubernetes.io/headless: ""}}');
+    const run = await start(plane(NODE, labelled), `--mullion-kubernetes=${version}`);
+    expect(await run.loadBalancers()).toEqual(made);
+    await run.stop();
+  });
+
+  it.each([
     ["upstream", 0],
     ["hardened", 1],
   ] as const)(

@@ -40,6 +40,19 @@ export type EqualAddressRule =
   /** The local one; the remote one is deleted when no port counts on it. */
   | "local";
 
+/** Which entry counts when slices list an address and port more than once (`addEndpoints` of endpointslicecache.go). */
+export type RepeatedEntryRule =
+  /** The first, but for entries of the node that looks: of these the last. */
+  | "local"
+  /** The first, but for entries that do not terminate: of these the last. */
+  | "running";
+
+/** The labels that take objects out of a kube-proxy's sight (the informers in cmd/kube-proxy/app/server.go). */
+export interface LabelFilters {
+  readonly service: readonly string[];
+  readonly slice: readonly string[];
+}
+
 /** What makes one load balancer the same as another (kube-proxy.md §3.6). */
 export interface IdentityRule {
   /** The back ends themselves, or only how many they are. */
@@ -69,6 +82,8 @@ export interface Behaviour {
   /** Front ends other than ClusterIP carry VipExternalIP. */
   readonly marksExternalVips: boolean;
   readonly hasHealthCheckForward: boolean;
+  readonly labelFilters: LabelFilters;
+  readonly repeatedEntry: RepeatedEntryRule;
   readonly readiness: ReadinessRule;
   readonly identity: IdentityRule;
   /** The check before a deletion looks for the source VIP and the service port instead of what is there. */
@@ -121,6 +136,17 @@ function identityOf(minor: number, isHardened: boolean): IdentityRule {
   };
 }
 
+export const PROXY_NAME_LABEL = "service.kubernetes.io/service-proxy-name";
+export const HEADLESS_LABEL = "service.kubernetes.io/headless";
+
+const BOTH_LABELS = [HEADLESS_LABEL, PROXY_NAME_LABEL] as const;
+
+function labelFiltersOf(minor: number): LabelFilters {
+  return minor >= 36
+    ? { service: [PROXY_NAME_LABEL], slice: [HEADLESS_LABEL] }
+    : { service: BOTH_LABELS, slice: BOTH_LABELS };
+}
+
 function removalOf(minor: number, isHardened: boolean): RemoteEndpointRemoval {
   if (minor >= 35 || (isHardened && minor >= 31)) return "terminated";
   if (minor >= 31) return "terminated-of-last-service";
@@ -146,6 +172,8 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     hasOptimisation: minor >= 27,
     marksExternalVips: minor >= 27,
     hasHealthCheckForward: minor >= 24,
+    labelFilters: labelFiltersOf(minor),
+    repeatedEntry: minor >= 36 || isHardened ? "running" : "local",
     readiness: minor >= 27 ? "terminating" : "ready",
     identity: identityOf(minor, isHardened),
     checksWrongFrontEnd: minor >= 27 && minor <= 30 && !isHardened,

@@ -1,4 +1,5 @@
 /** What the running kube-proxy needs of Kubernetes: three kinds of objects, followed, and a place for events. */
+import type { Behaviour } from "../behaviour.ts";
 import type { KubeObjects } from "#contracts/kubernetes/objects.ts";
 import type { EventSink } from "./event-recorder.ts";
 
@@ -32,17 +33,18 @@ export interface ObjectFeed {
   close(): Promise<void>;
 }
 
-/** What kube-proxy does not look at (kube-proxy.md §2.5). */
-const NO_PROXY_NAME = "!service.kubernetes.io/service-proxy-name";
-const NO_HEADLESS = "!service.kubernetes.io/headless";
-
 /** First minor that leaves headless Services to the server's filter. */
 const FIELD_SELECTOR_SINCE = 32;
 
-/** The selections of a version. */
-export function selectionOf(kind: FollowedKind, minor: number, nodeName: string): FollowSelection {
+/** The selections of a version: what it does not look at, the server need not send (kube-proxy.md §2.5). */
+export function selectionOf(
+  kind: FollowedKind,
+  { minor, labelFilters }: Pick<Behaviour, "minor" | "labelFilters">,
+  nodeName: string,
+): FollowSelection {
   if (kind === "Node") return { fieldSelector: `metadata.name=${nodeName}` };
-  const labelSelector = `${NO_HEADLESS},${NO_PROXY_NAME}`;
+  const hidden = kind === "Service" ? labelFilters.service : labelFilters.slice;
+  const labelSelector = hidden.map((label) => `!${label}`).join(",");
   const hasFieldSelector = kind === "Service" && minor >= FIELD_SELECTOR_SINCE;
   return hasFieldSelector ? { labelSelector, fieldSelector: "spec.clusterIP!=None" } : { labelSelector };
 }

@@ -137,10 +137,10 @@ export class ProxyServer {
       listed(): void;
     },
   ): void {
-    const { feed, log, kubernetes, hostname } = this.parts;
+    const { feed, log, hostname } = this.parts;
     if (this.ended !== undefined) return;
     this.unfollow.push(
-      feed.follow(kind, selectionOf(kind, kubernetes.minor, hostname), {
+      feed.follow(kind, selectionOf(kind, this.behaviour, hostname), {
         changed: (before, after) => handler.changed(before, after),
         listed: () => handler.listed(),
         failed: (error, retryInMs) =>

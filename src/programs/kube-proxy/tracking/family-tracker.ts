@@ -62,6 +62,15 @@ export interface TrackerPosition {
   endpoints: number;
 }
 
+/** The object as an informer's selector shows it: undefined when a label takes it out of sight, whatever the value. */
+function visible<T extends Service | EndpointSlice>(
+  object: T | undefined,
+  hidden: readonly string[],
+): T | undefined {
+  const labels = object?.metadata.labels ?? {};
+  return hidden.some((label) => label in labels) ? undefined : object;
+}
+
 /** `namespace/name` of the Service that a slice belongs to; undefined when it names none. */
 function ownerOf(slice: EndpointSlice): string | undefined {
   const name = slice.metadata.labels?.[SERVICE_NAME_LABEL];
@@ -87,7 +96,8 @@ export class FamilyTracker {
   }
 
   /** Takes a Service's new state; undefined: it is gone. */
-  setService(key: string, service: Service | undefined): void {
+  setService(key: string, object: Service | undefined): void {
+    const service = visible(object, this.rules.labelFilters.service);
     const before = this.services.get(key);
     const after = service === undefined ? undefined : trackService(service, this.family, this.rules);
     if ((before?.fingerprint ?? "") === (after?.fingerprint ?? "")) return;
@@ -99,7 +109,9 @@ export class FamilyTracker {
   }
 
   /** Takes a slice's new state. A slice that changes its Service leaves the old one. */
-  setSlice(previous: EndpointSlice | undefined, current: EndpointSlice | undefined): void {
+  setSlice(objectBefore: EndpointSlice | undefined, objectAfter: EndpointSlice | undefined): void {
+    const hidden = this.rules.labelFilters.slice;
+    const [previous, current] = [visible(objectBefore, hidden), visible(objectAfter, hidden)];
     const [before, after] = [previous, current].map((slice) =>
       slice === undefined || familyOfSlice(slice) !== this.family ? undefined : ownerOf(slice),
     );
@@ -131,7 +143,7 @@ export class FamilyTracker {
     if (known !== undefined || slices === undefined) return known;
     const slash = key.indexOf("/");
     const byName = [...slices].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, slice]) => slice);
-    const joined = joinSlices(key.slice(0, slash), key.slice(slash + 1), byName);
+    const joined = joinSlices(key.slice(0, slash), key.slice(slash + 1), byName, this.rules.repeatedEntry);
     this.joined.set(key, joined);
     return joined;
   }

@@ -7,20 +7,9 @@ import type { IpFamily } from "#core/net/ip.ts";
 import type { KubeReader } from "#contracts/kubernetes/source.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { FamilyTracker } from "./family-tracker.ts";
-
-/** Objects with one of these labels are not for kube-proxy, whatever the value (kube-proxy.md §2.5). */
-const FOREIGN_LABELS = [
-  "service.kubernetes.io/service-proxy-name",
-  "service.kubernetes.io/headless",
-] as const;
+import { readingRulesOf } from "./tracked-service.ts";
 
 type Labelled = Service | EndpointSlice;
-
-/** The object as the informer's selector shows it: undefined when a label takes it out of sight. */
-function visible<T extends Labelled>(object: T | undefined): T | undefined {
-  const labels = object?.metadata.labels ?? {};
-  return FOREIGN_LABELS.some((label) => label in labels) ? undefined : object;
-}
 
 function keyOf(object: Labelled): string {
   return `${object.metadata.namespace}/${object.metadata.name}`;
@@ -36,13 +25,13 @@ export class ProxyObjects {
   /** A Service was added (no `previous`), changed, or removed (no `current`). */
   serviceChanged(previous: Service | undefined, current: Service | undefined): void {
     const object = current ?? previous;
-    if (object !== undefined) this.setService(keyOf(object), visible(current));
+    if (object !== undefined) this.setService(keyOf(object), current);
   }
 
   /** An EndpointSlice was added (no `previous`), changed, or removed (no `current`). */
   endpointSliceChanged(previous: EndpointSlice | undefined, current: EndpointSlice | undefined): void {
     const object = current ?? previous;
-    if (object !== undefined) this.setSlice(keyOf(object), visible(current));
+    if (object !== undefined) this.setSlice(keyOf(object), current);
   }
 
   /** These are all Services: what is not among them is gone. Without `items`: all have been reported one by one. */
@@ -68,15 +57,9 @@ export class ProxyObjects {
     return this.hasServices && this.hasSlices;
   }
 
-  /** A Service as it is now; undefined when it is not there, or not for kube-proxy. */
-  service(namespace: string, name: string): Service | undefined {
-    return this.services.get(`${namespace}/${name}`);
-  }
-
   /** What kube-proxies of `behaviour` share for one family. */
   tracker(family: IpFamily, behaviour: Behaviour): FamilyTracker {
-    const { checksIngressAddresses, filtersFrontEnds, hasInternalPolicy, hasOptimisation } = behaviour;
-    const rules = { checksIngressAddresses, filtersFrontEnds, hasInternalPolicy, hasOptimisation };
+    const rules = readingRulesOf(behaviour);
     const key = `${family} ${JSON.stringify(rules)}`;
     const known = this.trackers.get(key);
     if (known !== undefined) return known;

@@ -5,6 +5,7 @@
 import type { EndpointSlice } from "#contracts/kubernetes/objects.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { type ProxyEndpoint, remoteEndpointFor } from "../load-balancers/hns-endpoints.ts";
+import type { RepeatedEntryRule } from "../behaviour.ts";
 import { portKey } from "./tracked-service.ts";
 
 /** One address and port behind a Service. */
@@ -98,16 +99,21 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
 }
 
 /**
- * Adds an endpoint to the list of its port. The first entry for an address and port stands; one that names a node
- * stands on that node, the last of several.
+ * Adds an endpoint to the list of its port. The first entry for an address and port stands. Where local ones are
+ * preferred, one that names a node stands on that node, the last of several.
  */
-function addEndpoint(byText: Map<string, TrackedEndpoint>, endpoint: TrackedEndpoint): void {
+function addEndpoint(
+  byText: Map<string, TrackedEndpoint>,
+  endpoint: TrackedEndpoint,
+  rule: RepeatedEntryRule,
+): void {
   const text = `${endpoint.ip}:${endpoint.port}`;
   const known = byText.get(text);
-  if (known === undefined) {
+  if (known === undefined || (rule === "running" && !endpoint.isTerminating)) {
     byText.set(text, endpoint);
     return;
   }
+  if (rule === "running") return;
   if (endpoint.nodeName === undefined) return;
   const onNodes = new Map(known.onNodes ?? []).set(endpoint.nodeName, endpoint);
   byText.set(text, Object.freeze({ ...known, onNodes }));
@@ -117,6 +123,7 @@ function endpointsByPort(
   namespace: string,
   name: string,
   slices: readonly TrackedSlice[],
+  rule: RepeatedEntryRule,
 ): Map<string, readonly TrackedEndpoint[]> {
   const ports = new Map<string, Map<string, TrackedEndpoint>>();
   for (const slice of slices) {
@@ -125,7 +132,7 @@ function endpointsByPort(
       const byText = ports.get(key) ?? new Map<string, TrackedEndpoint>();
       ports.set(key, byText);
       for (const endpoint of slice.endpoints)
-        addEndpoint(byText, Object.freeze({ ...endpoint, port, onNodes: undefined }));
+        addEndpoint(byText, Object.freeze({ ...endpoint, port, onNodes: undefined }), rule);
     }
   }
   const result = new Map<string, readonly TrackedEndpoint[]>();
@@ -141,11 +148,12 @@ export function joinSlices(
   namespace: string,
   name: string,
   slices: readonly TrackedSlice[],
+  rule: RepeatedEntryRule,
 ): TrackedEndpoints {
   return Object.freeze({
     namespace,
     name,
-    byPort: endpointsByPort(namespace, name, slices),
+    byPort: endpointsByPort(namespace, name, slices, rule),
     misplaced: Object.freeze(slices.flatMap((slice) => slice.misplaced)),
     fingerprint: slices.map((slice) => slice.fingerprint).join("\n"),
   });

@@ -57,8 +57,26 @@ export function healthCheckPortOf({ ports }: TrackedService): number {
 /** What of a version shows already when objects are read. */
 export type ReadingRules = Pick<
   Behaviour,
-  "checksIngressAddresses" | "filtersFrontEnds" | "hasInternalPolicy" | "hasOptimisation"
+  | "checksIngressAddresses"
+  | "filtersFrontEnds"
+  | "hasInternalPolicy"
+  | "hasOptimisation"
+  | "labelFilters"
+  | "repeatedEntry"
 >;
+
+export function readingRulesOf(behaviour: Behaviour): ReadingRules {
+  const { checksIngressAddresses, filtersFrontEnds, hasInternalPolicy, hasOptimisation } = behaviour;
+  const { labelFilters, repeatedEntry } = behaviour;
+  return {
+    checksIngressAddresses,
+    filtersFrontEnds,
+    hasInternalPolicy,
+    hasOptimisation,
+    labelFilters,
+    repeatedEntry,
+  };
+}
 
 const PRESERVE_DESTINATION = "preserve-destination";
 const OPTIMISATION = "winProxyOptimization";
