@@ -29,16 +29,24 @@ export type RemoteEndpointRemoval =
   | "terminated";
 
 /**
- * Which of two endpoints with one address is found by that address (kube-proxy.md §3.3, step 6). Inferred: from 1.34 on
- * it is the local one. Sources say that the remote one is deleted then, and row H24b that no new port counts on it.
+ * Which of two endpoints with one address is found by that address (`getAllEndpointsByNetwork` of winkernel/hns.go; the
+ * patches of 1.33, and of 1.36 from 1.36.1 on). One that is passed by is not found by its identifier either.
  */
 export type EqualAddressRule =
   /** The one that HNS lists last. */
   | "last"
-  /** The remote one. */
+  /** The last remote one. Of local ones the first. */
   | "remote"
-  /** The local one; the remote one is deleted when no port counts on it. */
+  /** The first local one, else the first remote one. */
   | "local";
+
+/** When a remote endpoint whose address a local one has, too, is deleted. */
+export type DuplicateRemoval =
+  | "never"
+  /** At the end of each sync that has read endpoints, however many ports count on it. */
+  | "at-once"
+  /** When no port counts on it, and by the proxier of its own family, which counts. */
+  | "unreferenced";
 
 /** Which entry counts when slices list an address and port more than once (`addEndpoints` of endpointslicecache.go). */
 export type RepeatedEntryRule =
@@ -97,6 +105,7 @@ export interface Behaviour {
   /** Both addresses of an endpoint are known. */
   readonly knowsSecondAddress: boolean;
   readonly equalAddress: EqualAddressRule;
+  readonly duplicateRemoval: DuplicateRemoval;
   readonly removal: RemoteEndpointRemoval;
   /** Local endpoints are not taken for the remote ones that vanished. */
   readonly sparesLocalEndpoints: boolean;
@@ -154,8 +163,13 @@ function removalOf(minor: number, isHardened: boolean): RemoteEndpointRemoval {
 }
 
 function equalAddressOf(minor: number, isHardened: boolean): EqualAddressRule {
-  if (minor >= 34 || isHardened) return "local";
+  if (minor >= 36 || isHardened) return "local";
   return minor >= 33 ? "remote" : "last";
+}
+
+function duplicateRemovalOf(minor: number, isHardened: boolean): DuplicateRemoval {
+  if (isHardened) return "unreferenced";
+  return minor >= 36 ? "at-once" : "never";
 }
 
 /** The behaviour of a version. What a version lacks as a feature, `hardened` lacks too; only its defects are mended. */
@@ -182,6 +196,7 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     staleDeletionsMax: minor >= 27 || isHardened ? 20 : 0,
     knowsSecondAddress: minor >= 27 || isHardened,
     equalAddress: equalAddressOf(minor, isHardened),
+    duplicateRemoval: duplicateRemovalOf(minor, isHardened),
     removal: removalOf(minor, isHardened),
     sparesLocalEndpoints: minor >= 33 || isHardened,
     canModify: minor >= 31,

@@ -1,10 +1,12 @@
 /** What differs between versions of upstream's kube-proxy, as its sources have it (pkg/proxy, pkg/proxy/winkernel). */
 import { describe, expect, it } from "vitest";
+import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
   type EndpointLike,
   KubeProxyNode,
   type NodeSettings,
+  NETWORK_ID,
   service,
   slice,
 } from "#test/support/kube-proxy/kube-proxy-node.ts";
@@ -68,4 +70,91 @@ describe("labels that take objects out of sight", () => {
       await node.begin([service({ labels: { ...ofService } })], [slice(["L1"], { labels: { ...ofSlice } })]);
       expect(node.loadBalancers()).toEqual(expected);
     });
+});
+
+describe("endpoints of HNS with one address", () => {
+  const REMOTE = "e9000000-0000-4000-8000-00000000000";
+  const LOCAL = "10ca1000-0000-4000-8000-00000000000";
+
+  /** What HNS lists first to last: endpoints of this node (`L`) and of another one (`R`), all with the address of R1. */
+  async function withEqual(minor: number, kinds: string): Promise<KubeProxyNode> {
+    const node = new KubeProxyNode({ minor });
+    for (const [index, kind] of [...kinds].entries())
+      node.hns.put("Endpoint", {
+        ID: `${kind === "L" ? LOCAL : REMOTE}${index + 5}`,
+        HostComputeNetwork: NETWORK_ID,
+        IpConfigurations: [{ IpAddress: ADDRESS.R1, PrefixLength: 24 }],
+        ...(kind === "L" ? {} : { Flags: 1 }),
+      });
+    await node.begin([service()], [slice(["R1"])]);
+    return node;
+  }
+
+  /** The place of the one that became the back end, and of those that HNS has after the sync. */
+  async function outcome(minor: number, kinds: string): Promise<string> {
+    const node = await withEqual(minor, kinds);
+    const place = (id: unknown): number => Number(String(id).slice(-1)) - 5;
+    const [backEnd] = node.hns.list("LoadBalancer")[0]?.["HostComputeEndpoints"] as readonly string[];
+    const left = node.hns
+      .list("Endpoint")
+      .filter(({ IpConfigurations }) => JSON.stringify(IpConfigurations).includes(ADDRESS.R1))
+      .map(({ ID }) => place(ID));
+    return `${place(backEnd)} of ${left.join("")}`;
+  }
+
+  const ORDERS = ["LR", "RL", "LL", "RR"];
+  const ROWS: readonly (readonly [MinorRange, readonly string[]])[] = [
+    [
+      [20, 32],
+      ["1 of 01", "1 of 01", "1 of 01", "1 of 01"],
+    ],
+    [
+      [33, 35],
+      ["1 of 01", "0 of 01", "0 of 01", "1 of 01"],
+    ],
+    [
+      [36, 37],
+      ["0 of 0", "1 of 1", "0 of 01", "0 of 01"],
+    ],
+  ];
+  for (const [minors, expected] of ROWS)
+    inVersions("which one counts, and what is left", minors, async (minor) => {
+      for (const [index, kinds] of ORDERS.entries())
+        expect(await outcome(minor, kinds), kinds).toBe(expected[index]);
+    });
+
+  inVersions("the remote one goes at once, although a Service counts on it", [36, 37], async (minor) => {
+    const node = new KubeProxyNode({ minor });
+    await node.begin([service()], [slice(["R1"])]);
+    expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+    node.putLocal("EP-L2", ADDRESS.R1);
+    await node.change();
+    expect(node.madeEndpoints()).toEqual([]);
+    expect(node.calls()).toEqual(["delete EPID-1"]);
+  });
+
+  it("goes also when load balancers cannot be listed, and is tried again when it cannot be deleted", async () => {
+    const node = new KubeProxyNode({ minor: 37 });
+    await node.begin([service()], [slice(["R1"])]);
+    node.putLocal("EP-L2", ADDRESS.R1);
+    // Two families look, and both find it.
+    node.hns.refuse = ({ call }) =>
+      /^(delete Endpoint|enumerate LoadBalancer)$/.test(call) ? new HcnError("E_ACCESSDENIED") : undefined;
+    await node.change();
+    expect(node.calls()).toEqual(["delete EPID-1", "delete EPID-1"]);
+    node.hns.refuse = ({ call }) =>
+      call === "enumerate LoadBalancer" ? new HcnError("E_ACCESSDENIED") : undefined;
+    await node.change();
+    expect(node.madeEndpoints()).toEqual([]);
+  });
+
+  it("hardened keeps the remote one as long as a Service counts on it", async () => {
+    const node = new KubeProxyNode({ minor: 37, compat: "hardened" });
+    await node.begin([service()], [slice(["R1"])]);
+    node.putLocal("EP-L2", ADDRESS.R1);
+    await node.change();
+    expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+    await node.change(slice(["R2"]));
+    expect(node.madeEndpoints()).toEqual(["R2 ×1"]);
+  });
 });

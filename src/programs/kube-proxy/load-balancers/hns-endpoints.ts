@@ -23,11 +23,10 @@ export interface HnsEndpoint {
 }
 
 export class QueriedEndpoints {
-  /**
-   * Remote endpoints in whose place a local one is used. Inferred: each family looks at its own addresses alone; counts
-   * are kept by family, and the other one's would always be zero.
-   */
+  /** Remote endpoints in whose place a local one is used. */
   readonly duplicates: HnsEndpoint[] = [];
+  /** Endpoints that are passed by for another one with their address, and so not found by identifier. */
+  private readonly hidden: Set<Guid> = new Set();
   /** What is known of HNS: this adds who is found by an address. */
   private readonly records: ReadonlyMap<Guid, EndpointRecord>;
   private readonly byIp: Map<string, Guid> = new Map();
@@ -35,18 +34,19 @@ export class QueriedEndpoints {
   private readonly contended: Set<string> = new Set();
   private readonly rule: EqualAddressRule;
   private readonly addressesMax: number;
-  private readonly family: IpFamily;
+  /** The family whose duplicates are looked for; undefined: both. */
+  private readonly family: IpFamily | undefined;
   private isOutdated = false;
 
   private constructor(
     records: ReadonlyMap<Guid, EndpointRecord>,
-    { equalAddress, knowsSecondAddress }: Behaviour,
+    { equalAddress, knowsSecondAddress, duplicateRemoval }: Behaviour,
     family: IpFamily,
   ) {
     this.records = records;
     this.rule = equalAddress;
     this.addressesMax = knowsSecondAddress ? 2 : 1;
-    this.family = family;
+    this.family = duplicateRemoval === "unreferenced" ? family : undefined;
   }
 
   static of(
@@ -66,16 +66,21 @@ export class QueriedEndpoints {
 
   /** By identifier, else by address. */
   find(id: Guid | undefined, ip: string): HnsEndpoint | undefined {
-    return this.endpointOf(id) ?? this.endpointOf(this.byIp.get(ip));
+    const isHidden = id !== undefined && this.hidden.has(id);
+    return (isHidden ? undefined : this.endpointOf(id)) ?? this.endpointOf(this.byIp.get(ip));
   }
 
   /** Enters an endpoint that has come to the records. */
   add(id: Guid, { isLocal, addresses }: EndpointRecord): void {
-    for (const ip of addresses.slice(0, this.addressesMax)) {
+    const own = addresses.slice(0, this.addressesMax);
+    for (const ip of own) {
       const known = this.endpointOf(this.byIp.get(ip));
       if (known !== undefined) this.contended.add(ip);
-      this.byIp.set(ip, known === undefined ? id : this.preferred(ip, known, { id, isLocal }).id);
+      const chosen = known === undefined ? id : this.preferred(ip, known, { id, isLocal }).id;
+      this.byIp.set(ip, chosen);
+      if (known !== undefined && chosen !== known.id && this.rule === "local") this.hidden.add(known.id);
     }
+    if (own.length > 0 && !own.some((ip) => this.byIp.get(ip) === id)) this.hidden.add(id);
   }
 
   /** Takes out an endpoint that is gone from the records. Another one with its address may come to light. */
@@ -93,11 +98,13 @@ export class QueriedEndpoints {
   }
 
   private preferred(text: string, known: HnsEndpoint, endpoint: HnsEndpoint): HnsEndpoint {
-    if (known.isLocal === endpoint.isLocal || this.rule === "last") return endpoint;
+    if (this.rule === "last") return endpoint;
+    if (this.rule === "remote") return endpoint.isLocal ? known : endpoint;
+    if (known.isLocal === endpoint.isLocal) return known;
     const [local, remote] = known.isLocal ? [known, endpoint] : [endpoint, known];
-    if (this.rule === "remote") return remote;
     const ip = parseIp(text);
-    if (ip !== undefined && familyOf(ip) === this.family) this.duplicates.push(remote);
+    if (this.family === undefined || (ip !== undefined && familyOf(ip) === this.family))
+      this.duplicates.push(remote);
     return local;
   }
 }

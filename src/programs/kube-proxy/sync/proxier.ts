@@ -133,6 +133,20 @@ export class Proxier {
     if (compares) state.loadBalancers.holders.beginComparison();
     const queried = await this.readHns(compares);
     if ("outcome" in queried) return { ...NO_WORK, events, end: queried };
+    const done = await this.workOn(queried, events, compares, nowMs, rootEndpoint);
+    await this.removeDuplicates();
+    return done;
+  }
+
+  /** What a sync does with what it has read of HNS. */
+  private async workOn(
+    queried: QueriedEndpoints,
+    events: readonly ProxyEvent[],
+    compares: boolean,
+    nowMs: number | undefined,
+    rootEndpoint: Guid | undefined,
+  ): Promise<SyncWork> {
+    const { configuration, state } = this;
     const noSource = await this.ensureSourceVip(queried);
     if (noSource !== undefined) return { ...NO_WORK, events, end: noSource };
     const worked = this.ordered(state.pending).filter((entry) => this.isDue(entry, nowMs));
@@ -205,7 +219,10 @@ export class Proxier {
   /** Nothing would be done with what HNS has. */
   private isIdle(nowMs: number | undefined): boolean {
     if (this.configuration.reads !== "new") return false;
-    const { pending, terminated, loadBalancers, cleanUpBackOff } = this.state;
+    const { pending, terminated, loadBalancers, cleanUpBackOff, records } = this.state;
+    // Another program may have made a local endpoint with the address of a remote one.
+    const mayHaveDuplicates = this.state.entries.size > 0 && !records.isUndisturbed;
+    if (this.configuration.behaviour.duplicateRemoval === "at-once" && mayHaveDuplicates) return false;
     for (const entry of pending) if (this.isDue(entry, nowMs)) return false;
     return terminated.size + loadBalancers.staleCount === 0 || !isDue(cleanUpBackOff, nowMs);
   }
@@ -257,6 +274,7 @@ export class Proxier {
       return records.queried(behaviour, this.family);
     }
     const { what, failure } = unreadable;
+    if (what === "load balancers") await this.removeDuplicates();
     const message = `HNS does not list its ${what}: ${failureText(failure)}`;
     return {
       outcome: "hns-unreadable",
@@ -275,6 +293,16 @@ export class Proxier {
     return { outcome: "source-vip-failed", finding: { code: explanationOfSourceVip(made.failure), message } };
   }
 
+  /** Deletes the remote endpoints in whose place local ones are used, however the sync has ended. */
+  private async removeDuplicates(): Promise<void> {
+    const { configuration, state, family } = this;
+    const { behaviour } = configuration;
+    if (behaviour.duplicateRemoval !== "at-once") return;
+    const { duplicates } = state.records.queried(behaviour, family);
+    for (const id of new Set(duplicates.map((each) => each.id)))
+      await deleteProxyEndpoint(configuration, state, id);
+  }
+
   /** Deletes remote endpoints that no port counts on any more (kube-proxy.md §3.3, step 13). */
   private async removeEndpoints(queried: QueriedEndpoints): Promise<void> {
     const { configuration, state } = this;
@@ -289,8 +317,9 @@ export class Proxier {
       }
     } else {
       const gone = [...terminated].flatMap((ip) => queried.find(undefined, ip) ?? []);
+      const duplicates = behaviour.duplicateRemoval === "unreferenced" ? queried.duplicates : [];
       for (const { id, isLocal } of new Map(
-        [...gone, ...queried.duplicates].map((each) => [each.id, each]),
+        [...gone, ...duplicates].map((each) => [each.id, each]),
       ).values()) {
         if (isLocal && behaviour.sparesLocalEndpoints) continue;
         if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id)))

@@ -254,7 +254,8 @@ describe("a node", () => {
   });
 
   it("with reads of new objects alone asks only for the network when nothing changed", async () => {
-    const node = new KubeProxyNode({ options: { reads: "new" } });
+    // From 1.36 on identifiers are listed, unless HNS says that nothing has changed: a local endpoint may have come.
+    const node = new KubeProxyNode({ minor: 35, options: { reads: "new" } });
     await node.begin([service()], [slice(["R1"])]);
     const reads: string[] = [];
     node.hns.refuse = ({ call }) => {

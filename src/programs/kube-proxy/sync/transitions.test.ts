@@ -582,26 +582,49 @@ describe("transitions (§8.9): endpoints of HNS", () => {
     },
   );
 
-  inVersions(
-    "KP-H24b a local endpoint gets the address of a remote one: it survives",
-    [34, 37],
-    async (minor) => {
-      const node = new KubeProxyNode({ minor });
-      const services = ["svc1", "svc2", "svc3"].map((name, n) =>
-        service({ name, spec: { clusterIP: `10.20.30.5${n}` } }),
-      );
-      const [one, two] = [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })];
-      await node.begin(services, [one, two]);
-      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
-      node.putLocal("EP-L2", ADDRESS.R1);
-      const here: EndpointLike = { at: { address: ADDRESS.R1, node: "test-node" } };
-      await node.change(slice([here], { of: "svc3" }));
-      expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+  /** A pod of this node gets the address of one elsewhere, on which two Services count, and a third one is its own. */
+  async function addressComesHere(
+    minor: number,
+  ): Promise<{ node: KubeProxyNode; finish: () => Promise<void> }> {
+    const node = new KubeProxyNode({ minor });
+    const services = ["svc1", "svc2", "svc3"].map((name, n) =>
+      service({ name, spec: { clusterIP: `10.20.30.5${n}` } }),
+    );
+    const [one, two] = [slice(["R1"], { of: "svc1" }), slice(["R1"], { of: "svc2" })];
+    await node.begin(services, [one, two]);
+    expect(node.madeEndpoints()).toEqual(["R1 ×2"]);
+    node.putLocal("EP-L2", ADDRESS.R1);
+    const here: EndpointLike = { at: { address: ADDRESS.R1, node: "test-node" } };
+    await node.change(slice([here], { of: "svc3" }));
+    const finish = async (): Promise<void> => {
       await node.remove(one, two);
       await node.proxy.sync();
+      expect(node.hns.list("Endpoint").map(({ ID }) => ID)).toContain(LOCAL_2);
+    };
+    return { node, finish };
+  }
+
+  inVersions(
+    "KP-H24b a local endpoint gets the address of a remote one: it survives",
+    [36, 37],
+    async (minor) => {
+      const { node, finish } = await addressComesHere(minor);
       expect(node.madeEndpoints()).toEqual([]);
-      expect(node.hns.list("Endpoint").map(({ ID }) => ID)).toContain("10ca1000-0000-4000-8000-000000000002");
+      await finish();
       expect(node.loadBalancers()).toEqual(["10.20.30.52:80→8080 [EP-L2] L0 P0 D0"]);
+    },
+  );
+
+  inVersions(
+    "KP-H24b a local endpoint gets the address of a remote one: the remote one is used on",
+    [33, 35],
+    async (minor) => {
+      const { node, finish } = await addressComesHere(minor);
+      expect(node.madeEndpoints()).toEqual(["R1 ×3"]);
+      await finish();
+      // What the slice calls local is never given up.
+      expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
+      expect(node.loadBalancers()).toEqual(["10.20.30.52:80→8080 [R1] L0 P0 D0"]);
     },
   );
 
