@@ -61,6 +61,15 @@ export interface LabelFilters {
   readonly slice: readonly string[];
 }
 
+/** After which failure to read the network a sync ends, and everything stays (`syncProxyRules` of winkernel/proxier.go). */
+export type ToleratedFailure =
+  /** None: every failure means that the network is gone. */
+  | "none"
+  /** RPC_S_UNKNOWN_IF, 0x6b5: the interface of HNS is not registered. */
+  | "not-running"
+  /** All but "there is no such network". */
+  | "unanswered";
+
 /** What makes one load balancer the same as another (kube-proxy.md §3.6). */
 export interface IdentityRule {
   /** The back ends themselves, or only how many they are. */
@@ -113,11 +122,9 @@ export interface Behaviour {
   readonly canModify: boolean;
   /** The port of an endpoint counts, whatever `targetPort` says; of several the last one's. */
   readonly slicePortWins: boolean;
-  /**
-   * An HNS that does not answer is not taken for a network that is gone (kube-proxy.md §3.3). Inferred: nor is one whose
-   * network cannot be read (row C19); sources speak of calls that fail for a while.
-   */
-  readonly toleratesHnsFailure: boolean;
+  readonly toleratedFailure: ToleratedFailure;
+  /** A load balancer that cannot be read before its deletion counts as deleted. */
+  readonly takesUnreadForDeleted: boolean;
   /** A load balancer in the way of a new one is removed. */
   readonly removesConflicts: boolean;
   /** `WinDSR` and `WinOverlay` silently in the configuration. */
@@ -172,6 +179,11 @@ function duplicateRemovalOf(minor: number, isHardened: boolean): DuplicateRemova
   return minor >= 36 ? "at-once" : "never";
 }
 
+function toleratedFailureOf(minor: number, isHardened: boolean): ToleratedFailure {
+  if (isHardened) return "unanswered";
+  return minor >= 37 ? "not-running" : "none";
+}
+
 /** The behaviour of a version. What a version lacks as a feature, `hardened` lacks too; only its defects are mended. */
 export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
   const { minor } = version;
@@ -201,7 +213,8 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     sparesLocalEndpoints: minor >= 33 || isHardened,
     canModify: minor >= 31,
     slicePortWins: minor >= 34 || isHardened,
-    toleratesHnsFailure: minor >= 37 || isHardened,
+    toleratedFailure: toleratedFailureOf(minor, isHardened),
+    takesUnreadForDeleted: minor <= 36,
     removesConflicts: minor >= 37 || isHardened,
     defaultGates: { WinDSR: minor >= 33, WinOverlay: true },
     hasLockedGates: minor >= 34,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Compat } from "#core/base/compat.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import {
   ADDRESS,
@@ -300,8 +301,8 @@ describe("overlay (§8.4)", () => {
     },
   );
 
-  async function withUnreadableSubnet(minor: number): Promise<KubeProxyNode> {
-    const node = new KubeProxyNode({ ...OVERLAY, minor });
+  async function withUnreadableSubnet(minor: number, compat: Compat = "upstream"): Promise<KubeProxyNode> {
+    const node = new KubeProxyNode({ ...OVERLAY, minor, compat });
     await node.begin([service()], [slice(["R1"])]);
     const [network] = node.hns.list("Network");
     node.hns.put("Network", {
@@ -314,7 +315,7 @@ describe("overlay (§8.4)", () => {
 
   inVersions(
     "KP-C19 a remote subnet that cannot be read counts as a network that is gone",
-    [20, 36],
+    ALL_MINORS,
     async (minor) => {
       const node = await withUnreadableSubnet(minor);
       const report = await node.change();
@@ -324,8 +325,8 @@ describe("overlay (§8.4)", () => {
     },
   );
 
-  it("KP-C19 from 1.37 on what cannot be read is not gone", async () => {
-    const node = await withUnreadableSubnet(37);
+  it("KP-C19 in hardened what cannot be read is not gone", async () => {
+    const node = await withUnreadableSubnet(37, "hardened");
     const before = node.loadBalancers();
     const report = await node.change();
     expect(report.families.map(({ outcome }) => outcome)).toEqual(["hns-unreadable"]);

@@ -28,6 +28,11 @@ export function isNotImplemented(failure: HnsFailure): boolean {
   return failure instanceof HcnError && failure.code === "E_NOTIMPL";
 }
 
+/** Upstream's test for an HNS that does not run: the interface is not registered. */
+export function isNotRunning(failure: HnsFailure): boolean {
+  return failure instanceof HcnError && failure.code === "RPC_S_UNKNOWN_IF";
+}
+
 /** The service does not run, or cannot be reached: it may come back. */
 export function isAway(failure: HnsFailure): boolean {
   return isUnanswered(failure) || (failure instanceof HcnError && failure.code === "EPT_S_NOT_REGISTERED");

@@ -242,8 +242,7 @@ export class LoadBalancers {
   /** Upstream asks for it before it deletes. @returns whether that ends the deletion well or badly. */
   private async look(id: Guid): Promise<boolean | undefined> {
     const found = await attempt(() => getLoadBalancerById(this.client, id));
-    // Up to 1.36 any failure to read counts as "gone".
-    if (!found.ok) return !this.behaviour.toleratesHnsFailure || isNotFound(found.failure);
+    if (!found.ok) return this.behaviour.takesUnreadForDeleted || isNotFound(found.failure);
     return undefined;
   }
 

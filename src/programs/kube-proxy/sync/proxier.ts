@@ -17,7 +17,10 @@ import {
   explanationOfSourceVip,
   failureText,
   isNotFound,
+  isNotRunning,
+  type HnsFailure,
 } from "../load-balancers/hns-failure.ts";
+import type { ToleratedFailure } from "../behaviour.ts";
 import { HnsRecords } from "../load-balancers/hns-records.ts";
 import { LoadBalancers } from "../load-balancers/load-balancers.ts";
 import { programService } from "./program-service.ts";
@@ -54,6 +57,12 @@ const NO_WORK: SyncWork = Object.freeze({ worked: [], events: [], repairs: [] })
 function silentHns(): EarlyEnd {
   const message = "HNS does not answer several calls in a row; what is left is done in a later sync";
   return { outcome: "hns-unreadable", finding: { code: "hns-service-hangs", message } };
+}
+
+/** After this failure the network may be there all the same. */
+function isTolerated(failure: HnsFailure, tolerated: ToleratedFailure): boolean {
+  if (tolerated === "not-running") return isNotRunning(failure);
+  return tolerated === "unanswered" && !isNotFound(failure);
 }
 
 /** Plain data: a world that holds a proxier can be forked. */
@@ -247,7 +256,7 @@ export class Proxier {
       this.state.network = read.value;
       return lost;
     }
-    if (behaviour.toleratesHnsFailure && !isNotFound(read.failure)) {
+    if (isTolerated(read.failure, behaviour.toleratedFailure)) {
       const message = `HNS does not return the network ${network.name}: ${failureText(read.failure)}`;
       return {
         outcome: "hns-unreadable",

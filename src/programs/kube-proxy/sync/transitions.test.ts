@@ -449,11 +449,27 @@ describe("transitions (§8.9): failures of HNS", () => {
     [37, "hns-unreadable", [C_L1]] as const,
   ])("KP-H19 in 1.%i an HNS that does not answer means %s", async (minor, outcome, left) => {
     const node = await started({ minor }, service(), "L1");
-    refuse(node, "enumerate Network", new HcnError("HCN_E_MANAGER_STOPPED"));
+    refuse(node, "enumerate Network", new HcnError("RPC_S_UNKNOWN_IF"));
     const report = await node.proxy.sync();
     expect(report.families[0]?.outcome).toBe(outcome);
     expect(node.loadBalancers()).toEqual(left);
   });
+
+  it.each(["HCN_E_MANAGER_STOPPED", "RPC_S_SERVER_UNAVAILABLE", "EPT_S_NOT_REGISTERED"] as const)(
+    "KP-H19 from 1.37 on everything goes after %s, but in hardened",
+    async (code) => {
+      for (const [compat, outcome, left] of [
+        ["upstream", "network-gone", []],
+        ["hardened", "hns-unreadable", [C_L1]],
+      ] as const) {
+        const node = await started({ minor: 37, compat }, service(), "L1");
+        refuse(node, "enumerate Network", new HcnError(code));
+        const report = await node.proxy.sync();
+        expect(report.families[0]?.outcome).toBe(outcome);
+        expect(node.loadBalancers()).toEqual(left);
+      }
+    },
+  );
 
   inVersions("KP-H20 a load balancer that somebody deletes stays away", ALL_MINORS, async (minor) => {
     const node = await started({ minor }, service(), "L1");
