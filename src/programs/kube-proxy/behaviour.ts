@@ -109,6 +109,8 @@ export interface Behaviour {
   readonly checksAllBackEnds: boolean;
   /** A failing deletion is tried once more, and then remembered. */
   readonly retriesDeletion: boolean;
+  /** External addresses are remembered for a deletion that has succeeded, too. */
+  readonly remembersDeletedExternal: boolean;
   /** At most this many remembered deletions are tried in a sync; 0: none is remembered. */
   readonly staleDeletionsMax: number;
   /** Both addresses of an endpoint are known. */
@@ -205,6 +207,7 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     checksWrongFrontEnd: minor >= 27 && minor <= 30 && !isHardened,
     checksAllBackEnds: minor >= 27 && minor <= 34 && !isHardened,
     retriesDeletion: minor >= 26 || isHardened,
+    remembersDeletedExternal: minor >= 27 && minor <= 36 && !isHardened,
     staleDeletionsMax: minor >= 27 || isHardened ? 20 : 0,
     knowsSecondAddress: minor >= 27 || isHardened,
     equalAddress: equalAddressOf(minor, isHardened),

@@ -77,9 +77,9 @@ describe("endpoints of HNS with one address", () => {
   const LOCAL = "10ca1000-0000-4000-8000-00000000000";
 
   /** What HNS lists first to last: endpoints of this node (`L`) and of another one (`R`), all with the address of R1. */
-  async function withEqual(minor: number, kinds: string): Promise<KubeProxyNode> {
+  async function withEqual(minor: number, kinds: readonly string[]): Promise<KubeProxyNode> {
     const node = new KubeProxyNode({ minor });
-    for (const [index, kind] of [...kinds].entries())
+    for (const [index, kind] of kinds.entries())
       node.hns.put("Endpoint", {
         ID: `${kind === "L" ? LOCAL : REMOTE}${index + 5}`,
         HostComputeNetwork: NETWORK_ID,
@@ -91,10 +91,11 @@ describe("endpoints of HNS with one address", () => {
   }
 
   /** The place of the one that became the back end, and of those that HNS has after the sync. */
-  async function outcome(minor: number, kinds: string): Promise<string> {
+  async function outcome(minor: number, kinds: readonly string[]): Promise<string> {
     const node = await withEqual(minor, kinds);
     const place = (id: unknown): number => Number(String(id).slice(-1)) - 5;
-    const [backEnd] = node.hns.list("LoadBalancer")[0]?.["HostComputeEndpoints"] as readonly string[];
+    const [backEnd] = (node.hns.list("LoadBalancer")[0] as { HostComputeEndpoints: readonly string[] })
+      .HostComputeEndpoints;
     const left = node.hns
       .list("Endpoint")
       .filter(({ IpConfigurations }) => JSON.stringify(IpConfigurations).includes(ADDRESS.R1))
@@ -102,7 +103,12 @@ describe("endpoints of HNS with one address", () => {
     return `${place(backEnd)} of ${left.join("")}`;
   }
 
-  const ORDERS = ["LR", "RL", "LL", "RR"];
+  const ORDERS = [
+    ["L", "R"],
+    ["R", "L"],
+    ["L", "L"],
+    ["R", "R"],
+  ];
   const ROWS: readonly (readonly [MinorRange, readonly string[]])[] = [
     [
       [20, 32],
@@ -120,7 +126,7 @@ describe("endpoints of HNS with one address", () => {
   for (const [minors, expected] of ROWS)
     inVersions("which one counts, and what is left", minors, async (minor) => {
       for (const [index, kinds] of ORDERS.entries())
-        expect(await outcome(minor, kinds), kinds).toBe(expected[index]);
+        expect(await outcome(minor, kinds), kinds.join("")).toBe(expected[index]);
     });
 
   inVersions("the remote one goes at once, although a Service counts on it", [36, 37], async (minor) => {
@@ -156,5 +162,93 @@ describe("endpoints of HNS with one address", () => {
     expect(node.madeEndpoints()).toEqual(["R1 ×1"]);
     await node.change(slice(["R2"]));
     expect(node.madeEndpoints()).toEqual(["R2 ×1"]);
+  });
+});
+
+describe("a load balancer in the way of a new one", () => {
+  const OTHERS = "aaaaaaaa-0000-4000-8000-00000000000";
+
+  /** One that another program has made for the ClusterIP, with other back ends. */
+  function putInTheWay(node: KubeProxyNode, number: number, internalPort = 8080): void {
+    node.hns.put("LoadBalancer", {
+      ID: `${OTHERS}${number}`,
+      HostComputeEndpoints: ["10ca1000-0000-4000-8000-000000000002"],
+      FrontendVIPs: [ADDRESS.C],
+      PortMappings: [{ Protocol: 6, InternalPort: internalPort, ExternalPort: 80 }],
+    });
+  }
+
+  async function startedNode(minor: number): Promise<KubeProxyNode> {
+    const node = new KubeProxyNode({ minor });
+    node.objects.servicesListed([service()]);
+    node.objects.endpointSlicesListed([slice(["L1"])]);
+    await node.start();
+    return node;
+  }
+
+  it("is removed, when it is the only one", async () => {
+    const node = await startedNode(37);
+    putInTheWay(node, 1);
+    await node.proxy.sync();
+    expect(node.loadBalancers()).toEqual([C_L1]);
+  });
+
+  it("stays when it leads to another port of the back ends", async () => {
+    const node = await startedNode(37);
+    putInTheWay(node, 1, 9090);
+    await node.proxy.sync();
+    expect(node.loadBalancers()).toEqual(["C:80→9090 [EP-L2] L0 P0 D0"]);
+  });
+
+  it("stays when it came after the sync had read HNS", async () => {
+    const node = await startedNode(37);
+    node.hns.refuse = ({ call }) => {
+      if (call === "create LoadBalancer" && node.hns.list("LoadBalancer").length === 0) putInTheWay(node, 1);
+      return undefined;
+    };
+    await node.proxy.sync();
+    expect(node.loadBalancers()).toEqual(["C:80→8080 [EP-L2] L0 P0 D0"]);
+    expect(node.notApplied()).toEqual(["svc:p80"]);
+    // The next one reads it.
+    node.hns.refuse = undefined;
+    await node.proxy.sync();
+    expect(node.loadBalancers()).toEqual([C_L1]);
+  });
+
+  it("is asked for once in a sync, and its own deletion is what fails then", async () => {
+    const node = await startedNode(37);
+    putInTheWay(node, 1);
+    node.hns.refuse = ({ call }) =>
+      call === "delete LoadBalancer" ? new HcnError("E_ACCESSDENIED") : undefined;
+    await node.proxy.sync();
+    expect(node.proxy.services()[0]?.findings[0]?.message).toContain("Access is denied (0x5)");
+    expect(node.calls().filter((call) => call.startsWith("refused"))).toHaveLength(1);
+  });
+});
+
+describe("external addresses after their Service is gone", () => {
+  const SERVICE = service({ spec: { externalIPs: [ADDRESS.E] } });
+
+  async function stale(minor: number, compat: "upstream" | "hardened" = "upstream"): Promise<unknown> {
+    const node = new KubeProxyNode({ minor, compat });
+    await node.begin([SERVICE], [slice(["L1"])]);
+    // The network is another one: everything is deleted, and the sync ends before it cleans up.
+    node.hns.put("Network", { ...node.hns.list("Network")[0], ID: "00123abc-0000-4000-8000-000000000009" });
+    await node.hns.delete("Network", NETWORK_ID);
+    const report = await node.proxy.sync();
+    expect(node.loadBalancers()).toEqual([]);
+    return report.families[0]?.staleLoadBalancers;
+  }
+
+  inVersions("are remembered although their deletion has succeeded", [27, 36], async (minor) => {
+    expect(await stale(minor)).toBe(1);
+  });
+
+  inVersions("are remembered when it has failed alone", [37, 37], async (minor) => {
+    expect(await stale(minor)).toBe(0);
+  });
+
+  it("are not remembered by hardened", async () => {
+    expect(await stale(36, "hardened")).toBe(0);
   });
 });

@@ -65,6 +65,11 @@ export function frontEndOf(identity: LoadBalancerIdentity): string {
   return [protocol, externalPort, vip, family].join("|");
 }
 
+/** What clients see, and the port of the back ends. */
+export function mappingOf(identity: LoadBalancerIdentity): string {
+  return identity.split("|", 5).join("|");
+}
+
 /** The family that a load balancer is of: its bit, which the forwarded health check lacks, or its address. */
 export function familyOfIdentity(identity: LoadBalancerIdentity): IpFamily {
   const [, , , vip = "", family] = identity.split("|");

@@ -5,7 +5,6 @@ import {
   createLoadBalancerOnly,
   deleteLoadBalancer,
   getLoadBalancerById,
-  listLoadBalancers,
   modifyLoadBalancer,
 } from "#contracts/hcn/operations.ts";
 import type { Behaviour } from "../behaviour.ts";
@@ -17,10 +16,18 @@ import {
   isNotFound,
   isNotImplemented,
 } from "./hns-failure.ts";
-import { type LoadBalancerIdentity, frontEndOf, identityOf, readFrontEnd } from "./load-balancer-identity.ts";
+import {
+  type LoadBalancerIdentity,
+  frontEndOf,
+  identityOf,
+  mappingOf,
+  readFrontEnd,
+} from "./load-balancer-identity.ts";
 import type { HnsRecords } from "./hns-records.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "./service-entry.ts";
 import { type WantedLoadBalancer, loadBalancerDocument } from "./wanted-load-balancers.ts";
+
+const GONE: Attempt<true> = Object.freeze({ ok: true, value: true });
 
 /** Identifiers of load balancers that are not there any more are remembered up to this many. */
 const OWNED_MAX = 16_384;
@@ -184,8 +191,8 @@ export class LoadBalancers {
   }
 
   /**
-   * Deletes every load balancer of a Service. What cannot be deleted keeps its identifier and is remembered; an
-   * external address is remembered in any case, and the next clean-up finds nothing (kube-proxy.md §3.7).
+   * Deletes every load balancer of a Service. What cannot be deleted keeps its identifier and is remembered; up to 1.36
+   * an external address is remembered in any case, and the next clean-up finds nothing (kube-proxy.md §3.7).
    */
   async deleteAllOf(entry: ServiceEntry): Promise<void> {
     for (const slot of entry.slots) {
@@ -194,7 +201,7 @@ export class LoadBalancers {
         await this.empty(slot);
         continue;
       }
-      if (slot.kind === "ExternalIP") this.remember(slot.id);
+      if (slot.kind === "ExternalIP" && this.behaviour.remembersDeletedExternal) this.remember(slot.id);
       if (await this.delete(slot.id)) slot.id = "";
       else this.remember(slot.id);
       if (!this.behaviour.retriesDeletion) slot.id = "";
@@ -227,6 +234,12 @@ export class LoadBalancers {
 
   /** @returns true when it is gone. */
   private async delete(id: Guid): Promise<boolean> {
+    const deleted = await this.tryDelete(id);
+    return deleted.ok && deleted.value;
+  }
+
+  /** @returns that it is gone, or why it may not be. */
+  private async tryDelete(id: Guid): Promise<Attempt<true>> {
     const seen = this.behaviour.repairs ? undefined : await this.look(id);
     if (seen !== undefined) return seen;
     const call = (): Promise<void> => this.records.make(() => deleteLoadBalancer(this.client, id));
@@ -236,14 +249,14 @@ export class LoadBalancers {
     const isGone = deleted.ok || (this.behaviour.repairs && isNotFound(deleted.failure));
     if (isGone && this.behaviour.identity.forgetsDeleted) this.forget(id);
     if (isGone) this.records.loadBalancers.delete(id);
-    return isGone;
+    return isGone || deleted.ok ? GONE : deleted;
   }
 
-  /** Upstream asks for it before it deletes. @returns whether that ends the deletion well or badly. */
-  private async look(id: Guid): Promise<boolean | undefined> {
+  /** Upstream asks for it before it deletes. @returns how that ends the deletion; undefined: it is there. */
+  private async look(id: Guid): Promise<Attempt<true> | undefined> {
     const found = await attempt(() => getLoadBalancerById(this.client, id));
-    if (!found.ok) return this.behaviour.takesUnreadForDeleted || isNotFound(found.failure);
-    return undefined;
+    if (found.ok) return undefined;
+    return this.behaviour.takesUnreadForDeleted || isNotFound(found.failure) ? GONE : found;
   }
 
   private forget(id: Guid): void {
@@ -289,10 +302,11 @@ export class LoadBalancers {
     if (known !== undefined) return { ok: true, value: known };
     let made = await this.create(wanted);
     if (!made.ok && this.behaviour.removesConflicts && isAlreadyThere(made.failure)) {
-      const isFree = this.behaviour.repairs
+      const freed = this.behaviour.repairs
         ? await this.removeKnownConflict(identity)
-        : await this.removeConflict(wanted);
-      if (isFree) made = await this.create(wanted);
+        : await this.removeConflict(identity);
+      if (!freed.ok) made = freed;
+      else if (freed.value) made = await this.create(wanted);
     }
     if (!made.ok && this.behaviour.repairs) {
       // It may be there all the same.
@@ -313,36 +327,32 @@ export class LoadBalancers {
     );
   }
 
-  /** Deletes the one load balancer that stands at the same front end. @returns true when it is gone. */
-  private async removeConflict(wanted: WantedLoadBalancer): Promise<boolean> {
-    const listed = await attempt(() => listLoadBalancers(this.client));
-    if (!listed.ok) return false;
-    const [conflict, ...others] = listed.value.filter((document) => {
-      const frontEnd = readFrontEnd(document);
-      return (
-        frontEnd?.vip === wanted.vip &&
-        frontEnd.protocol === wanted.protocol &&
-        frontEnd.externalPort === wanted.externalPort &&
-        frontEnd.internalPort === wanted.internalPort &&
-        frontEnd.isIpv6 === wanted.isIpv6
-      );
-    });
-    return conflict?.ID !== undefined && others.length === 0 && this.delete(conflict.ID);
+  /**
+   * Deletes the one load balancer that this sync knows at the same front end and port of the back ends
+   * (`findExistingLBIdByFrontend` of winkernel/hns.go). What came after the reading is not known; what was deleted since
+   * is. Of several none is deleted. @returns why it could not be deleted; undefined when there is none.
+   */
+  private async removeConflict(identity: LoadBalancerIdentity): Promise<Attempt<boolean>> {
+    const wanted = mappingOf(identity);
+    const [conflict, ...others] = [...this.cache].filter(([known]) => mappingOf(known) === wanted);
+    if (conflict === undefined || others.length > 0) return { ok: true, value: false };
+    return this.tryDelete(conflict[1]);
   }
 
   /**
-   * The same without reading what is known. What another Service of this node stands at stays: the two of them want one
+   * The same, after HNS has been read for what is new. What another Service of this node stands at stays: the two of them want one
    * front end, and the first one has it.
    */
-  private async removeKnownConflict(identity: LoadBalancerIdentity): Promise<boolean> {
+  private async removeKnownConflict(identity: LoadBalancerIdentity): Promise<Attempt<boolean>> {
+    const none: Attempt<boolean> = { ok: true, value: false };
     const unread = await this.records.readLoadBalancers(this.behaviour.identity);
-    if (unread !== undefined) return false;
+    if (unread !== undefined) return none;
     const wanted = frontEndOf(identity);
     for (const [id, known] of this.records.loadBalancers) {
       if (known === undefined || frontEndOf(known) !== wanted) continue;
-      if (this.holders.countOf(id) > 0 && !this.stale.has(id)) return false;
-      return this.delete(id);
+      if (this.holders.countOf(id) > 0 && !this.stale.has(id)) return none;
+      return { ok: true, value: await this.delete(id) };
     }
-    return false;
+    return none;
   }
 }
