@@ -65,7 +65,7 @@ async function sources(run: ProgramRun): Promise<readonly (string | undefined)[]
   return (await listLoadBalancers(run.hns!.client)).map(({ SourceVIP }) => SourceVIP);
 }
 
-const HOST_MAC = "00-15-5d-00-00-11";
+const HOST_MAC = "00:15:5d:00:00:11";
 const VIP_ENDPOINT = `10.96.0.20 remote at 10.0.0.11 ${HOST_MAC}`;
 const SOURCE_ENDPOINT = `${SOURCE_VIP} local at here ${HOST_MAC}`;
 

@@ -117,11 +117,9 @@ function watchConfiguration(
 function interfacesOf(settings: Settings, proxy: ProgramProcess): readonly ProxyInterface[] {
   const mac = settings.flags.get("mullion-host-mac");
   const { bindAddress } = settings.configuration;
-  const reported =
-    typeof mac === "string" && mac !== ""
-      ? [{ mac: mac.replaceAll(":", "-"), addresses: [bindAddress] }]
-      : [];
-  return [...reported, ...proxy.hostInterfaces()];
+  const reported = typeof mac === "string" && mac !== "" ? [{ mac, addresses: [bindAddress] }] : [];
+  // Of several with the node's address the last one counts.
+  return [...proxy.hostInterfaces(), ...reported];
 }
 
 async function serve(settings: Settings, process: ProgramProcess, log: Klog): Promise<Ended> {

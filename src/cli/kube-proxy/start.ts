@@ -14,13 +14,12 @@ import { runKubeProxy } from "./program.ts";
 const FILE_POLL_MS = 1_000;
 const LEFTOVERS_MS = 500;
 
-/** The machine's interfaces; MAC addresses as HNS writes them. */
+/** The machine's interfaces. */
 function hostInterfaces(): readonly ProxyInterface[] {
   return Object.values(networkInterfaces()).flatMap((addresses = []) => {
     const [first] = addresses;
     if (first === undefined) return [];
-    const mac = first.mac.replaceAll(":", "-").toUpperCase();
-    return [{ mac, addresses: addresses.map(({ address }) => address) }];
+    return [{ mac: first.mac, addresses: addresses.map(({ address }) => address) }];
   });
 }
 

@@ -178,7 +178,7 @@ describe("overlay (§8.4)", () => {
         Policies: [{ Type: "ProviderAddress", Settings: { ProviderAddress: address } }],
         Flags: 1,
       });
-      const host = { MacAddress: "00-11-22-33-44-55" };
+      const host = { MacAddress: "00:11:22:33:44:55" };
       expect(node.hns.bodiesOf("create Endpoint")).toEqual([
         { ...common, ...host, IpConfigurations: [{ IpAddress: ADDRESS.SV }] },
         { ...common, ...host, ...provider(ADDRESS.N), IpConfigurations: [{ IpAddress: ADDRESS.C }] },

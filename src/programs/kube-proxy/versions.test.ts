@@ -252,3 +252,33 @@ describe("external addresses after their Service is gone", () => {
     expect(await stale(36, "hardened")).toBe(0);
   });
 });
+
+describe("the MAC address of the node, on overlay", () => {
+  async function madeWith(
+    nodeIp: string,
+    hostInterfaces: readonly { mac: string; addresses: readonly string[] }[],
+  ): Promise<unknown> {
+    const node = new KubeProxyNode({ isOverlay: true, options: { nodeIp, hostInterfaces } });
+    const cluster = nodeIp.includes(":") ? { clusterIP: "fd01::41" } : {};
+    await node.begin([service({ spec: cluster })], []);
+    return node.hns
+      .bodiesOf("create Endpoint")
+      .map((body) => (body as { MacAddress?: string } | undefined)?.MacAddress);
+  }
+
+  it.each(["00-15-5D-AB-CD-EF", "00:15:5D:AB:CD:EF"])("is sent as Go writes it, however %s", async (mac) => {
+    const text = "00:15:5d:ab:cd:ef";
+    expect(await madeWith("10.0.0.1", [{ mac, addresses: ["10.0.0.1"] }])).toEqual([text, text]);
+  });
+
+  it("is that of the last interface with the address", async () => {
+    const [first, last] = ["00:15:5d:00:00:01", "00:15:5d:00:00:02"];
+    const interfaces = [first, last].map((mac) => ({ mac, addresses: ["10.0.0.1"] }));
+    expect(await madeWith("10.0.0.1", interfaces)).toEqual([last, last]);
+  });
+
+  it("is found however an IPv6 address is spelt", async () => {
+    const mac = "00:15:5d:00:00:06";
+    expect(await madeWith("FD00:0::1", [{ mac, addresses: ["fd00::1"] }])).toEqual([mac, mac]);
+  });
+});

@@ -6,6 +6,7 @@
 import { DEFAULT_QUERY } from "#contracts/hcn/client.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
 import { parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { parseMac } from "#core/net/mac.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { deriveMac, type QueriedEndpoints } from "../load-balancers/hns-endpoints.ts";
 import { frontEndText } from "./findings.ts";
@@ -238,9 +239,9 @@ async function isMadeByKubeProxy(
   const found = await attempt(async () => parseEndpoint(await client.query("Endpoint", id, DEFAULT_QUERY)));
   if (!found.ok) return undefined;
   const { MacAddress = "", IpConfigurations } = found.value;
-  const mac = MacAddress.toLowerCase();
+  const mac = parseMac(MacAddress);
   const ip = IpConfigurations?.[0]?.IpAddress ?? "";
-  return mac === deriveMac(ip) || (hostMac !== "" && mac === hostMac.toLowerCase());
+  return mac !== undefined && (mac === parseMac(deriveMac(ip)) || mac === parseMac(hostMac));
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { getHnsVersion, requestHns } from "#contracts/hcn/v1-operations.ts";
-import type { IpFamily } from "#core/net/ip.ts";
+import { type IpFamily, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 import { attempt, failureText } from "../load-balancers/hns-failure.ts";
 import { DEFAULT_NODE_IP, type KubeProxyOptions } from "../options.ts";
@@ -30,10 +30,22 @@ export function networkNameOf(options: KubeProxyOptions): string {
   return (options.networkName ?? "") === "" ? (options.kubeNetwork ?? "") : (options.networkName ?? "");
 }
 
-/** The MAC address of the interface that carries the node's address, compared as text. */
+/** Go's text of an address: other spellings of one are the same. */
+function addressText(text: string): string {
+  const ip = parseIp(text);
+  return ip === undefined ? text : formatIp(ip);
+}
+
+/**
+ * The MAC address of the last interface that carries the node's address (`GetHostMac` of winkernel/proxier.go), as Go
+ * writes it: in lower case, with colons. Addresses that kube-proxy makes up have dashes.
+ */
 export function hostMacOf(options: KubeProxyOptions): string | undefined {
-  const nodeIp = options.nodeIp ?? DEFAULT_NODE_IP;
-  return options.hostInterfaces?.find(({ addresses }) => addresses.includes(nodeIp))?.mac;
+  const nodeIp = addressText(options.nodeIp ?? DEFAULT_NODE_IP);
+  const carriers = options.hostInterfaces?.filter(({ addresses }) =>
+    addresses.some((address) => addressText(address) === nodeIp),
+  );
+  return carriers?.at(-1)?.mac.toLowerCase().replaceAll("-", ":");
 }
 
 /** What upstream prints when it cannot start with these options before it has looked at the network. */
