@@ -1,6 +1,8 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { isPort } from "#core/net/port-range.ts";
+import { nearestNames } from "#core/base/nearest-name.ts";
 import { addBringUp } from "./cluster/bring-up-command.ts";
 import { addExplain } from "./explain/explain-command.ts";
 import { wrap } from "#core/base/text-layout.ts";
@@ -24,6 +26,7 @@ import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import {
+  ALLOW_NOT_JUDGED,
   DEMO_EXAMPLE,
   LINT_FORMATS,
   type LintFormat,
@@ -185,7 +188,23 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
 }
 
 interface VerifyOptions extends TargetOptions {
+  readonly allow?: readonly string[];
   readonly output: VerifyFormat;
+}
+
+/** `--allow a,b --allow c`: names of findings. */
+function collectAllowed(text: string, previous: readonly string[] | undefined): readonly string[] {
+  const names = text.split(",").map((name) => name.trim());
+  const known = [ALLOW_NOT_JUDGED, ...KNOWLEDGE_CODES];
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    const [near] = nearestNames(name, known, 1);
+    throw usage(
+      `--allow takes names of findings, not ${JSON.stringify(name)}`,
+      near === undefined ? "Each finding shows its name behind why." : `Did you mean ${near}?`,
+    );
+  }
+  return [...(previous ?? []), ...names];
 }
 
 function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal: Terminal): void {
@@ -200,16 +219,23 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(VERIFY_FORMATS).default("table"),
     )
+    .addOption(
+      new Option(
+        "--allow <names>",
+        `findings that do not count, by code; ${ALLOW_NOT_JUDGED}: all flows without a verdict`,
+      ).argParser(collectAllowed),
+    )
     .addHelpText(
       "after",
       examples(
         `mullion verify -f ${EXAMPLE}`,
         "mullion verify -o json",
         "mullion verify -f cluster.yaml -o junit > verify.xml",
+        "mullion verify -f dump.yaml --allow not-judged",
       ) + "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input.\n",
     )
-    .action((options: VerifyOptions) =>
-      run(() => verify({ target: clusterTarget(options), output: options.output }, terminal)),
+    .action(({ output, allow = [], ...options }: VerifyOptions) =>
+      run(() => verify({ target: clusterTarget(options), output, allowed: allow }, terminal)),
     );
 }
 

@@ -71,8 +71,13 @@ export interface LintRequest {
 export const VERIFY_FORMATS = ["table", "json", "junit"] as const;
 export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
 
+/** What `--allow` calls all flows that are not judged. */
+export const ALLOW_NOT_JUDGED = "not-judged";
+
 export interface VerifyRequest {
   readonly target: ClusterTarget;
+  /** Findings that do not count: codes, or `not-judged`. */
+  readonly allowed: readonly string[];
   readonly output: VerifyFormat;
 }
 

@@ -131,7 +131,12 @@ describe("no green without evidence", () => {
       expect.arrayContaining([expect.stringContaining(taken)]),
     );
     expect(text.split("\n")[3]).toMatch(/^ {2}assumed {3}no cluster file says which network the pods/);
-    expect((await ask(CLUSTER + PODS)).report.basis).toEqual({ assumptions: [], refused: [], notes: [] });
+    expect((await ask(CLUSTER + PODS)).report.basis).toEqual({
+      assumptions: [],
+      refused: [],
+      notJudged: [],
+      notes: [],
+    });
   });
 
   it("what the answer rests on comes first, and is not said twice", async () => {
@@ -142,6 +147,39 @@ describe("no green without evidence", () => {
     expect(lines[3]).toMatch(/^ {2}left out {2}1\.yaml:5:19: spec\.ports\[0\]\.port: /);
     expect(errors).toBe("");
     expect(report.basis.refused.map(({ where }) => where?.field)).toEqual(["spec.ports[0].port"]);
+  });
+
+  it("takes findings that the user allows by name, and still shows them", async () => {
+    const files = { "0.yaml": CLUSTER + PODS, "1.yaml": REFUSED };
+    const run = async (...argv: readonly string[]): Promise<{ code: number; out: string; err: string }> => {
+      const terminal = new MemoryTerminal(files);
+      const words = ["verify", "-f", "0.yaml", "-f", "1.yaml", ...argv];
+      const code = await runMullion({
+        argv: words,
+        verbs: { verify },
+        terminal,
+        version: "0",
+        isDebug: false,
+      });
+      return { code, out: terminal.output, err: terminal.errors };
+    };
+    const table = await run("--allow", "not-judged,manifest-invalid-value");
+    expect(table.code).toBe(0);
+    expect(table.out).toContain("  allowed: input: 1.yaml:5:19\n");
+    expect(table.out).toMatch(/Observed and expected agree\. 1 finding allowed\.\n$/);
+    const json = JSON.parse(
+      (await run("--allow", "manifest-invalid-value", "-o", "json")).out,
+    ) as VerifyReport;
+    expect(json.counts.findings).toBe(0);
+    expect(json.findings).toMatchObject([{ code: "manifest-invalid-value", allowed: true }]);
+    const junit = await run("--allow", "not-judged", "--allow", "manifest-invalid-value", "-o", "junit");
+    expect(junit.out).toContain('<testsuite name="input" tests="1" failures="0" skipped="1">');
+    expect(junit.out).toContain('<skipped message="allowed: left out: spec.ports[0].port');
+    // What another name allows counts as before.
+    expect((await run("--allow", "not-judged")).code).toBe(1);
+    const wrong = await run("--allow", "not-juged");
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain("Did you mean not-judged?");
   });
 
   it("a healthy input is green, and what was passed by is a note", async () => {

@@ -2,11 +2,11 @@
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import type { ObserveProgress } from "#cluster/verify/observe.ts";
-import type { VerifyReport } from "#cluster/verify/report.ts";
+import type { VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import { type ClusterTarget, connectCluster } from "./cluster/cluster-target.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
-import type { VerifyRequest } from "./verbs.ts";
+import { ALLOW_NOT_JUDGED, type VerifyRequest } from "./verbs.ts";
 
 /** Cells between two signs of progress. */
 const PROGRESS_STEP = 500;
@@ -54,9 +54,21 @@ function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Te
   }
 }
 
+/** The report with the findings marked that the user takes: by their codes, or as what is not judged. */
+function allowFindings(report: VerifyReport, allowed: readonly string[]): VerifyReport {
+  const isAllowed = ({ code, limit }: VerifyFinding): boolean =>
+    (code !== undefined && allowed.includes(code)) ||
+    (limit !== undefined && allowed.includes(ALLOW_NOT_JUDGED));
+  const findings = report.findings.map((finding) =>
+    isAllowed(finding) ? { ...finding, allowed: true as const } : finding,
+  );
+  const counted = findings.filter((finding) => !("allowed" in finding)).length;
+  return { ...report, counts: { ...report.counts, findings: counted }, findings };
+}
+
 export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
   const client = await connectCluster(request.target, terminal, new ProgressLine(terminal), "in the answer");
-  const report = await client.verify();
+  const report = allowFindings(await client.verify(), request.allowed);
   terminal.stdout(formatReport(report, request, terminal));
   return report.counts.findings === 0 ? 0 : 1;
 }

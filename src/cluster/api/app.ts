@@ -126,15 +126,9 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
     ...(captureNode === undefined ? {} : { node: captureNode }),
     ...(capturePlace === undefined ? {} : { place: capturePlace }),
   };
-  return held.inTurn(({ cluster }) => {
-    const { report, heard } = tracePacket(cluster, {
-      from,
-      to,
-      protocol,
-      port,
-      family,
-      isInjected: inject === true,
-    });
+  return held.inTurn((session) => {
+    const request = { from, to, protocol, port, family, isInjected: inject === true };
+    const { report, heard } = tracePacket(session.cluster, request, session.limits());
     const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS, scope) : undefined;
     return {
       apiVersion: DOCUMENT_VERSION,

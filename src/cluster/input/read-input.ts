@@ -7,6 +7,7 @@ import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
+import type { FlowLimit } from "../session/flow-limit.ts";
 import type { InputText } from "../session/session.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
 import { splitText } from "./split-text.ts";
@@ -22,6 +23,8 @@ export interface ClusterInput {
   readonly problems: readonly FileProblem[];
   /** What a cluster rests on that no file describes: for answers that say so. Empty with a cluster file. */
   readonly assumed: readonly FileProblem[];
+  /** What the texts show and the cluster does not carry out, so that answers about flows are none. */
+  readonly limits: readonly FlowLimit[];
 }
 
 /** `problems` without a cluster: nothing can be built. */
@@ -122,5 +125,5 @@ export function readInput(texts: readonly InputText[]): ClusterInputResult {
   const { objects, problems } = loaded;
   const notes = [...found.notes, ...loaded.notes];
   const assumed = clusterFiles.length === 0 ? assumedOf(found.cluster) : [];
-  return { input: { file: found.cluster, objects, notes, problems, assumed } };
+  return { input: { file: found.cluster, objects, notes, problems, assumed, limits: [] } };
 }

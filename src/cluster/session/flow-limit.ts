@@ -3,7 +3,7 @@
  * carried out here and could change what becomes of the packets.
  */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { ProblemPlace } from "./session.ts";
+import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 
 /** One end of a flow, as far as limits look at it. */
 export interface FlowEnd {
@@ -19,6 +19,8 @@ export interface FlowEnd {
     readonly namespace: string;
     readonly name: string;
     readonly labels: Readonly<Record<string, string>>;
+    /** It has no address but the node's. */
+    readonly isHostNetwork?: boolean;
   };
 }
 
@@ -27,21 +29,48 @@ export interface LimitedFlow {
   readonly source: FlowEnd;
   /** Whom the sender asks. */
   readonly target: FlowEnd;
-  /** Those who may answer: the target, or the pods behind it. */
+  /** Those who may answer: the target, or the pods behind it. Empty when no machine here has the address. */
   readonly answerers: readonly FlowEnd[];
   readonly protocol: "tcp" | "udp" | "icmp";
   /** 0 for ICMP. */
   readonly port: number;
   /** A name is resolved first. */
   readonly isByName: boolean;
+  /** Whom the resolver asks, with a name. */
+  readonly nameServers?: readonly FlowEnd[];
 }
 
-export interface FlowLimit {
+/** What stands in the way of an answer, and what shows it. */
+export interface LimitReason {
   readonly code: KnowledgeCode;
-  /** What stands in the way, one sentence without a full stop. */
+  /** One sentence without a full stop. */
   readonly message: string;
   /** The object or text that shows it. */
   readonly where?: ProblemPlace;
+}
+
+/** One cause for which flows are not judged. */
+export interface FlowLimit extends LimitReason {
   /** True when it could change what becomes of the flow. */
   covers(flow: LimitedFlow): boolean;
+  /** The same said of a flow that it covers, with the objects that concern it. Absent: as it is said of all. */
+  reasonFor?(flow: LimitedFlow): LimitReason;
+  /**
+   * What `covers` asks of an end besides its kind, system and network, as text: ends with the same text are alike to it,
+   * so that one of them may stand for the others. Absent: it asks nothing else.
+   */
+  kindOf?(flowEnd: FlowEnd): string;
+}
+
+/** The sentence with the place of what shows it, when that stands in a text. */
+export function formatReason({ message, where }: LimitReason): string {
+  return where === undefined || where.line === 0
+    ? message
+    : `${message} (${where.file}:${where.line}:${where.column})`;
+}
+
+/** What a limit says of a flow that it covers. */
+export function reasonOf(limit: FlowLimit, flow: LimitedFlow): LimitReason {
+  const { code, message, where } = limit.reasonFor?.(flow) ?? limit;
+  return { code, message, ...(where === undefined ? {} : { where }) };
 }

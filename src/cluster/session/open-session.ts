@@ -3,12 +3,15 @@ import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { type OpenProgress, raiseMachines } from "../machines/raise-machines.ts";
 import { type BeginReport, RunningCluster } from "./running-cluster.ts";
+import type { FlowLimit } from "./flow-limit.ts";
 import type { SessionEvent } from "./session.ts";
 
 export interface SessionInput {
   readonly file: ClusterFile;
   /** Applied in this order, after the nodes and pods of the file. */
   readonly objects: readonly LoadedObject[];
+  /** What the input has and the cluster does not carry out. */
+  readonly limits?: readonly FlowLimit[];
 }
 
 /** Told of each step of the bring-up. */
@@ -29,7 +32,7 @@ export interface OpenedSession {
  */
 export async function openSession(input: SessionInput, progress?: SessionProgress): Promise<OpenedSession> {
   const machines = await raiseMachines(input.file, progress);
-  const session = new RunningCluster(machines);
+  const session = new RunningCluster(machines, input.limits);
   const stop = progress === undefined ? undefined : session.subscribe((event) => progress.event(event));
   const report = await session.begin(input.objects);
   stop?.();

@@ -18,6 +18,7 @@ import { IngressRouting } from "../services/ingress-routing.ts";
 import type { NodeChange } from "../life/node-change.ts";
 import { NodeLifecycle } from "../life/node-lifecycle.ts";
 import { NameService } from "../names/name-service.ts";
+import type { FlowLimit } from "./flow-limit.ts";
 import { NodeRepairs } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import type { Machines } from "../machines/raise-machines.ts";
@@ -85,12 +86,15 @@ export class RunningCluster implements ClusterSession {
   /** False during an outage of the API server. */
   private isApiUp = true;
   private readonly nodeRepairs: NodeRepairs;
+  /** What the input has and no change of objects takes away. */
+  private readonly inputLimits: readonly FlowLimit[];
   private conflicts: readonly PortConflict[] = [];
   /** Notes that were told. */
   private reported: ReadonlySet<string> = new Set();
 
   /** Nothing runs before `begin`. */
-  constructor({ cluster, kubelets, files }: Machines) {
+  constructor({ cluster, kubelets, files }: Machines, limits: readonly FlowLimit[] = []) {
+    this.inputLimits = limits;
     const { file, env, clock } = cluster;
     this.cluster = cluster;
     this.kube = new MemoryKube(env.prng.derive("kubernetes"), {
@@ -233,6 +237,10 @@ export class RunningCluster implements ClusterSession {
       services: this.serviceTroubles(),
       pods: this.pods.listOutcomes(),
     });
+  }
+
+  limits(): readonly FlowLimit[] {
+    return this.inputLimits;
   }
 
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */

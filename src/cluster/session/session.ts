@@ -3,13 +3,16 @@
  * else of it.
  */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import type { FileProblem, ProblemPlace } from "#core/catalogue/file-problem.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
 import type { ServicePortStatus, RepairKind } from "#programs/kube-proxy/report.ts";
 import type { Cluster } from "../cluster.ts";
 import type { NodeChange, NodeStanding } from "../life/node-change.ts";
 import type { VirtualClock } from "#core/base/clock.ts";
+import type { FlowLimit } from "./flow-limit.ts";
+
+export type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 
 /** How many repairs of one kind a node has had. */
 export interface RepairCount {
@@ -30,18 +33,6 @@ export interface ObjectReference {
   readonly kind: KubeKind;
   readonly namespace: string;
   readonly name: string;
-}
-
-/** Where a problem stands in a text. */
-export interface ProblemPlace {
-  /** As the user named it. */
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  /** From 1, in characters. */
-  readonly column: number;
-  /** The field, such as `spec.ports[0].port`; empty when the problem is not about a field. */
-  readonly field: string;
 }
 
 /** What is wrong, where, and what to do. */
@@ -202,6 +193,8 @@ export interface ClusterSession {
   servicesOn(node: string): readonly ServicePortStatus[] | undefined;
   /** What is worth knowing about the cluster as it is. */
   notes(): readonly FileProblem[];
+  /** What keeps answers about flows of the cluster, as it is, from being ones. */
+  limits(): readonly FlowLimit[];
   /** What did not come up: flanneld, kube-proxy, and pods that have no network. */
   troubles(): readonly ClusterTrouble[];
   /** What kube-proxies that repair have put right in HNS, by node and kind; on all nodes, or on one. */

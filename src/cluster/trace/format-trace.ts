@@ -7,6 +7,7 @@ import {
 } from "#core/base/recorder.ts";
 import { wrap } from "#core/base/text-layout.ts";
 import type { FieldChange } from "#core/wire/text/fields.ts";
+import { type LimitReason, formatReason } from "../session/flow-limit.ts";
 import type { TraceLeg, TraceEndDescription, TraceReport, TraceStep } from "./trace-report.ts";
 
 const WIDTH = 100;
@@ -193,6 +194,13 @@ function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
   return lines;
 }
 
+function notJudgedLines(reason: LimitReason, style: TraceStyle): readonly string[] {
+  return [
+    ...block(`Not judged: ${formatReason(reason)}.`, "").map((line) => style.bad(line)),
+    `What that means: mullion explain ${reason.code}`,
+  ];
+}
+
 /** Formats a report; every line has at most 100 columns, marks not counted. */
 export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE): string {
   const port = report.port === undefined ? "" : ` port ${report.port}`;
@@ -209,5 +217,6 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
   if (report.reply !== undefined) lines.push(...legLines("Reply", report.reply, style), "");
   lines.push(...block(report.summary, "").map((line) => (isAnswered ? style.good(line) : style.bad(line))));
   if (report.code !== undefined) lines.push(`Why, and what to do: mullion explain ${report.code}`);
+  for (const reason of report.notJudged ?? []) lines.push(...notJudgedLines(reason, style));
   return `${lines.join("\n")}\n`;
 }

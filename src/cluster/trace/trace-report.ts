@@ -2,6 +2,7 @@
 import type { Provenance, RuleReference, TranspositionWords } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FieldChange } from "#core/wire/text/fields.ts";
+import type { LimitReason } from "../session/flow-limit.ts";
 
 export type ProbeProtocol = "tcp" | "udp" | "icmp";
 export type AddressFamily = "ipv4" | "ipv6";
@@ -87,6 +88,8 @@ export interface TraceReport {
   readonly summary: string;
   /** The code that explains the verdict, where one does. */
   readonly code?: KnowledgeCode;
+  /** Why the outcome is no answer about the real cluster: what could change it and is not carried out here. */
+  readonly notJudged?: readonly LimitReason[];
   /** What the other end said, when it answered: who it was and whom it saw. */
   readonly answer?: string;
   readonly forward: TraceLeg;

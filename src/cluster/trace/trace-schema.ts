@@ -110,6 +110,17 @@ const LEG = closedObject("One direction.", {
   end: described({ enum: ["delivered", "dropped", "lost"] }, "How this direction ended."),
 });
 
+const NOT_JUDGED = closedObject(
+  "What could change the outcome.",
+  {
+    code: described({ enum: [...KNOWLEDGE_CODES] }, "mullion explain CODE."),
+    message: described(TEXT, "One sentence without a full stop."),
+  },
+  {
+    where: closedObject("What shows it.", { file: TEXT, line: INTEGER, column: INTEGER, field: TEXT }),
+  },
+);
+
 export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Mullion trace",
@@ -132,6 +143,10 @@ export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
     {
       port: described(INTEGER, "The receiver's port; absent for ICMP."),
       code: described({ enum: [...KNOWLEDGE_CODES] }, "Explains the verdict."),
+      notJudged: described(
+        { type: "array", items: NOT_JUDGED },
+        "Why the outcome is no answer about the real cluster: what could change it and is not carried out here.",
+      ),
       answer: described(TEXT, "What the receiver said: who it was and whom it saw."),
       reply: LEG,
     },

@@ -7,6 +7,8 @@ import { buildLeg } from "./build-trace.ts";
 import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import { type TraceEnd, byIpv6, findTraceEnd, findService } from "./find-trace-end.ts";
+import { FlowEnds } from "../limits/flow-ends.ts";
+import { type FlowLimit, type LimitReason, reasonOf } from "../session/flow-limit.ts";
 import { networkNamed } from "../networks/networks-of-node.ts";
 import { runAttempt } from "./attempts.ts";
 import { RequestError } from "../request-error.ts";
@@ -188,10 +190,14 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
 
 /**
  * Follows one packet from `request.from` to `request.to`. The cluster itself stays as it is: the packet runs through
- * a copy, unless it is to be injected.
+ * a copy, unless it is to be injected. `limits` are those of the cluster: the outcome says which of them concern it.
  * @throws RequestError for a party or port that does not exist.
  */
-export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
+export function tracePacket(
+  cluster: Cluster,
+  request: TraceRequest,
+  limits: readonly FlowLimit[] = [],
+): Trace {
   const copy = request.isInjected === true ? cluster : forkCluster(cluster);
   const [sender, receiver] = [findTraceEnd(copy, request.from), findTraceEnd(copy, request.to)];
   const to = request.family === "ipv6" ? byIpv6(receiver) : receiver;
@@ -211,5 +217,25 @@ export function tracePacket(cluster: Cluster, request: TraceRequest): Trace {
   }
   const { protocol } = request;
   const port = protocol === "icmp" ? undefined : (request.port ?? choosePort(copy, to, protocol));
-  return followAttempt(copy, { from, to, protocol, port });
+  const notJudged = reasonsAgainst(copy, { from, to, protocol, port }, limits);
+  const { report, heard } = followAttempt(copy, { from, to, protocol, port });
+  return { report: notJudged.length === 0 ? report : { ...report, notJudged }, heard };
+}
+
+/** Why the outcome of an attempt is not judged; none when it is. */
+function reasonsAgainst(
+  cluster: Cluster,
+  { from, to, protocol, port = 0 }: FollowedAttempt,
+  limits: readonly FlowLimit[],
+): readonly LimitReason[] {
+  if (limits.length === 0) return [];
+  const flow = new FlowEnds(cluster).flowOf({
+    from: from.description.reference,
+    to: to.description.reference,
+    address: to.ip,
+    protocol,
+    port,
+    isByName: false,
+  });
+  return limits.filter((limit) => limit.covers(flow)).map((limit) => reasonOf(limit, flow));
 }

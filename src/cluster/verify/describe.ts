@@ -1,17 +1,31 @@
 /** Cells, and what came of them, in the words of the report. */
 import { formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cells/cell.ts";
-import type { Disagreement } from "./evaluate.ts";
+import { type Disagreement, describeExpectation } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Observation } from "./observation.ts";
 import { type InputRemarks, type SessionProblem, placeOf } from "../session/session.ts";
-import type { VerifyBasis, VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
+import type { CellLimit, NotJudged, VerifyBasis, VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
 
 /** A cell with what came of it. */
 export interface Evaluated {
   readonly cell: Cell;
   readonly observation: Observation | undefined;
   readonly disagreement: Disagreement | undefined;
+  /** Why it is not judged; empty when it is. */
+  readonly limits: readonly CellLimit[];
+}
+
+function verdictOf({ observation, disagreement, limits }: Evaluated): VerifyCell["verdict"] {
+  if (limits.length > 0) return "not-judged";
+  if (disagreement !== undefined) return "finding";
+  return observation === undefined ? "not-tried" : "as-expected";
+}
+
+/** What is said of a cell that is not judged. */
+function unjudged({ cell, disagreement, limits }: Evaluated): Pick<VerifyCell, "notJudged" | "observed"> {
+  if (limits.length === 0) return {};
+  return { notJudged: limits, observed: disagreement?.observed ?? describeExpectation(cell.expected) };
 }
 
 function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
@@ -26,10 +40,8 @@ export function nodesByReference(model: VerifyModel): ReadonlyMap<string, Verify
   return new Map([...nodes, ...model.pods.map(({ reference, node }) => [reference, node] as const)]);
 }
 
-export function describeCell(
-  { cell, observation, disagreement }: Evaluated,
-  nodes: ReadonlyMap<string, VerifyNode>,
-): VerifyCell {
+export function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, VerifyNode>): VerifyCell {
+  const { cell, observation } = evaluated;
   const { expected, target, source } = cell;
   const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
   const receiver = nodes.get(target.reference);
@@ -53,8 +65,8 @@ export function describeCell(
     ...(code === undefined ? {} : { code }),
     row: cell.row,
     documentedIn: cell.documentedIn,
-    verdict:
-      disagreement === undefined ? (observation === undefined ? "not-tried" : "as-expected") : "finding",
+    verdict: verdictOf(evaluated),
+    ...unjudged(evaluated),
     attempts: attempts.length,
     ...(cell.probe === "sweep"
       ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
@@ -64,7 +76,7 @@ export function describeCell(
 }
 
 /** The words behind `mullion trace` that show the cell. */
-function traceWords(cell: Cell): string | undefined {
+export function traceWords(cell: Cell): string | undefined {
   const { target, protocol } = cell;
   if (target.address === undefined || cell.source === undefined || cell.flow === "bring-up") return undefined;
   const isNamed = /^(?:pod|node|service)\//.test(target.reference) || cell.relation === "outside";
@@ -92,9 +104,12 @@ export function describeFinding(
   };
 }
 
+/** Verdicts of cells that came out neither as expected nor as not applicable. */
+const OPEN: ReadonlySet<VerifyCell["verdict"]> = new Set(["finding", "not-judged"]);
+
 export function countCells(cells: readonly VerifyCell[], attempts: number, findings: number): VerifyCounts {
   const of = (expected: VerifyCell["expected"]): number =>
-    cells.filter((cell) => cell.expected === expected && cell.verdict !== "finding").length;
+    cells.filter(({ expected: own, verdict }) => own === expected && !OPEN.has(verdict)).length;
   return {
     cells: cells.reduce((sum, { standsFor }) => sum + standsFor, 0),
     tried: cells.filter(({ verdict }) => verdict !== "not-tried").length,
@@ -102,6 +117,7 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
     works: of("works"),
     denied: of("denied"),
     notApplicable: of("not-applicable"),
+    notJudged: cells.filter(({ verdict }) => verdict === "not-judged").length,
     findings,
   };
 }
@@ -109,12 +125,18 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
 // What the answer rests on. What keeps it from being one is a finding: nothing was tried, or something was left out that
 // could change a flow.
 
-export function basisOf({ problems, notes }: InputRemarks): VerifyBasis {
+/** What is said of a limit is not said again as a note. */
+export function basisOf(
+  { problems, notes }: InputRemarks,
+  notJudged: readonly NotJudged[] = [],
+): VerifyBasis {
   const isAssumed = ({ code }: SessionProblem): boolean => code === "cluster-assumed";
+  const limits = new Set(notJudged.map(({ code }) => code));
   return {
     assumptions: notes.filter(isAssumed),
     refused: problems,
-    notes: notes.filter((note) => !isAssumed(note)),
+    notJudged,
+    notes: notes.filter((note) => !isAssumed(note) && !limits.has(note.code)),
   };
 }
 

@@ -32,11 +32,12 @@ import type {
  * Nodes of one class run the same system, the same build with the same updates, and programs of the same mode; all of
  * them run pods, or none does.
  */
-function nodeClassOf({ spec }: ClusterNode, hasPods: boolean): string {
+function nodeClassOf({ spec }: ClusterNode, hasPods: boolean, limitKind: string): string {
   const build = spec.build === undefined ? "" : ` ${spec.build.profile.name}.${spec.build.revision ?? "all"}`;
   const quirks = Object.keys(spec.quirks).length === 0 ? "" : ` ${JSON.stringify(spec.quirks)}`;
   const guard = spec.hasMacSpoofing ? "" : " guarded";
-  return `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
+  const own = `${spec.os}${build} ${spec.compat}${guard}${quirks}${hasPods ? "" : " without pods"}`;
+  return limitKind === "" ? own : `${own} ${limitKind}`;
 }
 
 /** Only what is set for all of a node can be expected of it: a rate cannot. */
@@ -46,7 +47,12 @@ function hasDefect({ build, quirks }: NodeSpec, name: QuirkName): boolean {
   return setting === undefined ? isDefaultQuirk(name, build) : setting === "on";
 }
 
-function readNode(node: ClusterNode, index: number, hasPods: boolean, second?: NodeIpv6): VerifyNode {
+function readNode(
+  node: ClusterNode,
+  index: number,
+  hasPods: boolean,
+  { second, kinds }: { readonly second: NodeIpv6 | undefined; readonly kinds: LimitKinds },
+): VerifyNode {
   const { spec } = node;
   return {
     kind: "node",
@@ -63,7 +69,7 @@ function readNode(node: ClusterNode, index: number, hasPods: boolean, second?: N
     podRange: second?.podRange ?? spec.podCIDR,
     hasPods,
     hasMacGuard: !spec.hasMacSpoofing,
-    nodeClass: nodeClassOf(node, hasPods),
+    nodeClass: nodeClassOf(node, hasPods, kinds.kindOf(`node/${spec.name}`)),
   };
 }
 
@@ -114,10 +120,11 @@ function readPod(
     readonly common: readonly JsonObject[];
     readonly zone: string;
     readonly address: Ip;
+    readonly limitKind: string;
   },
 ): VerifyPod {
   const { spec } = pod;
-  const { node, network, hasTwin, common, zone, address } = context;
+  const { node, network, hasTwin, common, zone, address, limitKind } = context;
   const isHostNetwork = spec.network === "host";
   const isFiltered = node.os === "windows" && !isHostNetwork;
   const ownRules = isFiltered
@@ -147,7 +154,8 @@ function readPod(
     })),
     hasOwnPolicies: spec.policies.length > 0,
     ownRules,
-    podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? address : ""} ${policies}`,
+    limitKind,
+    podClass: `${node.nodeClass} ${isHostNetwork ? "host" : network.name} ${isDenied ? address : ""} ${policies} ${limitKind}`,
     balancedPorts: new Set(),
     usesClusterDns: true,
     dnsName: isHostNetwork ? undefined : nameByAddress(pod, zone),
@@ -247,17 +255,28 @@ function isDnsReachable({ file }: Cluster): boolean {
   return kubeProxy.enabled && hasServices && isReached;
 }
 
+/** What limits tell apart among pods and nodes, by reference; empty for what is like any other. */
+export interface LimitKinds {
+  kindOf(reference: string): string;
+}
+
+const ALL_ALIKE: LimitKinds = Object.freeze({ kindOf: () => "" });
+
 /**
  * Reads the machines of a cluster, and what its Kubernetes objects ask for. With `family` 6 everybody has their IPv6
  * address: pods and Services without one are left out, and nobody has names, which are asked once.
  */
-export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
+export function readModel(
+  cluster: Cluster,
+  family: IpFamily = 4,
+  kinds: LimitKinds = ALL_ALIKE,
+): VerifyModel {
   const { file } = cluster;
   const second = family === 6 ? file.ipv6 : undefined;
   const inPodNetwork = cluster.pods.filter(({ spec }) => spec.network !== "host");
   const populated = new Set(inPodNetwork.map((pod) => pod.node.spec.name));
   const nodes = cluster.nodes.map((node, index) =>
-    readNode(node, index, populated.has(node.spec.name), second?.nodes[node.spec.name]),
+    readNode(node, index, populated.has(node.spec.name), { second: second?.nodes[node.spec.name], kinds }),
   );
   const byName = new Map(nodes.map((node) => [node.name, node]));
   const common = commonPolicies(cluster);
@@ -282,6 +301,7 @@ export function readModel(cluster: Cluster, family: IpFamily = 4): VerifyModel {
       common,
       zone,
       address,
+      limitKind: kinds.kindOf(`pod/${pod.spec.namespace}/${pod.spec.name}`),
     });
   });
   const dnsService = findDnsService(cluster.objects.Service, file.network.serviceCIDR);

@@ -75,6 +75,8 @@ export interface VerifyPod {
   readonly hasOwnPolicies: boolean;
   /** Access rules that the cluster file gives it, as text; empty for none. */
   readonly ownRules: string;
+  /** What limits of the cluster tell it apart by; empty for a pod like any other. */
+  readonly limitKind: string;
   /** Pods of one class behave alike, as senders and as receivers. */
   readonly podClass: string;
   /** Ports to which a Service or a hostPort leads: `tcp 8080`. */

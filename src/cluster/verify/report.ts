@@ -1,8 +1,15 @@
 /** What `mullion verify` says, as data: the JSON of `mullion verify -o json` (schemas/verify.v1alpha1.json). */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FlowProtocol } from "#core/catalogue/expectations.ts";
+import type { LimitReason } from "../session/flow-limit.ts";
 import type { SessionProblem } from "../session/session.ts";
 import type { Cell } from "./cells/cell.ts";
+
+/** Why a cell is not judged. */
+export interface CellLimit extends LimitReason {
+  /** Position in `basis.notJudged`, from 0. */
+  readonly limit: number;
+}
 
 /** How a cell came out, beside what was expected. */
 export interface VerifyCell {
@@ -28,8 +35,15 @@ export interface VerifyCell {
   /** The row of the table of expectations, and where it is documented. */
   readonly row: string;
   readonly documentedIn: string;
-  /** `as-expected`; `finding` when observed and expected differ; `not-tried` for what does not apply. */
-  readonly verdict: "as-expected" | "finding" | "not-tried";
+  /**
+   * `as-expected`; `finding` when observed and expected differ; `not-tried` for what does not apply; `not-judged` for
+   * what was tried in a cluster that lacks something of the real one.
+   */
+  readonly verdict: "as-expected" | "finding" | "not-tried" | "not-judged";
+  /** With `not-judged`: why, each cause once. */
+  readonly notJudged?: readonly CellLimit[];
+  /** With `not-judged`: what came of it here. */
+  readonly observed?: string;
   /** Attempts that were made. */
   readonly attempts: number;
   /** How many back ends answered, for cells that ask a Service's back ends. */
@@ -44,6 +58,10 @@ export interface VerifyFinding {
   readonly cell?: number;
   /** With no cell: what it is about, such as `cluster/demo` or `cluster.yaml:12:3`. */
   readonly about?: string;
+  /** Of flows that are not judged: position in `basis.notJudged`, from 0. */
+  readonly limit?: number;
+  /** The user takes it: it is shown, and does not count. */
+  readonly allowed?: true;
   readonly expected: string;
   readonly observed: string;
   /** The code that explains it; `mullion explain CODE`. */
@@ -54,12 +72,20 @@ export interface VerifyFinding {
   readonly trace?: string;
 }
 
+/** What keeps flows from being judged, and how many. */
+export interface NotJudged extends SessionProblem {
+  /** Flows of the full matrix. */
+  readonly flows: number;
+}
+
 /** What the answer rests on besides what was tried. */
 export interface VerifyBasis {
   /** Assumed, because the input does not say it. */
   readonly assumptions: readonly SessionProblem[];
   /** Refused, and left out of the cluster; each is a finding as well. */
   readonly refused: readonly SessionProblem[];
+  /** Why flows are not judged; each is a finding as well. */
+  readonly notJudged: readonly NotJudged[];
   /** Passed by, or worth knowing; nothing is wrong. */
   readonly notes: readonly SessionProblem[];
 }
@@ -74,6 +100,9 @@ export interface VerifyCounts {
   readonly works: number;
   readonly denied: number;
   readonly notApplicable: number;
+  /** Tried cells that are not judged; they count as neither working nor denied. */
+  readonly notJudged: number;
+  /** Without those that the user takes. */
   readonly findings: number;
 }
 

@@ -33,8 +33,8 @@ export function isCutOff({ pod }: VerifyBackEnd): boolean {
 }
 
 /** Clients of one class are alike to Services. */
-export function classOfClient({ node, network }: VerifyPod): string {
-  return `${node.nodeClass} ${network.name}`;
+export function classOfClient({ node, network, limitKind }: VerifyPod): string {
+  return `${node.nodeClass} ${network.name} ${limitKind}`;
 }
 
 /** The names of those who may answer; undefined when an address belongs to no machine that we know. */

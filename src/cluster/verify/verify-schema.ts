@@ -7,6 +7,18 @@ const TEXT = { type: "string" } as const;
 const INTEGER = { type: "integer" } as const;
 const CODE = { enum: [...KNOWLEDGE_CODES] } as const;
 
+const PLACE = closedObject("Where it stands.", { file: TEXT, line: INTEGER, column: INTEGER, field: TEXT });
+
+const CELL_LIMIT = closedObject(
+  "Why a cell is not judged.",
+  {
+    limit: described(INTEGER, "Position in basis.notJudged, from 0."),
+    code: CODE,
+    message: described(TEXT, "One sentence without a full stop."),
+  },
+  { where: PLACE },
+);
+
 const CELL = closedObject(
   "One question, the expected and the observed outcome.",
   {
@@ -26,7 +38,10 @@ const CELL = closedObject(
     expected: { enum: ["works", "denied", "not-applicable"] },
     row: described(TEXT, "The row of the table of expectations that decided."),
     documentedIn: described(TEXT, "Where that row is written."),
-    verdict: described({ enum: ["as-expected", "finding", "not-tried"] }, "not-tried: it does not apply."),
+    verdict: described(
+      { enum: ["as-expected", "finding", "not-tried", "not-judged"] },
+      "not-tried: it does not apply. not-judged: something of the real cluster that could change it is not carried out here.",
+    ),
     attempts: described(INTEGER, "Attempts that count for the verdict."),
     standsFor: described(
       INTEGER,
@@ -39,6 +54,8 @@ const CELL = closedObject(
     name: described(TEXT, "The name that was resolved first."),
     code: described(CODE, "Why it is denied, or does not apply: mullion explain CODE."),
     why: described(TEXT, "Why it does not apply."),
+    notJudged: described({ type: "array", items: CELL_LIMIT }, "With not-judged: why, each cause once."),
+    observed: described(TEXT, "With not-judged: what came of it here."),
     backEnds: described(INTEGER, "Back ends that answered."),
   },
 );
@@ -49,28 +66,34 @@ const FINDING = closedObject(
   {
     cell: described(INTEGER, "Position in cells, from 0; absent for what is about the input as a whole."),
     about: described(TEXT, "With no cell: what it is about, such as cluster/demo or cluster.yaml:12:3."),
+    limit: described(INTEGER, "Of flows that are not judged: position in basis.notJudged, from 0."),
+    allowed: described({ const: true }, "The user takes it (--allow): it is shown, and does not count."),
     code: described(CODE, "What explains it."),
     remedy: described(TEXT, "What to do."),
     trace: described(TEXT, "The words behind mullion trace that show it, without the file."),
   },
 );
 
-const REMARK = closedObject(
-  "A remark on the input.",
-  {
-    code: CODE,
-    message: described(TEXT, "One sentence without a full stop."),
-    advice: described(TEXT, "What to do, in full sentences."),
-  },
-  {
-    where: closedObject("Where it stands.", { file: TEXT, line: INTEGER, column: INTEGER, field: TEXT }),
-  },
-);
+const REMARK_FIELDS = {
+  code: CODE,
+  message: described(TEXT, "One sentence without a full stop."),
+  advice: described(TEXT, "What to do, in full sentences."),
+} as const;
+const REMARK = closedObject("A remark on the input.", REMARK_FIELDS, { where: PLACE });
 const REMARKS = { type: "array", items: REMARK } as const;
+const NOT_JUDGED = closedObject(
+  "What keeps flows from being judged.",
+  { ...REMARK_FIELDS, flows: described(INTEGER, "Flows of the full matrix.") },
+  { where: PLACE },
+);
 
 const BASIS = closedObject("What the answer rests on besides what was tried.", {
   assumptions: described(REMARKS, "Assumed, because the input does not say it."),
   refused: described(REMARKS, "Refused, and left out of the cluster; each is a finding as well."),
+  notJudged: described(
+    { type: "array", items: NOT_JUDGED },
+    "Why flows are not judged; each is a finding as well.",
+  ),
   notes: described(REMARKS, "Passed by, or worth knowing; nothing is wrong."),
 });
 
@@ -81,7 +104,8 @@ const COUNTS = closedObject("Numbers of cells.", {
   works: described(INTEGER, "Tried cells that work as expected."),
   denied: described(INTEGER, "Tried cells that are denied as expected."),
   notApplicable: INTEGER,
-  findings: INTEGER,
+  notJudged: described(INTEGER, "Tried cells that are not judged."),
+  findings: described(INTEGER, "Without those that the user takes."),
 });
 
 export const VERIFY_SCHEMA: JsonSchema = {

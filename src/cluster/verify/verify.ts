@@ -4,10 +4,12 @@ import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type Ip, formatIp, prefixContains } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
+import type { FlowLimit } from "../session/flow-limit.ts";
 import type { ClusterTrouble, InputRemarks } from "../session/session.ts";
 import type { TraceLeg, TraceReport } from "../trace/trace-report.ts";
 import { followAttempt } from "../trace/trace.ts";
 import { type Cell, asIpv6 } from "./cells/cell.ts";
+import { CellLimits, notJudgedFindings } from "./cell-limits.ts";
 import { attemptsExpected } from "./cells/cell-run.ts";
 import {
   type Evaluated,
@@ -17,6 +19,7 @@ import {
   describeFinding,
   inputFindings,
   nodesByReference,
+  traceWords,
 } from "./describe.ts";
 import { nodeOf } from "./facts.ts";
 import { evaluate } from "./evaluate.ts";
@@ -26,7 +29,7 @@ import type { CellAttempt, Evidence, Observation } from "./observation.ts";
 import { type ObserveProgress, observeCells } from "./observe.ts";
 import { ownCells } from "./cells/own-cells.ts";
 import { podCells } from "./cells/pod-cells.ts";
-import type { VerifyReport } from "./report.ts";
+import type { VerifyBasis, VerifyCell, VerifyFinding, VerifyReport } from "./report.ts";
 import { serviceCells } from "./cells/service-cells.ts";
 import { compartmentOf, setStage } from "./stage.ts";
 import { stateCells } from "./cells/state-cells.ts";
@@ -85,6 +88,8 @@ export interface VerifyOptions {
   readonly troubles?: readonly ClusterTrouble[];
   /** What was said about the input when it was read and applied. */
   readonly input?: InputRemarks;
+  /** What keeps flows from being judged. */
+  readonly limits?: readonly FlowLimit[];
 }
 
 /** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
@@ -119,9 +124,9 @@ function isByName({ flow, target }: Cell): boolean {
 }
 
 /** The same questions by IPv6: none in a cluster of IPv4 alone. */
-function ipv6Cells(cluster: Cluster): readonly Cell[] {
+function ipv6Cells(cluster: Cluster, limits: CellLimits): readonly Cell[] {
   if (cluster.file.ipv6 === undefined) return [];
-  const model = readModel(cluster, 6);
+  const model = readModel(cluster, 6, limits);
   const cells = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
   return cells.filter((cell) => !isByName(cell)).map(asIpv6);
 }
@@ -220,8 +225,8 @@ class Bench {
 
 const NOTHING: Observation = { attempts: [] };
 
-/** Judges what was seen; what disagrees is tried again alone, and only that counts. */
-function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Evaluated {
+/** Compares what was seen; what disagrees is tried again alone, and only that counts. */
+function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster): Omit<Evaluated, "limits"> {
   const evidence = cell.expected.outcome === "denied" ? bench.trace(cell, first) : undefined;
   if (evaluate(cell, first, evidence, cluster) === undefined)
     return { cell, observation: first, disagreement: undefined };
@@ -230,48 +235,82 @@ function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster):
   return { cell, observation: again, disagreement: evaluate(cell, again, proof, cluster) };
 }
 
+const NO_LIMITS: Evaluated["limits"] = Object.freeze([]);
+
+/** All cells of the matrix, each question once. `states` are those that are answered by looking. */
+function listCells(
+  cluster: Cluster,
+  model: VerifyModel,
+  limits: CellLimits,
+  states: Iterable<Cell>,
+): readonly Cell[] {
+  const own = ownCells(cluster, model);
+  const replaced = new Set(own.map(questionOf));
+  const table = [
+    ...podCells(model),
+    ...serviceCells(model, nodeBehind(cluster, model)),
+    ...ipv6Cells(cluster, limits),
+    ...states,
+  ];
+  return inOrder(withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]));
+}
+
+/** Findings about the input, then about limits, then about cells in their order. */
+function listFindings(
+  clusterName: string,
+  basis: VerifyBasis,
+  evaluated: readonly Evaluated[],
+  cells: readonly VerifyCell[],
+): readonly VerifyFinding[] {
+  const traceOf = (position: number): string | undefined => {
+    const each = evaluated[position];
+    return each === undefined ? undefined : traceWords(each.cell);
+  };
+  return [
+    ...inputFindings(clusterName, basis, cells),
+    ...notJudgedFindings(basis.notJudged, cells, traceOf),
+    ...evaluated.flatMap((each, position) =>
+      each.disagreement === undefined || each.limits.length > 0
+        ? []
+        : [describeFinding(each, each.disagreement, position)],
+    ),
+  ];
+}
+
 /**
- * Checks every flow of `cluster`, which stays as it is: all attempts are made in copies.
+ * Checks every flow of `cluster`, which stays as it is: all attempts are made in copies. Without `given` the cluster is
+ * read here, with pods apart that the limits tell apart.
  * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
  */
 export function verifyCluster(
   cluster: Cluster,
-  model: VerifyModel = readModel(cluster),
+  given?: VerifyModel,
   options: VerifyOptions = {},
 ): VerifyReport {
-  const own = ownCells(cluster, model);
-  const replaced = new Set(own.map(questionOf));
+  const limits = new CellLimits(cluster, options.limits ?? []);
+  const model = given ?? readModel(cluster, 4, limits);
   const states = new Map(
     stateCells(model, options.troubles ?? []).map(({ cell, observation }) => [cell, observation]),
   );
-  const table = [
-    ...podCells(model),
-    ...serviceCells(model, nodeBehind(cluster, model)),
-    ...ipv6Cells(cluster),
-    ...states.keys(),
-  ];
-  const cells = inOrder(
-    withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]),
-  );
+  const cells = listCells(cluster, model, limits, states.keys());
   const tried = cells.filter(isTried);
   const observations = observeInCopies(cluster, model, tried, options.progress);
   const bench = new Bench(cluster, model, tried);
   const evaluated = cells.map((cell): Evaluated => {
     const state = states.get(cell);
-    if (state !== undefined)
-      return { cell, observation: state, disagreement: evaluate(cell, state, undefined, cluster) };
-    if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined };
-    return settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
+    if (state !== undefined) {
+      const disagreement = evaluate(cell, state, undefined, cluster);
+      return { cell, observation: state, disagreement, limits: NO_LIMITS };
+    }
+    if (!isTried(cell)) return { cell, observation: undefined, disagreement: undefined, limits: NO_LIMITS };
+    const settled = settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
+    return { ...settled, limits: limits.of(cell) };
   });
   const nodes = nodesByReference(model);
   const described = evaluated.map((each) => describeCell(each, nodes));
-  const basis = basisOf(options.input ?? { problems: [], notes: [] });
-  const findings = [
-    ...inputFindings(model.clusterName, basis, described),
-    ...evaluated.flatMap((each, position) =>
-      each.disagreement === undefined ? [] : [describeFinding(each, each.disagreement, position)],
-    ),
-  ];
+  const summary = limits.summarize(described);
+  const basis = basisOf(options.input ?? { problems: [], notes: [] }, summary.notJudged);
+  const findings = listFindings(model.clusterName, basis, evaluated, summary.cells);
   const sent =
     [...observations.values()].reduce((sum, { attempts }) => sum + attempts.length, 0) + bench.attempts;
   return {
@@ -280,8 +319,8 @@ export function verifyCluster(
     cluster: model.clusterName,
     compat: [...new Set(model.nodes.map(({ compat }) => compat))].toSorted(),
     basis,
-    counts: countCells(described, sent, findings.length),
-    cells: described,
+    counts: countCells(summary.cells, sent, findings.length),
+    cells: summary.cells,
     findings,
   };
 }

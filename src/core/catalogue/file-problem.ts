@@ -17,6 +17,18 @@ export interface FileProblem {
   readonly advice: string;
 }
 
+/** Where a problem stands in a text. */
+export interface ProblemPlace {
+  /** As the user named it. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1, in characters. */
+  readonly column: number;
+  /** The field, such as `spec.ports[0].port`; empty when the problem is not about a field. */
+  readonly field: string;
+}
+
 /** Formats a problem on two lines: place and fault, then the advice with the code. */
 export function formatProblem(problem: FileProblem): string {
   const place = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file;

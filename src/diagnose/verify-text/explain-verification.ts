@@ -2,7 +2,7 @@
 import { getEntry } from "../catalogue/catalogue.ts";
 import { whyNotApplicable } from "../catalogue/expectation-texts.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
-import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
+import type { NotJudged, VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** The first paragraph of the entry's remedy, with the commands that it announces. */
@@ -26,10 +26,15 @@ function explainFinding(finding: VerifyFinding): VerifyFinding {
   return { ...seen, code, remedy: remedyOf(code), ...(trace === undefined ? {} : { trace }) };
 }
 
+function explainLimit(limit: NotJudged): NotJudged {
+  return { ...limit, advice: remedyOf(limit.code) };
+}
+
 /** The report with the reason of every cell that does not apply, and the remedy of every finding that has a code. */
 export function explainVerification(report: VerifyReport): VerifyReport {
   return {
     ...report,
+    basis: { ...report.basis, notJudged: report.basis.notJudged.map(explainLimit) },
     cells: report.cells.map(explainCell),
     findings: report.findings.map(explainFinding),
   };

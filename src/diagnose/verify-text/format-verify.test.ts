@@ -26,8 +26,17 @@ describe("a finding of verify", () => {
       kind: "Verification",
       cluster: "test",
       compat: ["upstream"],
-      basis: { assumptions: [], refused: [], notes: [] },
-      counts: { cells: 1, tried: 1, attempts: 1, works: 0, denied: 0, notApplicable: 0, findings: 1 },
+      basis: { assumptions: [], refused: [], notJudged: [], notes: [] },
+      counts: {
+        cells: 1,
+        tried: 1,
+        attempts: 1,
+        works: 0,
+        denied: 0,
+        notApplicable: 0,
+        notJudged: 0,
+        findings: 1,
+      },
       cells: [CELL],
       findings: [
         {

@@ -115,9 +115,16 @@ function block(text: string, indent: number): readonly string[] {
   return wrap(text, WIDTH - indent).map((line) => blanks + line);
 }
 
+const NOT_JUDGED = "not judged";
+
+function countUnjudged(cells: readonly VerifyCell[]): number {
+  return cells.filter(({ verdict }) => verdict === "not-judged").length;
+}
+
 function valueOf(cells: readonly VerifyCell[]): string {
   const failed = cells.filter(({ verdict }) => verdict === "finding").length;
   if (failed > 0) return cells.length === 1 ? "DIFFERS" : `DIFFERS ${failed}/${cells.length}`;
+  if (countUnjudged(cells) > 0) return NOT_JUDGED;
   const kinds = new Set(
     cells.filter(({ expected }) => expected !== "not-applicable").map(({ expected }) => expected),
   );
@@ -126,7 +133,7 @@ function valueOf(cells: readonly VerifyCell[]): string {
 }
 
 function paint(value: string, style: TraceStyle): string {
-  if (value.startsWith("DIFFERS")) return style.bad(value);
+  if (value.startsWith("DIFFERS") || value === NOT_JUDGED) return style.bad(value);
   if (value === "works") return style.good(value);
   return value === "n/a" ? style.faint(value) : value;
 }
@@ -135,14 +142,24 @@ function padded(value: string, style: TraceStyle): string {
   return paint(value, style) + " ".repeat(Math.max(1, VALUE_WIDTH - value.length));
 }
 
+/** How many of a row's cells are not judged, where it is not all of them. */
+function unjudgedShare(cells: readonly VerifyCell[]): readonly string[] {
+  const applying = cells.filter(({ verdict }) => verdict !== "not-tried").length;
+  const count = countUnjudged(cells);
+  return count === 0 || count === applying ? [] : [`${count} of ${applying} not judged`];
+}
+
 /** Behind the values: back ends that answered, codes of what is denied. */
 function noteOf(cells: readonly VerifyCell[]): string {
   const codes = new Set(
-    cells.flatMap(({ code, expected }) => (code !== undefined && expected === "denied" ? [code] : [])),
+    cells.flatMap(({ code, expected, verdict }) =>
+      code !== undefined && expected === "denied" && verdict !== "not-judged" ? [code] : [],
+    ),
   );
   const backEnds = cells.flatMap(({ backEnds: count }) => (count === undefined ? [] : [count]));
   const most = Math.max(0, ...backEnds);
-  return [...(most > 0 ? [`${most} back end${most === 1 ? "" : "s"}`] : []), ...codes].join(", ");
+  const backEndsSeen = most > 0 ? [`${most} back end${most === 1 ? "" : "s"}`] : [];
+  return [...backEndsSeen, ...codes, ...unjudgedShare(cells)].join(", ");
 }
 
 function rowLines(label: string, cells: readonly VerifyCell[], style: TraceStyle): readonly string[] {
@@ -238,14 +255,16 @@ function basisLines({ basis }: VerifyReport, style: TraceStyle): readonly string
   const lines = [
     ...remarkLines("assumed", basis.assumptions),
     ...remarkLines("left out", basis.refused),
+    ...remarkLines("unjudged", basis.notJudged),
     ...remarkLines("note", basis.notes),
   ];
   return lines.length === 0 ? [] : [style.heading("What this rests on"), ...lines, ""];
 }
 
 /** The question of a cell, or what a finding about the input is about. */
-function headOf({ about = "" }: VerifyFinding, cell: VerifyCell | undefined): string {
-  if (cell === undefined) return `${INPUT_TITLE}: ${about}`;
+function headOf({ about = "", limit, allowed }: VerifyFinding, cell: VerifyCell | undefined): string {
+  const mark = allowed === true ? "allowed: " : "";
+  if (cell === undefined) return `${mark}${limit === undefined ? INPUT_TITLE : NOT_JUDGED}: ${about}`;
   const port = cell.port === undefined ? "" : ` port ${cell.port}`;
   const name = cell.name === undefined ? "" : ` as ${cell.name}`;
   const family = cell.family === "ipv6" ? ", IPv6" : "";
@@ -253,7 +272,7 @@ function headOf({ about = "" }: VerifyFinding, cell: VerifyCell | undefined): st
     cell.flow === "bring-up"
       ? cell.from
       : `${cell.from} → ${cell.to}${name}, ${cell.protocol.toUpperCase()}${port}`;
-  return `${FLOW_TITLES[cell.flow]}${family}: ${traceEnds}`;
+  return `${mark}${FLOW_TITLES[cell.flow]}${family}: ${traceEnds}`;
 }
 
 function findingLines(
@@ -264,7 +283,9 @@ function findingLines(
 ): readonly string[] {
   const source = cell === undefined ? "" : ` (${cell.row}: ${cell.documentedIn})`;
   return [
-    ...block(headOf(finding, cell), 2).map((line) => style.bad(line)),
+    ...block(headOf(finding, cell), 2).map((line) =>
+      finding.allowed === true ? style.faint(line) : style.bad(line),
+    ),
     ...labelled("expected", `${finding.expected}${source}`),
     ...labelled("observed", finding.observed),
     ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),
@@ -277,17 +298,26 @@ function findingLines(
 function summaryLine({ counts }: VerifyReport): string {
   const tried = `${counts.cells} cells, ${counts.tried} of them tried for all with ${counts.attempts} attempts`;
   const outcome = `Works: ${counts.works}, denied as documented: ${counts.denied}, does not apply: ${counts.notApplicable}`;
-  return `${tried}. ${outcome}.`;
+  const unjudged = counts.notJudged === 0 ? "" : `, not judged: ${counts.notJudged}`;
+  return `${tried}. ${outcome}${unjudged}.`;
 }
 
-function verdictLine({ findings }: VerifyReport, style: TraceStyle): string {
-  if (findings.length === 0) return style.good("Observed and expected agree.");
+function verdictLine({ findings, basis }: VerifyReport, style: TraceStyle): string {
   const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
-  const ofInput = findings.filter(({ cell }) => cell === undefined).length;
-  const ofCells = findings.length - ofInput;
+  const counted = findings.filter(({ allowed }) => allowed !== true);
+  const taken = findings.length - counted.length;
+  const allowed = taken === 0 ? [] : [`${plural(taken, "finding")} allowed.`];
+  if (counted.length === 0) return style.good(["Observed and expected agree.", ...allowed].join(" "));
+  const limits = counted.flatMap(({ limit }) => (limit === undefined ? [] : [limit]));
+  const ofInput = counted.filter(({ cell, limit }) => cell === undefined && limit === undefined).length;
+  const ofCells = counted.length - ofInput - limits.length;
+  const flows = limits.reduce((sum, limit) => sum + (basis.notJudged[limit]?.flows ?? 0), 0);
+  const causes = limits.length > 1 ? `, for ${limits.length} causes` : "";
   const parts = [
     ...(ofInput > 0 ? [`${plural(ofInput, "finding")} about the input.`] : []),
+    ...(limits.length > 0 ? [`${plural(flows, "flow")} not judged${causes}.`] : []),
     ...(ofCells > 0 ? [`${plural(ofCells, "cell")} did not match the expectation.`] : []),
+    ...allowed,
   ];
   return style.bad(parts.join(" "));
 }

@@ -1,6 +1,7 @@
 /** A report as JUnit XML, for build servers: a suite per flow, a test case per cell. */
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
+import { formatReason } from "#cluster/session/flow-limit.ts";
 import { FLOW_TITLES, INPUT_TITLE } from "./format-verify.ts";
 import { placeOf } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
@@ -18,6 +19,10 @@ function countOf(cells: readonly VerifyCell[], verdict: VerifyCell["verdict"]): 
   return cells.filter((cell) => cell.verdict === verdict).length;
 }
 
+function countSkipped(cells: readonly VerifyCell[]): number {
+  return countOf(cells, "not-tried") + countOf(cells, "not-judged");
+}
+
 function failureOf(finding: VerifyFinding, cell: VerifyCell | undefined, command: string): XmlElement {
   const source = cell === undefined ? "" : ` (${cell.row}: ${cell.documentedIn})`;
   const lines = [
@@ -31,12 +36,22 @@ function failureOf(finding: VerifyFinding, cell: VerifyCell | undefined, command
   return xmlElement("failure", { message }, lines.join("\n"));
 }
 
+/** A finding fails its case, unless the user takes it. */
+function testOf(finding: VerifyFinding, cell: VerifyCell | undefined, command: string): XmlElement {
+  if (finding.allowed !== true) return failureOf(finding, cell, command);
+  return xmlElement("skipped", { message: `allowed: ${finding.observed}` });
+}
+
 function outcomeOf(
   cell: VerifyCell,
   finding: VerifyFinding | undefined,
   command: string,
 ): readonly XmlElement[] {
-  if (finding !== undefined) return [failureOf(finding, cell, command)];
+  if (finding !== undefined) return [testOf(finding, cell, command)];
+  if (cell.verdict === "not-judged") {
+    const why = (cell.notJudged ?? []).map(formatReason).join("; ");
+    return [xmlElement("skipped", { message: `not judged: ${why}` })];
+  }
   return cell.verdict === "not-tried" ? [xmlElement("skipped", { message: cell.why ?? "" })] : [];
 }
 
@@ -47,6 +62,7 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
   const remarks = [
     ...basis.assumptions.map((remark) => ["assumed", remark] as const),
     ...basis.refused.map((remark) => ["left out", remark] as const),
+    ...basis.notJudged.map((remark) => ["not judged", remark] as const),
     ...basis.notes.map((remark) => ["note", remark] as const),
   ];
   if (findings.length + remarks.length === 0) return [];
@@ -57,9 +73,11 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
   });
   const cases = findings.map((finding) => {
     const name = `${finding.about ?? ""}: ${finding.observed}`;
-    return xmlElement("testcase", { classname: INPUT_TITLE, name }, [failureOf(finding, undefined, command)]);
+    return xmlElement("testcase", { classname: INPUT_TITLE, name }, [testOf(finding, undefined, command)]);
   });
-  const counts = { name: INPUT_TITLE, tests: cases.length, failures: cases.length, skipped: 0 };
+  const skipped = findings.filter(({ allowed }) => allowed === true).length;
+  const failures = cases.length - skipped;
+  const counts = { name: INPUT_TITLE, tests: cases.length, failures, skipped };
   const listed = properties.length === 0 ? [] : [xmlElement("properties", {}, properties)];
   return [xmlElement("testsuite", counts, [...listed, ...cases])];
 }
@@ -68,24 +86,27 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
 export function formatJunit(report: VerifyReport, command = "mullion trace"): string {
   const findings = new Map(report.findings.map((finding) => [finding.cell, finding]));
   const positions = new Map(report.cells.map((cell, position) => [cell, position]));
+  const findingOf = (cell: VerifyCell): VerifyFinding | undefined => findings.get(positions.get(cell) ?? -1);
+  const isAllowed = (cell: VerifyCell): boolean => findingOf(cell)?.allowed === true;
   const suites = [...groupBy(report.cells, (cell) => cell.flow)].map(([flow, cells]) => {
     const cases = cells.map((cell) => {
-      const outcome = outcomeOf(cell, findings.get(positions.get(cell) ?? -1), command);
+      const outcome = outcomeOf(cell, findingOf(cell), command);
       return xmlElement("testcase", { classname: flow, name: nameOf(cell) }, outcome);
     });
+    const taken = cells.filter(isAllowed).length;
     const counts = {
       name: FLOW_TITLES[flow as VerifyCell["flow"]],
       tests: cells.length,
-      failures: countOf(cells, "finding"),
-      skipped: countOf(cells, "not-tried"),
+      failures: countOf(cells, "finding") - taken,
+      skipped: countSkipped(cells) + taken,
     };
     return xmlElement("testsuite", counts, cases);
   });
   const counts = {
     name: `mullion verify ${report.cluster}`,
     tests: report.cells.length + report.findings.filter(({ cell }) => cell === undefined).length,
-    failures: report.findings.length,
-    skipped: countOf(report.cells, "not-tried"),
+    failures: report.counts.findings,
+    skipped: countSkipped(report.cells) + report.findings.filter(({ allowed }) => allowed === true).length,
   };
   return formatXml(xmlElement("testsuites", counts, [...inputSuite(report, command), ...suites]));
 }

@@ -152,6 +152,11 @@ export class FixedSession implements ClusterSession {
     return [];
   }
 
+  /** Nothing of it is left to be carried out. */
+  limits(): readonly [] {
+    return [];
+  }
+
   /** Its pods have their networks. */
   troubles(): readonly [] {
     return [];

@@ -12,7 +12,6 @@ import {
   type SessionProblem,
   toSessionProblem,
 } from "#cluster/session/session.ts";
-import { readModel } from "#cluster/verify/model-of-cluster.ts";
 import type { ObserveProgress } from "#cluster/verify/observe.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
@@ -37,10 +36,11 @@ function verifier(progress: ObserveProgress | undefined): Verifier {
     const notes = [...input.notes, ...session.notes().map(toSessionProblem)];
     const options = {
       troubles: session.troubles(),
+      limits: session.limits(),
       input: { problems: input.problems, notes },
       ...(progress === undefined ? {} : { progress }),
     };
-    return explainVerification(verifyCluster(session.cluster, readModel(session.cluster), options));
+    return explainVerification(verifyCluster(session.cluster, undefined, options));
   };
 }
 
@@ -76,10 +76,10 @@ export async function openSession(
 ): Promise<OpenedCluster> {
   const read = readInput(inputs);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
-  const { file, objects, notes, problems, assumed } = read.input;
+  const { file, objects, notes, problems, assumed, limits } = read.input;
   let nodes = 0;
   const { session, report: begun } = await openCluster(
-    { file, objects },
+    { file, objects, limits },
     {
       nodeReady: ({ name }) => {
         nodes++;

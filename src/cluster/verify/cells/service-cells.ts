@@ -131,18 +131,20 @@ function toOwnService(model: VerifyModel): readonly Cell[] {
     const own = port.backEnds.flatMap(({ pod }) =>
       pod !== undefined && isOrdinary(pod) && isServed(pod) ? [pod] : [],
     );
-    return [...groupBy(own, (pod) => pod.node.nodeClass).values()].flatMap((members) => {
-      const [source] = members;
-      if (source === undefined) return [];
-      return makeCell({
-        facts: serviceFacts(model, "pod-to-own-service", port.protocol, { source, service, port }),
-        source,
-        target: addressTarget(asked, [source.serverName]),
-        probe: "own",
-        among: port.backEnds.length,
-        standsFor: members.length,
-      });
-    });
+    return [...groupBy(own, (pod) => `${pod.node.nodeClass} ${pod.limitKind}`).values()].flatMap(
+      (members) => {
+        const [source] = members;
+        if (source === undefined) return [];
+        return makeCell({
+          facts: serviceFacts(model, "pod-to-own-service", port.protocol, { source, service, port }),
+          source,
+          target: addressTarget(asked, [source.serverName]),
+          probe: "own",
+          among: port.backEnds.length,
+          standsFor: members.length,
+        });
+      },
+    );
   });
 }
 
@@ -169,7 +171,8 @@ function fromNodes(model: VerifyModel): readonly Cell[] {
 /** What makes Service ports alike to a node that asks them. */
 function kindOf({ service, port }: AskedPort): string {
   const { hasAffinity, internalTrafficPolicy, externalTrafficPolicy } = service;
-  return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0}`;
+  const limited = [...new Set(port.backEnds.map(({ pod }) => pod?.limitKind ?? ""))].toSorted().join(",");
+  return `${port.protocol} ${hasAffinity} ${internalTrafficPolicy} ${externalTrafficPolicy} ${port.backEnds.length === 0} ${limited}`;
 }
 
 function affinity(model: VerifyModel): readonly Cell[] {
