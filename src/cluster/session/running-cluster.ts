@@ -10,6 +10,7 @@ import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
 import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
 import type { KubeKind, KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Ip, formatIp, formatPrefix } from "#core/net/ip.ts";
+import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../limits/network-policies.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
@@ -240,8 +241,13 @@ export class RunningCluster implements ClusterSession {
   }
 
   limits(): readonly FlowLimit[] {
-    return this.inputLimits;
+    return [...this.inputLimits, ...networkPolicyLimits(this.cluster.objects, this.placeOfPolicy)];
   }
+
+  private readonly placeOfPolicy: PlaceOfObject = (namespace, name) => {
+    const { file, line, column } = this.kube.placeOf("NetworkPolicy", namespace, name);
+    return { file, line, column, field: "" };
+  };
 
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
   notes(): readonly FileProblem[] {
@@ -252,6 +258,7 @@ export class RunningCluster implements ClusterSession {
       ...this.conflicts,
     ];
     // An address outside the node's range is told of the node.
+    const { NetworkPolicy, Pod } = this.cluster.objects;
     const found = kube.notes().filter(({ code }) => code !== "pod-address-outside-range");
     return [
       ...machineNotes(kube, machines),
@@ -259,6 +266,7 @@ export class RunningCluster implements ClusterSession {
       ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.serviceTroubles(), kube),
+      ...networkPolicyNotes(NetworkPolicy, Pod, this.placeOfPolicy),
     ];
   }
 

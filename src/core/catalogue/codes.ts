@@ -218,7 +218,8 @@ export const KNOWLEDGE_CODES = [
   "load-balancer-ports-exhausted",
   "slice-port-not-used",
   "terminating-endpoints-not-used",
-  // What NetworkPolicies cannot have on Windows.
+  // What NetworkPolicies cannot have on Windows, and what Mullion does not do with them.
+  "network-policy-not-enforced",
   "network-policy-named-port",
   "network-policy-sctp",
   "network-policy-except",

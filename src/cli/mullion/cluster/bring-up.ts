@@ -10,7 +10,10 @@ import {
 } from "#cluster/bring-up/options.ts";
 import type { ClusterFile, NodeSpec } from "#cluster/file/cluster-file.ts";
 import { readInput } from "#cluster/input/read-input.ts";
+import { networkPolicyNotes } from "#cluster/limits/network-policies.ts";
 import { toSessionProblem } from "#cluster/session/session.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { formatIp } from "#core/net/ip.ts";
 import { LEFT_OUT } from "./cluster-target.ts";
 import { Failure } from "../failure.ts";
@@ -97,6 +100,15 @@ function optionsOf(request: BringUpRequest, file: ClusterFile, node: NodeSpec): 
   return options;
 }
 
+/** The scripts bring no policy engine up. */
+function policyNotes(objects: readonly LoadedObject[]): readonly FileProblem[] {
+  return objects.flatMap(({ object, origin }) => {
+    if (object.kind !== "NetworkPolicy") return [];
+    const { file = "", line = 0, column = 0 } = origin ?? {};
+    return networkPolicyNotes([object], undefined, () => ({ file, line, column, field: "" }));
+  });
+}
+
 export async function bringUp(request: BringUpRequest, terminal: Terminal): Promise<ExitCode> {
   const { inputs, output } = request;
   const texts = await readClusterInputs(inputs.files, inputs.isRecursive, terminal);
@@ -106,11 +118,8 @@ export async function bringUp(request: BringUpRequest, terminal: Terminal): Prom
   checkNetwork(file);
   const node = findNode(file, request.node);
   const options = optionsOf(request, file, node);
-  reportFindings(
-    { problems: problems.map(toSessionProblem), notes: notes.map(toSessionProblem) },
-    LEFT_OUT,
-    terminal,
-  );
+  const said = [...notes, ...policyNotes(objects)].map(toSessionProblem);
+  reportFindings({ problems: problems.map(toSessionProblem), notes: said }, LEFT_OUT, terminal);
   const report = await runScripts({
     file,
     objects,

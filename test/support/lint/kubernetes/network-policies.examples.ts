@@ -36,6 +36,25 @@ spec: { clusterIP: 10.96.0.20, ports: [{ port: 80 }] }
 `;
 
 export const NETWORK_POLICY_EXAMPLES: ExampleTable = {
+  "network-policy-not-enforced": {
+    bad: oneFile(
+      "policy.yaml",
+      `apiVersion: networking.k8s.io/v1
+«kind: NetworkPolicy
+metadata: { name: closed }
+spec:
+  podSelector: {}
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: web, labels: { app: web } }
+spec:
+  nodeSelector: { kubernetes.io/os: windows }
+  containers: [{ name: web, image: registry.example/web:1 }]
+`,
+    ),
+    good: policy("ingress: []", "linux"),
+  },
   "network-policy-named-port": onlyOnWindows("ingress:\n  - ports: [{ «port: http }]"),
   "network-policy-sctp": onlyOnWindows("ingress:\n  - ports: [{ port: 36412, «protocol: SCTP }]"),
   "network-policy-wide-port-range": onlyOnWindows(
@@ -47,6 +66,6 @@ export const NETWORK_POLICY_EXAMPLES: ExampleTable = {
   "network-policy-ipv6": onlyOnWindows("ingress:\n  - from:\n      - ipBlock: { «cidr: 2001:db8::/32 }"),
   "network-policy-service-address": {
     bad: policy("egress:\n  - to:\n      - ipBlock: { «cidr: 10.96.0.20/32 }", "windows", SERVICE),
-    good: policy("egress:\n  - to:\n      - podSelector: { matchLabels: { app: api } }", "windows", SERVICE),
+    good: policy("egress:\n  - to:\n      - podSelector: { matchLabels: { app: api } }", "linux", SERVICE),
   },
 };

@@ -3,6 +3,7 @@ import { prose } from "../../prose.ts";
 import { ALL, type EntryTable, reference, thread } from "../entry-text.ts";
 
 type NetworkPolicyCode =
+  | "network-policy-not-enforced"
   | "network-policy-named-port"
   | "network-policy-sctp"
   | "network-policy-except"
@@ -26,6 +27,29 @@ const SHOW_ACLS = prose`
           Get-HnsEndpoint | ? IPAddress -eq <pod IP> | ConvertTo-Json -Depth 10`;
 
 export const NETWORK_POLICY_ENTRIES: EntryTable<NetworkPolicyCode> = {
+  "network-policy-not-enforced": {
+    title: "NetworkPolicies are stored here and not enforced",
+    cause: prose`
+      Kubernetes leaves NetworkPolicies to the network: Calico, Azure NPM, Cilium and Antrea have an engine that makes
+      rules of them, flannel and win-bridge have none, and there a policy has no effect. Mullion has no such engine yet.
+      A policy isolates the pods that it selects, for ingress, egress or both. Packets to or from such a pod get
+      through here, whatever the policy says, so the outcome is no answer about the real cluster: verify and trace call
+      it not judged. Traffic of a pod with itself, and between a pod and its own node, is always allowed and is judged.`,
+    onNode: prose`
+      Whether something enforces policies on a Windows node shows in the ACLs of the pod's endpoint and in the agent
+      that would write them:
+
+          kubectl get networkpolicies -A
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP> | ConvertTo-Json -Depth 10`,
+    remedy: prose`
+      Read the answer as that of a cluster without these policies. To take that into account and go on:
+
+          mullion verify -f cluster.yaml --allow not-judged`,
+    sources: [NETWORK_POLICIES, CALICO_LIMITS, thread("flannel-io/flannel", 1293)],
+    profiles: ALL,
+    severity: "info",
+  },
+
   "network-policy-named-port": {
     title: "A NetworkPolicy with a named port does not hold on Windows",
     cause: prose`

@@ -25,6 +25,24 @@ function policies(code: LintRule["code"], check: CheckPolicy): LintRule {
   };
 }
 
+/** Whatever engine enforces it on the real nodes: no answer of Mullion takes it into account. */
+const NOT_ENFORCED: LintRule = {
+  code: "network-policy-not-enforced",
+  applies: ["kubernetes"],
+  objects: ["NetworkPolicy"],
+  *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
+    const namespace = textAt(document.value, "metadata", "namespace") ?? "default";
+    const selected = context.podsSelectedBy(valueAt(document.value, "spec", "podSelector"), namespace);
+    const isForWindows = selected.some((pod) => context.isForWindows(pod));
+    if (isForWindows)
+      yield {
+        at: { path: ["kind"] },
+        message:
+          "this policy selects pods on Windows, and verify and trace do not enforce it: their flows are not judged",
+      };
+  },
+};
+
 interface Part {
   readonly value: unknown;
   readonly path: LintPath;
@@ -116,6 +134,7 @@ const SERVICE_ADDRESS = policies("network-policy-service-address", function* (po
 });
 
 export const NETWORK_POLICY_RULES: readonly LintRule[] = [
+  NOT_ENFORCED,
   NAMED_PORT,
   SCTP,
   PORT_RANGE,

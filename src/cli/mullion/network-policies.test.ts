@@ -1,0 +1,214 @@
+// NetworkPolicies as users write them, through the command line: whose flows are not judged, and whose are.
+import { readFileSync } from "node:fs";
+import { parse } from "yaml";
+import { describe, expect, it } from "vitest";
+import { inProcessClient } from "#cluster/api/app.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import type { TraceReport } from "#cluster/trace/trace-report.ts";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { bringUp } from "./cluster/bring-up.ts";
+import { openSession } from "./cluster/open-session.ts";
+import { runMullion } from "./program.ts";
+import { trace } from "./trace.ts";
+import { verify } from "./verify.ts";
+
+const CLUSTER = `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: colours }
+dns: { enabled: false }
+nodes:
+  - { name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: win-2, os: windows, address: 10.0.0.12, podCIDR: 10.244.2.0/24 }
+pods:
+  - { name: web, namespace: green, node: win-1 }
+  - { name: web, namespace: blue, node: win-1 }
+  - { name: client, namespace: blue, node: win-2 }
+`;
+
+function policy(name: string, namespace: string, spec: string): string {
+  return `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: ${name}, namespace: ${namespace} }
+spec: ${spec}
+`;
+}
+
+/** As a user of Calico on Windows wrote it: everything but the own namespace is shut out (projectcalico/calico 4078). */
+const OWN_NAMESPACE = policy(
+  "deny-other-namespaces",
+  "green",
+  "{ podSelector: { matchLabels: }, ingress: [{ from: [{ podSelector: {} }] }] }",
+);
+
+async function run(files: Readonly<Record<string, string>>, ...words: readonly string[]) {
+  const terminal = new MemoryTerminal(files);
+  const [verb = "", ...rest] = words;
+  const argv = [verb, ...Object.keys(files).flatMap((name) => ["-f", name]), ...rest];
+  const verbs = { verify, trace, bringUp };
+  const code = await runMullion({ argv, verbs, terminal, version: "0", isDebug: false });
+  return { code, out: terminal.output, err: terminal.errors };
+}
+
+async function verified(...policies: readonly string[]): Promise<VerifyReport> {
+  const { out } = await run({ "c.yaml": CLUSTER, "p.yaml": policies.join("---\n") }, "verify", "-o", "json");
+  return JSON.parse(out) as VerifyReport;
+}
+
+function flowsOf({ cells }: VerifyReport, wanted: "not-judged" | "as-expected"): readonly string[] {
+  return [
+    ...new Set(
+      cells
+        .filter(({ verdict, flow }) => verdict === wanted && flow === "pod-to-pod-ip")
+        .map(({ from, to }) => `${from.slice(4)} → ${to.slice(4)}`),
+    ),
+  ].toSorted();
+}
+
+describe("verify with a NetworkPolicy", () => {
+  const files = { "c.yaml": CLUSTER, "p.yaml": OWN_NAMESPACE };
+
+  it("judges no flow to the pods that it selects, and all others", async () => {
+    const report = await verified(OWN_NAMESPACE);
+    expect(flowsOf(report, "not-judged")).toEqual(["blue/client → green/web", "blue/web → green/web"]);
+    // One of the two blue pods stands for both.
+    expect(flowsOf(report, "as-expected")).toEqual([
+      "blue/web → blue/client",
+      "green/web → blue/client",
+      "green/web → blue/web",
+    ]);
+    // The node of a pod always reaches it, another node may not.
+    const fromNodes = report.cells.filter(
+      ({ flow, protocol }) => flow === "node-to-pod" && protocol === "tcp",
+    );
+    const toGreen = fromNodes.filter(({ to }) => to === "pod/green/web");
+    expect(new Map(toGreen.map(({ from, verdict }) => [from, verdict]))).toEqual(
+      new Map([
+        ["node/win-1", "as-expected"],
+        ["node/win-2", "not-judged"],
+      ]),
+    );
+    expect(report.findings).toMatchObject([
+      { about: "p.yaml:1:1", code: "network-policy-not-enforced", limit: 0 },
+    ]);
+    expect(report.basis.notJudged[0]?.where).toMatchObject({ file: "p.yaml", line: 1 });
+    expect(report.basis.notes.map(({ code }) => code)).not.toContain("network-policy-not-enforced");
+  });
+
+  it("is not green, unless the user allows it", async () => {
+    const table = await run(files, "verify");
+    expect(table.code).toBe(1);
+    expect(table.out.split("\n")[0]).toBe("Cluster colours, compat upstream");
+    expect(table.out).toMatch(
+      /^ {2}unjudged {2}p\.yaml:1:1: NetworkPolicy green\/deny-other-namespaces is stored and not enforced$/m,
+    );
+    expect(table.out).toMatch(/\n\d+ flows not judged\.\n$/);
+    const junit = await run(files, "verify", "-o", "junit", "--allow", "not-judged");
+    expect(junit.code).toBe(0);
+    expect(junit.out).toMatch(/<testsuite name="input" tests="1" failures="0" skipped="1">/);
+    expect(junit.out).toContain(
+      '<skipped message="not judged: NetworkPolicy green/deny-other-namespaces selects pod/green/web for ingress',
+    );
+  });
+
+  it("selects for egress what policyTypes or its rules say", async () => {
+    const report = await verified(
+      policy("send-nothing", "green", "{ podSelector: {}, policyTypes: [Egress] }"),
+      policy(
+        "by-its-rules",
+        "blue",
+        "{ podSelector: { matchLabels: { app: none } }, egress: [{ ports: [] }] }",
+      ),
+    );
+    expect(flowsOf(report, "not-judged")).toEqual(["green/web → blue/client", "green/web → blue/web"]);
+  });
+
+  it("judges flows that one policy opens to all, whatever others say", async () => {
+    // Of RKE2 with the CIS profile (rancher/rke2 5315).
+    const open = policy("open", "green", "{ podSelector: {}, ingress: [{}], policyTypes: [Ingress] }");
+    const report = await verified(OWN_NAMESPACE, open);
+    const tcp = report.cells.filter(({ protocol }) => protocol !== "icmp");
+    expect(tcp.filter(({ verdict }) => verdict === "not-judged")).toEqual([]);
+    // What a policy does to ping is not defined.
+    expect(flowsOf(report, "not-judged")).toEqual(["blue/client → green/web", "blue/web → green/web"]);
+  });
+
+  it("is a note, and green, when it selects no pod", async () => {
+    const report = await verified(policy("nobody", "red", "{ podSelector: {} }"));
+    expect(report.counts).toMatchObject({ notJudged: 0, findings: 0 });
+    expect(report.basis.notes.map(({ code }) => code)).toContain("selector-matches-nothing");
+  });
+});
+
+describe("other verbs with a NetworkPolicy", () => {
+  const files = { "c.yaml": CLUSTER, "p.yaml": OWN_NAMESPACE };
+
+  it("trace keeps its outcome and says that it is not judged", async () => {
+    const words = ["trace", "pod/blue/client", "pod/green/web"];
+    const text = await run(files, ...words);
+    expect(text.code).toBe(0);
+    expect(text.out).toMatch(
+      /\nAnswered after .*\nNot judged: NetworkPolicy green\/deny-other-namespaces selects/,
+    );
+    const report = JSON.parse((await run(files, ...words, "-o", "json")).out) as TraceReport;
+    expect(report.notJudged).toMatchObject([
+      { code: "network-policy-not-enforced", where: { file: "p.yaml", line: 1 } },
+    ]);
+    const free = await run(files, "trace", "pod/green/web", "pod/blue/client");
+    expect(free.out).not.toContain("Not judged");
+  });
+
+  it("apply says it when the policy is taken", async () => {
+    const { applied } = await opened(CLUSTER);
+    const answer = await applied.apply({ inputs: [{ name: "p.yaml", text: OWN_NAMESPACE }] });
+    expect(answer.notes.map(({ message }) => message)).toEqual([
+      "NetworkPolicy green/deny-other-namespaces is stored and not enforced: it selects 1 pod, for ingress",
+    ]);
+  });
+
+  it("bring-up says it, too", async () => {
+    const flannel = readFileSync("examples/flannel-bring-up/cluster.yaml", "utf8");
+    const { err } = await run({ "f.yaml": flannel, "p.yaml": OWN_NAMESPACE }, "bring-up");
+    expect(err).toContain(
+      "p.yaml:1:1: NetworkPolicy green/deny-other-namespaces is stored and not enforced\n",
+    );
+  });
+});
+
+async function opened(...texts: readonly string[]): Promise<{ readonly applied: ControlClient }> {
+  const inputs = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
+  const { session, readManifests, verify: check, input } = await openSession(inputs, () => undefined);
+  const identity = { name: "", version: "", pid: 1 };
+  return {
+    applied: inProcessClient({ session, readManifests, verify: check, identity, input, log: SILENT_LOG }),
+  };
+}
+
+interface ExpectedFlow {
+  readonly from: string;
+  readonly to: string;
+  readonly protocol: "tcp" | "udp" | "icmp";
+  readonly port?: number;
+  readonly expect: "works" | "denied" | "not-judged" | "no-network";
+}
+
+it("no flow of the dump with policies works without the mark when its policies deny it", async () => {
+  const folder = "examples/dumps/calico-network-policies";
+  const { flows } = parse(readFileSync(`${folder}/expected.yaml`, "utf8")) as { flows: ExpectedFlow[] };
+  const { applied } = await opened(readFileSync(`${folder}/dump.yaml`, "utf8"));
+  const seen: { readonly flow: string; readonly expect: string; readonly isMarked: boolean }[] = [];
+  for (const { from, to, protocol, port, expect: expected } of flows) {
+    const { report } = await applied.trace({ from, to, protocol, ...(port === undefined ? {} : { port }) });
+    seen.push({ flow: `${from} → ${to}`, expect: expected, isMarked: report.notJudged !== undefined });
+  }
+  const unmarked = seen.filter(({ isMarked }) => !isMarked);
+  expect(unmarked.filter((each) => each.expect !== "works")).toEqual([]);
+  expect(seen.filter((each) => each.expect === "denied").length).toBeGreaterThan(4);
+  // No policy is about what this pod sends, and the node of a pod reaches it.
+  expect(unmarked.map(({ flow }) => flow)).toEqual([
+    "pod/records/visitor-8f9mdq8vr-76w9p → external",
+    "node/court-win-1 → pod/records/register-676d2wnhm-xvtm8",
+  ]);
+});

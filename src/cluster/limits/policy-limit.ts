@@ -1,0 +1,134 @@
+/** Policies that are stored and not enforced, as a limit: flows of the pods that they select are not judged. */
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
+import type { FlowEnd, FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
+
+export type PolicyDirection = "ingress" | "egress";
+
+/** A pod as policies see it. */
+export type SelectedPod = NonNullable<FlowEnd["pod"]>;
+
+/** A policy, as far as it says whose flows it is about. */
+export interface SelectingPolicy {
+  /** `NetworkPolicy shop/default-deny`. */
+  readonly title: string;
+  readonly where: ProblemPlace | undefined;
+  readonly directions: readonly PolicyDirection[];
+  /** Directions in which it lets everything through, whatever policies beside it say. */
+  readonly open: readonly PolicyDirection[];
+  selects(pod: SelectedPod): boolean;
+}
+
+/** What is common to the policies of one API. */
+export interface PolicyApi {
+  readonly code: KnowledgeCode;
+  /** `NetworkPolicies`. */
+  readonly plural: string;
+  /** A pod always reaches itself and its own node, and the node the pod, whatever the policies say. */
+  readonly sparesOwnNode: boolean;
+}
+
+/** Titles that a message lists; the rest is counted. */
+const TITLES_MAX = 3;
+
+export function listTitles(titles: readonly string[]): string {
+  const shown = titles.slice(0, TITLES_MAX).join(", ");
+  return titles.length > TITLES_MAX ? `${shown} and ${titles.length - TITLES_MAX} more` : shown;
+}
+
+/** A pod that policies select, and which. */
+interface Selection {
+  readonly direction: PolicyDirection;
+  readonly pod: FlowEnd;
+  readonly policies: readonly SelectingPolicy[];
+}
+
+/** All policies of one API in a cluster. */
+export class PolicyLimit implements FlowLimit {
+  readonly code: KnowledgeCode;
+  readonly message: string;
+  readonly where?: ProblemPlace;
+  private readonly api: PolicyApi;
+  private readonly policies: readonly SelectingPolicy[];
+  private readonly known = new Map<string, readonly SelectingPolicy[]>();
+
+  constructor(api: PolicyApi, policies: readonly SelectingPolicy[]) {
+    this.api = api;
+    this.policies = policies;
+    this.code = api.code;
+    const count = policies.length;
+    const titles = listTitles(policies.map(({ title }) => title));
+    this.message =
+      count === 1
+        ? `${titles} is stored and not enforced`
+        : `${count} ${api.plural} are stored and not enforced: ${titles}`;
+    const where = policies.find((policy) => policy.where !== undefined)?.where;
+    if (where !== undefined) this.where = where;
+  }
+
+  covers(flow: LimitedFlow): boolean {
+    return this.selectionsIn(flow).length > 0;
+  }
+
+  reasonFor(flow: LimitedFlow): LimitReason {
+    const selections = this.selectionsIn(flow);
+    const parts = selections.map(({ direction, pod, policies }) => {
+      const titles = listTitles(policies.map(({ title }) => title));
+      return `${titles} select${policies.length === 1 ? "s" : ""} ${pod.reference} for ${direction}`;
+    });
+    const where = selections[0]?.policies[0]?.where;
+    return {
+      code: this.code,
+      message: `${parts.join("; ")}; ${this.api.plural} are stored and not enforced`,
+      ...(where === undefined ? {} : { where }),
+    };
+  }
+
+  kindOf(flowEnd: FlowEnd): string {
+    return (["ingress", "egress"] as const)
+      .flatMap((direction) => {
+        const policies = this.selecting(flowEnd, direction);
+        const isOpen = policies.some(({ open }) => open.includes(direction));
+        return policies.length === 0 ? [] : [isOpen ? `open ${direction}` : direction];
+      })
+      .join("+");
+  }
+
+  /** The policies that select a pod for a direction. */
+  private selecting(flowEnd: FlowEnd, direction: PolicyDirection): readonly SelectingPolicy[] {
+    const { pod } = flowEnd;
+    if (pod === undefined) return [];
+    const key = `${direction} ${flowEnd.reference}`;
+    const known = this.known.get(key);
+    if (known !== undefined) return known;
+    const found = this.policies.filter(
+      (policy) => policy.directions.includes(direction) && policy.selects(pod),
+    );
+    this.known.set(key, found);
+    return found;
+  }
+
+  private selectionsIn(flow: LimitedFlow): readonly Selection[] {
+    const { source, answerers, isByName, nameServers = [] } = flow;
+    const receivers = isByName ? [...answerers, ...nameServers] : answerers;
+    const others = receivers.filter((receiver) => !this.isSpared(source, receiver));
+    const found: Selection[] = [];
+    const add = (pod: FlowEnd, direction: PolicyDirection): void => {
+      const policies = this.selecting(pod, direction);
+      // What is neither TCP, UDP nor SCTP is left to the engine.
+      const isOpen = flow.protocol !== "icmp" && policies.some(({ open }) => open.includes(direction));
+      if (policies.length > 0 && !isOpen) found.push({ direction, pod, policies });
+    };
+    // An address that no machine here has is another's.
+    if (others.length > 0 || receivers.length === 0) add(source, "egress");
+    for (const receiver of new Set(others)) add(receiver, "ingress");
+    return found;
+  }
+
+  private isSpared(source: FlowEnd, receiver: FlowEnd): boolean {
+    if (!this.api.sparesOwnNode) return false;
+    if (source.reference === receiver.reference) return true;
+    const isNode = source.kind === "node" || receiver.kind === "node";
+    return isNode && source.node === receiver.node;
+  }
+}
