@@ -7,6 +7,7 @@ import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
+import { furtherPolicyLimits } from "../limits/further-policies.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
 import type { InputText } from "../session/session.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
@@ -124,6 +125,7 @@ export function readInput(texts: readonly InputText[]): ClusterInputResult {
   if (!("cluster" in found)) return found;
   const { objects, problems } = loaded;
   const notes = [...found.notes, ...loaded.notes];
+  const limits = furtherPolicyLimits(loaded.policies);
   const assumed = clusterFiles.length === 0 ? assumedOf(found.cluster) : [];
-  return { input: { file: found.cluster, objects, notes, problems, assumed, limits: [] } };
+  return { input: { file: found.cluster, objects, notes, problems, assumed, limits } };
 }

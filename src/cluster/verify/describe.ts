@@ -1,4 +1,5 @@
 /** Cells, and what came of them, in the words of the report. */
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cells/cell.ts";
 import { type Disagreement, describeExpectation } from "./evaluate.ts";
@@ -125,6 +126,12 @@ export function countCells(cells: readonly VerifyCell[], attempts: number, findi
 // What the answer rests on. What keeps it from being one is a finding: nothing was tried, or something was left out that
 // could change a flow.
 
+/** Codes of notes about objects that were passed by and could change a flow. */
+const LEFT_OUT: ReadonlySet<KnowledgeCode> = new Set([
+  "manifest-kind-not-carried-out",
+  "policy-kind-not-enforced",
+]);
+
 /** What is said of a limit is not said again as a note. */
 export function basisOf(
   { problems, notes }: InputRemarks,
@@ -132,11 +139,13 @@ export function basisOf(
 ): VerifyBasis {
   const isAssumed = ({ code }: SessionProblem): boolean => code === "cluster-assumed";
   const limits = new Set(notJudged.map(({ code }) => code));
+  const said = notes.filter((note) => !isAssumed(note) && !limits.has(note.code));
+  const isLeftOut = ({ code }: SessionProblem): boolean => LEFT_OUT.has(code);
   return {
     assumptions: notes.filter(isAssumed),
-    refused: problems,
+    refused: [...problems, ...said.filter(isLeftOut)],
     notJudged,
-    notes: notes.filter((note) => !isAssumed(note) && !limits.has(note.code)),
+    notes: said.filter((note) => !isLeftOut(note)),
   };
 }
 

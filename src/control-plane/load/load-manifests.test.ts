@@ -109,7 +109,12 @@ describe("lists", () => {
   });
 
   it("an empty one has nothing", () => {
-    expect(load("apiVersion: v1\nitems: []\nkind: List\n")).toEqual({ objects: [], notes: [], problems: [] });
+    expect(load("apiVersion: v1\nitems: []\nkind: List\n")).toEqual({
+      objects: [],
+      policies: [],
+      notes: [],
+      problems: [],
+    });
   });
 
   it("items may refer to each other", () => {
@@ -234,9 +239,9 @@ describe("kinds", () => {
     expect(names(result)).toEqual(["ConfigMap default/c"]);
     expect(result.notes.map(({ code, line, message }) => [code, line, message])).toEqual([
       [
-        "manifest-kind-unknown",
+        "manifest-kind-not-carried-out",
         2,
-        "objects of kind Ingress (networking.k8s.io/v1) have no effect here and were skipped (2 times)",
+        "objects of kind Ingress (networking.k8s.io/v1) could change a flow, and are left out (2 times)",
       ],
       ["manifest-kind-unknown", 10, "objects of kind Secret (v1) have no effect here and were skipped"],
     ]);

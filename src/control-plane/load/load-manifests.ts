@@ -7,12 +7,13 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject, Service } from "#contracts/kubernetes/objects.ts";
 import { convertOld } from "./convert-old.ts";
-import { FieldFaults, type FieldFault, showValue } from "./checks/field-check.ts";
+import { FieldFaults, type FieldFault, mappingOf, showValue } from "./checks/field-check.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
-import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin } from "./manifests.ts";
+import { type FurtherEffect, effectOfFurther } from "./further-kinds.ts";
+import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin, PassedPolicy } from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
@@ -86,6 +87,7 @@ function itemKindOf(kind: string): string | undefined {
 class Loader {
   private readonly report = new LoadReport();
   private readonly objects: LoadedObject[] = [];
+  private readonly policies: PassedPolicy[] = [];
   private readonly places = new Map<string, Origin>();
   private isFull = false;
   private readonly namespace: string;
@@ -268,16 +270,26 @@ class Loader {
   }
 
   private passBy(candidate: Candidate, version: string, name: string): void {
-    this.report.count(`kind ${version} ${name}`, () => ({
-      problem: {
-        code: "manifest-kind-unknown",
-        file: candidate.file,
-        ...placeOfField(candidate, below(undefined, "kind")),
-        path: "kind",
-        message: `objects of kind ${name} (${version}) have no effect here and were skipped`,
-        advice: "Nothing to do, unless you expected an effect.",
-      },
-    }));
+    const effect = effectOfFurther(version, name);
+    if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
+    if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
+    const [code, message, advice] = PASSED_BY[effect ?? "nothing"](name, version);
+    this.report.count(`kind ${version} ${name}`, () => {
+      const place = placeOfField(candidate, below(undefined, "kind"));
+      return { problem: { code, file: candidate.file, ...place, path: "kind", message, advice } };
+    });
+  }
+
+  /** `fallback`: the namespace of one that names none; undefined for a kind that has no namespaces. */
+  private passPolicy({ value, file, ...at }: Candidate, kind: string, fallback: string | undefined): void {
+    if (this.policies.length >= LIMITS.manifestProblemsMax) return;
+    const metadata = mappingOf(value["metadata"]);
+    const [name, own] = [metadata["name"], metadata["namespace"]].map((field) =>
+      typeof field === "string" ? field : "",
+    );
+    const namespace = fallback === undefined ? "" : own === "" ? fallback : (own ?? fallback);
+    const place = placeOfObject({ value, file, ...at });
+    this.policies.push(Object.freeze({ file, ...place, kind, namespace, name: name ?? "" }));
   }
 
   private convert(kind: KubeKind, candidate: Candidate): Fields {
@@ -368,7 +380,8 @@ class Loader {
 
   finish(): Manifests {
     const { notes, problems } = this.report.finish();
-    return Object.freeze({ objects: Object.freeze(this.objects), notes, problems });
+    const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
+    return Object.freeze({ objects, policies, notes, problems });
   }
 }
 
@@ -383,6 +396,32 @@ function refusablePaths({ spec }: Service): FieldPath[] {
     if (port.nodePort !== undefined) paths.push(below(undefined, "spec", "ports", index, "nodePort"));
   return paths;
 }
+
+type Said = (
+  kind: string,
+  version: string,
+) => readonly [code: KnowledgeCode, message: string, advice: string];
+
+const PASSED_POLICY: Said = (kind, version) => [
+  "policy-kind-not-enforced",
+  `objects of kind ${kind} (${version}) are left out, and nothing enforces them`,
+  "Flows that they may be about are not judged: mullion explain policy-kind-not-enforced.",
+];
+/** What is said of objects that are passed by, by what they could do to a flow. */
+const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.freeze({
+  policy: PASSED_POLICY,
+  "cluster-policy": PASSED_POLICY,
+  network: (kind, version) => [
+    "manifest-kind-not-carried-out",
+    `objects of kind ${kind} (${version}) could change a flow, and are left out`,
+    "Answers are those of the cluster without them: mullion explain manifest-kind-not-carried-out.",
+  ],
+  nothing: (kind, version) => [
+    "manifest-kind-unknown",
+    `objects of kind ${kind} (${version}) have no effect here and were skipped`,
+    "Nothing to do, unless you expected an effect.",
+  ],
+});
 
 const NO_PLACE: FilePlace = Object.freeze({ line: 1, column: 1 });
 

@@ -45,11 +45,22 @@ export interface LoadedObject {
   readonly origin: Origin | undefined;
 }
 
+/** A policy of an API that Mullion does not read: passed by, and remembered for what it could do to flows. */
+export interface PassedPolicy extends FilePlace {
+  readonly file: string;
+  readonly kind: string;
+  /** Empty for one that belongs to no namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Frozen, all of it. */
 export interface Manifests {
   /** In the order of the files. */
   readonly objects: readonly LoadedObject[];
-  /** Worth knowing; nothing was lost that matters. */
+  /** In the order of the files; no more than `manifestProblemsMax`. */
+  readonly policies: readonly PassedPolicy[];
+  /** Worth knowing; what of it could change a flow has a code of its own. */
   readonly notes: readonly FileProblem[];
   /** What is left out, and why. */
   readonly problems: readonly FileProblem[];

@@ -136,6 +136,7 @@ export const KNOWLEDGE_CODES = [
   "manifest-missing-field",
   "manifest-invalid-value",
   "manifest-kind-unknown",
+  "manifest-kind-not-carried-out",
   "manifest-version-unknown",
   "manifest-old-version",
   "manifest-duplicate-object",
@@ -220,6 +221,7 @@ export const KNOWLEDGE_CODES = [
   "terminating-endpoints-not-used",
   // What NetworkPolicies cannot have on Windows, and what Mullion does not do with them.
   "network-policy-not-enforced",
+  "policy-kind-not-enforced",
   "network-policy-named-port",
   "network-policy-sctp",
   "network-policy-except",

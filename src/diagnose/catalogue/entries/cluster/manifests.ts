@@ -9,6 +9,7 @@ type ManifestCode =
   | "manifest-missing-field"
   | "manifest-invalid-value"
   | "manifest-kind-unknown"
+  | "manifest-kind-not-carried-out"
   | "manifest-version-unknown"
   | "manifest-old-version"
   | "manifest-duplicate-object";
@@ -135,8 +136,9 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
     title: "Objects of a kind that Mullion does not use were skipped",
     cause: prose`
       Mullion reads the kinds that decide about the network: nodes, namespaces, pods and the workloads that make
-      them, Services, EndpointSlices, Endpoints, network policies and ConfigMaps. Objects of other kinds (Ingress,
-      Secret, custom resources …) are no fault; they have no effect here.`,
+      them, Services, EndpointSlices, Endpoints, network policies and ConfigMaps. Objects of other kinds (Secret,
+      Role, custom resources …) are no fault; they have no effect here. Those that could change a flow have a code of
+      their own: manifest-kind-not-carried-out.`,
     onNode: prose`
       All kinds that a cluster knows:
 
@@ -144,6 +146,26 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
     remedy: prose`
       Nothing to do, unless you expected an effect. What an operator would make from a custom resource (Deployments,
       Services) can be dumped from a cluster in which it runs.`,
+    sources: [KUBERNETES_API],
+    profiles: ALL,
+  },
+
+  "manifest-kind-not-carried-out": {
+    title: "Objects that could change a flow are left out",
+    cause: prose`
+      The input has objects that say what the network is, or open a way into it, and that Mullion does not carry out: an
+      Ingress or a Gateway, for which a controller opens ports; the address pools and the configuration of a network
+      plugin; further networks of pods; the rules of a service mesh. The cluster is built without them. Flows of pods,
+      Services and nodes are judged as they are without these objects, and ways that the objects open are not tried.`,
+    onNode: prose`
+      What a controller made of them, as objects that Mullion reads:
+
+          kubectl get pods,services,endpointslices -A -o yaml`,
+    remedy: prose`
+      Give the cluster file what they say about the network, where it has a field for it. When they do not concern the
+      flows that you ask about, allow them by name:
+
+          mullion verify -f cluster.yaml --allow manifest-kind-not-carried-out`,
     sources: [KUBERNETES_API],
     profiles: ALL,
   },

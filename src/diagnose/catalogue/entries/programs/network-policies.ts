@@ -4,6 +4,7 @@ import { ALL, type EntryTable, reference, thread } from "../entry-text.ts";
 
 type NetworkPolicyCode =
   | "network-policy-not-enforced"
+  | "policy-kind-not-enforced"
   | "network-policy-named-port"
   | "network-policy-sctp"
   | "network-policy-except"
@@ -48,6 +49,35 @@ export const NETWORK_POLICY_ENTRIES: EntryTable<NetworkPolicyCode> = {
     sources: [NETWORK_POLICIES, CALICO_LIMITS, thread("flannel-io/flannel", 1293)],
     profiles: ALL,
     severity: "info",
+  },
+
+  "policy-kind-not-enforced": {
+    title: "Policies of other APIs are left out and not enforced",
+    cause: prose`
+      Calico, Cilium, Antrea, OVN-Kubernetes and Istio have kinds of policies of their own, and AdminNetworkPolicy is one
+      of the Kubernetes network policy API. Mullion passes them by and does not read whom they select. A policy of a
+      namespace may be about every pod in it, one of the whole cluster about every flow, so verify and trace call these
+      flows not judged.`,
+    onNode: prose`
+      What the engine made of them shows in the ACLs of the pod's endpoint:
+
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP> | ConvertTo-Json -Depth 10`,
+    remedy: prose`
+      Read the answer as that of a cluster without these policies. To take that into account and go on:
+
+          mullion verify -f cluster.yaml --allow not-judged`,
+    sources: [
+      Object.freeze({
+        text: "Calico documentation: Global network policy",
+        url: "https://docs.tigera.io/calico/latest/reference/resources/globalnetworkpolicy",
+      }),
+      Object.freeze({
+        text: "Network Policy API: API overview",
+        url: "https://network-policy-api.sigs.k8s.io/api-overview/",
+      }),
+      CALICO_LIMITS,
+    ],
+    profiles: ALL,
   },
 
   "network-policy-named-port": {

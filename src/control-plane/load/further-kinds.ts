@@ -1,0 +1,89 @@
+/**
+ * Kinds of other APIs that Mullion passes by although they could change a flow, by group. What is in no list here cannot
+ * change one, as far as is known: definitions of custom resources, secrets, roles, certificates, budgets.
+ */
+
+/**
+ * `policy`: it lets packets of pods of its namespace through or not; `cluster-policy`: those of any. `network`: it says
+ * what the network is, or opens a way into it.
+ */
+export type FurtherEffect = "policy" | "cluster-policy" | "network";
+
+type Kinds = Readonly<Record<string, FurtherEffect>>;
+
+function all(effect: FurtherEffect, ...kinds: readonly string[]): Kinds {
+  return Object.fromEntries(kinds.map((kind) => [kind, effect]));
+}
+
+/** https://docs.tigera.io/calico/latest/reference/resources/ */
+const CALICO: Kinds = {
+  ...all("policy", "NetworkPolicy"),
+  ...all("cluster-policy", "GlobalNetworkPolicy", "HostEndpoint"),
+  ...all("network", "IPPool", "BGPConfiguration", "BGPPeer", "FelixConfiguration"),
+};
+
+/** https://antrea.io/docs/main/docs/antrea-network-policy/, egress */
+const ANTREA: Kinds = {
+  ...all("policy", "NetworkPolicy"),
+  ...all("cluster-policy", "ClusterNetworkPolicy"),
+  ...all("network", "Egress", "ExternalIPPool"),
+};
+
+/** https://gateway-api.sigs.k8s.io/api-types/gateway/ */
+const GATEWAY = all("network", "Gateway", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute");
+
+const FURTHER_KINDS: Readonly<Record<string, Kinds>> = Object.freeze({
+  "networking.k8s.io": all("network", "Ingress", "ServiceCIDR"),
+  extensions: all("network", "Ingress"),
+  "gateway.networking.k8s.io": GATEWAY,
+  // https://network-policy-api.sigs.k8s.io/api-overview/
+  "policy.networking.k8s.io": all(
+    "cluster-policy",
+    "AdminNetworkPolicy",
+    "BaselineAdminNetworkPolicy",
+    "ClusterNetworkPolicy",
+  ),
+  "projectcalico.org": CALICO,
+  "crd.projectcalico.org": CALICO,
+  "operator.tigera.io": all("network", "Installation"),
+  "crd.antrea.io": ANTREA,
+  "security.antrea.tanzu.vmware.com": ANTREA,
+  // https://docs.cilium.io/en/stable/network/kubernetes/policy/
+  "cilium.io": {
+    ...all("policy", "CiliumNetworkPolicy"),
+    ...all("cluster-policy", "CiliumClusterwideNetworkPolicy"),
+  },
+  // https://ovn-kubernetes.io/api-reference/introduction/
+  "k8s.ovn.org": {
+    ...all("policy", "EgressFirewall"),
+    ...all("network", "EgressIP", "EgressService", "UserDefinedNetwork", "ClusterUserDefinedNetwork"),
+  },
+  // Several networks for a pod.
+  "k8s.cni.cncf.io": all("network", "NetworkAttachmentDefinition"),
+  "operator.openshift.io": all("network", "Network"),
+  "config.openshift.io": all("network", "Network"),
+  "route.openshift.io": all("network", "Route"),
+  // https://docs.aws.amazon.com/eks/latest/userguide/security-groups-for-pods.html, cni-custom-network.html
+  "vpcresources.k8s.aws": all("policy", "SecurityGroupPolicy"),
+  "crd.k8s.amazonaws.com": all("network", "ENIConfig"),
+  // https://github.com/Azure/azure-container-networking, crd/
+  "acn.azure.com": all("network", "NodeNetworkConfig"),
+  "metallb.io": all("network", "IPAddressPool", "L2Advertisement", "BGPAdvertisement", "BGPPeer"),
+  // https://istio.io/latest/docs/reference/config/
+  "security.istio.io": all("policy", "AuthorizationPolicy", "PeerAuthentication"),
+  "networking.istio.io": all(
+    "network",
+    "Gateway",
+    "VirtualService",
+    "DestinationRule",
+    "ServiceEntry",
+    "Sidecar",
+  ),
+});
+
+/** What an object that is passed by could do to a flow; undefined: nothing. */
+export function effectOfFurther(apiVersion: string, kind: string): FurtherEffect | undefined {
+  const [group = ""] = apiVersion.split("/");
+  const kinds = Object.hasOwn(FURTHER_KINDS, group) ? FURTHER_KINDS[group] : undefined;
+  return kinds !== undefined && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+}
