@@ -131,4 +131,32 @@ describe("verify", () => {
       },
     ]);
   });
+
+  it("finds pods that the input shows running on a node that it does not describe", async () => {
+    const pod = (status: string): string =>
+      `apiVersion: v1\nkind: Pod\nmetadata: { name: far, uid: 5f0c1a52-7d0e-4a0e-9a4e-0d9a5a3e7c11 }\n` +
+      `spec: { nodeName: win-9, containers: [{ name: c, image: c }] }\nstatus: ${status}\n`;
+    const running = await run(pod("{ phase: Running, podIP: 10.244.9.3 }"), "verify", "-o", "json");
+    expect(running.code).toBe(1);
+    expect((JSON.parse(running.out) as VerifyReport).findings).toMatchObject([
+      {
+        about: "node/win-9",
+        code: "node-without-machine",
+        observed:
+          "node win-9 is not described: 1 pod that the input shows running has no network here: default/far",
+      },
+    ]);
+    // What waits for a node, or has ended there, is as it would be.
+    for (const status of ["{ phase: Pending }", "{ phase: Succeeded, podIP: 10.244.9.3 }"]) {
+      const waiting = await run(pod(status), "verify");
+      expect(waiting.code).toBe(0);
+      expect(waiting.out).toContain("  note      x.yaml:1:1: node win-9 is not described");
+    }
+  });
+
+  it("finds a Node that has no machine", async () => {
+    const { code, out } = await run(object("v1", "Node").replace("name: x", "name: win-2"), "verify");
+    expect(code).toBe(1);
+    expect(out).toMatch(/\n {2}input: node\/win-2\n(?:.*\n)*\n*1 finding about the input\.\n$/);
+  });
 });

@@ -14,6 +14,7 @@ import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
+import type { NodeSpec } from "../file/cluster-file.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import { IngressRouting } from "../services/ingress-routing.ts";
 import type { NodeChange } from "../life/node-change.ts";
@@ -48,6 +49,7 @@ import {
   clusterTroubles,
   flannelNotes,
   machineNotes,
+  nodesLeftOut,
   podNotes,
   serviceNotes,
 } from "./session-notes.ts";
@@ -234,6 +236,7 @@ export class RunningCluster implements ClusterSession {
 
   troubles(): readonly ClusterTrouble[] {
     return clusterTroubles({
+      leftOut: nodesLeftOut(this.kube, this.machines()),
       flannel: this.flannel?.listTroubles() ?? [],
       services: this.serviceTroubles(),
       pods: this.pods.listOutcomes(),
@@ -244,6 +247,10 @@ export class RunningCluster implements ClusterSession {
     return [...this.inputLimits, ...networkPolicyLimits(this.cluster.objects, this.placeOfPolicy)];
   }
 
+  private machines(): ReadonlyMap<string, NodeSpec> {
+    return new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
+  }
+
   private readonly placeOfPolicy: PlaceOfObject = (namespace, name) => {
     const { file, line, column } = this.kube.placeOf("NetworkPolicy", namespace, name);
     return { file, line, column, field: "" };
@@ -252,7 +259,7 @@ export class RunningCluster implements ClusterSession {
   /** What is worth knowing about the cluster as it is: pods that wait, selectors that match nothing, … */
   notes(): readonly FileProblem[] {
     const { kube } = this;
-    const machines = new Map(this.cluster.nodes.map(({ spec }) => [spec.name, spec]));
+    const machines = this.machines();
     const pods: readonly PodNote[] = [
       ...this.pods.listOutcomes().flatMap(({ pod, remarks }) => remarks.map((remark) => ({ pod, remark }))),
       ...this.conflicts,

@@ -6,7 +6,7 @@
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { controllerOf } from "#contracts/kubernetes/pod.ts";
+import { controllerOf, isFinished } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, Pod } from "#contracts/kubernetes/objects.ts";
 import { formatPrefix } from "#core/net/ip.ts";
 import { BUILT_IN } from "./built-in-objects.ts";
@@ -18,6 +18,7 @@ import type { ClusterTrouble } from "./session.ts";
 
 /** What may not have come up in a cluster. */
 export interface TroubleSources {
+  readonly leftOut: readonly NodeLeftOut[];
   readonly flannel: readonly FlannelTrouble[];
   readonly services: readonly ServiceTrouble[];
   readonly pods: readonly PodOutcome[];
@@ -27,7 +28,12 @@ export interface TroubleSources {
  * What did not come up in a cluster: flanneld and kube-proxy of nodes, and pods that have no network. Nodes before
  * pods: the pods' trouble is often the node's. What concerns one Service alone shows in its flows.
  */
-export function clusterTroubles({ flannel, services, pods }: TroubleSources): readonly ClusterTrouble[] {
+export function clusterTroubles({
+  leftOut,
+  flannel,
+  services,
+  pods,
+}: TroubleSources): readonly ClusterTrouble[] {
   const onNode = (node: string, program: string, { code, message }: FlannelTrouble["finding"]) => ({
     reference: `node/${node}`,
     node,
@@ -35,6 +41,12 @@ export function clusterTroubles({ flannel, services, pods }: TroubleSources): re
     text: message.startsWith(`${program} `) ? message : `${program}: ${message}`,
   });
   return [
+    ...leftOut.map(({ node, text }) => ({
+      reference: `node/${node}`,
+      node,
+      code: "node-without-machine" as const,
+      text,
+    })),
     ...flannel.map(({ node, finding }) => onNode(node, "flanneld", finding)),
     ...services
       .filter(({ name }) => name === "")
@@ -226,6 +238,39 @@ export function flannelNotes(troubles: readonly FlannelTrouble[], kube: MemoryKu
     message: `flanneld on ${node}: ${message}`,
     advice: adviceOn(code),
   }));
+}
+
+/** A node that the input has and the cluster does not. */
+export interface NodeLeftOut {
+  readonly node: string;
+  /** One sentence without a full stop. */
+  readonly text: string;
+}
+
+/** True for a pod that the input shows at work. */
+function isShownRunning(pod: Pod): boolean {
+  return pod.status?.phase === "Running" || (!isFinished(pod) && pod.status?.podIP !== undefined);
+}
+
+/**
+ * Nodes without a machine that the input has as objects, or shows pods at work on. A pod that waits for a node which is
+ * nowhere waits on a real cluster, too.
+ */
+export function nodesLeftOut(kube: MemoryKube, machines: Machines): readonly NodeLeftOut[] {
+  const nodes = kube.objects("Node").map(({ metadata }) => metadata.name);
+  const running = kube.objects("Pod").filter(isShownRunning);
+  const names = [...nodes, ...running.flatMap(({ spec }) => spec?.nodeName ?? [])];
+  return [...new Set(names)]
+    .filter((name) => !machines.has(name))
+    .map((node) => {
+      const own = running.filter(({ spec }) => spec?.nodeName === node).map(keyOf);
+      const what = nodes.includes(node) ? "has no machine" : "is not described";
+      const whose =
+        own.length === 0
+          ? ""
+          : `: ${plural(own.length, "pod")} that the input shows running ${own.length === 1 ? "has" : "have"} no network here: ${listed(own)}`;
+      return { node, text: `node ${node} ${what}${whose}` };
+    });
 }
 
 /** Nodes that pods stand on, or that are there, and that have no machine. */

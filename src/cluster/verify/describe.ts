@@ -5,7 +5,7 @@ import type { Cell } from "./cells/cell.ts";
 import { type Disagreement, describeExpectation } from "./evaluate.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
 import type { Observation } from "./observation.ts";
-import { type InputRemarks, type SessionProblem, placeOf } from "../session/session.ts";
+import { type ClusterTrouble, type InputRemarks, type SessionProblem, placeOf } from "../session/session.ts";
 import type { CellLimit, NotJudged, VerifyBasis, VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
 
 /** A cell with what came of it. */
@@ -162,6 +162,22 @@ function refusedFinding(problem: SessionProblem): VerifyFinding {
 /** True for a cell that asks for a packet: what did not come up is known without one. */
 function isAsked({ flow, verdict }: VerifyCell): boolean {
   return verdict !== "not-tried" && flow !== "bring-up" && flow !== "pod-in-host-network";
+}
+
+/** What did not come up and is on no node of the cluster, so that no cell is about it. */
+export function troubleFindings(
+  { nodes }: VerifyModel,
+  troubles: readonly ClusterTrouble[],
+): readonly VerifyFinding[] {
+  const known = new Set(nodes.map(({ name }) => name));
+  return troubles
+    .filter(({ node }) => !known.has(node))
+    .map(({ reference, text, code }) => ({
+      about: reference,
+      expected: "all of the input is in the cluster",
+      observed: text,
+      code,
+    }));
 }
 
 /** The findings that are about the input as a whole, before those of cells. */

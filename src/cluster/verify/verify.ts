@@ -20,6 +20,7 @@ import {
   inputFindings,
   nodesByReference,
   traceWords,
+  troubleFindings,
 } from "./describe.ts";
 import { nodeOf } from "./facts.ts";
 import { evaluate } from "./evaluate.ts";
@@ -257,7 +258,8 @@ function listCells(
 
 /** Findings about the input, then about limits, then about cells in their order. */
 function listFindings(
-  clusterName: string,
+  model: VerifyModel,
+  troubles: readonly ClusterTrouble[],
   basis: VerifyBasis,
   evaluated: readonly Evaluated[],
   cells: readonly VerifyCell[],
@@ -267,7 +269,8 @@ function listFindings(
     return each === undefined ? undefined : traceWords(each.cell);
   };
   return [
-    ...inputFindings(clusterName, basis, cells),
+    ...inputFindings(model.clusterName, basis, cells),
+    ...troubleFindings(model, troubles),
     ...notJudgedFindings(basis.notJudged, cells, traceOf),
     ...evaluated.flatMap((each, position) =>
       each.disagreement === undefined || each.limits.length > 0
@@ -310,7 +313,7 @@ export function verifyCluster(
   const described = evaluated.map((each) => describeCell(each, nodes));
   const summary = limits.summarize(described);
   const basis = basisOf(options.input ?? { problems: [], notes: [] }, summary.notJudged);
-  const findings = listFindings(model.clusterName, basis, evaluated, summary.cells);
+  const findings = listFindings(model, options.troubles ?? [], basis, evaluated, summary.cells);
   const sent =
     [...observations.values()].reduce((sum, { attempts }) => sum + attempts.length, 0) + bench.attempts;
   return {
