@@ -38,6 +38,35 @@ items:
     status: { phase: Running, podIP: 10.224.0.37 }
 `;
 
+/** flannel as nobody changed it for Windows: its Nodes publish different identifiers. */
+const FLANNEL = `
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata:
+      name: win-1
+      labels: { kubernetes.io/os: windows }
+      annotations:
+        flannel.alpha.coreos.com/backend-type: vxlan
+        flannel.alpha.coreos.com/backend-data: '{"VNI":4096,"VtepMAC":"00:15:5d:96:95:db"}'
+    spec: { podCIDR: 10.244.1.0/24 }
+    status:
+      addresses: [{ type: InternalIP, address: 172.29.4.31 }]
+      nodeInfo: { kernelVersion: 10.0.20348.2966, operatingSystem: windows }
+  - apiVersion: v1
+    kind: Node
+    metadata:
+      name: linux-1
+      labels: { kubernetes.io/os: linux }
+      annotations:
+        flannel.alpha.coreos.com/backend-type: vxlan
+        flannel.alpha.coreos.com/backend-data: '{"VNI":1,"VtepMAC":"a2:ab:26:a3:65:c8"}'
+    spec: { podCIDR: 10.244.0.0/24 }
+    status: { addresses: [{ type: InternalIP, address: 172.29.4.5 }] }
+`;
+
 const REFUSED = `
 apiVersion: v1
 kind: Service
@@ -126,12 +155,14 @@ describe("no green without evidence", () => {
 
   it("says which network was taken, where no cluster file says it", async () => {
     const { text, report } = await ask(NODE_SUBNET);
-    const taken = "no cluster file says which network the pods have: driver L2Bridge by win-bridge is taken";
+    const taken = "nothing shows which network the pods have: driver L2Bridge by win-bridge is taken";
     expect(report.basis.assumptions.map(({ message }) => message)).toEqual(
       expect.arrayContaining([expect.stringContaining(taken)]),
     );
-    expect(text.split("\n")[3]).toMatch(/^ {2}assumed {3}no cluster file says which network the pods/);
-    expect((await ask(CLUSTER + PODS)).report.basis).toEqual({
+    expect(text.split("\n")[3]).toBe("  network plugin      win-bridge [assumed]");
+    const { basis } = (await ask(CLUSTER + PODS)).report;
+    expect(basis).toMatchObject({
+      contradictions: [],
       assumptions: [],
       refused: [],
       notJudged: [],
@@ -139,12 +170,44 @@ describe("no green without evidence", () => {
     });
   });
 
+  it("names each thing that it rests on, with the object or field that says it", async () => {
+    const { code, text, report, junit } = await ask(FLANNEL);
+    expect(code).toBe(1);
+    expect(text.split("\n").slice(2, 7)).toEqual([
+      "What this rests on",
+      "  network plugin      flannel (delegates to win-overlay) [node/win-1]",
+      "  network mode        vxlan [node/win-1]",
+      "  network driver      Overlay [node/win-1]",
+      "  routes              by flanneld, through VXLAN tunnels [node/win-1]",
+    ]);
+    expect(report.basis.contradictions.map((each) => each.code)).toEqual(["vxlan-identifiers-differ"]);
+    expect(report.findings[0]).toMatchObject({ about: "0.yaml:17:5", code: "vxlan-identifiers-differ" });
+    expect(report.basis.facts).toContainEqual({ name: "behaviour", value: "upstream", source: "assumed" });
+    expect(junit).toContain('<property name="network mode" value="vxlan [node/win-1, 0.yaml:5]"');
+    expect(junit).toContain('<property name="against"');
+  });
+
+  it("of a cluster file, too: what it says, and what it leaves to its defaults", async () => {
+    const { text } = await ask(CLUSTER + PODS);
+    const lines = text.split("\n");
+    expect(lines.filter((line) => line.startsWith("  build "))).toEqual([
+      expect.stringMatching(/^ {2}build {15}ws2022 on win-1(?:, win-2)? \[assumed\]$/),
+    ]);
+    expect(lines).toContain("  network mode        own-subnet [assumed]");
+    const said = await ask(`${CLUSTER}network: { plugin: flannel, backend: host-gw }\n${PODS}`);
+    expect(said.text).toMatch(/\n {2}network plugin {6}flannel \[0\.yaml:\d+\]\n/);
+    expect(said.text).toMatch(/\n {2}routes {14}by flanneld \[0\.yaml:\d+\]\n/);
+  });
+
   it("what the answer rests on comes first, and is not said twice", async () => {
     const { text, errors, report } = await ask(CLUSTER + PODS, REFUSED);
     const lines = text.split("\n");
     expect(lines[0]).toBe("Cluster shop, compat upstream");
     expect(lines[2]).toBe("What this rests on");
-    expect(lines[3]).toMatch(/^ {2}left out {2}1\.yaml:5:19: spec\.ports\[0\]\.port: /);
+    const remarks = lines.filter((line) => line.startsWith("  left out"));
+    expect(remarks).toEqual([
+      expect.stringMatching(/^ {2}left out {2}1\.yaml:5:19: spec\.ports\[0\]\.port: /),
+    ]);
     expect(errors).toBe("");
     expect(report.basis.refused.map(({ where }) => where?.field)).toEqual(["spec.ports[0].port"]);
   });

@@ -170,6 +170,7 @@ export class HeldCluster {
     const stays = ({ where }: SessionProblem): boolean => where === undefined || !texts.includes(where.file);
     const known = this.remarks;
     this.remarks = {
+      ...known,
       problems: [...known.problems.filter(stays), ...problems],
       notes: [...known.notes.filter(stays), ...notes],
     };

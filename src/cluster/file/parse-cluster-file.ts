@@ -1,5 +1,5 @@
 /** Text of a cluster file to a cluster, or to everything that is wrong with it. Pure: reads no files. */
-import { type ParsedNode, isMap, isScalar } from "yaml";
+import { type LineCounter, type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { checkCluster } from "./check-cluster.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { completeCluster } from "./complete-cluster.ts";
@@ -8,9 +8,12 @@ import { type FileProblem, compareProblems } from "#core/catalogue/file-problem.
 import { Reading, isEmpty, quote } from "./reading.ts";
 import { readYamlText } from "./yaml-text.ts";
 
+/** Where fields stand that answers name as what they rest on, by their paths; those that are not written are not there. */
+export type WrittenFields = Readonly<Record<string, { readonly line: number; readonly column: number }>>;
+
 /** A cluster, frozen; or at least one problem, in the order of the file. */
 export type ClusterFileResult =
-  | { readonly cluster: ClusterFile }
+  | { readonly cluster: ClusterFile; readonly written: WrittenFields }
   | { readonly problems: readonly FileProblem[] };
 
 function freezeDeep(value: unknown): void {
@@ -32,6 +35,38 @@ function isForeign(root: ParsedNode, reading: Reading): boolean {
     `A cluster file begins with apiVersion: ${CLUSTER_FILE_VERSION} and kind: ${CLUSTER_FILE_KIND}.`,
   );
   return true;
+}
+
+const NAMED_FIELDS: readonly (readonly [section: string, field: string])[] = [
+  ["network", "plugin"],
+  ["network", "driver"],
+  ["network", "backend"],
+  ["network", "shape"],
+  ["network", "routes"],
+  ["network", "vni"],
+  ["network", "vxlanPort"],
+  ["kubeProxy", "enableDSR"],
+  ["kubernetes", "version"],
+];
+const NAMED_NODE_FIELDS: readonly string[] = ["build", "compat"];
+
+/** Looked up in the document once more: what is read has its defaults already. */
+function writtenFields(root: ParsedNode, lines: LineCounter): WrittenFields {
+  const found: Record<string, { readonly line: number; readonly column: number }> = {};
+  const add = (path: string, map: unknown, field: string): void => {
+    const pair = isMap(map) ? map.items.find(({ key }) => isScalar(key) && key.value === field) : undefined;
+    const offset = (pair?.key as ParsedNode | undefined)?.range[0];
+    if (offset === undefined || isEmpty((pair?.value ?? null) as ParsedNode | null)) return;
+    const { line, col } = lines.linePos(offset);
+    found[path] = Object.freeze({ line, column: col });
+  };
+  if (!isMap(root)) return found;
+  for (const [section, field] of NAMED_FIELDS) add(`${section}.${field}`, root.get(section, true), field);
+  const nodes: unknown = root.get("nodes", true);
+  if (isSeq(nodes))
+    for (const [index, node] of nodes.items.entries())
+      for (const field of NAMED_NODE_FIELDS) add(`nodes[${index}].${field}`, node, field);
+  return Object.freeze(found);
 }
 
 function problemsOf(reading: Reading): ClusterFileResult {
@@ -65,5 +100,5 @@ export function parseClusterFile(text: string, fileName: string): ClusterFileRes
   if (raw !== undefined) checkCluster(raw, cluster, reading);
   if (cluster === undefined || reading.problems.length > 0) return problemsOf(reading);
   freezeDeep(cluster);
-  return { cluster };
+  return { cluster, written: writtenFields(root, lines) };
 }

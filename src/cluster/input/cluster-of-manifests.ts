@@ -8,6 +8,7 @@ import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import type { KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, formatIp, formatPrefix, parseIpv4, prefixContains, prefixOf } from "#core/net/ip.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
+import type { RecognisedNetwork } from "./recognise-network.ts";
 import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
 import {
   type DumpedSecondFamily,
@@ -116,6 +117,18 @@ function kubernetesOf(machines: readonly DumpedNode[], assumptions: Assumption[]
   return patch === undefined ? known : `${known}.${patch}`;
 }
 
+/** What the objects show of the network, for a cluster file: fields of `network`, and of `kubeProxy`. */
+export type ShownNetwork = Pick<RecognisedNetwork, "fields" | "kubeProxy">;
+
+export const NOTHING_SHOWN: ShownNetwork = Object.freeze({
+  fields: Object.freeze({}),
+  kubeProxy: Object.freeze({ enableDSR: undefined, networkName: undefined }),
+});
+
+function isWithoutIpv6({ fields }: ShownNetwork): boolean {
+  return fields["driver"] === "Overlay" || fields["plugin"] === "flannel";
+}
+
 /** The second family of a dump, unless a node of it cannot have one. */
 function secondFamily(
   machines: readonly DumpedNode[],
@@ -123,11 +136,18 @@ function secondFamily(
     readonly pods: readonly Pod[];
     readonly services: readonly Service[];
     readonly ranges: ClusterRanges;
+    readonly shown: ShownNetwork;
   },
   assumptions: Assumption[],
 ): DumpedSecondFamily | undefined {
   const found = secondFamilyOf(machines, known.pods, known.services, known.ranges);
   if (found === undefined) return undefined;
+  if (isWithoutIpv6(known.shown)) {
+    assumptions.push({
+      message: "the cluster has IPv6 addresses, and its network has none on Windows: IPv4 alone is taken",
+    });
+    return undefined;
+  }
   const old = nodeWithoutSecondFamily(machines);
   if (old !== undefined) {
     assumptions.push({
@@ -144,7 +164,16 @@ function secondFamily(
   return found;
 }
 
-function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): WrittenCluster {
+/** `kubeProxy` of the cluster file, where the objects say it. */
+function proxyFields({ kubeProxy }: ShownNetwork): JsonObject {
+  return kubeProxy.enableDSR?.value === true ? { kubeProxy: { enableDSR: true } } : {};
+}
+
+function clusterOfDump(
+  nodes: readonly Node[],
+  objects: readonly KubeObject[],
+  shown: ShownNetwork,
+): WrittenCluster {
   const assumptions: Assumption[] = [];
   const machines = machinesOf(nodes, assumptions);
   const pods = objects.filter((object) => object.kind === "Pod");
@@ -156,7 +185,7 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
     });
   }
   const version = kubernetesOf(machines, assumptions);
-  const second = secondFamily(machines, { pods, services, ranges }, assumptions);
+  const second = secondFamily(machines, { pods, services, ranges, shown }, assumptions);
   const document = {
     apiVersion: "mullion/v1alpha1",
     kind: "Cluster",
@@ -177,21 +206,27 @@ function clusterOfDump(nodes: readonly Node[], objects: readonly KubeObject[]): 
     }),
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
     network: {
+      ...shown.fields,
       ...(second === undefined ? {} : { plugin: "hns" }),
       clusterCIDR: formatPrefix(ranges.pods),
       nodeCIDRMaskSize: ranges.blockLength,
       serviceCIDR: formatPrefix(ranges.services),
     },
+    ...proxyFields(shown),
     ...(second === undefined ? {} : { ipv6: second.ipv6 }),
   };
   return { document, assumptions };
 }
 
 /** The cluster file for manifests that come without one. */
-export function clusterOfManifests(objects: readonly KubeObject[]): WrittenCluster {
+export function clusterOfManifests(
+  objects: readonly KubeObject[],
+  shown: ShownNetwork = NOTHING_SHOWN,
+): WrittenCluster {
   const nodes = objects.filter((object) => object.kind === "Node");
-  if (nodes.length > 0) return clusterOfDump(nodes, objects);
-  const isDual = objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
+  if (nodes.length > 0) return clusterOfDump(nodes, objects, shown);
+  const isDual =
+    !isWithoutIpv6(shown) && objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
   const second = isDual ? ", with IPv4 and IPv6, which Services ask for" : "";
   return {
     document: {
@@ -199,7 +234,9 @@ export function clusterOfManifests(objects: readonly KubeObject[]): WrittenClust
       kind: "Cluster",
       metadata: { name: "manifests" },
       nodes: DEFAULT_NODES,
-      ...(isDual && { network: { plugin: "hns" }, ipv6: { enabled: true } }),
+      network: { ...shown.fields, ...(isDual && { plugin: "hns" }) },
+      ...proxyFields(shown),
+      ...(isDual && { ipv6: { enabled: true } }),
     },
     assumptions: [
       {

@@ -9,8 +9,13 @@ import type { ClusterFile } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { furtherPolicyLimits } from "../limits/further-policies.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
-import type { InputText } from "../session/session.ts";
+import type { ClusterFact, InputText } from "../session/session.ts";
+import { factsOfFile, factsOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
+import { isCniText } from "./evidence.ts";
+import type { Contradiction } from "./network-account.ts";
+import { limitOfLack } from "./network-limits.ts";
+import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
 import { splitText } from "./split-text.ts";
 
 /** What the texts say. */
@@ -24,7 +29,11 @@ export interface ClusterInput {
   readonly problems: readonly FileProblem[];
   /** What a cluster rests on that no file describes: for answers that say so. Empty with a cluster file. */
   readonly assumed: readonly FileProblem[];
-  /** What the texts show and the cluster does not carry out, so that answers about flows are none. */
+  /** What the cluster rests on, one by one, each with who says it. */
+  readonly facts: readonly ClusterFact[];
+  /** What the objects say against each other, or against what Windows can. */
+  readonly contradictions: readonly FileProblem[];
+  /** What keeps answers about flows from being ones: the network is not carried out, or it is not told which it is. */
   readonly limits: readonly FlowLimit[];
 }
 
@@ -71,44 +80,104 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
   };
 }
 
+/** What the network part of an input comes to. */
+type Rest = Pick<ClusterInput, "assumed" | "facts" | "contradictions" | "limits">;
+
 type FileResult =
-  | { readonly cluster: ClusterFile; readonly notes: readonly FileProblem[] }
+  | { readonly cluster: ClusterFile; readonly notes: readonly FileProblem[]; readonly rest: Rest }
   | { readonly problems: readonly FileProblem[] };
 
-/** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
-function derivedFile({ objects }: Manifests): FileResult {
-  const { document, assumptions } = clusterOfManifests(objects.map(({ object }) => object));
-  const parsed = parseClusterFile(JSON.stringify(document), DERIVED);
-  if ("cluster" in parsed)
-    return { cluster: parsed.cluster, notes: assumptions.map((each) => noteOf(each, objects)) };
-  const advice = "It was derived from the Node objects: write a cluster file to say it yourself.";
-  return {
-    problems: parsed.problems.map((problem) => ({
-      ...problem,
-      line: 0,
-      column: 0,
-      advice: `${problem.advice} ${advice}`,
-    })),
-  };
+function contradictionOf({ code, message, where }: Contradiction): FileProblem {
+  const { file = "", line = 0, column = 0 } = where ?? {};
+  const advice = "Mend it in the cluster, or write a cluster file that says which of them holds.";
+  return { code, file, line, column, path: "", message, advice };
 }
 
-/** The network is taken the same for every input without a cluster file, whatever its objects show. */
-function assumedOf({ network, kubeProxy, nodes }: ClusterFile): readonly FileProblem[] {
-  const modes = [...new Set(nodes.map(({ compat }) => compat))].toSorted().join(" and ");
-  const dsr = kubeProxy.enableDSR ? "with DSR" : "without DSR";
+/** What nothing of the input says of the network; the rest of what is assumed stands among the facts. */
+function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): readonly FileProblem[] {
   const messages = [
-    `no cluster file says which network the pods have: driver ${network.driver} by ${network.plugin} is taken, with a range for each node, whatever plugin the objects show`,
-    `kube-proxy of Windows nodes is taken ${dsr}, and programs in mode ${modes}`,
+    ...(account === undefined
+      ? [
+          `nothing shows which network the pods have: driver ${network.driver} by ${network.plugin} is taken, with a range for each node`,
+        ]
+      : []),
+    ...(account?.isModeAssumed === true
+      ? [`nothing shows the mode of ${account.plugin}: ${account.mode} is taken`]
+      : []),
   ];
   return messages.map((message) => noteOf({ message }, []));
 }
 
-function fileOf(clusterFiles: readonly InputText[], loaded: Manifests): FileResult {
+/** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
+function derivedFile({ objects }: Manifests, files: readonly InputText[]): FileResult {
+  const plain = objects.map(({ object }) => object);
+  const recognised = recogniseNetwork(objects, files);
+  const { document, assumptions } = clusterOfManifests(plain, recognised);
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED);
+  if ("cluster" in parsed) {
+    const { cluster } = parsed;
+    const rest = {
+      assumed: assumedOf(cluster, recognised),
+      facts: factsOfObjects(cluster, objects, recognised),
+      contradictions: recognised.contradictions.map(contradictionOf),
+      limits: recognised.limits,
+    };
+    return { cluster, notes: assumptions.map((each) => noteOf(each, objects)), rest };
+  }
+  return withoutNetwork(objects, recognised, parsed.problems);
+}
+
+/** A network that fits no cluster file with these nodes: they run on the usual one, and no flow of pods is answered. */
+function withoutNetwork(
+  objects: readonly LoadedObject[],
+  recognised: RecognisedNetwork,
+  problems: readonly FileProblem[],
+): FileResult {
+  const plain = objects.map(({ object }) => object);
+  const { document, assumptions } = clusterOfManifests(plain);
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED);
+  const [first] = problems;
+  if (!("cluster" in parsed) || recognised.account === undefined || first === undefined) {
+    const advice = "It was derived from the Node objects: write a cluster file to say it yourself.";
+    const derived = "cluster" in parsed ? problems : parsed.problems;
+    return {
+      problems: derived.map((problem) => ({
+        ...problem,
+        line: 0,
+        column: 0,
+        advice: `${problem.advice} ${advice}`,
+      })),
+    };
+  }
+  const message = `the network ${recognised.account.plugin} is recognised and not carried out: ${first.message}`;
+  const { cluster } = parsed;
+  const lack = limitOfLack({ code: "network-not-emulated", message }, recognised.at?.where);
+  return {
+    cluster,
+    notes: assumptions.map((each) => noteOf(each, objects)),
+    rest: {
+      assumed: assumedOf(cluster, recognised),
+      facts: factsOfObjects(cluster, objects, recognised),
+      contradictions: recognised.contradictions.map(contradictionOf),
+      limits: [lack, ...recognised.limits],
+    },
+  };
+}
+
+function fileOf(
+  clusterFiles: readonly InputText[],
+  loaded: Manifests,
+  cniFiles: readonly InputText[],
+): FileResult {
   const [first, second] = clusterFiles;
-  if (first === undefined) return derivedFile(loaded);
+  if (first === undefined) return derivedFile(loaded, cniFiles);
   if (second !== undefined) return { problems: [secondClusterFile(first, second)] };
   const parsed = parseClusterFile(first.text, first.name);
-  return "cluster" in parsed ? { cluster: parsed.cluster, notes: [] } : parsed;
+  if (!("cluster" in parsed)) return parsed;
+  const { cluster, written } = parsed;
+  const { policies } = recogniseNetwork(loaded.objects, []);
+  const facts = factsOfFile(cluster, written, policies);
+  return { cluster, notes: [], rest: { assumed: [], facts, contradictions: [], limits: [] } };
 }
 
 /**
@@ -116,16 +185,16 @@ function fileOf(clusterFiles: readonly InputText[], loaded: Manifests): FileResu
  * manifest does not.
  */
 export function readInput(texts: readonly InputText[]): ClusterInputResult {
-  const split = texts.map(splitText);
+  const cniFiles = texts.filter(isCniText);
+  const split = texts.filter((text) => !cniFiles.includes(text)).map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
   const loaded = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));
   if (texts.length > 0 && clusterFiles.length === 0 && loaded.objects.length === 0)
     return { problems: loaded.problems.length > 0 ? loaded.problems : emptyTexts(texts) };
-  const found = fileOf(clusterFiles, loaded);
+  const found = fileOf(clusterFiles, loaded, cniFiles);
   if (!("cluster" in found)) return found;
   const { objects, problems } = loaded;
   const notes = [...found.notes, ...loaded.notes];
-  const limits = furtherPolicyLimits(loaded.policies);
-  const assumed = clusterFiles.length === 0 ? assumedOf(found.cluster) : [];
-  return { input: { file: found.cluster, objects, notes, problems, assumed, limits } };
+  const limits = [...found.rest.limits, ...furtherPolicyLimits(loaded.policies)];
+  return { input: { file: found.cluster, objects, notes, problems, ...found.rest, limits } };
 }

@@ -45,11 +45,38 @@ export interface SessionProblem {
   readonly where?: ProblemPlace;
 }
 
+/** What answers about a cluster rest on. */
+export const FACT_NAMES = [
+  "network plugin",
+  "network mode",
+  "network driver",
+  "routes",
+  "VXLAN",
+  "DSR",
+  "build",
+  "Kubernetes version",
+  "policy engine",
+  "behaviour",
+] as const;
+
+/** Something that answers about a cluster rest on. */
+export interface ClusterFact {
+  readonly name: (typeof FACT_NAMES)[number];
+  readonly value: string;
+  /** Who says it: an object such as `configmap/kube-system/kube-proxy`, or a file; `assumed` where nobody does. */
+  readonly source: string;
+  readonly where?: ProblemPlace;
+}
+
 /** What is said about input that was taken: what is left out of it, and what is worth knowing besides. */
 export interface InputRemarks {
   /** What Kubernetes would refuse; the rest goes on. */
   readonly problems: readonly SessionProblem[];
   readonly notes: readonly SessionProblem[];
+  /** What its parts say against each other, or against what Windows can. */
+  readonly contradictions?: readonly SessionProblem[];
+  /** What the cluster rests on; absent: of texts that were applied later. */
+  readonly facts?: readonly ClusterFact[];
 }
 
 /** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */

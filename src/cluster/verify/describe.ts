@@ -134,7 +134,7 @@ const LEFT_OUT: ReadonlySet<KnowledgeCode> = new Set([
 
 /** What is said of a limit is not said again as a note. */
 export function basisOf(
-  { problems, notes }: InputRemarks,
+  { problems, notes, facts = [], contradictions = [] }: InputRemarks,
   notJudged: readonly NotJudged[] = [],
 ): VerifyBasis {
   const isAssumed = ({ code }: SessionProblem): boolean => code === "cluster-assumed";
@@ -142,6 +142,8 @@ export function basisOf(
   const said = notes.filter((note) => !isAssumed(note) && !limits.has(note.code));
   const isLeftOut = ({ code }: SessionProblem): boolean => LEFT_OUT.has(code);
   return {
+    facts,
+    contradictions,
     assumptions: notes.filter(isAssumed),
     refused: [...problems, ...said.filter(isLeftOut)],
     notJudged,
@@ -155,6 +157,15 @@ function refusedFinding(problem: SessionProblem): VerifyFinding {
     about: placeOf(problem) || "the input",
     expected: "all of the input is in the cluster",
     observed: `left out: ${field === "" ? "" : `${field}: `}${problem.message}`,
+    code: problem.code,
+  };
+}
+
+function contradictionFinding(problem: SessionProblem): VerifyFinding {
+  return {
+    about: placeOf(problem) || "the input",
+    expected: "the input shows one network, which Windows can have",
+    observed: problem.message,
     code: problem.code,
   };
 }
@@ -183,7 +194,7 @@ export function troubleFindings(
 /** The findings that are about the input as a whole, before those of cells. */
 export function inputFindings(
   cluster: string,
-  { refused }: VerifyBasis,
+  { refused, contradictions }: VerifyBasis,
   cells: readonly VerifyCell[],
 ): readonly VerifyFinding[] {
   const nothing: VerifyFinding = {
@@ -192,5 +203,9 @@ export function inputFindings(
     observed: "no flow was tried: no pod has a network here, or no flow applies",
     code: "nothing-tried",
   };
-  return [...(cells.some(isAsked) ? [] : [nothing]), ...refused.map(refusedFinding)];
+  return [
+    ...(cells.some(isAsked) ? [] : [nothing]),
+    ...contradictions.map(contradictionFinding),
+    ...refused.map(refusedFinding),
+  ];
 }

@@ -2,7 +2,7 @@
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FlowProtocol } from "#core/catalogue/expectations.ts";
 import type { LimitReason } from "../session/flow-limit.ts";
-import type { SessionProblem } from "../session/session.ts";
+import type { ClusterFact, SessionProblem } from "../session/session.ts";
 import type { Cell } from "./cells/cell.ts";
 
 /** Why a cell is not judged. */
@@ -80,6 +80,10 @@ export interface NotJudged extends SessionProblem {
 
 /** What the answer rests on besides what was tried. */
 export interface VerifyBasis {
+  /** One by one, each with the object or file that says it, or `assumed`. */
+  readonly facts: readonly ClusterFact[];
+  /** What the input says against itself, or against what Windows can; each is a finding as well. */
+  readonly contradictions: readonly SessionProblem[];
   /** Assumed, because the input does not say it. */
   readonly assumptions: readonly SessionProblem[];
   /** Refused, and left out of the cluster; each is a finding as well. */

@@ -1,6 +1,7 @@
 /** The JSON Schema of `mullion verify -o json`, published as schemas/verify.v1alpha1.json. */
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
+import { FACT_NAMES } from "../session/session.ts";
 import { type JsonSchema, closedObject, described } from "#core/base/json-schema.ts";
 
 const TEXT = { type: "string" } as const;
@@ -87,7 +88,25 @@ const NOT_JUDGED = closedObject(
   { where: PLACE },
 );
 
+const FACT = closedObject(
+  "Something that the answer rests on.",
+  {
+    name: { enum: [...FACT_NAMES] },
+    value: TEXT,
+    source: described(
+      TEXT,
+      "The object or file that says it, such as node/win-1; assumed where nobody does.",
+    ),
+  },
+  { where: PLACE },
+);
+
 const BASIS = closedObject("What the answer rests on besides what was tried.", {
+  facts: described({ type: "array", items: FACT }, "One by one, each with who says it."),
+  contradictions: described(
+    REMARKS,
+    "What the input says against itself, or against what Windows can; each is a finding as well.",
+  ),
   assumptions: described(REMARKS, "Assumed, because the input does not say it."),
   refused: described(REMARKS, "Refused, and left out of the cluster; each is a finding as well."),
   notJudged: described(

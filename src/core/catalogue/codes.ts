@@ -110,6 +110,8 @@ export const KNOWLEDGE_CODES = [
   "dns-host-network-policy-unsupported",
   // Files and command lines.
   "cluster-assumed",
+  "network-not-emulated",
+  "network-signs-contradict",
   "node-without-machine",
   "pod-sandbox-failed",
   "pod-port-in-use",

@@ -26,7 +26,7 @@ describe("a finding of verify", () => {
       kind: "Verification",
       cluster: "test",
       compat: ["upstream"],
-      basis: { assumptions: [], refused: [], notJudged: [], notes: [] },
+      basis: { facts: [], contradictions: [], assumptions: [], refused: [], notJudged: [], notes: [] },
       counts: {
         cells: 1,
         tried: 1,

@@ -10,7 +10,7 @@ import { wrap } from "#core/base/text-layout.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
-import { type SessionProblem, formatFault } from "#cluster/session/session.ts";
+import { type ClusterFact, type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Services that get a row each; more are shown together. */
@@ -250,9 +250,26 @@ function remarkLines(label: string, remarks: readonly SessionProblem[]): readonl
   return lines;
 }
 
+const LABEL_OF_FACTS = 22;
+
+/** Who says it: an object by its name, which is found again, a field of a file by its line. */
+function sourceOf({ source, where }: ClusterFact): string {
+  return where !== undefined && where.file === source ? `${source}:${where.line}` : source;
+}
+
+function factLines(fact: ClusterFact, style: TraceStyle): readonly string[] {
+  const wrapped = wrap(`${fact.value} [${sourceOf(fact)}]`, WIDTH - LABEL_OF_FACTS);
+  return wrapped.map((line, index) => {
+    const label = `  ${(index === 0 ? fact.name : "").padEnd(LABEL_OF_FACTS - 2)}`;
+    return `${style.faint(label)}${line}`;
+  });
+}
+
 /** What the answer rests on, before what was tried. */
 function basisLines({ basis }: VerifyReport, style: TraceStyle): readonly string[] {
   const lines = [
+    ...basis.facts.flatMap((fact) => factLines(fact, style)),
+    ...remarkLines("against", basis.contradictions),
     ...remarkLines("assumed", basis.assumptions),
     ...remarkLines("left out", basis.refused),
     ...remarkLines("unjudged", basis.notJudged),

@@ -3,7 +3,7 @@ import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { formatReason } from "#cluster/session/flow-limit.ts";
 import { FLOW_TITLES, INPUT_TITLE } from "./format-verify.ts";
-import { placeOf } from "#cluster/session/session.ts";
+import { type ClusterFact, placeOf } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
 /** Unique in its suite. */
@@ -55,18 +55,28 @@ function outcomeOf(
   return cell.verdict === "not-tried" ? [xmlElement("skipped", { message: cell.why ?? "" })] : [];
 }
 
+function sourceOf({ source, where }: ClusterFact): string {
+  if (where === undefined) return source;
+  const place = `${where.file}:${where.line}`;
+  return source === where.file ? place : `${source}, ${place}`;
+}
+
 /** What the answer rests on, as properties of a suite, and what keeps it from being one, as failures. */
 function inputSuite(report: VerifyReport, command: string): readonly XmlElement[] {
   const { basis } = report;
   const findings = report.findings.filter(({ cell }) => cell === undefined);
   const remarks = [
+    ...basis.contradictions.map((remark) => ["against", remark] as const),
     ...basis.assumptions.map((remark) => ["assumed", remark] as const),
     ...basis.refused.map((remark) => ["left out", remark] as const),
     ...basis.notJudged.map((remark) => ["not judged", remark] as const),
     ...basis.notes.map((remark) => ["note", remark] as const),
   ];
-  if (findings.length + remarks.length === 0) return [];
-  const properties = remarks.map(([name, remark]) => {
+  const facts = basis.facts.map((fact) =>
+    xmlElement("property", { name: fact.name, value: `${fact.value} [${sourceOf(fact)}]` }, []),
+  );
+  if (findings.length + remarks.length + facts.length === 0) return [];
+  const said = remarks.map(([name, remark]) => {
     const place = placeOf(remark);
     const value = `${place === "" ? "" : `${place}: `}${remark.message} [${remark.code}]`;
     return xmlElement("property", { name, value }, []);
@@ -78,6 +88,7 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
   const skipped = findings.filter(({ allowed }) => allowed === true).length;
   const failures = cases.length - skipped;
   const counts = { name: INPUT_TITLE, tests: cases.length, failures, skipped };
+  const properties = [...facts, ...said];
   const listed = properties.length === 0 ? [] : [xmlElement("properties", {}, properties)];
   return [xmlElement("testsuite", counts, [...listed, ...cases])];
 }

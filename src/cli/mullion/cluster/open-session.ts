@@ -37,7 +37,7 @@ function verifier(progress: ObserveProgress | undefined): Verifier {
     const options = {
       troubles: session.troubles(),
       limits: session.limits(),
-      input: { problems: input.problems, notes },
+      input: { ...input, notes },
       ...(progress === undefined ? {} : { progress }),
     };
     return explainVerification(verifyCluster(session.cluster, undefined, options));
@@ -76,7 +76,8 @@ export async function openSession(
 ): Promise<OpenedCluster> {
   const read = readInput(inputs);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
-  const { file, objects, notes, problems, assumed, limits } = read.input;
+  const { file, objects, notes, problems, assumed, facts, limits } = read.input;
+  const contradictions = read.input.contradictions.map(toSessionProblem);
   let nodes = 0;
   const { session, report: begun } = await openCluster(
     { file, objects, limits },
@@ -97,7 +98,12 @@ export async function openSession(
     verify: verifier(observing),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,
-    notes: [...notes, ...begun.notes].map(toSessionProblem),
-    input: { problems: refused, notes: [...assumed, ...notes, ...begun.applied].map(toSessionProblem) },
+    notes: [...contradictions, ...[...notes, ...begun.notes].map(toSessionProblem)],
+    input: {
+      problems: refused,
+      notes: [...assumed, ...notes, ...begun.applied].map(toSessionProblem),
+      contradictions,
+      facts,
+    },
   };
 }

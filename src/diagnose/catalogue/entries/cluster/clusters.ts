@@ -4,6 +4,8 @@ import { ALL, type EntryTable, NETWORK_DRIVERS, reference } from "../entry-text.
 
 type ClusterCode =
   | "cluster-assumed"
+  | "network-not-emulated"
+  | "network-signs-contradict"
   | "node-without-machine"
   | "pod-sandbox-failed"
   | "dhcp-no-lease"
@@ -29,6 +31,76 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
       {
         text: "Kubernetes documentation: Nodes",
         url: "https://kubernetes.io/docs/concepts/architecture/nodes/",
+      },
+    ],
+    profiles: ALL,
+  },
+
+  "network-not-emulated": {
+    title: "The network of the cluster is recognised and not carried out",
+    cause: prose`
+      The objects show which network the pods have, and Mullion has no such network: Calico, the VPC CNI of EKS,
+      Antrea, Cilium, OVN-Kubernetes with its hybrid overlay, a backend of flannel that Windows does not have. The
+      machines run on the nearest network that there is. Whether a flow of pods works there would show what that network
+      does, not yours, so such flows are not judged.`,
+    onNode: prose`
+      Who made the network of a node, and of what type it is:
+
+          Get-HnsNetwork | Select Name, Type
+          Get-ChildItem C:\etc\cni\net.d
+          kubectl get daemonsets -A`,
+    remedy: prose`
+      Take the answers about what is judged: flows between machines, and inside one Linux node. To see how the same
+      workloads behave on another network, write a cluster file that says which, and name the dump beside it:
+
+          mullion verify -f cluster.yaml -f dump.yaml`,
+    sources: [
+      {
+        text: "Calico: requirements for Windows",
+        url: "https://docs.tigera.io/calico/latest/getting-started/kubernetes/windows-calico/requirements",
+      },
+      {
+        text: "AWS: Windows support of EKS",
+        url: "https://docs.aws.amazon.com/eks/latest/userguide/windows-support.html",
+      },
+      {
+        text: "Antrea: design on Windows",
+        url: "https://github.com/antrea-io/antrea/blob/main/docs/design/windows-design.md",
+      },
+      {
+        text: "OVN-Kubernetes: hybrid overlay",
+        url: "https://github.com/ovn-kubernetes/ovn-kubernetes/pull/889",
+      },
+    ],
+    profiles: ALL,
+  },
+
+  "network-signs-contradict": {
+    title: "The objects of the cluster show different networks",
+    cause: prose`
+      Two parts of the input speak of the network of the pods, and say different things: two CNI plugins are installed, or
+      the configuration of one says vxlan and what its agents wrote into the Nodes says host-gw. On a real cluster that is
+      left by a change of plugin or mode that not all nodes have taken over, or by two installers. Then pods
+      that were made before and after it are in different networks, and do not reach each other.`,
+    onNode: prose`
+      What each node has, and what is configured:
+
+          kubectl get nodes -o yaml | Select-String backend-type, projectcalico.org
+          kubectl get daemonsets,configmaps -A
+          Get-ChildItem C:\etc\cni\net.d
+          Get-HnsNetwork | Select Name, Type`,
+    remedy: prose`
+      Remove what is left of the network that is not wanted: its DaemonSet and ConfigMap, its file in the CNI
+      configuration folder, its HNS network, its annotations of Nodes. Then make the pods again. Where the input is only a
+      part of a cluster, say in a cluster file which network holds.`,
+    sources: [
+      {
+        text: "flannel: annotations of Nodes, in its documentation of Kubernetes",
+        url: "https://github.com/flannel-io/flannel/blob/master/Documentation/kubernetes.md",
+      },
+      {
+        text: "Kubernetes documentation: the network model and its implementations",
+        url: "https://kubernetes.io/docs/concepts/cluster-administration/networking/",
       },
     ],
     profiles: ALL,

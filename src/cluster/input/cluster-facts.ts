@@ -1,0 +1,182 @@
+/** What a cluster rests on, one by one, each with the object or file that says it, or `assumed`. */
+import { parseProfile } from "#core/catalogue/profiles.ts";
+import type { Node } from "#contracts/kubernetes/objects.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import type { WrittenFields } from "../file/parse-cluster-file.ts";
+import type { ClusterFact } from "../session/session.ts";
+import type { EvidencePlace } from "./evidence.ts";
+import type { RecognisedNetwork } from "./recognise-network.ts";
+
+const ASSUMED: EvidencePlace = { source: "assumed", where: undefined };
+
+function fact(
+  name: ClusterFact["name"],
+  value: string,
+  { source, where }: EvidencePlace = ASSUMED,
+): ClusterFact {
+  return { name, value, source, ...(where === undefined ? {} : { where }) };
+}
+
+/** Names that a fact lists; the rest is counted. */
+const NAMES_MAX = 3;
+
+function listed(names: readonly string[]): string {
+  const shown = names.slice(0, NAMES_MAX).join(", ");
+  return names.length > NAMES_MAX ? `${shown} and ${names.length - NAMES_MAX} more` : shown;
+}
+
+function buildText({ build }: NodeSpec): string {
+  if (build === undefined) return "";
+  const { profile, revision } = build;
+  return revision === undefined ? profile.name : `${profile.name}.${revision}`;
+}
+
+/** A fact for each build of Windows and each place that says so. */
+function buildFacts(file: ClusterFile, placeOf: (node: NodeSpec) => EvidencePlace): readonly ClusterFact[] {
+  const groups = new Map<
+    string,
+    { readonly place: EvidencePlace; readonly text: string; readonly names: string[] }
+  >();
+  for (const node of file.nodes) {
+    if (node.build === undefined) continue;
+    const [text, place] = [buildText(node), placeOf(node)];
+    const isAssumed = place.source === ASSUMED.source;
+    const key = `${text} ${String(isAssumed)}`;
+    const group = groups.get(key) ?? { place, text, names: [] };
+    groups.set(key, group);
+    group.names.push(node.name);
+  }
+  return [...groups.values()].map(({ place, text, names }) =>
+    fact("build", `${text} on ${listed(names)}`, place),
+  );
+}
+
+function versionText({ kubernetes: { version } }: ClusterFile): string {
+  const { major, minor, patch } = version;
+  return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
+}
+
+function compatText({ nodes }: ClusterFile): string {
+  return [...new Set(nodes.map(({ compat }) => compat))].toSorted().join(" and ");
+}
+
+function policyFact(policies: RecognisedNetwork["policies"]): ClusterFact {
+  const title = "NetworkPolicies are not enforced here";
+  return policies === undefined
+    ? fact("policy engine", `none is seen; ${title}`)
+    : fact("policy engine", `${policies.name}; ${title}`, policies);
+}
+
+function driverText(file: ClusterFile, driver: string): string {
+  const own = file.network.driver;
+  return own === driver ? own : `${driver}, carried out as ${own}`;
+}
+
+function networkFacts(
+  file: ClusterFile,
+  { account, at = ASSUMED }: RecognisedNetwork,
+): readonly ClusterFact[] {
+  const { network } = file;
+  if (account === undefined)
+    return [
+      fact("network plugin", network.plugin),
+      fact("network mode", "pod range per node"),
+      fact("network driver", network.driver),
+      fact("routes", network.routes === "static" ? "static, in each node" : network.routes),
+    ];
+  const { plugin, mode, isModeAssumed, driver, routes, vxlan } = account;
+  return [
+    fact("network plugin", plugin, at),
+    fact("network mode", mode, isModeAssumed ? ASSUMED : at),
+    fact("network driver", driverText(file, driver), isModeAssumed ? ASSUMED : at),
+    fact("routes", routes, isModeAssumed ? ASSUMED : at),
+    ...(vxlan === undefined ? [] : [fact("VXLAN", `VNI ${vxlan.vni}; port ${vxlan.port}`, vxlan.at)]),
+  ];
+}
+
+function nodesByName(
+  objects: readonly LoadedObject[],
+): ReadonlyMap<string, EvidencePlace & { readonly node: Node }> {
+  return new Map(
+    objects.flatMap(({ object, origin }) => {
+      if (object.kind !== "Node") return [];
+      const { name } = object.metadata;
+      const where = origin && { file: origin.file, line: origin.line, column: origin.column, field: "" };
+      return [[name, { source: `node/${name}`, where, node: object }]];
+    }),
+  );
+}
+
+/** Of a cluster that its objects describe. */
+export function factsOfObjects(
+  file: ClusterFile,
+  objects: readonly LoadedObject[],
+  recognised: RecognisedNetwork,
+): readonly ClusterFact[] {
+  const nodes = nodesByName(objects);
+  const reported = [...nodes.values()].find(({ node: { metadata, status } }) => {
+    const isHere = file.nodes.some(
+      ({ name, os }) =>
+        name === metadata.name && (os === "windows" || file.nodes.every((each) => each.os === "linux")),
+    );
+    return isHere && (status?.nodeInfo?.kubeletVersion ?? status?.nodeInfo?.kubeProxyVersion ?? "") !== "";
+  });
+  const { enableDSR } = recognised.kubeProxy;
+  return [
+    ...networkFacts(file, recognised),
+    fact("DSR", file.kubeProxy.enableDSR ? "on" : "off", enableDSR),
+    ...buildFacts(file, ({ name }) => {
+      const found = nodes.get(name);
+      const labels = found?.node.metadata.labels ?? {};
+      const kernel =
+        found?.node.status?.nodeInfo?.kernelVersion ?? labels["node.kubernetes.io/windows-build"];
+      return found === undefined || kernel === undefined || parseProfile(kernel) === undefined
+        ? ASSUMED
+        : found;
+    }),
+    fact("Kubernetes version", versionText(file), reported),
+    policyFact(recognised.policies),
+    fact("behaviour", compatText(file)),
+  ];
+}
+
+/** Of a cluster file: what it says, and what it leaves to its defaults. */
+export function factsOfFile(
+  file: ClusterFile,
+  written: WrittenFields,
+  policies: RecognisedNetwork["policies"],
+): readonly ClusterFact[] {
+  const { network, fileName, nodes } = file;
+  const at = (...paths: readonly string[]): EvidencePlace => {
+    const path = paths.find((each) => written[each] !== undefined) ?? "";
+    const place = written[path];
+    if (place === undefined) return ASSUMED;
+    return {
+      source: fileName,
+      where: { file: fileName, line: place.line, column: place.column, field: path },
+    };
+  };
+  const { backend, shape, routes } = network;
+  const routesText = { static: "static, in each node", flannel: "by flanneld", none: "none" }[routes];
+  return [
+    fact("network plugin", network.plugin, at("network.plugin")),
+    fact("network mode", backend ?? shape, at("network.backend", "network.shape")),
+    fact("network driver", network.driver, at("network.driver", "network.backend")),
+    fact("routes", routesText, at("network.routes", ...(routes === "flannel" ? ["network.plugin"] : []))),
+    ...(network.driver === "Overlay"
+      ? [
+          fact(
+            "VXLAN",
+            `VNI ${network.vni}; port ${network.vxlanPort}`,
+            at("network.vni", "network.vxlanPort"),
+          ),
+        ]
+      : []),
+    fact("DSR", file.kubeProxy.enableDSR ? "on" : "off", at("kubeProxy.enableDSR")),
+    ...buildFacts(file, (node) => at(`nodes[${nodes.indexOf(node)}].build`)),
+    fact("Kubernetes version", versionText(file), at("kubernetes.version")),
+    policyFact(policies),
+    fact("behaviour", compatText(file), at(...nodes.map((_, index) => `nodes[${index}].compat`))),
+  ];
+}

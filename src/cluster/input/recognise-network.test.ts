@@ -1,0 +1,301 @@
+// Which network a cluster has is read off its objects: the dumps of examples/dumps against what their expected.yaml says,
+// written from public documents, and inputs whose signs are taken away, or speak against each other.
+import { readFileSync, readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { defined } from "#core/base/assert.ts";
+import type { FlowEnd, LimitedFlow } from "../session/flow-limit.ts";
+import { type ClusterInput, readInput } from "./read-input.ts";
+
+const FOLDER = new URL("../../../examples/dumps/", import.meta.url);
+
+interface ExpectedNetwork {
+  readonly plugin: string;
+  readonly mode: string;
+  readonly driver: string;
+  readonly vni?: number | string;
+  readonly port?: number | string;
+  readonly recognisedBy: readonly { readonly object: string; readonly says: string }[];
+}
+
+const DUMPS = readdirSync(FOLDER, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+function dumpOf(name: string): string {
+  return readFileSync(new URL(`${name}/dump.yaml`, FOLDER), "utf8");
+}
+
+function read(...texts: readonly string[]): ClusterInput {
+  const result = readInput(texts.map((text, index) => ({ name: `${index}.yaml`, text })));
+  if (!("input" in result)) throw new Error(JSON.stringify(result.problems));
+  return result.input;
+}
+
+/** The facts that are not assumed. */
+function factsOf({ facts }: ClusterInput): Readonly<Record<string, string>> {
+  return Object.fromEntries(facts.map(({ name, value, source }) => [name, `${value} | ${source}`]));
+}
+
+function told(input: ClusterInput, name: string): string | undefined {
+  return input.facts.find((each) => each.name === name)?.value;
+}
+
+describe("dumps of clusters", () => {
+  it.each(DUMPS)("%s", (name) => {
+    const { network } = parse(readFileSync(new URL(`${name}/expected.yaml`, FOLDER), "utf8")) as {
+      readonly network: ExpectedNetwork;
+    };
+    const input = read(dumpOf(name));
+    const plugin = defined(
+      input.facts.find((each) => each.name === "network plugin"),
+      "every cluster has one",
+    );
+    const { mode, driver, vni, port, recognisedBy } = network;
+    expect({
+      plugin: plugin.value,
+      mode: told(input, "network mode"),
+      driver: told(input, "network driver"),
+      vxlan: told(input, "VXLAN"),
+    }).toEqual({
+      plugin: network.plugin,
+      mode,
+      driver,
+      vxlan: vni === undefined ? undefined : `VNI ${vni}; port ${port}`,
+    });
+    expect(recognisedBy.map(({ object }) => object)).toContain(plugin.source);
+    expect(plugin.where).toMatchObject({ file: "0.yaml" });
+    // Every pod in the end stands on the driver of its cluster.
+    expect(input.file.network.driver).toBe(driver);
+  });
+
+  it("of flannel run with flanneld, on the network that it makes", () => {
+    const vxlan = read(dumpOf("kubeadm-flannel-vxlan")).file.network;
+    expect(vxlan).toMatchObject({ plugin: "flannel", backend: "vxlan", name: "flannel.4096", vni: 4096 });
+    const hostGw = read(dumpOf("kubeadm-flannel-host-gw")).file.network;
+    expect(hostGw).toMatchObject({ plugin: "flannel", backend: "host-gw", name: "cbr0" });
+    expect(hostGw.outboundNAT.exceptions).toHaveLength(3);
+  });
+
+  // The service's command line is in a ConfigMap of the operator; GKE shows nothing of kube-proxy on Windows.
+  it("say who says what", () => {
+    const operator = "configmap/openshift-windows-machine-config-operator/windows-services-10.16.1-8e5a2f4";
+    const openshift = factsOf(read(dumpOf("openshift-hybrid-overlay")));
+    expect(openshift["DSR"]).toBe(`off | ${operator}`);
+    expect(openshift["policy engine"]).toContain("OVN-Kubernetes");
+    expect(openshift["policy engine"]).toContain("daemonset/openshift-ovn-kubernetes/ovnkube-node");
+    expect(openshift["behaviour"]).toBe("upstream | assumed");
+    expect(factsOf(read(dumpOf("gke-windows")))["DSR"]).toBe("off | assumed");
+    expect(factsOf(read(dumpOf("kubeadm-flannel-vxlan")))["DSR"]).toBe(
+      "off | daemonset/kube-system/kube-proxy-windows",
+    );
+    const builds = read(dumpOf("mixed-builds")).facts.filter(({ name }) => name === "build");
+    expect(builds.map(({ value, source }) => `${value} | ${source}`)).toEqual([
+      "ws2019.5696 on akswin19000000 | node/akswin19000000",
+      "ws2022.2402 on akswin22000000 | node/akswin22000000",
+    ]);
+  });
+});
+
+/** An end of a flow: `windows pod a`, `linux node b`, `outside`. */
+function end(text: string): FlowEnd {
+  const [os = "", kind = "", node] = text.split(" ");
+  if (os === "outside") return { reference: "external", kind: "outside", os: "outside", node: undefined };
+  if (os === "service") return { reference: "service/a/b", kind: "service", os: "outside", node: undefined };
+  return {
+    reference: `${kind}/x`,
+    kind: kind === "pod" ? "pod" : "node",
+    os: os === "windows" ? "windows" : "linux",
+    node,
+  };
+}
+
+function flow(from: string, to: string, answerers: readonly string[] = [], isByName = false): LimitedFlow {
+  const [source, target] = [end(from), end(to)];
+  return { source, target, answerers: answerers.map(end), protocol: "tcp", port: 80, isByName };
+}
+
+/** The codes that keep a flow from being answered. */
+function limitsOf({ limits }: ClusterInput, asked: LimitedFlow): readonly string[] {
+  return limits.filter((limit) => limit.covers(asked)).map(({ code }) => code);
+}
+
+describe("a network that is not carried out", () => {
+  const OTHERS = ["rke2-calico", "calico-network-policies", "eks-windows", "openshift-hybrid-overlay"];
+
+  it.each(OTHERS)("%s: flows of pods are not judged", (name) => {
+    const input = read(dumpOf(name));
+    expect(limitsOf(input, flow("windows pod a", "windows pod b"))).toEqual(["network-not-emulated"]);
+    expect(limitsOf(input, flow("windows pod a", "windows pod a"))).toEqual(["network-not-emulated"]);
+    expect(limitsOf(input, flow("linux pod a", "linux pod b"))).toEqual(["network-not-emulated"]);
+    expect(limitsOf(input, flow("linux pod a", "outside"))).toEqual(["network-not-emulated"]);
+    expect(limitsOf(input, flow("outside", "service", ["windows pod a"]))).toEqual(["network-not-emulated"]);
+    expect(limitsOf(input, flow("linux pod a", "service", ["linux pod a"], true))).toHaveLength(1);
+    expect(limitsOf(input, flow("outside", "linux node a", ["linux pod a"]))).toHaveLength(1);
+  });
+
+  it.each(OTHERS)("%s: what does without it is", (name) => {
+    const input = read(dumpOf(name));
+    expect(limitsOf(input, flow("linux pod a", "linux pod a"))).toEqual([]);
+    expect(limitsOf(input, flow("windows node a", "linux node b"))).toEqual([]);
+    expect(limitsOf(input, flow("windows node a", "outside"))).toEqual([]);
+  });
+
+  it("says where it is seen", () => {
+    const [limit] = read(dumpOf("rke2-calico")).limits;
+    expect(limit?.message).toMatch(/^Calico with VXLAN is recognised and not carried out: /);
+    expect(limit?.where).toMatchObject({ file: "0.yaml", line: expect.any(Number) as number });
+  });
+
+  it.each(["kubeadm-flannel-vxlan", "kubeadm-flannel-host-gw", "gke-windows"])(
+    "%s is carried out",
+    (name) => {
+      const { limits, contradictions } = read(dumpOf(name));
+      expect([limits, contradictions]).toEqual([[], []]);
+    },
+  );
+});
+
+// Nobody changed net-conf.json for Windows: the thread is k3s-io/k3s#9295.
+describe("VNI 1 on Linux and 4096 on Windows", () => {
+  const input = read(dumpOf("broken-flannel-vni"));
+
+  it("is a finding at the place that shows it", () => {
+    expect(input.contradictions.map(({ code, file, message }) => [code, file, message])).toEqual([
+      [
+        "vxlan-identifiers-differ",
+        "0.yaml",
+        "Linux nodes have VNI 1 on port 8472, Windows nodes VNI 4096 on port 4789: their tunnels do not hear each other",
+      ],
+    ]);
+  });
+
+  it.each([
+    ["pod to pod", flow("windows pod a", "linux pod b"), true],
+    ["and back", flow("linux pod b", "windows pod a"), true],
+    ["a Service with a back end there", flow("windows pod a", "service", ["linux pod b"]), true],
+    ["a name of its own system", flow("windows pod a", "service", ["windows pod a"], true), true],
+    ["a node port that leads there", flow("outside", "linux node b", ["windows pod a"]), true],
+    ["inside one system", flow("windows pod a", "windows pod c"), false],
+    ["the other", flow("linux pod b", "service", ["linux pod b"], true), false],
+    ["the way out", flow("windows pod a", "outside"), false],
+    ["a pod to a node", flow("windows pod a", "linux node b"), false],
+  ])("%s", (_, asked, isCovered) => {
+    expect(limitsOf(input, asked)).toEqual(isCovered ? ["vxlan-identifiers-differ"] : []);
+  });
+});
+
+/** A dump without objects, annotations or texts that match. */
+function without(name: string, ...patterns: readonly RegExp[]): string {
+  const { items } = parse(dumpOf(name)) as { readonly items: readonly unknown[] };
+  const texts = items.map((item) => JSON.stringify(item));
+  const kept = texts.filter((text) => !patterns.some((pattern) => pattern.test(text)));
+  return `{"apiVersion":"v1","kind":"List","items":[${kept.join(",")}]}`;
+}
+
+/** A dump with its text changed. */
+function changed(name: string, ...changes: readonly (readonly [RegExp, string])[]): string {
+  return changes.reduce((text, [from, to]) => text.replace(from, to), dumpOf(name));
+}
+
+describe("signs that are missing", () => {
+  const FLANNEL_CONFIGS = /"kind":"(?:ConfigMap|DaemonSet)".*flannel/;
+
+  it("Nodes alone show the backend and its VNI", () => {
+    const input = read(without("kubeadm-flannel-vxlan", /"kind":"ConfigMap"/, /"kind":"DaemonSet"/));
+    expect(factsOf(input)).toMatchObject({
+      "network plugin": "flannel (delegates to win-overlay) | node/plc-win-1",
+      VXLAN: "VNI 4096; port 4789 | node/plc-win-1",
+      DSR: "off | assumed",
+    });
+    expect(input.assumed).toEqual([]);
+  });
+
+  it("objects alone do, too", () => {
+    const plain = changed("kubeadm-flannel-host-gw", [/flannel\.alpha\.coreos\.com\//g, "example.com/"]);
+    expect(factsOf(read(plain))["network mode"]).toMatch(/^host-gw \| configmap\/kube-flannel\//);
+  });
+
+  it("a DaemonSet alone shows the plugin, and its backend is assumed", () => {
+    const plain = parse(
+      changed("kubeadm-flannel-vxlan", [/flannel\.alpha\.coreos\.com\//g, "example.com/"]),
+    ) as { readonly items: readonly { readonly kind: string }[] };
+    const items = plain.items.filter(({ kind }) => kind !== "ConfigMap");
+    const input = read(JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+    expect(factsOf(input)).toMatchObject({
+      "network plugin": "flannel (delegates to win-overlay) | daemonset/kube-flannel/kube-flannel-ds",
+      "network mode": "vxlan | assumed",
+    });
+  });
+
+  it("nothing shows nothing: everything is assumed, and said", () => {
+    const plain = without(
+      "kubeadm-flannel-vxlan",
+      FLANNEL_CONFIGS,
+      /"kind":"(?:ConfigMap|DaemonSet)"/,
+    ).replaceAll("flannel.alpha.coreos.com", "example.com");
+    const input = read(plain);
+    expect(input.file.network).toMatchObject({ driver: "L2Bridge", plugin: "win-bridge" });
+    expect(factsOf(input)).toMatchObject({
+      "network plugin": "win-bridge | assumed",
+      "network driver": "L2Bridge | assumed",
+      routes: "static, in each node | assumed",
+    });
+    expect(input.assumed[0]?.message).toMatch(/^nothing shows which network the pods have: driver L2Bridge/);
+  });
+});
+
+describe("signs that contradict", () => {
+  const codesOf = ({ contradictions }: ClusterInput): readonly string[] =>
+    contradictions.map(({ code }) => code);
+
+  it("nodes have another mode than the configuration", () => {
+    const input = read(changed("kubeadm-flannel-host-gw", [/"Type": "host-gw"/, '"Type": "vxlan"']));
+    expect(codesOf(input)).toEqual(["network-signs-contradict"]);
+    expect(input.contradictions[0]?.message).toBe(
+      "configmap/kube-flannel/kube-flannel-cfg shows flannel with vxlan, and node/mill-win-1 with host-gw: which of them the nodes have is not told",
+    );
+    expect(limitsOf(input, flow("windows pod a", "windows pod b"))).toEqual(["network-signs-contradict"]);
+  });
+
+  it("two plugins are installed", () => {
+    const { items } = parse(dumpOf("rke2-calico")) as {
+      readonly items: readonly { readonly kind: string }[];
+    };
+    const more = items.filter(({ kind }) => kind === "DaemonSet" || kind === "ConfigMap");
+    const input = read(
+      dumpOf("kubeadm-flannel-vxlan"),
+      JSON.stringify({ apiVersion: "v1", kind: "List", items: more }),
+    );
+    expect(codesOf(input)).toEqual(["network-signs-contradict"]);
+    expect(input.contradictions[0]?.message).toContain("shows Calico");
+    expect(limitsOf(input, flow("windows pod a", "linux pod b"))).toEqual(["network-signs-contradict"]);
+  });
+
+  it("Calico for policies alone is no second network", () => {
+    const calico = `
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: { name: calico-node, namespace: kube-system }
+spec:
+  selector: { matchLabels: { a: b } }
+  template:
+    metadata: { labels: { a: b } }
+    spec: { containers: [{ name: c, image: calico/node, env: [{ name: CALICO_NETWORKING_BACKEND, value: none }] }] }
+`;
+    const input = read(dumpOf("kubeadm-flannel-vxlan"), calico);
+    expect(codesOf(input)).toEqual([]);
+    expect(told(input, "policy engine")).toMatch(/^Calico; /);
+  });
+
+  it.each([
+    [
+      /"Type": "vxlan",\n\s+"VNI": 4096,\n\s+"Port": 4789/,
+      '"Type": "vxlan", "VNI": 1, "Port": 4789',
+      "flannel-vni-below-4096",
+    ],
+    [/"Port": 4789/, '"Port": 8472', "flannel-vxlan-port-not-4789"],
+  ])("net-conf.json that Windows cannot take: %s", (from, to, code) => {
+    expect(codesOf(read(changed("kubeadm-flannel-vxlan", [from, to])))).toContain(code);
+  });
+});

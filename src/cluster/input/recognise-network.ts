@@ -1,0 +1,136 @@
+/**
+ * Which network a cluster has, read off its objects and the CNI configuration beside them: what a cluster file can say of
+ * it, what contradicts, and which flows cannot be answered because the network is not carried out.
+ */
+import type { JsonObject } from "#core/base/json.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { FlowLimit } from "../session/flow-limit.ts";
+import type { InputText } from "../session/session.ts";
+import { type Evidence, type EvidencePlace, collectEvidence } from "./evidence.ts";
+import { type KubeProxySettings, kubeProxySettings } from "./kube-proxy-settings.ts";
+import { accountOf } from "./known-networks.ts";
+import type { Contradiction, NetworkAccount } from "./network-account.ts";
+import { limitOfContradiction, limitOfLack } from "./network-limits.ts";
+import { type NetworkId, type Sign, networkSigns, policyEngine } from "./network-signs.ts";
+
+export interface RecognisedNetwork {
+  /** Undefined: nothing of the input shows a network. */
+  readonly account: NetworkAccount | undefined;
+  /** What shows it; undefined with the account. */
+  readonly at: EvidencePlace | undefined;
+  readonly kubeProxy: KubeProxySettings;
+  readonly policies: ReturnType<typeof policyEngine>;
+  /** `network` of a cluster file, without ranges. */
+  readonly fields: JsonObject;
+  readonly contradictions: readonly Contradiction[];
+  readonly limits: readonly FlowLimit[];
+}
+
+/** What networks are called in messages. */
+const TITLES: Readonly<Record<NetworkId, string>> = {
+  flannel: "flannel",
+  calico: "Calico",
+  "azure-vnet": "azure-vnet",
+  "vpc-bridge": "the VPC CNI",
+  gke: "GKE's win-bridge",
+  antrea: "Antrea",
+  "ovn-hybrid-overlay": "OVN-Kubernetes",
+  cilium: "Cilium",
+  "win-bridge": "win-bridge",
+  "win-overlay": "win-overlay",
+  "linux-only": "a network without a Windows part",
+};
+
+/** Networks of which nodes and configurations can show two modes that exclude each other. */
+const ONE_MODE: ReadonlySet<NetworkId> = new Set(["flannel", "calico"]);
+
+/** Signs of one network, those that say most first. */
+interface Candidate {
+  readonly network: NetworkId;
+  readonly first: Sign;
+  readonly signs: readonly Sign[];
+}
+
+/** Files that the user names count before everything else, then what installers and agents leave, then where it runs. */
+function candidatesOf(signs: readonly Sign[], files: ReadonlySet<string>): readonly Candidate[] {
+  const named = signs.filter(({ source }) => files.has(source));
+  const certain = signs.filter(({ isHint }) => !isHint);
+  const counted = named.length > 0 ? named : certain.length > 0 ? certain : signs;
+  const networks = [...new Set(counted.map(({ network }) => network))];
+  return networks.flatMap((network) => {
+    const [first] = counted.filter((each) => each.network === network);
+    if (first === undefined) return [];
+    return [{ network, first, signs: signs.filter((each) => each.network === network) }];
+  });
+}
+
+function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): readonly Contradiction[] {
+  const title = TITLES[chosen.network];
+  const networks = others.map(
+    ({ network, first }): Contradiction => ({
+      code: "network-signs-contradict",
+      where: first.where,
+      message: `${first.source} shows ${TITLES[network]}, and ${chosen.first.source} shows ${title}: which network the pods have is not told`,
+    }),
+  );
+  if (!ONE_MODE.has(chosen.network)) return networks;
+  const told = chosen.signs.find(({ mode }) => mode !== undefined);
+  const dissent = chosen.signs.find(({ mode }) => mode !== undefined && mode !== told?.mode);
+  if (told === undefined || dissent === undefined) return networks;
+  return [
+    ...networks,
+    {
+      code: "network-signs-contradict",
+      where: dissent.where,
+      message: `${dissent.source} shows ${title} with ${dissent.mode ?? ""}, and ${told.source} with ${told.mode ?? ""}: which of them the nodes have is not told`,
+    },
+  ];
+}
+
+interface Choice {
+  readonly account: NetworkAccount;
+  readonly at: EvidencePlace;
+  readonly contradictions: readonly Contradiction[];
+}
+
+function choose(evidence: Evidence, files: readonly InputText[]): Choice | undefined {
+  const signs = networkSigns(evidence);
+  const [chosen, ...others] = candidatesOf(signs, new Set(files.map(({ name }) => name)));
+  if (chosen === undefined) return undefined;
+  const mode = chosen.signs.find((each) => each.mode !== undefined)?.mode;
+  const account = accountOf(chosen.first, mode, evidence);
+  const contradictions = [...contradictionsOf(chosen, others), ...account.contradictions];
+  return { account, at: chosen.first, contradictions };
+}
+
+/** `files`: CNI configuration that was named beside the manifests. */
+export function recogniseNetwork(
+  objects: readonly LoadedObject[],
+  files: readonly InputText[],
+): RecognisedNetwork {
+  const evidence = collectEvidence(objects, files);
+  const kubeProxy = kubeProxySettings(evidence);
+  const policies = policyEngine(evidence);
+  const choice = choose(evidence, files);
+  if (choice === undefined)
+    return {
+      account: undefined,
+      at: undefined,
+      kubeProxy,
+      policies,
+      fields: {},
+      contradictions: [],
+      limits: [],
+    };
+  const { account, at, contradictions } = choice;
+  const lack = account.lack === undefined ? [] : [limitOfLack(account.lack, at.where)];
+  return {
+    account,
+    at,
+    kubeProxy,
+    policies,
+    fields: account.fields,
+    contradictions,
+    limits: [...lack, ...contradictions.flatMap((each) => limitOfContradiction(each) ?? [])],
+  };
+}
