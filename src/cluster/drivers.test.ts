@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { DropCounters } from "#dataplane/host/drop-counters.ts";
 import type { UdpOwner } from "#dataplane/host/udp.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
-import type { Mac } from "#core/net/mac.ts";
+import { type Mac, formatMac } from "#core/net/mac.ts";
 import { buildUdpFrame } from "#core/wire/build-frame.ts";
 import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { type Cluster, forkCluster } from "./cluster.ts";
@@ -62,6 +62,44 @@ function ask(cluster: Cluster, from: string, to: string, protocol: "tcp" | "icmp
   });
   return result.outcome === "answered" ? result.answer.trim() : result.outcome;
 }
+
+// The same network with endpoints of the plugin: what differs is who makes them (cni.md §2.3).
+describe("plugin win-overlay", () => {
+  const NODES = `
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: linux-1, os: linux, address: 10.0.0.12, podCIDR: 10.244.2.0/24}
+pods:
+  - {name: a, node: win-1}
+  - {name: b, node: win-1, address: 10.244.1.20}
+  - {name: l, node: linux-1}
+`;
+
+  it("attaches pods to the Overlay network of the cluster, which is what is documented", async () => {
+    const cluster = await openTestCluster(`${HEAD}${NODES}network: {plugin: win-overlay}\n`);
+    expect(cluster.file.network).toMatchObject({ driver: "Overlay", name: "vxlan0", vni: 4096 });
+    expect(ask(cluster, "pod/a", "pod/l")).toMatch(/^l saw 10\.244\.1\.3:/);
+    expect(ask(cluster, "pod/l", "pod/b")).toMatch(/^b saw 10\.244\.2\./);
+    expect(verifyCluster(cluster, readModel(cluster)).findings).toEqual([]);
+  });
+
+  it("gives pods the MAC that other nodes derive from their address", async () => {
+    const cluster = await openTestCluster(`${HEAD}${NODES}network: {plugin: win-overlay, vni: 5001}\n`);
+    const pod = cluster.pods.find(({ spec }) => spec.name === "b");
+    const [own] = (pod?.compartment.listInterfaces() ?? []).filter(({ addresses }) =>
+      addresses.some(({ ip }) => ip === parseIp("10.244.1.20")),
+    );
+    expect(own === undefined ? "" : formatMac(own.mac)).toBe("0E-2A-0A-F4-01-14");
+  });
+
+  it.each(["L2Bridge", "NAT"])("does not go with driver %s", (driver) => {
+    const text = `${HEAD}${NODES}network: {plugin: win-overlay, driver: ${driver}}\n`;
+    const read = readInput([{ name: "cluster.yaml", text }]);
+    const [problem] = "problems" in read ? read.problems : [];
+    expect(problem?.code).toBe("cluster-file-driver-mismatch");
+    expect(problem?.message).toContain("win-overlay attaches pods to Overlay networks");
+  });
+});
 
 describe("driver Overlay", () => {
   let cluster: Cluster;

@@ -21,6 +21,11 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   const { plugin, shape } = network;
   const driver = driverOf(network);
   if (plugin.value === "azure-vnet") checkAzure(driver, shape, plugin, reading);
+  if (plugin.value === "win-overlay" && driver !== "Overlay") {
+    const message = `win-overlay attaches pods to Overlay networks, and this one has driver ${driver}`;
+    const advice = "Write driver: Overlay, or leave the field out.";
+    reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+  }
   if (plugin.value !== "win-bridge" || driver === "L2Bridge") return;
   const message = `win-bridge attaches pods to L2Bridge networks, and this one has driver ${driver}`;
   const advice = "Write plugin: hns, or leave the field out.";

@@ -33,9 +33,14 @@ export function backendOf({ plugin, backend }: LocatedFields<NetworkFields>): Fl
   return plugin.value === "flannel" ? (backend.value ?? "vxlan") : undefined;
 }
 
-/** The driver that the file names, or what flannel's backend asks for. */
+/** True when the plugin has networks of driver Overlay alone. */
+function isOverlayPlugin(raw: LocatedFields<NetworkFields>): boolean {
+  return raw.plugin.value === "win-overlay" || backendOf(raw) === "vxlan";
+}
+
+/** The driver that the file names, or what the plugin and flannel's backend ask for. */
 export function driverOf(raw: LocatedFields<NetworkFields>): NetworkDriver {
-  return raw.driver.value ?? (backendOf(raw) === "vxlan" ? "Overlay" : "L2Bridge");
+  return raw.driver.value ?? (isOverlayPlugin(raw) ? "Overlay" : "L2Bridge");
 }
 
 /** Without repetitions, in order. */
@@ -84,7 +89,7 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
   return {
     plugin: raw.plugin.value ?? traits.plugin,
     backend,
-    name: raw.name.value ?? (backend === "vxlan" ? OVERLAY_NAME : BRIDGE_NAME),
+    name: raw.name.value ?? (isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME),
     driver,
     shape,
     routes: backend === undefined ? (raw.routes.value ?? defaultRoutes) : "flannel",

@@ -96,19 +96,19 @@ const VXLAN_PORT_FIELD = optional(
 
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
-    oneOf<PodNetworkPlugin>(["win-bridge", "azure-vnet", "flannel", "hns"]),
-    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; flannel, whose daemon on every node makes the network and finds the other nodes; or `hns`: the cluster calls HNS itself.",
+    oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "hns"]),
+    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; win-overlay, on a network of driver Overlay that the cluster makes; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; flannel, whose daemon on every node makes the network and finds the other nodes; or `hns`: the cluster calls HNS itself.",
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),
   name: optional(
     NETWORK_NAME,
     "The name of the HNS network, and of the CNI configuration.",
-    "cbr0; vxlan0 with backend vxlan",
+    "cbr0; vxlan0 with backend vxlan and with plugin win-overlay",
   ),
   driver: optional(
     DRIVER,
     "The type of the HNS network on Windows nodes. With plugin `flannel` the backend decides.",
-    "L2Bridge; Overlay with backend vxlan",
+    "L2Bridge; Overlay with backend vxlan and with plugin win-overlay",
   ),
   shape: optional(
     oneOf<NetworkShape>(["own-subnet", "node-subnet"]),

@@ -1,6 +1,6 @@
 /**
  * The CNI configuration that a Windows node's kubelet finds, as an operator would write it for L2Bridge with static
- * routes (cni.md §2.2, §2.10): source NAT except towards the cluster and the nodes, and SDN routes for the service
+ * routes, or for an Overlay network (cni.md §2.2, §2.3, §2.10): source NAT except towards the cluster and the nodes, and SDN routes for the service
  * range and the node itself.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
@@ -30,7 +30,7 @@ export function networkConfigurationList(file: ClusterFile, node: NodeSpec, pod:
     name: network.name,
     plugins: [
       {
-        type: "win-bridge",
+        type: network.plugin === "win-overlay" ? "win-overlay" : "win-bridge",
         apiVersion: 2,
         capabilities: { portMappings: true, dns: true },
         policies: [

@@ -42,7 +42,7 @@ function pluginTypeOf(value: unknown): string {
   const isOverlay =
     plugin === "flannel"
       ? textAt(value, "network", "backend") !== "host-gw"
-      : textAt(value, "network", "driver") === "Overlay";
+      : plugin === "win-overlay" || textAt(value, "network", "driver") === "Overlay";
   return isOverlay ? "win-overlay" : "win-bridge";
 }
 
