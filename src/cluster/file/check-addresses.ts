@@ -9,7 +9,7 @@ import {
   prefixContains,
   prefixCovers,
 } from "#core/net/ip.ts";
-import type { ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
+import type { AddressRange, ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
 import type { ValuePlace, Reading } from "./reading.ts";
@@ -143,8 +143,16 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
     reading.reportValue(service.place, message, "Write a length from 12 to 30.");
   }
   if (cluster.network.shape === "own-subnet") {
+    refusePodAddresses(raw, reading);
     reportOverlaps([pods, service, underlay], reading);
     checkPodRanges(podRangesOf(raw, cluster), pods, reading);
+    return;
+  }
+  const ranges = podRangesOf(raw, cluster);
+  checkPodAddresses(raw, cluster, reading);
+  if (cluster.network.shape === "pod-subnet") {
+    reportOverlaps([pods, service, underlay], reading);
+    checkPodRanges(ranges, pods, reading);
     return;
   }
   reportOverlaps([service, underlay], reading);
@@ -157,7 +165,6 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
     );
     return;
   }
-  const ranges = podRangesOf(raw, cluster);
   checkPodRanges(ranges, pods, reading);
   checkMachinesOutside(ranges, cluster, reading);
 }
@@ -165,9 +172,10 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
 /** The ranges that pods have addresses of: one of each node, and what a DHCP server gives to all Windows nodes. */
 function podRangesOf(raw: RawCluster, { nodes, network, underlay }: ClusterFile): readonly NamedRange[] {
   const leased = network.ipam === "dhcp" ? ((underlay.dhcp && [leasedRange(raw, underlay.dhcp)]) ?? []) : [];
-  const own = nodes.flatMap(({ name, os, podCIDR }, index) => {
+  const own = nodes.flatMap(({ name, os, podCIDR, podAddresses }, index) => {
     const place = raw.nodes.value[index]?.value.podCIDR.place;
-    if (place === undefined || (network.ipam === "dhcp" && os === "windows")) return [];
+    if (place === undefined || podAddresses !== undefined || (network.ipam === "dhcp" && os === "windows"))
+      return [];
     return [{ prefix: podCIDR, place, name: `the podCIDR of ${name}` }];
   });
   return [...own, ...leased];
@@ -192,13 +200,79 @@ function checkMachinesOutside(ranges: readonly NamedRange[], cluster: ClusterFil
   }
 }
 
+/** A range of the node's own needs no list of addresses. */
+function refusePodAddresses(raw: RawCluster, reading: Reading): void {
+  for (const { value: node } of raw.nodes.value) {
+    if (node.podAddresses.value === undefined) continue;
+    const message = "in shape own-subnet each node has a range of its own for its pods";
+    const advice = "Write podCIDR, or network.shape: node-subnet or pod-subnet.";
+    reading.reportValue(node.podAddresses.place, message, advice);
+  }
+}
+
+/** Single addresses of nodes: in the subnet of the pods, and nobody else's. */
+function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
+  const { network, underlay, nodes } = cluster;
+  const subnet = network.clusterCIDR;
+  const reserved = network.shape === "pod-subnet" ? addToIp(subnet.address, 1) : undefined;
+  const taken: { readonly range: AddressRange; readonly owner: string }[] = [
+    { range: rangeOfOne(underlay.router), owner: "the router's" },
+    ...(typeof reserved === "number"
+      ? [{ range: rangeOfOne(reserved), owner: "the gateway's of the pods" }]
+      : []),
+    ...nodes.map(({ name, address }) => ({ range: rangeOfOne(address), owner: `node ${name}'s own` })),
+    ...nodes.flatMap(({ name, podCIDR, podAddresses }) =>
+      podAddresses === undefined
+        ? [
+            {
+              range: { first: podCIDR.address as Ipv4, last: lastIp(podCIDR) as Ipv4 },
+              owner: `in the podCIDR of ${name}`,
+            },
+          ]
+        : [],
+    ),
+  ];
+  for (const [index, { name }] of nodes.entries()) {
+    const { podAddresses, podCIDR } = raw.nodes.value[index]?.value ?? {};
+    if (podAddresses?.value === undefined) continue;
+    if (podCIDR?.value !== undefined) {
+      const message = "a node has single addresses for its pods (podAddresses), or a range";
+      reading.reportValue(podCIDR.place, message, "Remove one of the two fields.");
+      continue;
+    }
+    for (const { value: range, place } of podAddresses.value) {
+      const text = formatRange(range);
+      if (!prefixContains(subnet, range.first) || !prefixContains(subnet, range.last)) {
+        const message = `${text} is not in ${formatPrefix(subnet)}, the subnet of the pods`;
+        reading.reportValue(place, message, `Choose addresses of ${formatPrefix(subnet)}.`);
+        continue;
+      }
+      const other = taken.find((each) => each.range.first <= range.last && range.first <= each.range.last);
+      if (other !== undefined) {
+        const shared = Math.max(other.range.first, range.first) as Ipv4;
+        const message = `${text} holds ${formatIp(shared)}, which is ${other.owner}`;
+        reading.report("cluster-file-overlapping-ranges", place, message, "Choose addresses that are free.");
+      }
+      taken.push({ range, owner: `for pods of ${name}` });
+    }
+  }
+}
+
+function rangeOfOne(ip: Ipv4): AddressRange {
+  return { first: ip, last: ip };
+}
+
+function formatRange({ first, last }: AddressRange): string {
+  return first === last ? formatIp(first) : `${formatIp(first)}-${formatIp(last)}`;
+}
+
 /** The addresses of a node's range that no pod can have, by what has them. */
 function reservedIn(
   network: PodNetworkSpec,
   range: Prefix,
 ): readonly (readonly [address: unknown, owner: string])[] {
   if (network.shape !== "own-subnet") return [];
-  const second = SECOND_ADDRESS[network.driver];
+  const second = network.routes === "fabric" ? undefined : SECOND_ADDRESS[network.driver];
   return [
     [range.address, "the network itself"],
     [addToIp(range.address, 1), "the gateway of the HNS network"],
@@ -222,7 +296,8 @@ function checkPods(
     const place = raw.pods.value[index]?.value.address.place;
     if (pod.address === undefined || network === undefined || range === undefined || place === undefined)
       continue;
-    const text = formatIp(pod.address);
+    const { address } = pod;
+    const text = formatIp(address);
     const node = cluster.nodes.find(({ name }) => name === pod.node);
     if (network.ipam === "dhcp" && node?.os === "windows") {
       reading.reportValue(
@@ -237,7 +312,13 @@ function checkPods(
       reading.reportValue(place, message, `Choose an address of that range, or leave it to IPAM.`);
       continue;
     }
-    const taken = reservedIn(network, range).find(([address]) => address === pod.address);
+    const single = node?.podAddresses;
+    if (single !== undefined && !single.some(({ first, last }) => first <= address && address <= last)) {
+      const message = `${text} is not among the addresses for pods of ${pod.node} (podAddresses)`;
+      reading.reportValue(place, message, `Choose one of ${single.map(formatRange).join(", ")}.`);
+      continue;
+    }
+    const taken = reservedIn(network, range).find(([kept]) => kept === address);
     if (taken !== undefined) {
       reading.reportValue(
         place,

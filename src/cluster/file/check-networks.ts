@@ -1,7 +1,7 @@
 /** Checks of the networks of a cluster file: fields and drivers that exclude each other. */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
-import type { ClusterFile, NetworkDriver, PodNetworkSpec } from "./cluster-file.ts";
+import type { ClusterFile, NetworkDriver, NetworkShape, PodNetworkSpec } from "./cluster-file.ts";
 import type { RawCluster } from "./description.ts";
 import { backendOf, driverOf } from "./complete-networks.ts";
 import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
@@ -18,9 +18,9 @@ function isEmptyList(value: unknown): boolean {
 }
 
 function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const { plugin, shape } = network;
+  const { plugin } = network;
   const driver = driverOf(network);
-  if (plugin.value === "azure-vnet") checkAzure(driver, shape, plugin, reading);
+  if (plugin.value === "azure-vnet") checkAzure(driver, network, reading);
   if (plugin.value === "win-overlay" && driver !== "Overlay") {
     const message = `win-overlay attaches pods to Overlay networks, and this one has driver ${driver}`;
     const advice = "Write driver: Overlay, or leave the field out.";
@@ -51,7 +51,7 @@ function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): 
   }
   if (routes.value !== undefined)
     reading.reportValue(routes.place, "flanneld makes the routes between nodes", "Leave the field out.");
-  if (shape.value === "node-subnet")
+  if (shape.value !== undefined && shape.value !== "own-subnet")
     reading.reportValue(
       shape.place,
       "flanneld gives each node a range of its own",
@@ -63,29 +63,49 @@ function checkFlannel(network: LocatedFields<NetworkFields>, reading: Reading): 
   }
 }
 
-/** azure-vnet gives pods addresses that Azure put on the node's adapter; its own networks are L2Bridge, others it adopts. */
+/** azure-vnet's own networks are L2Bridge, others it adopts. */
 function checkAzure(
   driver: NetworkDriver,
-  shape: LocatedFields<NetworkFields>["shape"],
-  plugin: LocatedFields<NetworkFields>["plugin"],
+  { plugin, shape }: LocatedFields<NetworkFields>,
   reading: Reading,
 ): void {
-  if (driver !== "L2Bridge" && driver !== "L2Tunnel") {
-    const message = `azure-vnet attaches pods to L2Tunnel and L2Bridge networks, and this one has driver ${driver}`;
-    const advice = "Write driver: L2Tunnel, or plugin: hns.";
+  if (driver === "L2Bridge" && shape.value === undefined) {
+    const message = "azure-vnet gives pods addresses in three ways";
+    const advice =
+      "Write shape: own-subnet (Azure CNI Overlay), pod-subnet (dynamic pod subnet) or node-subnet.";
     reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
-  } else if ((shape.value ?? driverTraits(driver).shapes[0]) !== "node-subnet") {
-    const message = "azure-vnet gives pods addresses of the nodes' own subnet";
-    const place = shape.value === undefined ? plugin.place : shape.place;
-    reading.report("cluster-file-driver-mismatch", place, message, "Write shape: node-subnet.");
+  }
+  if (driver === "L2Bridge" || driver === "L2Tunnel") return;
+  const message = `azure-vnet attaches pods to L2Tunnel and L2Bridge networks, and this one has driver ${driver}`;
+  const advice = "Write driver: L2Bridge, or plugin: hns.";
+  reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
+}
+
+/** Who leads to the pods of other nodes: the nodes, or what is around them. */
+function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape, reading: Reading): void {
+  const { plugin, routes } = network;
+  const { needsRoutes } = driverTraits(driverOf(network));
+  const isAzure = plugin.value === "azure-vnet";
+  if (routes.value === undefined || routes.value === "none" || plugin.value === "flannel") return;
+  if (shape !== "own-subnet") {
+    const advice = "Leave the field out: nodes of one subnet reach each other's pods directly.";
+    reading.reportValue(routes.place, `shape ${shape} has no routes between nodes`, advice);
+  } else if (!needsRoutes) {
+    const message = `driver ${driverOf(network)} has no routes between nodes`;
+    reading.reportValue(routes.place, message, "Leave the field out.");
+  } else if (isAzure !== (routes.value === "fabric")) {
+    const message = isAzure
+      ? "with azure-vnet the fabric leads to the pods of other nodes, for its gateway is theirs"
+      : "the fabric leads to pods of the plugin azure-vnet alone";
+    reading.reportValue(routes.place, message, "Leave the field out, or write routes: none.");
   }
 }
 
 function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): void {
-  const { shape, plugin, routes } = network;
+  const { shape, plugin } = network;
   const driver = driverOf(network);
-  const { shapes, shapeReason, needsRoutes } = driverTraits(driver);
-  const wanted = shape.value ?? shapes[0];
+  const { shapes, shapeReason } = driverTraits(driver);
+  const wanted = shape.value ?? shapes[0] ?? "own-subnet";
   if (shape.value !== undefined && !shapes.includes(shape.value)) {
     const message = `driver ${driver} has no shape ${shape.value}: ${shapeReason}`;
     reading.report(
@@ -97,25 +117,18 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
     return;
   }
   if (
-    wanted === "node-subnet" &&
+    wanted !== "own-subnet" &&
     driver === "L2Bridge" &&
     (plugin.value ?? driverTraits(driver).plugin) === "win-bridge"
   ) {
     reading.report(
       "cluster-file-invalid-value",
       shape.place,
-      "win-bridge gives pods the gateway network + 2, which does not exist in shape node-subnet",
+      `win-bridge gives pods the gateway network + 2, which does not exist in shape ${wanted}`,
       "Write plugin: hns or azure-vnet, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
     );
   }
-  if (routes.value !== "static" || plugin.value === "flannel") return;
-  if (wanted === "node-subnet") {
-    const advice = "Leave the field out: nodes of one subnet reach each other's pods directly.";
-    reading.reportValue(routes.place, "shape node-subnet has no routes between nodes", advice);
-  } else if (!needsRoutes) {
-    const message = `driver ${driver} has no routes between nodes`;
-    reading.reportValue(routes.place, message, "Leave the field out.");
-  }
+  checkRoutes(network, wanted, reading);
 }
 
 function checkCni(network: LocatedFields<NetworkFields>, reading: Reading): void {

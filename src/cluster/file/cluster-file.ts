@@ -22,9 +22,16 @@ export type FlannelBackend = "vxlan" | "host-gw";
 
 /**
  * Where pod addresses come from. `own-subnet`: a range per node that the nodes route among themselves
- * (dataplane.md §2.4, cfg-2). `node-subnet`: the nodes' own subnet (cfg-1).
+ * (dataplane.md §2.4, cfg-2). `node-subnet`: the nodes' own subnet (cfg-1). `pod-subnet`: one subnet for the pods of all
+ * nodes beside that of the nodes, as clouds have it.
  */
-export type NetworkShape = "own-subnet" | "node-subnet";
+export type NetworkShape = "own-subnet" | "node-subnet" | "pod-subnet";
+
+/** Addresses that follow each other, both ends included. */
+export interface AddressRange {
+  readonly first: Ipv4;
+  readonly last: Ipv4;
+}
 
 /** The type of an HNS network (windows-networking-documentation.md §2). */
 export type NetworkDriver = "L2Bridge" | "L2Tunnel" | "Overlay" | "Transparent" | "NAT";
@@ -48,8 +55,13 @@ export interface NodeSpec {
   readonly build: WindowsBuild | undefined;
   /** On the underlay. */
   readonly address: Ipv4;
-  /** Where the addresses of this node's pods come from. In shape `node-subnet` a part of the underlay's subnet. */
+  /**
+   * Where the addresses of this node's pods come from. In shape `node-subnet` a part of the underlay's subnet, in
+   * `pod-subnet` of the pods'; the whole of it, where `podAddresses` say more.
+   */
   readonly podCIDR: Prefix;
+  /** Single addresses that a cloud gave to the node's adapter for its pods; undefined: `podCIDR` is the node's alone. */
+  readonly podAddresses: readonly AddressRange[] | undefined;
   readonly compat: Compat;
   /** Defects that are otherwise than the build has them. */
   readonly quirks: QuirkSettings;
@@ -94,8 +106,11 @@ export interface PodNetworkSpec {
   readonly name: string;
   readonly driver: NetworkDriver;
   readonly shape: NetworkShape;
-  /** `static`: each node has a route to the pods of each other node. `flannel`: flanneld sees to them. */
-  readonly routes: "static" | "flannel" | "none";
+  /**
+   * `static`: each node has a route to the pods of each other node. `flannel`: flanneld sees to them. `fabric`: the network
+   * around the nodes leads to them, and is the gateway of pods on Windows nodes.
+   */
+  readonly routes: "static" | "flannel" | "fabric" | "none";
   readonly clusterCIDR: Prefix;
   readonly outboundNAT: OutboundNatSpec;
   /** Overlay: the VXLAN network identifier, and the UDP port of its tunnels. */

@@ -63,6 +63,7 @@ function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: Q
     build: raw.build.value ?? (os === "windows" ? DEFAULTS.build : undefined),
     address: raw.address.value,
     podCIDR,
+    podAddresses: raw.podAddresses.value && valuesOf(raw.podAddresses.value),
     compat: raw.compat.value,
     quirks: Object.freeze({ ...common, ...raw.quirks.value }),
     hasMacSpoofing: raw.macSpoofing.value === "on",

@@ -124,6 +124,14 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
     reading.reportValue(places.subnet.place, message, `Write a range of length ${LINK_LENGTH}.`);
     return;
   }
+  const single = cluster.nodes.some(({ podAddresses }) => podAddresses !== undefined);
+  if (single || cluster.network.shape === "pod-subnet") {
+    const message = single
+      ? "pods with single addresses (podAddresses) have IPv4 alone here"
+      : "pods in shape pod-subnet have IPv4 alone here";
+    reading.reportValue(places.enabled.place, message, "Leave ipv6 out, or give the nodes ranges (podCIDR).");
+    return;
+  }
   const { value: clusterCIDR, place } = places.clusterCIDR;
   if (!checkRoom(raw, cluster, ipv6, reading)) return;
   const ranges = [

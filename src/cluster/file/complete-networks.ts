@@ -85,9 +85,11 @@ export function completeNetwork(raw: LocatedFields<NetworkFields>, underlay: Fil
   const clusterCIDR = raw.clusterCIDR.value ?? fallback;
   const serviceCIDR = raw.serviceCIDR.value;
   const backend = backendOf(raw);
-  const defaultRoutes = shape === "own-subnet" && traits.needsRoutes ? "static" : "none";
+  const plugin = raw.plugin.value ?? traits.plugin;
+  const ownRoutes = plugin === "azure-vnet" ? "fabric" : "static";
+  const defaultRoutes = shape === "own-subnet" && traits.needsRoutes ? ownRoutes : "none";
   return {
-    plugin: raw.plugin.value ?? traits.plugin,
+    plugin,
     backend,
     name: raw.name.value ?? (isOverlayPlugin(raw) ? OVERLAY_NAME : BRIDGE_NAME),
     driver,
@@ -119,7 +121,8 @@ export function completeRanges(
 ): readonly Prefix[] | undefined {
   const { subnet, dhcp } = raw.underlay;
   const leased = network.ipam === "dhcp" ? (dhcp?.range ?? subnet) : undefined;
-  if (network.shape === "node-subnet") return requirePodRanges(raw.nodes, leased, reading);
+  if (network.shape !== "own-subnet")
+    return requirePodRanges(raw.nodes, { leased, whole: network.clusterCIDR, shape: network.shape }, reading);
   const range = { value: network.clusterCIDR, place: raw.network.clusterCIDR.place };
   return assignPodRanges(raw.nodes, range, raw.network.nodeCIDRMaskSize, reading);
 }
@@ -138,7 +141,7 @@ export function completeFurtherNetwork(
   const { network, underlay } = context;
   const driver = raw.driver.value ?? network.driver;
   // flanneld knows its own network alone.
-  const routes = network.routes === "flannel" ? "static" : network.routes;
+  const routes = network.routes === "none" ? "none" : "static";
   const wanted = raw.nodes.value?.map(({ value }) => value);
   const nodes = context.nodes.filter(({ name, os }) => os === "windows" && (wanted?.includes(name) ?? true));
   const clusterCIDR = raw.clusterCIDR.value ?? network.clusterCIDR;

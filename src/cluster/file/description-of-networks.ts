@@ -39,7 +39,7 @@ export interface NetworkFields extends DriverFields {
   name: string | undefined;
   driver: NetworkDriver | undefined;
   shape: NetworkShape | undefined;
-  routes: "static" | "none" | undefined;
+  routes: "static" | "fabric" | "none" | undefined;
   backend: FlannelBackend | undefined;
   clusterCIDR: Prefix | undefined;
   nodeCIDRMaskSize: number;
@@ -97,7 +97,7 @@ const VXLAN_PORT_FIELD = optional(
 export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a mapping", {
   plugin: optional(
     oneOf<PodNetworkPlugin>(["win-bridge", "win-overlay", "azure-vnet", "flannel", "hns"]),
-    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; win-overlay, on a network of driver Overlay that the cluster makes; azure-vnet with addresses of azure-vnet-ipam or CNS, in shape `node-subnet`; flannel, whose daemon on every node makes the network and finds the other nodes; or `hns`: the cluster calls HNS itself.",
+    "Who attaches pods on Windows nodes: the CNI plugin win-bridge; win-overlay, on a network of driver Overlay that the cluster makes; azure-vnet, as AKS has it: addresses of azure-vnet-ipam in shape `node-subnet`, of CNS in `pod-subnet` (dynamic pod subnet) and `own-subnet` (Azure CNI Overlay); flannel, whose daemon on every node makes the network and finds the other nodes; or `hns`: the cluster calls HNS itself.",
     "`win-bridge` with driver L2Bridge, else `hns`",
   ),
   name: optional(
@@ -111,14 +111,14 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
     "L2Bridge; Overlay with backend vxlan and with plugin win-overlay",
   ),
   shape: optional(
-    oneOf<NetworkShape>(["own-subnet", "node-subnet"]),
-    "`own-subnet`: each node has a pod range of its own. `node-subnet`: pods have addresses of the underlay's subnet; needs plugin `hns` or `azure-vnet`.",
+    oneOf<NetworkShape>(["own-subnet", "node-subnet", "pod-subnet"]),
+    "`own-subnet`: each node has a pod range of its own. `node-subnet`: pods have addresses of the underlay's subnet. `pod-subnet`: pods of all nodes share a subnet of their own, `clusterCIDR`, whose first address is the underlay's router; only with driver L2Bridge. The latter two need plugin `hns` or `azure-vnet`.",
     "`own-subnet`, the only one of Overlay and NAT; `node-subnet`, the only one of L2Tunnel and Transparent",
   ),
   routes: optional(
-    oneOf(["static", "none"]),
-    "`static`: each node has a route to the pods of each other node. `none`: leave them out, to see what is missing then.",
-    "`static` with driver L2Bridge in shape `own-subnet`, else `none`",
+    oneOf(["static", "fabric", "none"]),
+    "`static`: each node has a route to the pods of each other node. `fabric`: the network around the nodes leads to them, as Azure does for pods of Azure CNI Overlay; only with plugin `azure-vnet`. `none`: leave them out, to see what is missing then.",
+    "in shape `own-subnet` with driver L2Bridge `static`, with plugin `azure-vnet` `fabric`; else `none`",
   ),
   vni: optional(
     integer("a VXLAN network identifier", 1, VNI_MAX),
@@ -143,7 +143,7 @@ export const NETWORK: OptionalMapping<NetworkFields> = mapping<NetworkFields>("a
   ),
   clusterCIDR: optional(
     PREFIX,
-    "The range of all pods. In shape `node-subnet` a part of the underlay's subnet.",
+    "The range of all pods. In shape `node-subnet` a part of the underlay's subnet, in `pod-subnet` the subnet that pods share.",
     '`"10.244.0.0/16"`; in shape `node-subnet` the subnet of the underlay',
   ),
   nodeCIDRMaskSize: withDefault(

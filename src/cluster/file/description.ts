@@ -10,7 +10,13 @@ import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import { type ProfileName, type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
 import { type Ipv4, type Prefix, parseIpv4, parsePrefix } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
-import type { ExpectationSpec, KubernetesRelease, NodeOs, PortProtocol } from "./cluster-file.ts";
+import type {
+  AddressRange,
+  ExpectationSpec,
+  KubernetesRelease,
+  NodeOs,
+  PortProtocol,
+} from "./cluster-file.ts";
 import {
   FURTHER_NETWORK,
   type FurtherNetworkFields,
@@ -23,6 +29,7 @@ import { LABEL_TEXTS, type LocatedFields, type OptionalMapping, list, mapping, s
 import type { Located } from "./reading.ts";
 import { QUIRK_SETTINGS } from "./quirk-settings.ts";
 import {
+  ADDRESS_RANGE,
   BOOLEAN,
   CODE,
   IPV4,
@@ -55,6 +62,8 @@ export const KUBERNETES_MINOR_MAX = 37;
 /** Pods of one file: what Kubernetes is tested with. */
 const PODS_MAX = 150_000;
 const PORTS_MAX = 256;
+/** Entries, of which each may be many addresses. */
+const POD_ADDRESSES_MAX = 1_024;
 const OUTSIDE_HOSTS_MAX = 1_000;
 const NETWORKS_MAX = 64;
 const POLICIES_MAX = 4_096;
@@ -85,6 +94,7 @@ export interface NodeFields extends NodeStateFields {
   build: WindowsBuild | undefined;
   address: Ipv4;
   podCIDR: Prefix | undefined;
+  podAddresses: readonly Located<AddressRange>[] | undefined;
   compat: Compat;
   quirks: QuirkSettings;
   macSpoofing: "on" | "off";
@@ -186,8 +196,13 @@ const NODE = mapping<NodeFields>("a node", {
   address: required(IPV4, "The node's address on the underlay."),
   podCIDR: optional(
     PREFIX,
-    "The range of this node's pods. At most /29. In shape `node-subnet` it is a part of the underlay's subnet and must be given.",
+    "The range of this node's pods. At most /29. In shape `node-subnet` it is a part of the underlay's subnet, in `pod-subnet` of `network.clusterCIDR`; there it must be given, or `podAddresses`.",
     "the next free block of `network.clusterCIDR`",
+  ),
+  podAddresses: optional(
+    list(ADDRESS_RANGE, { countMax: POD_ADDRESSES_MAX }),
+    "In shape `node-subnet` or `pod-subnet`, in place of `podCIDR`: the addresses that the node's adapter has for pods, one by one (`10.224.0.36`) or from first to last (`10.224.0.36-10.224.0.65`), as clouds give them out: beside the node's own address, and between those of other nodes.",
+    "the addresses of `podCIDR`",
   ),
   compat: withDefault(
     oneOf<Compat>(["upstream", "hardened"], parseCompat),

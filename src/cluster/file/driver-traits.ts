@@ -27,7 +27,7 @@ export interface DriverTraits {
 }
 
 const BRIDGED: DriverTraits = {
-  shapes: ["own-subnet", "node-subnet"],
+  shapes: ["own-subnet", "node-subnet", "pod-subnet"],
   plugin: "win-bridge",
   isExternal: true,
   canRepeat: true,

@@ -117,7 +117,7 @@ describe("is refused, with its place", () => {
     ],
     [
       `${HEAD}network: {plugin: azure-vnet}`,
-      "7:19 cluster-file-driver-mismatch network.plugin: azure-vnet gives pods addresses of the nodes' own subnet",
+      "7:19 cluster-file-driver-mismatch network.plugin: azure-vnet gives pods addresses in three ways",
     ],
     [
       `${HEAD}network: {driver: NAT, shape: node-subnet}`,

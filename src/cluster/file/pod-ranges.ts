@@ -8,6 +8,7 @@ import {
   prefixCovers,
   prefixesOverlap,
 } from "#core/net/ip.ts";
+import type { NetworkShape } from "./cluster-file.ts";
 import type { NodeFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, ValuePlace, Reading } from "./reading.ts";
@@ -100,13 +101,18 @@ export function cutBlocks(
   return [];
 }
 
-/**
- * In shape `node-subnet` every node says which part of the underlay is for its pods. `leased`: what a DHCP server gives to
- * pods of all Windows nodes.
- */
+/** What nodes share whose pods have addresses of one subnet. */
+export interface SharedSubnet {
+  readonly shape: NetworkShape;
+  readonly whole: Prefix;
+  /** What a DHCP server gives to pods of all Windows nodes; undefined: there is none. */
+  readonly leased: Prefix | undefined;
+}
+
+/** In shapes `node-subnet` and `pod-subnet` every node says which part of the subnet, or which addresses, are for its pods. */
 export function requirePodRanges(
   nodes: readonly RawNode[],
-  leased: Prefix | undefined,
+  { shape, whole, leased }: SharedSubnet,
   reading: Reading,
 ): readonly Prefix[] | undefined {
   const ranges: Prefix[] = [];
@@ -117,9 +123,11 @@ export function requirePodRanges(
       const message = "pods of this node have addresses of a DHCP server (network.ipam)";
       reading.reportValue(node.podCIDR.place, message, "Remove the field.");
     } else if (node.podCIDR.value !== undefined) ranges.push(node.podCIDR.value);
+    else if (node.podAddresses.value !== undefined) ranges.push(whole);
     else {
-      const message = "in shape node-subnet the field is needed";
-      const advice = "Write the part of the underlay's subnet that is for this node's pods.";
+      const message = `in shape ${shape} the field is needed`;
+      const subnet = shape === "node-subnet" ? "the underlay's subnet" : "network.clusterCIDR";
+      const advice = `Write the part of ${subnet} that is for this node's pods.`;
       reading.report("cluster-file-missing-field", node.podCIDR.place, message, advice);
     }
   }

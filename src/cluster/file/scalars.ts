@@ -18,7 +18,7 @@ import {
 } from "#core/net/ip.ts";
 import { type Reading, nameOf, quote, type ValuePlace } from "./reading.ts";
 import type { ShapePart, ValueShape } from "./shape.ts";
-import type { KubernetesRelease } from "./cluster-file.ts";
+import type { AddressRange, KubernetesRelease } from "./cluster-file.ts";
 
 const NO_PARTS: () => readonly ShapePart[] = () => [];
 
@@ -73,6 +73,23 @@ export const IPV4: ValueShape<Ipv4> = textOf({
     if (parseIpv6(text) !== undefined) return "Cluster files hold IPv4 addresses only, such as 10.0.0.11.";
     if (text.includes("/")) return `Leave the length out: ${text.slice(0, text.indexOf("/"))}.`;
     return "Write four numbers from 0 to 255 with dots between them, such as 10.0.0.11.";
+  },
+});
+
+/** `10.224.0.36`, or `10.224.0.36-10.224.0.65`: addresses one by one, which need not be a prefix. */
+export const ADDRESS_RANGE: ValueShape<AddressRange> = textOf({
+  noun: "an IPv4 address, or the first and the last of several",
+  pattern: `^${IPV4_PATTERN}(-${IPV4_PATTERN})?$`,
+  lengthMax: 64,
+  parse: (text) => {
+    const [low = "", high = low, ...rest] = text.split("-");
+    const [first, last] = [parseIpv4(low), parseIpv4(high)];
+    if (first === undefined || last === undefined || rest.length > 0 || first > last) return undefined;
+    return Object.freeze({ first, last });
+  },
+  advise: (text) => {
+    if (!text.includes("/")) return "Write 10.224.0.36, or 10.224.0.36-10.224.0.65.";
+    return "Write the first and the last address, such as 10.224.0.36-10.224.0.65; or podCIDR for a range of the node's own.";
   },
 });
 

@@ -94,3 +94,94 @@ it("a pod has the address that the file gives it; CNS cannot be told, and the po
   );
   expect(await endpointNames(world)).toEqual([]);
 });
+
+/** Nodes of AKS whose pods have single addresses, or a range of their own. */
+const AKS = (network: string, [win, other, linux]: readonly [string, string, string]): string => `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: test }
+nodes:
+  - { name: win-1, os: windows, build: ws2022, address: 10.224.0.35, ${win} }
+  - { name: win-2, os: windows, build: ws2025, address: 10.224.0.66, ${other} }
+  - { name: linux-1, os: linux, address: 10.224.0.4, ${linux} }
+underlay: { subnet: 10.224.0.0/16 }
+network: { plugin: azure-vnet, name: azure, ${network} }
+`;
+
+/** A pod of a dump, with its address. */
+const DUMPED = (name: string, node: string, ip: string): string => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, uid: u-${name}, labels: { app: ${name} } }
+spec: { nodeName: ${node}, containers: [{ name: c, image: i, ports: [{ containerPort: 80 }] }] }
+status: { phase: Running, podIP: ${ip}, podIPs: [{ ip: ${ip} }], conditions: [{ type: Ready, status: "True" }] }
+---`;
+
+describe.each([
+  [
+    "the nodes' subnet",
+    AKS("shape: node-subnet", [
+      "podAddresses: [10.224.0.36-10.224.0.65]",
+      "podAddresses: [10.224.0.67-10.224.0.96, 10.224.0.30]",
+      "podAddresses: [10.224.0.5-10.224.0.29]",
+    ]),
+    ["10.224.0.41", "10.224.0.30", "10.224.0.17"],
+    // The pod's answer leaves with the node's address.
+    "timed-out",
+  ],
+  [
+    "a subnet for pods",
+    AKS("shape: pod-subnet, clusterCIDR: 10.241.0.0/16", [
+      "podAddresses: [10.241.0.4-10.241.0.19, 10.241.0.52-10.241.0.67]",
+      "podAddresses: [10.241.0.20-10.241.0.35]",
+      "podAddresses: [10.241.0.36-10.241.0.51]",
+    ]),
+    ["10.241.0.60", "10.241.0.21", "10.241.0.44"],
+    "timed-out",
+  ],
+  [
+    "an overlay",
+    AKS("shape: own-subnet", ["podCIDR: 10.244.1.0/24", "podCIDR: 10.244.2.0/24", "podCIDR: 10.244.0.0/24"]),
+    ["10.244.1.2", "10.244.2.251", "10.244.0.9"],
+    "unreachable",
+  ],
+])("pods of AKS in %s", (_where, cluster, [first = "", second = "", third = ""], fromOutside) => {
+  it("have the addresses of the dump, and reach each other, their nodes and their Service", async () => {
+    const service = `
+apiVersion: v1
+kind: Service
+metadata: { name: cart }
+spec: { selector: { app: cart }, ports: [{ port: 80 }] }
+---`;
+    const pods =
+      DUMPED("shop", "win-1", first) + DUMPED("orders", "win-2", second) + DUMPED("cart", "linux-1", third);
+    const world = await openSessionWorld(cluster, pods + service);
+    expect(
+      podsOf(world, "").map(({ metadata, status }) => `${metadata.name} ${status?.podIP ?? ""}`),
+    ).toEqual(expect.arrayContaining([`cart ${third}`, `orders ${second}`, `shop ${first}`]));
+    const [shop, orders, cart] = ["pod/shop", "pod/orders", "pod/cart"] as const;
+    expect(ask(world, shop, orders)).toBe(`orders saw ${first}`);
+    expect(ask(world, orders, cart)).toBe(`cart saw ${second}`);
+    expect(ask(world, cart, shop)).toBe(`shop saw ${third}`);
+    // Without DSR load balancers of Windows answer from the node's address.
+    expect(ask(world, shop, "service/cart")).toBe("cart saw 10.224.0.35");
+    // kube-proxy masquerades a pod that reaches itself, with an address of its node.
+    expect(ask(world, cart, "service/cart")).toMatch(/^cart saw /);
+    for (const node of ["node/win-1", "node/win-2", "node/linux-1"])
+      expect(ask(world, node, shop)).toMatch(/^shop saw 10\.224\.0\.(35|66|4)$/);
+    expect(ask(world, shop, "external")).toBe("external saw 10.224.0.35");
+    expect(ask(world, "external", shop)).toBe(fromOutside);
+  });
+
+  it("come and go beside them, with addresses that no other pod has", async () => {
+    const world = await openSessionWorld(cluster, DUMPED("shop", "win-1", first));
+    await apply(world, deployment("web", "windows", 6) + deployment("api", "linux", 4));
+    const addresses = podsOf(world, "").flatMap(({ status }) => status?.podIP ?? []);
+    expect(addresses).toHaveLength(13);
+    expect(new Set(addresses).size).toBe(13);
+    expect(ask(world, podOf(world, "api"), podOf(world, "web"), { port: 8080 })).toMatch(/^web saw /);
+    await remove(world, "deployment/api");
+    await apply(world, deployment("again", "linux", 4));
+    expect(ask(world, "pod/shop", podOf(world, "again"), { port: 8080 })).toBe(`again saw ${first}`);
+  });
+});

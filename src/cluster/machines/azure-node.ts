@@ -11,11 +11,11 @@ import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
 import { MemoryStateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
 import { transportTo, CnsService, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
-import { type Ip, addToIp, formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import type { ClusterNode } from "../cluster.ts";
-import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
-import { FIRST_POD_OFFSET } from "../networks/networks-of-node.ts";
+import type { ClusterFile, NetworkShape, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
+import { firstPodOffset, networkGateway, podAddressRanges, subnetOn } from "../networks/networks-of-node.ts";
 
 /** Addresses that Azure allows on one network interface (its documented limit). */
 const ADDRESSES_MAX = 256;
@@ -23,16 +23,16 @@ const ADDRESSES_MAX = 256;
 const STAMP = "2026-01-01T00:00:00Z";
 
 /** The addresses for pods: those that pods of the file ask for come last, so that no other pod gets them. */
-function podAddresses(file: ClusterFile, { name, podCIDR }: NodeSpec): readonly Ip[] {
+function podAddresses({ pods, network }: ClusterFile, node: NodeSpec): readonly Ip[] {
   const kept = new Set(
-    file.pods.flatMap(({ address, node }) => (address !== undefined && node === name ? [address] : [])),
+    pods.flatMap((pod) => (pod.address !== undefined && pod.node === node.name ? [pod.address] : [])),
   );
   const free: Ip[] = [];
-  for (let offset = FIRST_POD_OFFSET; free.length + kept.size < ADDRESSES_MAX; offset++) {
-    const ip = addToIp(podCIDR.address, offset);
-    if (ip === undefined || !prefixContains(podCIDR, ip)) break;
-    if (typeof ip === "number" && !kept.has(ip)) free.push(ip);
-  }
+  for (const { first, last } of podAddressRanges(network, node, firstPodOffset(network)))
+    for (let ip = Number(first); ip <= Number(last); ip++) {
+      if (free.length + kept.size >= ADDRESSES_MAX) return [...free, ...kept];
+      if (!kept.has(ip as Ipv4)) free.push(ip as Ipv4);
+    }
   return [...free, ...kept];
 }
 
@@ -52,21 +52,27 @@ function interfacesOf({ host }: ClusterNode): readonly AzureInterface[] {
     .map(({ name, mac, addresses }) => ({ name, mac: formatMac(mac), addresses: [...addresses] }));
 }
 
-/** CNS with the same addresses, for configurations with `"ipam": {"type": "azure-cns"}`. */
+/**
+ * CNS with the same addresses, for configurations with `"ipam": {"type": "azure-cns"}`. Its network container is the
+ * subnet of the pods; in overlays that names no gateway (cni.md §5.7).
+ */
 function cnsOf(file: ClusterFile, node: NodeSpec, client: HcnClient): CnsService {
-  const { subnet, router } = file.underlay;
-  const gateway = formatIp(router);
+  const { network, underlay } = file;
   const own = formatIp(node.address);
   const service = new CnsService({
-    host: { Gateway: gateway, PrimaryIP: own, Subnet: formatPrefix(subnet) },
+    host: { Gateway: formatIp(underlay.router), PrimaryIP: own, Subnet: formatPrefix(underlay.subnet) },
     client,
   });
+  const subnet = subnetOn(file, network, node);
   service.addPool({
     id: node.name,
     primary: {
       ...NO_CONFIGURATION,
-      IPSubnet: { IPAddress: own, PrefixLength: subnet.length },
-      GatewayIPAddress: gateway,
+      IPSubnet: {
+        IPAddress: network.shape === "node-subnet" ? own : formatIp(subnet.address),
+        PrefixLength: subnet.length,
+      },
+      GatewayIPAddress: network.shape === "own-subnet" ? "" : formatIp(networkGateway(file, network, node)),
     },
     addresses: podAddresses(file, node).map(formatIp),
   });
@@ -96,15 +102,26 @@ function hostOf(node: ClusterNode, cns: CnsService): AzureHost {
   };
 }
 
-/** azure-vnet and azure-vnet-ipam of one node. */
-export function azurePlugins(
+/** What Azure runs on one node. */
+export interface AzureNode {
+  /** azure-vnet and azure-vnet-ipam. */
+  readonly plugins: readonly CniPlugin[];
+  /**
+   * Tells CNS which address a pod has that was there before: when CNS starts, it takes them from the pods of the API server
+   * (Azure/azure-container-networking, cns/restserver/internalapi.go, ReconcileIPAMStateForSwift).
+   */
+  restore(pod: FilePodSpec): void;
+}
+
+export function azureNode(
   file: ClusterFile,
   node: ClusterNode,
   { client, delegate }: { readonly client: HcnClient; readonly delegate: Delegate },
-): readonly CniPlugin[] {
+): AzureNode {
   const { spec } = node;
   const { compat } = spec;
-  const host = hostOf(node, cnsOf(file, spec, client));
+  const cns = cnsOf(file, spec, client);
+  const host = hostOf(node, cns);
   const adapter = node.host.root.interfaceOf(spec.address);
   const mac = adapter === undefined ? "*" : formatMac(adapter.mac).replaceAll("-", "");
   const sources = {
@@ -113,10 +130,15 @@ export function azurePlugins(
     readInterfaces: () => Promise.reject(new Error("a simulated node has no interfaces.json")),
     now: () => STAMP,
   };
-  return [
-    new AzureVnet({ client, delegate, store: new MemoryStateStore(), host, compat }),
-    new AzureVnetIpam({ store: new MemoryStateStore(), sources, compat }),
-  ];
+  return {
+    plugins: [
+      new AzureVnet({ client, delegate, store: new MemoryStateStore(), host, compat }),
+      new AzureVnetIpam({ store: new MemoryStateStore(), sources, compat }),
+    ],
+    restore: ({ namespace, name, address }) => {
+      if (address !== undefined) cns.restore({ podNamespace: namespace, podName: name }, [formatIp(address)]);
+    },
+  };
 }
 
 /** A policy of HCN as Azure's configuration has it: flat (cni.md §5.5). */
@@ -136,6 +158,16 @@ export function azureEndpointPolicy(policy: JsonObject): JsonObject {
   return { Name: "EndpointPolicy", Value: flatPolicy(policy) };
 }
 
+/**
+ * Who hands out addresses in each shape: azure-vnet-ipam those of the node's adapter; CNS those of a pod subnet and of an
+ * overlay, as in the configurations that AKS writes (cni.md §5.7; Azure/AgentBaker, parts/windows).
+ */
+const IPAM: Readonly<Record<NetworkShape, JsonObject>> = {
+  "node-subnet": { type: "azure-vnet-ipam" },
+  "pod-subnet": { type: "azure-cns" },
+  "own-subnet": { type: "azure-cns", mode: "v4overlay" },
+};
+
 /** The configuration as Azure writes it on its nodes (cni.md §7.E, E1). */
 export function azureConfigurationList(
   file: ClusterFile,
@@ -143,6 +175,7 @@ export function azureConfigurationList(
   policies: readonly JsonObject[],
 ): JsonObject {
   const { network } = file;
+  const hasCns = network.shape !== "node-subnet";
   return {
     cniVersion: "0.3.0",
     name: network.name,
@@ -150,10 +183,11 @@ export function azureConfigurationList(
       {
         type: "azure-vnet",
         mode: "bridge",
+        ...(hasCns && { executionMode: "v4swift" }),
         capabilities: { portMappings: true, dns: true },
         ipam: {
-          type: "azure-vnet-ipam",
-          ...(pod.address !== undefined && { ipAddress: formatIp(pod.address) }),
+          ...IPAM[network.shape],
+          ...(!hasCns && pod.address !== undefined && { ipAddress: formatIp(pod.address) }),
         },
         AdditionalArgs: [...policies, ...pod.policies].map(azureEndpointPolicy).concat(network.cni.policies),
       },

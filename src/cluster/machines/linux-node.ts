@@ -9,14 +9,24 @@ import { Host } from "#dataplane/host/host.ts";
 import { RuleSet } from "#dataplane/host/netfilter/rule-set.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
-import { ANY_IPV4, ANY_IPV6, type Ip, type Ipv4, type Ipv6, type Prefix, formatIp } from "#core/net/ip.ts";
+import { defined } from "#core/base/assert.ts";
+import {
+  ANY_IPV4,
+  ANY_IPV6,
+  type Ip,
+  type Ipv4,
+  type Ipv6,
+  formatIp,
+  hostPrefix,
+  parseIpv4,
+} from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { ClusterFile, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
 import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { flannelRules, hostPortRules, portMapRules } from "../services/linux-masquerade.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
-import { addressIn, secondAddress, secondFamily } from "../networks/networks-of-node.ts";
+import { addressIn, podAddressRanges, secondAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { addSecondFamily } from "./second-family.ts";
 
 /** Room for the headers of tunnels (dataplane.md §5.4). */
@@ -26,6 +36,8 @@ const FLANNEL_BRIDGE = "cni0";
 /** The bridge has `.1` of the pod range; pods follow. */
 const BRIDGE_OFFSET = 1;
 const FIRST_POD_OFFSET = 2;
+/** The gateway of pods that have no subnet. */
+const ROUTED_GATEWAY: Ip = defined(parseIpv4("169.254.1.1"), "an address");
 
 /** `0a-58-` and the address, as the CNI bridge plugin long gave MACs to its bridge and pods. */
 function macOf(ip: Ip): Mac {
@@ -52,7 +64,7 @@ export function bootLinuxNode(
   root.addRoute({ prefix: ANY_IPV4, nextHop: file.underlay.router, interface: adapter, metric: 0 });
   addSecondFamily(file, root, adapter, spec);
   // Pods with addresses of the nodes' subnet are asked for on the segment itself; Inferred: the node answers for them.
-  adapter.isProxyArp = file.network.shape === "node-subnet";
+  adapter.isProxyArp = file.network.shape !== "own-subnet";
   return { spec, host, hns: undefined, uplink: uplink.device };
 }
 
@@ -65,20 +77,24 @@ export class LinuxKubelet implements Kubelet {
   /** Of the node's network programs. */
   private readonly rules = new RuleSet();
   private addresses: PodAddresses;
+  /** Pods have single addresses: see `routePod`. */
+  private readonly isRouted: boolean;
 
   constructor(env: Environment, file: ClusterFile, node: ClusterNode) {
     this.node = node;
     const { name, podCIDR } = node.spec;
     const isFlannel = file.network.plugin === "flannel";
-    this.gateway = addressIn(podCIDR, BRIDGE_OFFSET);
+    this.isRouted = node.spec.podAddresses !== undefined;
+    this.gateway = this.isRouted ? ROUTED_GATEWAY : addressIn(podCIDR, BRIDGE_OFFSET);
     this.bridge = new LinuxBridge(env, {
       name: isFlannel ? FLANNEL_BRIDGE : file.network.name,
       compartment: node.host.root,
       mac: macOf(this.gateway),
-      address: { ip: this.gateway, length: podCIDR.length },
+      ...(!this.isRouted && { address: { ip: this.gateway, length: podCIDR.length } }),
       ...(file.network.driver === "Overlay" && { mtuBytes: OVERLAY_MTU_BYTES }),
     });
     this.file = file;
+    this.bridge.interface.isProxyArp = this.isRouted;
     const second = secondFamily(file, file.network, node.spec);
     if (second !== undefined)
       node.host.root.addAddress(this.bridge.interface, {
@@ -91,7 +107,7 @@ export class LinuxKubelet implements Kubelet {
     if (second !== undefined && file.ipv6 !== undefined)
       this.rules.set(`${name} IPv6`, flannelRules(name, second.podRange, file.ipv6.clusterCIDR));
     node.host.root.enableNetfilter().use(this.rules);
-    this.addresses = this.addressesOf(podCIDR);
+    this.addresses = this.addressesOf(node.spec);
   }
 
   /** The bridge is the plugin's: nobody changes it before the next pod comes, or before the kernel goes. */
@@ -119,6 +135,11 @@ export class LinuxKubelet implements Kubelet {
     this.rules.remove(cableOf(pod.spec));
     this.rules.remove(`${cableOf(pod.spec)} IPv6`);
     this.addresses.release(pod.address);
+    if (this.isRouted)
+      this.node.host.root.removeRoute({
+        prefix: hostPrefix(pod.address),
+        interface: this.bridge.interface,
+      });
     return Promise.resolve();
   }
 
@@ -126,15 +147,15 @@ export class LinuxKubelet implements Kubelet {
     return Promise.resolve(undefined);
   }
 
-  private addressesOf(range: Prefix): PodAddresses {
+  private addressesOf(spec: NodeSpec): PodAddresses {
     return new PodAddresses({
-      range,
-      firstOffset: FIRST_POD_OFFSET,
+      ranges: podAddressRanges(this.file.network, spec, FIRST_POD_OFFSET),
       kept: this.file.pods.flatMap((pod) => pod.address ?? []),
     });
   }
 
   private renumberBridge(): void {
+    if (this.isRouted) return;
     const { podCIDR } = this.node.spec;
     const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
     if (wanted === this.gateway) return;
@@ -142,11 +163,12 @@ export class LinuxKubelet implements Kubelet {
     root.removeAddress(this.bridge.interface, this.gateway);
     root.addAddress(this.bridge.interface, { ip: wanted, length: podCIDR.length });
     this.gateway = wanted;
-    this.addresses = this.addressesOf(podCIDR);
+    this.addresses = this.addressesOf(this.node.spec);
   }
 
   /** The bridge plugin takes no address from a bridge (`ensureAddr` without `forceAddress`, containernetworking/plugins). */
   private checkBridge(): void {
+    if (this.isRouted) return;
     const { podCIDR } = this.node.spec;
     const wanted = addressIn(podCIDR, BRIDGE_OFFSET);
     if (wanted === this.gateway) return;
@@ -167,7 +189,8 @@ export class LinuxKubelet implements Kubelet {
       device,
       isDuplicateChecked: false,
     });
-    compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
+    if (this.isRouted) this.routePod(compartment, eth0, address);
+    else compartment.addAddress(eth0, { ip: address, length: this.node.spec.podCIDR.length });
     compartment.addRoute({ prefix: ANY_IPV4, nextHop: this.gateway, interface: eth0, metric: 0 });
     const address6 = this.addSecondAddress(compartment, eth0, { address, wanted: pod.address6 });
     if (dns !== undefined) compartment.dns = dns;
@@ -179,6 +202,24 @@ export class LinuxKubelet implements Kubelet {
     if (hostPorts6 !== undefined) this.rules.set(`${cableOf(pod)} IPv6`, hostPorts6);
     const server = new IdentificationServer(compartment, podReference(pod));
     return { spec: pod, node: this.node, compartment, address, address6, namespaceId: undefined, server };
+  }
+
+  /**
+   * A pod with an address between those of other nodes has no subnet with its node: the node has a route to the one
+   * address, and the pod a gateway that the node answers for (azure-vnet in its transparent mode, and
+   * aws/amazon-vpc-cni-k8s, docs/cni-proposal.md: 169.254.1.1).
+   * Inferred: the pods' cables end on one bridge here, and ARP finds the gateway; those plugins have a cable each and a
+   * fixed neighbour.
+   */
+  private routePod(compartment: Compartment, eth0: Interface, address: Ipv4): void {
+    const { root } = this.node.host;
+    compartment.addAddress(eth0, { ip: address, length: 32 });
+    compartment.addRoute({ prefix: hostPrefix(ROUTED_GATEWAY), interface: eth0, metric: 0 });
+    root.addRoute({
+      prefix: hostPrefix(address),
+      interface: this.bridge.interface,
+      metric: 0,
+    });
   }
 
   /** A bridge plugin does not ask whether somebody has a pod's address (its `enabledad` is off). */

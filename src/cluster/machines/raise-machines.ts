@@ -11,12 +11,13 @@ import { type Ipv4, lastIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { NO_OBJECTS } from "../cluster-objects.ts";
-import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import type { AddressRange, ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import type { Kubelet } from "./kubelet.ts";
 import { LinuxKubelet, bootLinuxNode } from "./linux-node.ts";
 import { NodeFiles } from "../flannel/node-files.ts";
 import { joinOverlay, makeNetworks } from "../networks/make-networks.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
+import { addFabricRoutes, addPodGateways } from "../networks/pod-gateways.ts";
 import { addSecondFamilyRoutes } from "./second-family.ts";
 import { servePorts } from "../pods/serve-ports.ts";
 import { SharedValues } from "#hns/compile/compile-cache.ts";
@@ -44,6 +45,10 @@ function serveDhcp({ underlay: spec }: ClusterFile, { router }: Underlay): void 
   assert(server.start() === undefined, "the router serves DHCP and nothing else");
 }
 
+function addressesIn({ first, last }: AddressRange): readonly Ipv4[] {
+  return Array.from({ length: last - first + 1 }, (_, index) => (first + index) as Ipv4);
+}
+
 /** Gives a node the end of its cable. */
 type Cabling = (spec: NodeSpec, mac: Mac) => MemoryDevice;
 
@@ -53,12 +58,12 @@ function fabricCabling(env: Environment, file: ClusterFile, underlay: Underlay):
   for (const rule of file.underlay.deny) fabric.deny(rule);
   const router = { name: "router", mac: ROUTER_MAC, addresses: [file.underlay.router], isRouter: true };
   underlay.segment.addPort("fabric", fabric.connect(router));
-  return ({ name, address, podCIDR, hasMacSpoofing }, mac) =>
+  return ({ name, address, podCIDR, podAddresses, hasMacSpoofing }, mac) =>
     fabric.connect({
       name,
       mac,
-      addresses: [address],
-      ranges: [podCIDR],
+      addresses: [address, ...(podAddresses ?? []).flatMap(addressesIn)],
+      ranges: podAddresses === undefined ? [podCIDR] : [],
       refusesOtherMacs: !hasMacSpoofing,
     });
 }
@@ -98,10 +103,12 @@ async function bringUpNode(
 ): Promise<Kubelet> {
   if (node.spec.os === "linux") {
     addPodRoutes(file, node);
+    addFabricRoutes(file, node);
     return new LinuxKubelet(env, file, node);
   }
   await makeNetworks(file, node);
   addPodRoutes(file, node);
+  addFabricRoutes(file, node);
   return new WindowsKubelet(file, node, disk.files, disk.clock);
 }
 
@@ -128,6 +135,7 @@ export async function raiseMachines(
     assert(underlay.router.addRoute({ prefix: to, nextHop: via }), "a route's next hop is in the underlay");
   }
   serveDhcp(file, underlay);
+  addPodGateways(file, env, underlay);
   const outside = file.outside.map((spec) => {
     const host = underlay.addOutsideHost({ name: spec.name, ip: spec.address });
     servePorts(host.server, spec.ports);

@@ -32,7 +32,7 @@ import { Flannel } from "#programs/plugins/flannel/plugin.ts";
 import { MemoryScratchStore } from "#programs/plugins/flannel/scratch-files.ts";
 import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
-import { azurePlugins } from "./azure-node.ts";
+import { type AzureNode, azureNode } from "./azure-node.ts";
 import type { ClusterNode, ClusterPod } from "../cluster.ts";
 import type { NodeFiles } from "../flannel/node-files.ts";
 import { reserveSourceVip } from "../flannel/source-vip.ts";
@@ -41,10 +41,10 @@ import { type Kubelet, addHostPod, podReference } from "./kubelet.ts";
 import { networkConfigurationList } from "./network-configuration.ts";
 import { endpointDocument } from "../networks/network-document.ts";
 import {
-  FIRST_POD_OFFSET,
+  firstPodOffset,
   networkNamed,
   networksOf,
-  rangeOn,
+  podAddressRanges,
   secondAddress,
   sourceVip,
 } from "../networks/networks-of-node.ts";
@@ -95,6 +95,7 @@ export class WindowsKubelet implements Kubelet {
   private readonly clock: VirtualClock;
   private readonly runner: InProcessRunner;
   private readonly runtime: CniRuntime;
+  private readonly azure: AzureNode;
   /** What host-local remembers on the node's disk. */
   readonly leases: MemoryLeaseStore = new MemoryLeaseStore();
   /** By network; of plugin `hns`. */
@@ -117,8 +118,8 @@ export class WindowsKubelet implements Kubelet {
     plugins.set("win-overlay", new WinOverlay(parts));
     plugins.set("flannel", new Flannel({ delegate, files, scratch: new MemoryScratchStore(), compat }));
     this.runner = runner;
-    for (const plugin of azurePlugins(file, node, { client: this.client, delegate }))
-      plugins.set(plugin.name, plugin);
+    this.azure = azureNode(file, node, { client: this.client, delegate });
+    for (const plugin of this.azure.plugins) plugins.set(plugin.name, plugin);
     this.runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH } });
     this.addresses = new Map(
       networksOf(file, node.spec)
@@ -126,8 +127,7 @@ export class WindowsKubelet implements Kubelet {
         .map((network) => [
           network.name,
           new PodAddresses({
-            range: rangeOn(network, node.spec),
-            firstOffset: FIRST_POD_OFFSET,
+            ranges: podAddressRanges(network, node.spec, firstPodOffset(network)),
             kept: file.pods.flatMap(({ address, podNetwork }) =>
               address === undefined || podNetwork !== network.name ? [] : [address],
             ),
@@ -224,6 +224,9 @@ export class WindowsKubelet implements Kubelet {
   }
 
   private async attachByPlugin(pod: FilePodSpec, namespaceId: string, dns?: DnsSettings): Promise<PodIps> {
+    const { plugin, cni } = this.file.network;
+    // CNS of a configuration that the user wrote is asked as it is.
+    if (plugin === "azure-vnet" && cni.conflist === undefined) this.azure.restore(pod);
     const text = JSON.stringify(networkConfigurationList(this.file, this.node.spec, pod));
     const result = await this.runtime.add(parseNetworkList(text), this.attachmentOf(pod, namespaceId, dns));
     const ips = result.ips.map(({ address: each }) => each.ip);

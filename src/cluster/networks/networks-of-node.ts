@@ -1,15 +1,26 @@
 /** Which networks a Windows node has, and where in them its addresses lie. */
 import { defined } from "#core/base/assert.ts";
-import { type Ip, type Ipv4, type Ipv6, type Prefix, addToIp, prefixContains } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, type Prefix, addToIp, lastIp, prefixContains } from "#core/net/ip.ts";
 import { samePlaceIn } from "../file/complete-ipv6.ts";
-import type { ClusterFile, NetworkDriver, NodeSpec, PodNetworkSpec } from "../file/cluster-file.ts";
+import type {
+  AddressRange,
+  ClusterFile,
+  NetworkDriver,
+  NodeSpec,
+  PodNetworkSpec,
+} from "../file/cluster-file.ts";
 
-/** The network's own gateway, in shape `own-subnet` (dataplane.md §2.4, §2.7; the distributed router of §2.3). */
+/** The network's own gateway, where pods have a subnet of their own (dataplane.md §2.4, §2.7; the distributed router of §2.3). */
 const GATEWAY_OFFSET = 1;
 /** The bridge endpoint of L2Bridge (dataplane.md §2.4); the source address of load balancers of Overlay (walk O-5). */
 const SECOND_OFFSET = 2;
 /** Pods begin behind these two (cni.md, fact 3). */
 export const FIRST_POD_OFFSET = 3;
+
+/** How far into a range of a Windows node its pods begin: where the fabric has the gateway, the node has no leg. */
+export function firstPodOffset({ routes }: PodNetworkSpec): number {
+  return routes === "fabric" ? SECOND_OFFSET : FIRST_POD_OFFSET;
+}
 
 /** What is different between drivers for whoever makes their networks. */
 interface DriverLayout {
@@ -56,24 +67,55 @@ export function rangeOn(network: PodNetworkSpec, node: NodeSpec): Prefix {
 
 /** The subnet that the HNS network has on a node. */
 export function subnetOn(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Prefix {
-  return network.shape === "own-subnet" ? rangeOn(network, node) : file.underlay.subnet;
+  switch (network.shape) {
+    case "own-subnet":
+      return rangeOn(network, node);
+    case "node-subnet":
+      return file.underlay.subnet;
+    case "pod-subnet":
+      return network.clusterCIDR;
+  }
 }
 
 /** The gateway that the HNS network names. */
 export function networkGateway(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Ip {
   if (network.shape === "node-subnet") return file.underlay.router;
-  return addressIn(rangeOn(network, node), GATEWAY_OFFSET);
+  return addressIn(subnetOn(file, network, node), GATEWAY_OFFSET);
 }
 
 /** Where the default route of pods leads. */
 export function podGateway(file: ClusterFile, network: PodNetworkSpec, node: NodeSpec): Ip {
-  if (network.shape === "node-subnet") return file.underlay.router;
+  if (network.shape !== "own-subnet" || network.routes === "fabric")
+    return networkGateway(file, network, node);
   return addressIn(rangeOn(network, node), LAYOUTS[network.driver].podGateway);
+}
+
+/** The gateway of a Windows node's pods that the fabric has: the first address of the node's range (cni.md §5.7). */
+export function fabricGateway(network: PodNetworkSpec, node: NodeSpec): Ip | undefined {
+  const isFabric = network.routes === "fabric" && node.os === "windows";
+  return isFabric ? addressIn(rangeOn(network, node), GATEWAY_OFFSET) : undefined;
+}
+
+/**
+ * Where pods of the node get their addresses from, `firstOffset` into a range of the node's own. The last address of a
+ * range is for broadcasts.
+ */
+export function podAddressRanges(
+  network: PodNetworkSpec,
+  node: NodeSpec,
+  firstOffset: number,
+): readonly AddressRange[] {
+  const range = rangeOn(network, node);
+  if (node.podAddresses !== undefined && network.shape !== "own-subnet") return node.podAddresses;
+  const first = (addToIp(range.address, firstOffset) ?? range.address) as Ipv4;
+  return [{ first, last: (Number(lastIp(range)) - 1) as Ipv4 }];
 }
 
 /** The node's own leg in an L2Bridge network of shape `own-subnet`; undefined: there is none. */
 export function bridgeAddress(network: PodNetworkSpec, node: NodeSpec): Ip | undefined {
-  const hasBridge = LAYOUTS[network.driver].hasBridgeEndpoint && network.shape === "own-subnet";
+  const { shape, routes } = network;
+  const hasBridge =
+    LAYOUTS[network.driver].hasBridgeEndpoint && shape === "own-subnet" && routes !== "fabric";
   return hasBridge ? addressIn(rangeOn(network, node), SECOND_OFFSET) : undefined;
 }
 

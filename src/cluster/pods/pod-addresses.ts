@@ -3,26 +3,22 @@
  * Behaves as the IPAM plugin host-local does, in whose words it refuses.
  */
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import { type Ip, type Ipv4, type Prefix, addToIp, formatIp, lastIp } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, formatIp } from "#core/net/ip.ts";
+import type { AddressRange } from "../file/cluster-file.ts";
 
 export interface PodAddressesOptions {
-  readonly range: Prefix;
-  /** The first address that a pod may have, counted from the start of the range. */
-  readonly firstOffset: number;
+  readonly ranges: readonly AddressRange[];
   /** Addresses that pods of the cluster file ask for: nobody else gets them. */
   readonly kept: readonly Ipv4[];
 }
 
 export class PodAddresses {
-  private readonly first: number;
-  /** The last address of a range is for broadcasts. */
-  private readonly last: number;
+  private readonly ranges: readonly AddressRange[];
   private readonly kept: ReadonlySet<Ip>;
   private readonly taken = new Set<Ip>();
 
-  constructor({ range, firstOffset, kept }: PodAddressesOptions) {
-    this.first = Number(addToIp(range.address, firstOffset) ?? range.address);
-    this.last = Number(lastIp(range)) - 1;
+  constructor({ ranges, kept }: PodAddressesOptions) {
+    this.ranges = ranges;
     this.kept = new Set(kept);
   }
 
@@ -32,7 +28,8 @@ export class PodAddresses {
    */
   take(wanted: Ipv4 | undefined): Ipv4 {
     const address = wanted ?? this.firstFree();
-    const isInRange = address !== undefined && address >= this.first && address <= this.last;
+    const isInRange =
+      address !== undefined && this.ranges.some(({ first, last }) => address >= first && address <= last);
     if (address === undefined) {
       const knowledge = "ipam-range-exhausted";
       throw this.refuse(`no IP addresses available in range set: ${this.describe()}`, knowledge);
@@ -56,15 +53,16 @@ export class PodAddresses {
   }
 
   private firstFree(): Ipv4 | undefined {
-    for (let ip = this.first; ip <= this.last; ip++) {
-      const address = ip as Ipv4;
-      if (!this.taken.has(address) && !this.kept.has(address)) return address;
-    }
+    for (const { first, last } of this.ranges)
+      for (let ip = Number(first); ip <= Number(last); ip++) {
+        const address = ip as Ipv4;
+        if (!this.taken.has(address) && !this.kept.has(address)) return address;
+      }
     return undefined;
   }
 
   private describe(): string {
-    return `${formatIp(this.first as Ipv4)}-${formatIp(this.last as Ipv4)}`;
+    return this.ranges.map(({ first, last }) => `${formatIp(first)}-${formatIp(last)}`).join(", ");
   }
 
   private refuse(message: string, knowledge: CniError["knowledge"]): CniError {

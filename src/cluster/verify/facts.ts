@@ -53,7 +53,7 @@ function networkOfFlow(model: VerifyModel, source: VerifySender, target?: Verify
 
 /** True when the machines around know the way to `address`, of a pod or of a node. */
 function isKnownAround(model: VerifyModel, address: Ip, { shape }: VerifyNetwork): boolean {
-  if (shape === "node-subnet" || model.nodes.some((node) => node.address === address)) return true;
+  if (shape === "shared" || model.nodes.some((node) => node.address === address)) return true;
   return model.routedRanges.some((range) => prefixContains(range, address));
 }
 
@@ -113,12 +113,12 @@ function arrivalAddress(model: VerifyModel, source: VerifySender, target: Verify
   if (source.kind === "pod" && !source.isHostNetwork) {
     return outboundNatOf(model, source, target.address) === "translates" ? node.address : source.address;
   }
-  const { driver, shape } = target.network;
+  const { driver, hasBridge } = target.network;
   // Linux nodes send from their VXLAN device, whose address is the first of their range.
   const range = target.network.ranges[node.name];
   if (range === undefined) return node.address;
   if (driver === "Overlay" && node.os === "linux") return range.address;
-  const isBridged = node.index === target.node.index && driver === "L2Bridge" && shape === "own-subnet";
+  const isBridged = node.index === target.node.index && hasBridge;
   return isBridged ? (addToIp(range.address, BRIDGE_OFFSET) ?? node.address) : node.address;
 }
 
@@ -154,7 +154,7 @@ function commonFacts(
     targetBuild: 0,
     targetRevision: 0,
     driver: network.driver,
-    shape: network.shape,
+    shape: network.shape === "shared" ? "node-subnet" : "own-subnet",
     networks: "same",
     hasTwin: false,
     isMacRefused: false,

@@ -14,7 +14,7 @@ import type {
   PodNetworkSpec,
 } from "../file/cluster-file.ts";
 import { driverTraits } from "../file/driver-traits.ts";
-import { allNetworks, secondFamily } from "../networks/networks-of-node.ts";
+import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { groupBy } from "./classes.ts";
@@ -169,7 +169,10 @@ function readNetwork(cluster: Cluster, network: PodNetworkSpec, family: IpFamily
     ranges: readRanges(cluster, network, family),
     name: network.name,
     driver: network.driver,
-    shape: network.shape,
+    shape: network.shape === "own-subnet" ? "own-subnet" : "shared",
+    hasBridge: cluster.file.nodes.some(
+      (node) => network.ranges[node.name] !== undefined && bridgeAddress(network, node) !== undefined,
+    ),
     isVirtual: driverTraits(network.driver).isIsolated,
     hasStaticRoutes: network.routes !== "none",
     ...(network === cluster.file.network ? readOutboundNat(cluster) : natOf(network.outboundNAT)),
@@ -251,7 +254,7 @@ function withBalancedPorts(
 function isDnsReachable({ file }: Cluster): boolean {
   const { network, kubeProxy } = file;
   const { hasServices, needsRoutes } = driverTraits(network.driver);
-  const isReached = network.routes !== "none" || network.shape === "node-subnet" || !needsRoutes;
+  const isReached = network.routes !== "none" || network.shape !== "own-subnet" || !needsRoutes;
   return kubeProxy.enabled && hasServices && isReached;
 }
 

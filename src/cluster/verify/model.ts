@@ -42,7 +42,10 @@ export interface VerifyPort {
 export interface VerifyNetwork {
   readonly name: string;
   readonly driver: NetworkDriver;
-  readonly shape: "own-subnet" | "node-subnet";
+  /** `shared`: pods have addresses of a subnet that the machines around know. */
+  readonly shape: "own-subnet" | "shared";
+  /** Nodes have a leg of their own among their pods. */
+  readonly hasBridge: boolean;
   /** A virtual network of its own: what is not in it does not reach it. */
   readonly isVirtual: boolean;
   readonly hasStaticRoutes: boolean;

@@ -52,6 +52,8 @@ describe.each([
   "driver-overlay",
   "driver-l2tunnel",
   "azure-vnet",
+  "aks-node-subnet",
+  "aks-overlay",
   "driver-transparent",
   "driver-nat",
 ])("verify of examples/%s", (name) => {

@@ -21,8 +21,8 @@ export interface LinuxBridgeOptions {
   /** The node's own compartment. */
   readonly compartment: Compartment;
   readonly mac: Mac;
-  /** The node's address on the bridge: the pods' gateway. */
-  readonly address: InterfaceAddress;
+  /** The node's address on the bridge: the pods' gateway. Undefined: it has none. */
+  readonly address?: InterfaceAddress;
   /** Default 1500. */
   readonly mtuBytes?: number;
 }
@@ -48,7 +48,7 @@ export class LinuxBridge implements BridgeSegment, FrameFilter {
     this.compartment = compartment;
     this.switch = new LearningSwitch(env, { node: compartment.node, place: name, kind: "switch" });
     this.interface = compartment.addInterface({ name, mac, device: this.connect(name) });
-    compartment.addAddress(this.interface, address);
+    if (address !== undefined) compartment.addAddress(this.interface, address);
     this.interface.bridge = this;
     this.switch.filter = this;
   }

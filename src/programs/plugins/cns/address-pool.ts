@@ -36,6 +36,11 @@ function sameHolder(a: PodKey | undefined, b: PodKey, byContainer: boolean): boo
   return byContainer ? a.containerId === b.containerId : a.interfaceId === b.interfaceId;
 }
 
+/** An address that is kept for a pod which has not asked yet. */
+function isKeptFor(holder: PodKey | undefined, { podName, podNamespace }: PodContext): boolean {
+  return holder?.interfaceId === "" && holder.podName === podName && holder.podNamespace === podNamespace;
+}
+
 export class AddressPool {
   private readonly addresses: PoolAddress[] = [];
   private readonly containers: PoolContainer[] = [];
@@ -59,6 +64,13 @@ export class AddressPool {
     for (const address of container.addresses) this.addresses.push({ address, container, holder: undefined });
   }
 
+  /** Keeps free addresses of the pool for a pod by its name, until it asks. */
+  restore(pod: PodContext, addresses: readonly string[]): void {
+    for (const each of this.addresses)
+      if (each.holder === undefined && addresses.includes(each.address))
+        each.holder = { ...pod, containerId: "", interfaceId: "" };
+  }
+
   all(): readonly PoolAddress[] {
     return this.addresses;
   }
@@ -67,6 +79,9 @@ export class AddressPool {
   take(pod: PodKey, wanted: readonly string[]): readonly PoolAddress[] {
     const held = this.heldBy(pod);
     if (held.length > 0) return held;
+    const kept = this.addresses.filter(({ holder }) => isKeptFor(holder, pod));
+    for (const each of kept) each.holder = pod;
+    if (kept.length > 0) return kept;
     const chosen = wanted.length > 0 ? this.named(wanted) : this.oneOfEach();
     for (const each of chosen) each.holder = pod;
     return chosen;

@@ -195,6 +195,11 @@ export class CnsService {
     this.pool.add(container);
   }
 
+  /** Addresses that a pod had before CNS came up: it gets them again. What is not in the pool is passed over. */
+  restore(pod: PodContext, addresses: readonly string[]): void {
+    this.pool.restore(pod, addresses);
+  }
+
   /** The network of one tenant's pod. */
   addContainer(pod: PodContext, container: NetworkContainer): void {
     this.containers.set(keyOf(pod), [...(this.containers.get(keyOf(pod)) ?? []), container]);
