@@ -129,9 +129,13 @@ export class Translator {
     return true;
   }
 
-  /** `masquerade_ipv4`: the address of the interface; on the loopback interface the machine's first one. */
+  /**
+   * `nf_nat_masquerade_ipv4`: the address of the interface; on the loopback interface, and on one without addresses, the
+   * machine's first one (`inet_select_addr`, net/ipv4/devinet.c).
+   */
   masqueradeAddress(out: StackInterface | undefined, destination: Ip, nextHop: Ip): Ip | undefined {
-    if (out !== undefined) return this.compartment.sourceFor(out, destination, nextHop);
+    const own = out && this.compartment.sourceFor(out, destination, nextHop);
+    if (own !== undefined) return own;
     for (const each of this.compartment.listInterfaces())
       for (const { ip } of each.addresses)
         if (familyOf(ip) === familyOf(destination) && !isLoopback(ip) && !isLinkLocal(ip)) return ip;
