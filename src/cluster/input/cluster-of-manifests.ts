@@ -7,6 +7,7 @@ import { parseProfile } from "#core/catalogue/profiles.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import type { KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, formatIp, formatPrefix, parseIpv4, prefixContains, prefixOf } from "#core/net/ip.ts";
+import type { AddressRange } from "../file/cluster-file.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import type { RecognisedNetwork } from "./recognise-network.ts";
 import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
@@ -148,6 +149,12 @@ function secondFamily(
     });
     return undefined;
   }
+  if (known.ranges.shape !== "own-subnet") {
+    assumptions.push({
+      message: `pods share the subnet ${formatPrefix(known.ranges.pods)} and have IPv6 addresses, too: IPv4 alone is taken`,
+    });
+    return undefined;
+  }
   const old = nodeWithoutSecondFamily(machines);
   if (old !== undefined) {
     assumptions.push({
@@ -169,6 +176,27 @@ function proxyFields({ kubeProxy }: ShownNetwork): JsonObject {
   return kubeProxy.enableDSR?.value === true ? { kubeProxy: { enableDSR: true } } : {};
 }
 
+function formatAddressRange({ first, last }: AddressRange): string {
+  return first === last ? formatIp(first) : `${formatIp(first)}-${formatIp(last)}`;
+}
+
+function sharedSubnetNote({ shape, pods }: ClusterRanges): string {
+  const subnet = formatPrefix(pods);
+  return shape === "node-subnet"
+    ? `pods have single addresses of the subnet of the nodes, as the dump gives them: ${subnet} is taken for it`
+    : `pods of all nodes have single addresses of one subnet, as the dump gives them: ${subnet} is taken for it`;
+}
+
+/** AKS says of its nodes which cluster they are of (https://learn.microsoft.com/en-us/azure/aks/use-labels). */
+const AKS_CLUSTER_LABEL = "kubernetes.azure.com/cluster";
+
+/** Who attaches pods whose addresses no win-bridge gives out: azure-vnet on nodes of AKS, else the cluster itself. */
+function attachmentOf(machines: readonly DumpedNode[], { shape }: ClusterRanges): JsonObject {
+  if (shape === "own-subnet") return {};
+  const isAzure = machines.some(({ node }) => node.metadata.labels?.[AKS_CLUSTER_LABEL] !== undefined);
+  return isAzure ? { plugin: "azure-vnet", shape, name: "azure" } : { plugin: "hns", shape };
+}
+
 function clusterOfDump(
   nodes: readonly Node[],
   objects: readonly KubeObject[],
@@ -184,6 +212,7 @@ function clusterOfDump(
       message: `pods of ${listed(ranges.moved)} have addresses outside spec.podCIDR of their node: their ranges are used`,
     });
   }
+  if (ranges.shape !== "own-subnet") assumptions.push({ message: sharedSubnetNote(ranges) });
   const version = kubernetesOf(machines, assumptions);
   const second = secondFamily(machines, { pods, services, ranges, shown }, assumptions);
   const document = {
@@ -195,19 +224,21 @@ function clusterOfDump(
       const build = os === "windows" ? buildOf(node, assumptions) : undefined;
       const range = ranges.ofNode.get(node.metadata.name);
       const own = second?.ofNode.get(node.metadata.name);
+      const single = ranges.addressesOf.get(node.metadata.name);
       return {
         name: node.metadata.name,
         os,
         address: formatIp(address),
         ...(build === undefined ? {} : { build }),
         ...(range === undefined ? {} : { podCIDR: formatPrefix(range) }),
+        ...(single === undefined ? {} : { podAddresses: single.map(formatAddressRange) }),
         ...(own === undefined ? {} : { ipv6: own }),
       };
     }),
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
     network: {
       ...shown.fields,
-      ...(second === undefined ? {} : { plugin: "hns" }),
+      ...(second === undefined ? attachmentOf(machines, ranges) : { plugin: "hns" }),
       clusterCIDR: formatPrefix(ranges.pods),
       nodeCIDRMaskSize: ranges.blockLength,
       serviceCIDR: formatPrefix(ranges.services),

@@ -14,9 +14,9 @@ import {
   prefixContains,
   prefixOf,
 } from "#core/net/ip.ts";
-import type { NodeOs } from "../file/cluster-file.ts";
+import type { AddressRange, NetworkShape, NodeOs } from "../file/cluster-file.ts";
 import { DEFAULTS } from "../file/description.ts";
-import { coverOf, isApart, isHostOf, smallestRange, widened } from "./address-ranges.ts";
+import { coverOf, isApart, isHostOf, nodeAddresses, smallestRange, widened } from "./address-ranges.ts";
 
 /** A node that becomes a machine. */
 export interface DumpedNode {
@@ -26,6 +26,9 @@ export interface DumpedNode {
 }
 
 export interface ClusterRanges {
+  readonly shape: NetworkShape;
+  /** In shapes of which nodes share the subnet of their pods: the addresses that each has for pods. */
+  readonly addressesOf: ReadonlyMap<string, readonly AddressRange[]>;
   readonly underlay: Prefix;
   readonly router: Ipv4;
   /** By node; those left out get a block of `pods`. */
@@ -216,6 +219,67 @@ function podRanges(
   };
 }
 
+/** True when most pods of a node that has any stand outside the range that it was given: its addresses are no range. */
+function hasLostPods(
+  machines: readonly DumpedNode[],
+  byNode: ReadonlyMap<string, readonly Ipv4[]>,
+  { ofNode }: NodeRanges,
+): boolean {
+  return machines.some(({ node }) => {
+    const ips = byNode.get(node.metadata.name) ?? [];
+    const range = ofNode.get(node.metadata.name);
+    const inside = range === undefined ? [] : ips.filter((ip) => prefixContains(range, ip));
+    return inside.length * 2 < ips.length;
+  });
+}
+
+/**
+ * A subnet that the pods of all nodes share: that of the machines where pods stand between them (AKS node subnet, EKS),
+ * else one of their own (AKS dynamic pod subnet). Undefined when their addresses are too far apart for one.
+ */
+function sharedSubnet(
+  machines: readonly DumpedNode[],
+  byNode: ReadonlyMap<string, readonly Ipv4[]>,
+  cover: Prefix | undefined,
+): ClusterRanges | undefined {
+  const own = machines.map(({ address }) => address);
+  const ips = machines.flatMap(({ node }) => byNode.get(node.metadata.name) ?? []);
+  const outside = hostPrefix(DEFAULTS.outsideAddress);
+  const others = cover === undefined ? [outside] : [outside, cover];
+  const machineNetwork = underlayOf(own);
+  const isNodeSubnet = ips.some((ip) => prefixContains(machineNetwork, ip));
+  const least = isNodeSubnet ? underlayOf([...own, ...ips]) : machineNetwork;
+  if (!isApart(least, others)) return undefined;
+  const podCover = isNodeSubnet ? undefined : underlayOf(ips);
+  const known = [least, ...others];
+  if (podCover !== undefined && !(isApart(podCover, known) && holds(podCover, ips, "linux")))
+    return undefined;
+  const underlay = isNodeSubnet ? widened(least, CLUSTER_LENGTH, others) : least;
+  const pods = podCover === undefined ? underlay : widened(podCover, CLUSTER_LENGTH, known);
+  const router = routerIn(underlay, [...own, ...ips]);
+  const gateway = isNodeSubnet ? router : ((Number(pods.address) + 1) as Ipv4);
+  const holders = machines.map(({ node: { metadata, status }, address }) => {
+    const podsMax = Number(status?.allocatable?.["pods"]);
+    return {
+      name: metadata.name,
+      address,
+      ips: byNode.get(metadata.name) ?? [],
+      podsMax: Number.isInteger(podsMax) ? podsMax : undefined,
+    };
+  });
+  return {
+    shape: isNodeSubnet ? "node-subnet" : "pod-subnet",
+    addressesOf: nodeAddresses(holders, pods, [...own, router, gateway]),
+    underlay,
+    router,
+    ofNode: new Map(),
+    pods,
+    blockLength: NODE_LENGTH,
+    services: serviceRange(cover, [underlay, pods, outside]),
+    moved: [],
+  };
+}
+
 /** Reads the ranges off what stands in a dump. */
 export function rangesOf(
   machines: readonly DumpedNode[],
@@ -229,10 +293,16 @@ export function rangesOf(
   const nodeRanges = new NodeRanges(cover === undefined ? fixed : [...fixed, cover]);
   const byNode = podAddressesByNode(pods);
   for (const machine of machines) nodeRanges.add(machine, byNode.get(machine.node.metadata.name) ?? []);
+  if (hasLostPods(machines, byNode, nodeRanges)) {
+    const shared = sharedSubnet(machines, byNode, cover);
+    if (shared !== undefined) return shared;
+  }
   nodeRanges.widen();
   const podCover = coverOf([...nodeRanges.ofNode.values()]);
   const known = serviceRange(cover, podCover === undefined ? fixed : [...fixed, podCover]);
   return {
+    shape: "own-subnet",
+    addressesOf: new Map(),
     underlay,
     router: routerIn(underlay, addresses),
     ...podRanges(machines, nodeRanges, [...fixed, known]),

@@ -122,10 +122,8 @@ describe("Calico", () => {
   });
 });
 
-describe("Azure CNI", () => {
-  let world: SessionWorld;
-  beforeAll(async () => {
-    const more = `
+/** Two pods that the dump of Azure CNI does not know yet. */
+const MORE = `
 apiVersion: v1
 kind: Pod
 metadata: { name: new, namespace: shop }
@@ -136,13 +134,48 @@ kind: Pod
 metadata: { name: new-l, namespace: shop }
 spec: { nodeSelector: { kubernetes.io/os: linux }, containers: [{ name: c, image: x, ports: [{ containerPort: 8080 }] }] }
 `;
-    world = await openSessionWorld(dumpText("azure-cni"), more);
+
+describe("Azure CNI", () => {
+  let world: SessionWorld;
+  beforeAll(async () => {
+    world = await openSessionWorld(dumpText("azure-cni"), MORE);
+  });
+
+  it("pods have the addresses of the dump, and new ones free addresses behind their node's", () => {
+    expect(runningOf(world)).toEqual([
+      "coredns-789789675-x4kzn aks-sys-0 10.224.0.12",
+      "new akswin0 10.224.0.36",
+      "new-l aks-sys-0 10.224.0.5",
+      "web-5b6c7d8f9-abcde akswin0 10.224.0.40",
+      "web-5b6c7d8f9-fghij akswin0 10.224.0.51",
+    ]);
+    expect(ask(world, "pod/shop/new", "pod/shop/new-l", { port: 8080 })).toBe("shop/new-l saw 10.224.0.36");
+  });
+
+  it("the subnet of the nodes is as wide as Azure's default, where nothing stands in the way", () => {
+    expect(networkOf(world)).toEqual({
+      pods: "10.224.0.0/16",
+      services: "10.0.0.0/16",
+      underlay: "10.224.0.0/16",
+      router: "10.224.0.1",
+    });
+    expect(notesOf(world)).toEqual([
+      "pods have single addresses of the subnet of the nodes, as the dump gives them: 10.224.0.0/16 is taken for it [cluster-assumed]",
+    ]);
+  });
+});
+
+describe("pods with addresses that a host outside has around it", () => {
+  let world: SessionWorld;
+  beforeAll(async () => {
+    const text = dumpText("azure-cni").replaceAll(/10\.224\.0\.(12|40|51)\b/g, "203.0.113.$1");
+    world = await openSessionWorld(text, MORE);
   });
 
   it("says once for each node that its pods do not run", () => {
     expect(notesOf(world)).toEqual([
-      "1.yaml:5: node aks-sys-0: pod kube-system/coredns-789789675-x4kzn has no network, because its pod range 10.244.0.0/24 does not hold 10.224.0.12 [pod-address-outside-range]",
-      "1.yaml:45: node akswin0: 2 pods have no network, because its pod range 10.244.1.0/24 does not hold 10.224.0.40, 10.224.0.51 [pod-address-outside-range]",
+      "1.yaml:5: node aks-sys-0: pod kube-system/coredns-789789675-x4kzn has no network, because its pod range 10.244.0.0/24 does not hold 203.0.113.12 [pod-address-outside-range]",
+      "1.yaml:45: node akswin0: 2 pods have no network, because its pod range 10.244.1.0/24 does not hold 203.0.113.40, 203.0.113.51 [pod-address-outside-range]",
     ]);
   });
 
