@@ -5,7 +5,7 @@
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
-import type { ClusterFile } from "../file/cluster-file.ts";
+import type { ClusterFile, NetworkShape } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { furtherPolicyLimits } from "../limits/further-policies.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
@@ -93,12 +93,19 @@ function contradictionOf({ code, message, where }: Contradiction): FileProblem {
   return { code, file, line, column, path: "", message, advice };
 }
 
+/** Where pods have their addresses from, in messages. */
+const ADDRESSES: Readonly<Record<NetworkShape, string>> = {
+  "own-subnet": "a range for each node",
+  "node-subnet": "addresses of the subnet of the nodes",
+  "pod-subnet": "addresses of one subnet for the pods of all nodes",
+};
+
 /** What nothing of the input says of the network; the rest of what is assumed stands among the facts. */
 function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): readonly FileProblem[] {
   const messages = [
     ...(account === undefined
       ? [
-          `nothing shows which network the pods have: driver ${network.driver} by ${network.plugin} is taken, with a range for each node`,
+          `nothing shows which network the pods have: driver ${network.driver} by ${network.plugin} is taken, with ${ADDRESSES[network.shape]}`,
         ]
       : []),
     ...(account?.isModeAssumed === true

@@ -44,6 +44,8 @@ export interface RunningPodsOptions {
   readonly kubelets: ReadonlyMap<string, Kubelet>;
   /** What the pod's resolver is told. */
   readonly dnsOf: (pod: Pod, node: ClusterNode) => PodDns;
+  /** A dump shows the pod without a network: it gets none here. */
+  readonly isLeftWaiting: (pod: Pod) => boolean;
 }
 
 /** A pod object is a new pod when its uid is new, whatever its name. */
@@ -239,6 +241,7 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
+    if (this.options.isLeftWaiting(pod)) return { pod, running: undefined, remarks: [waitingRemark(pod)] };
     const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
     const dns = dnsOf(pod, node);
@@ -267,6 +270,15 @@ function refusalOf(error: unknown, what: string): PodRemark {
   const known = error instanceof HcnError ? error.explanation : undefined;
   const code = error instanceof CniError ? error.knowledge : known;
   return { code: code ?? "pod-sandbox-failed", text: `${what}: ${describeError(error)}` };
+}
+
+/** What a dump says of a pod that waits. */
+export const WAITS: KnowledgeCode = "pod-waits-in-input";
+
+function waitingRemark({ status }: Pod): PodRemark {
+  const reasons = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.waiting?.reason ?? []);
+  const why = reasons[0] === undefined ? "" : ` (${reasons[0]})`;
+  return { code: WAITS, text: `the input shows it Pending${why} and without an address: it is not started` };
 }
 
 /** A network that the pod's manifest names, and its node does not have. */

@@ -24,7 +24,7 @@ import type { FlowLimit } from "./flow-limit.ts";
 import { NodeRepairs } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
 import type { Machines } from "../machines/raise-machines.ts";
-import { type PodOutcome, RunningPods } from "../pods/running-pods.ts";
+import { type PodOutcome, RunningPods, WAITS } from "../pods/running-pods.ts";
 import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
 import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
@@ -117,6 +117,7 @@ export class RunningCluster implements ClusterSession {
       cluster,
       kubelets,
       dnsOf: (pod, node) => this.names.dnsOf(pod, node),
+      isLeftWaiting: (pod) => this.kube.isLeftWaiting(pod),
     });
     const { flannel, kube, pods, proxies } = this;
     this.life = new NodeLifecycle({
@@ -403,6 +404,8 @@ export class RunningCluster implements ClusterSession {
   /** Writes what became of a pod into its status, as its kubelet does. */
   private record({ pod, running, remarks }: PodOutcome): void {
     const { namespace, name } = pod.metadata;
+    // Its status is what the dump says.
+    if (remarks.some(({ code }) => code === WAITS)) return;
     if (running === undefined) {
       // What kubectl shows as ContainerCreating, with the event FailedCreatePodSandBox.
       const message = remarks.map(({ text }) => text).join("; ");

@@ -12,7 +12,7 @@ import { formatPrefix } from "#core/net/ip.ts";
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
-import type { PodOutcome, PodRemark } from "../pods/running-pods.ts";
+import { type PodOutcome, type PodRemark, WAITS } from "../pods/running-pods.ts";
 import type { ServiceTrouble } from "../services/service-proxies.ts";
 import type { ClusterTrouble } from "./session.ts";
 
@@ -52,6 +52,7 @@ export function clusterTroubles({
       .filter(({ name }) => name === "")
       .map(({ node, finding }) => onNode(node, "kube-proxy", finding)),
     ...outsideRange(pods),
+    ...nodesThatWait(pods),
     ...pods.flatMap(podTroubles),
   ];
 }
@@ -77,12 +78,29 @@ function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
   }));
 }
 
+/**
+ * One pod that waits in a dump is its cluster's business; where all pods of a node wait, its network may be what is
+ * missing, and nothing is known of it.
+ */
+function nodesThatWait(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
+  const withNetwork = pods.filter(({ running }) => running?.spec.network !== "host");
+  const waiting = withNetwork.filter(({ remarks }) => remarks.some(({ code }) => code === WAITS));
+  return grouped(waiting, ({ pod }) => pod.spec?.nodeName ?? "").flatMap((group) => {
+    const node = group[0].pod.spec?.nodeName ?? "";
+    const isWhole = withNetwork.every(({ pod, running }) => pod.spec?.nodeName !== node || !running);
+    if (!isWhole) return [];
+    const names = listed(group.map(({ pod }) => keyOf(pod)));
+    const text = `no pod of the node has a network in the input, so that no flow of its pods was tried: ${names}`;
+    return { reference: `node/${node}`, node, code: WAITS, text };
+  });
+}
+
 function podTroubles({ pod, running, remarks }: PodOutcome): readonly ClusterTrouble[] {
   if (running !== undefined) return [];
   const { namespace, name } = pod.metadata;
-  // Pods whose addresses no range here has come together, by node.
+  // Pods whose addresses no range here has come together, by node; what the input shows waiting waits here as there.
   return remarks
-    .filter(({ code }) => code !== OUTSIDE_RANGE)
+    .filter(({ code }) => code !== OUTSIDE_RANGE && code !== WAITS)
     .map(({ code, text }) => ({
       reference: `pod/${namespace}/${name}`,
       node: pod.spec?.nodeName ?? "",
@@ -107,11 +125,12 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "host-network-unsupported":
     "Make it a HostProcess pod (securityContext.windowsOptions.hostProcess: true), or take hostNetwork out.",
   "dns-host-network-policy-unsupported": "Write dnsPolicy ClusterFirst, or dnsPolicy None with a dnsConfig.",
+  "pod-waits-in-input": "Nothing to do here: bring a dump in which it runs, or leave its status out.",
   "pod-port-in-use": "Give the pods of the node's network different ports.",
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
   "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
   "pod-address-outside-range":
-    "Pods with addresses of the nodes' own network (Azure CNI, VPC CNI) do not run here; for others, write a cluster file with their podCIDR.",
+    "Write a cluster file with the podCIDR of its nodes, or with the addresses that their adapters have for pods (podAddresses).",
 };
 
 function adviceOn(code: KnowledgeCode): string {

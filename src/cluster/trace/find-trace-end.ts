@@ -1,7 +1,8 @@
 /** Who a user means by `pod/default/web`, `node/win-1`, `external` or an address. */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { Service } from "#contracts/kubernetes/objects.ts";
+import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { isFinished } from "#contracts/kubernetes/pod.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
@@ -129,6 +130,33 @@ function findBarePod(text: string, cluster: Cluster): TraceEnd | undefined {
   return named.length === 1 && named[0] !== undefined ? podTraceEnd(named[0]) : undefined;
 }
 
+/** A pod that there is, and that has no network; named as pods with one are. */
+function findPodWithoutNetwork(text: string, cluster: Cluster): Pod | undefined {
+  const name = text.startsWith("pod/") ? text.slice("pod/".length) : text;
+  const full = name.includes("/") ? name : `default/${name}`;
+  const { Pod: pods } = cluster.objects;
+  const named = pods.filter(({ metadata }) => metadata.name === name);
+  return (
+    pods.find(({ metadata }) => `${metadata.namespace}/${metadata.name}` === full) ??
+    (named.length === 1 ? named[0] : undefined)
+  );
+}
+
+function withoutNetwork(pod: Pod): RequestError {
+  const { metadata, spec, status } = pod;
+  const { phase = "Pending", conditions = [], containerStatuses = [] } = status ?? {};
+  const reference = `pod/${metadata.namespace}/${metadata.name}`;
+  const reason = containerStatuses.flatMap(({ state }) => state?.waiting?.reason ?? [])[0];
+  const said = conditions.find((each) => each.status === "False" && (each.message ?? "") !== "")?.message;
+  const why = isFinished(pod) ? "its containers have ended" : (reason ?? said ?? "it waits");
+  const where = spec?.nodeName === undefined ? "without a node" : `on node ${spec.nodeName}`;
+  return new RequestError(
+    "unknown-object",
+    `${reference} has no network: it is ${phase} ${where} (${why.replace(/\.$/, "")})`,
+    "mullion get pods -A shows which pods run; mullion verify says of the others why they do not.",
+  );
+}
+
 /** The full name, and the short one of namespace `default`. */
 function namesOfService(service: Service): readonly string[] {
   const { namespace, name } = service.metadata;
@@ -166,6 +194,8 @@ export function findTraceEnd(cluster: Cluster, text: string): TraceEnd {
   if (service !== undefined) return serviceTraceEnd(service);
   const named = traceEnds.find(({ names }) => names.includes(text));
   const found = named?.traceEnd ?? findBarePod(text, cluster);
+  const waiting = found === undefined ? findPodWithoutNetwork(text, cluster) : undefined;
+  if (waiting !== undefined) throw withoutNetwork(waiting);
   if (found === undefined) throw unknownTraceEnd(text, cluster, traceEnds);
   return found;
 }

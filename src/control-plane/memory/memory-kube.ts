@@ -15,7 +15,7 @@ import { ControlPlane, type MemoryKubeOptions } from "./control-plane.ts";
 import { reconcileAll } from "./reconcile.ts";
 import { findings } from "./findings.ts";
 import { mergeStatus, type PodStatusChange } from "./pod-status.ts";
-import { type KubeObjectStore, type StoredEvent, keyOf } from "./object-store.ts";
+import { type KubeObjectStore, type StoredEvent, keyOf, referenceOf } from "./object-store.ts";
 import { createObject, deleteObject, notFound, replaceObject } from "./admission/write-object.ts";
 
 type StoredListener<Kind extends KubeKind> = (event: StoredEvent<Kind>) => void;
@@ -146,6 +146,11 @@ export class MemoryKube implements KubeReader {
   /** The pods on a node. */
   podsOnNode(node: string): readonly Pod[] {
     return this.store.podsOnNode(node);
+  }
+
+  /** Whether a pod waits in the dump that brought it, and so waits here: for a node, or for its network. */
+  isLeftWaiting(pod: Pod): boolean {
+    return this.plane.settled.has(referenceOf(pod));
   }
 
   /** What is worth knowing about the cluster as it is: pods without a node, selectors without pods, and so on. */

@@ -108,7 +108,7 @@ function schedulePods(plane: ControlPlane): void {
   const scheduler = new Scheduler(store.list("Node"), (node) => store.podsOnNode(node));
   for (const key of plane.pending) {
     const pod = store.getByKey("Pod", key);
-    if (pod === undefined) continue;
+    if (pod === undefined || plane.settled.has(referenceOf(pod))) continue;
     const placement = scheduler.schedule(pod);
     if ("node" in placement) {
       const spec: PodSpec = { ...(pod.spec ?? { containers: [] }), nodeName: placement.node };

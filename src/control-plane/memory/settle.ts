@@ -7,6 +7,7 @@ import { presentReplicaSet } from "../controllers/deployment.ts";
 import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
 import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
 import type { LoadedObject } from "../load/manifests.ts";
+import { podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Deployment, EndpointSlice, KubeObject, ReplicaSet } from "#contracts/kubernetes/objects.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import { podsOfMissingControllers } from "./garbage.ts";
@@ -36,6 +37,16 @@ function isControllersSlice({ metadata }: EndpointSlice): boolean {
   return manager === SLICE_CONTROLLER || manager === MIRRORING_CONTROLLER;
 }
 
+/** A pod that an API server showed before it had a network: what it waits for there, nothing here can give it. */
+function isWaiting(given: KubeObject, stored: KubeObject): boolean {
+  return (
+    given.kind === "Pod" &&
+    given.status?.phase === "Pending" &&
+    stored.kind === "Pod" &&
+    podAddresses(stored).length === 0
+  );
+}
+
 /** Marks the objects of a dump that are to be left as they are. */
 export function settle(plane: ControlPlane, objects: readonly LoadedObject[]): void {
   for (const { object } of objects) {
@@ -47,6 +58,7 @@ export function settle(plane: ControlPlane, objects: readonly LoadedObject[]): v
       const service = stored.metadata.labels?.[SERVICE_NAME_LABEL];
       if (service !== undefined && isControllersSlice(stored))
         plane.settled.add(`Service ${keyOf(stored.metadata.namespace, service)}`);
-    } else if (carriesOutput(plane.store, stored)) plane.settled.add(referenceOf(stored));
+    } else if (isWaiting(object, stored) || carriesOutput(plane.store, stored))
+      plane.settled.add(referenceOf(stored));
   }
 }

@@ -114,6 +114,7 @@ export const KNOWLEDGE_CODES = [
   "network-signs-contradict",
   "node-without-machine",
   "pod-sandbox-failed",
+  "pod-waits-in-input",
   "pod-port-in-use",
   "cluster-file-unreadable",
   "cluster-file-invalid-yaml",

@@ -8,6 +8,7 @@ type ClusterCode =
   | "network-signs-contradict"
   | "node-without-machine"
   | "pod-sandbox-failed"
+  | "pod-waits-in-input"
   | "dhcp-no-lease"
   | "pod-port-in-use";
 
@@ -151,6 +152,30 @@ export const CLUSTER_ENTRIES: EntryTable<ClusterCode> = {
       {
         text: "Kubernetes documentation: Windows debugging tips",
         url: "https://kubernetes.io/docs/tasks/debug/debug-cluster/windows/",
+      },
+    ],
+    profiles: ALL,
+  },
+
+  "pod-waits-in-input": {
+    title: "The input shows the pod without a network, so it has none",
+    cause: prose`
+      A dump of a cluster shows the pod Pending, with a status and without an address: it waits for a node, or its
+      kubelet waits for the network (kubectl shows ContainerCreating). Mullion starts pods of manifests, and those that a
+      dump shows with an address. It invents no network for a pod that has none in its own cluster: flows from and to
+      it are not tried.`,
+    onNode: prose`
+      What the pod waits for:
+
+          kubectl describe pod <pod>
+          kubectl get events --field-selector involvedObject.name=<pod>`,
+    remedy: prose`
+      Bring a dump in which the pod runs. To see how it would do, bring its workload (Deployment, DaemonSet …) and leave
+      the pod out, or take status and metadata.uid out of the pod.`,
+    sources: [
+      {
+        text: "Kubernetes documentation: Pod Lifecycle, pod phase",
+        url: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-phase",
       },
     ],
     profiles: ALL,

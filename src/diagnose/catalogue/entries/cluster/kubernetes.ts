@@ -156,8 +156,8 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
   "pod-address-outside-range": {
     title: "A pod of a dump has an address outside the pod range",
     cause: prose`
-      The address in the pod's status is in no pod range of its node or of the cluster. It is taken as it is,
-      because a dump is a record of what was; but such an address is not reached through the routes between nodes.
+      The address in the pod's status is in no pod range of its node or of the cluster, and no subnet that nodes share
+      holds the addresses of all pods: such a pod has no network here.
       The dump may be of a cluster with other ranges, or the node was given a new range while the pod lived.`,
     onNode: prose`
       Addresses of pods, and ranges of nodes:
@@ -165,7 +165,8 @@ export const KUBERNETES_ENTRIES: EntryTable<KubernetesCode> = {
           kubectl get pods -A -o wide
           kubectl get nodes -o custom-columns=NAME:.metadata.name,RANGE:.spec.podCIDR`,
     remedy: prose`
-      Give the cluster file the ranges of the cluster that was dumped (network.clusterCIDR). On a cluster, delete the
+      Give the cluster file the ranges of the cluster that was dumped (network.clusterCIDR), or single addresses of its
+      nodes (nodes[].podAddresses). On a cluster, delete the
       pod; its workload makes another one with an address of the node's range.`,
     sources: [kubernetes("Cluster Networking", "concepts/cluster-administration/networking/")],
     profiles: ALL,
