@@ -10,7 +10,13 @@ import { type Ipv4, formatIp, formatPrefix, parseIpv4, prefixContains, prefixOf 
 import type { AddressRange } from "../file/cluster-file.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import type { RecognisedNetwork } from "./recognise-network.ts";
-import { type ClusterRanges, type DumpedNode, UNDERLAY_LENGTH_MIN, rangesOf } from "./cluster-ranges.ts";
+import {
+  type ClusterRanges,
+  type DumpedNode,
+  UNDERLAY_LENGTH_MIN,
+  isAzureOverlay,
+  rangesOf,
+} from "./cluster-ranges.ts";
 import {
   type DumpedSecondFamily,
   needsSecondFamily,
@@ -192,7 +198,10 @@ const AKS_CLUSTER_LABEL = "kubernetes.azure.com/cluster";
 
 /** Who attaches pods whose addresses no win-bridge gives out: azure-vnet on nodes of AKS, else the cluster itself. */
 function attachmentOf(machines: readonly DumpedNode[], { shape }: ClusterRanges): JsonObject {
-  if (shape === "own-subnet") return {};
+  if (shape === "own-subnet") {
+    const isOverlay = machines.some(({ node, os }) => os === "windows" && isAzureOverlay(node));
+    return isOverlay ? { plugin: "azure-vnet", shape, name: "azure" } : {};
+  }
   const isAzure = machines.some(({ node }) => node.metadata.labels?.[AKS_CLUSTER_LABEL] !== undefined);
   return isAzure ? { plugin: "azure-vnet", shape, name: "azure" } : { plugin: "hns", shape };
 }

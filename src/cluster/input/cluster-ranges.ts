@@ -9,8 +9,8 @@ import {
   type Prefix,
   hostPrefix,
   lastIp,
+  parseInterfaceAddress,
   parseIpv4,
-  parsePrefix,
   prefixContains,
   prefixOf,
 } from "#core/net/ip.ts";
@@ -61,9 +61,23 @@ const SERVICE_RANGES = ["10.96.0.0/12", "172.20.0.0/16", "192.168.0.0/16"];
 /** The network's gateway, and on Windows the bridge endpoint, have the first addresses. */
 const KEPT_ADDRESSES: Readonly<Record<NodeOs, number>> = { windows: 2, linux: 1 };
 
+/** Azure CNI Overlay marks its nodes so (Azure/karpenter-provider-azure pull request 714). */
+const PODNETWORK_LABEL = "kubernetes.azure.com/podnetwork-type";
+
+/** A node of AKS whose pods have a range of its own, with a gateway of Azure's fabric. */
+export function isAzureOverlay({ metadata }: Node): boolean {
+  return metadata.labels?.[PODNETWORK_LABEL] === "overlay";
+}
+
+/** How many addresses at the start of a node's range no pod has. */
+function keptOn({ node, os }: Pick<DumpedNode, "node" | "os">): number {
+  return isAzureOverlay(node) ? KEPT_ADDRESSES.linux : KEPT_ADDRESSES[os];
+}
+
+/** A range as Kubernetes reads it: host bits are masked (Go's `ParseCIDR`). */
 function rangeOf(text: string): Prefix | undefined {
-  const range = parsePrefix(text);
-  return typeof range?.address === "number" ? range : undefined;
+  const found = parseInterfaceAddress(text);
+  return found !== undefined && typeof found.ip === "number" ? prefixOf(found.ip, found.length) : undefined;
 }
 
 function firstApart(candidates: readonly string[], others: readonly Prefix[]): Prefix {
@@ -101,8 +115,8 @@ function podAddressesByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly 
 }
 
 /** True when pods of these addresses can stand in the range: beside the gateway, and what else a node needs there. */
-function holds(range: Prefix, ips: readonly Ipv4[], os: NodeOs): boolean {
-  const first = Number(range.address) + KEPT_ADDRESSES[os];
+function holds(range: Prefix, ips: readonly Ipv4[], kept: number): boolean {
+  const first = Number(range.address) + kept;
   return ips.every((ip) => prefixContains(range, ip) && Number(ip) > first && ip !== lastIp(range));
 }
 
@@ -112,22 +126,25 @@ function givenRange({ spec }: Node): Prefix | undefined {
 }
 
 /** The smallest range of a usable size in which the pods can stand, apart from `others`. */
-function rangeAround(ips: readonly Ipv4[], os: NodeOs, others: readonly Prefix[]): Prefix | undefined {
+function rangeAround(ips: readonly Ipv4[], kept: number, others: readonly Prefix[]): Prefix | undefined {
   const smallest = smallestRange(ips);
   if (smallest === undefined) return undefined;
   let range = widened(smallest, BLOCK_LENGTH, []);
-  while (range.length > CLUSTER_LENGTH && !holds(range, ips, os))
+  while (range.length > CLUSTER_LENGTH && !holds(range, ips, kept))
     range = widened(range, range.length - 1, []);
   const isSmall = range.length >= CLUSTER_LENGTH;
-  return isSmall && holds(range, ips, os) && isApart(range, others) ? range : undefined;
+  return isSmall && holds(range, ips, kept) && isApart(range, others) ? range : undefined;
 }
 
 class NodeRanges {
   readonly ofNode: Map<string, Prefix> = new Map<string, Prefix>();
   readonly moved: string[] = [];
   /** Nodes whose range was read off their pods. */
-  private readonly guessed: { readonly name: string; readonly os: NodeOs; readonly ips: readonly Ipv4[] }[] =
-    [];
+  private readonly guessed: {
+    readonly name: string;
+    readonly kept: number;
+    readonly ips: readonly Ipv4[];
+  }[] = [];
   private readonly fixed: readonly Prefix[];
 
   /** `fixed` are the machines' subnet, the host outside and the addresses of Services. */
@@ -136,29 +153,31 @@ class NodeRanges {
   }
 
   /** The first nodes win: a range that would make the pods' range meet machines or Services is not taken. */
-  add({ node, os }: DumpedNode, ips: readonly Ipv4[]): void {
+  add(machine: DumpedNode, ips: readonly Ipv4[]): void {
+    const { node } = machine;
     const { name } = node.metadata;
+    const kept = keptOn(machine);
     const given = givenRange(node);
     const others = [...this.fixed, ...this.ofNode.values()];
-    const isGivenRight = given !== undefined && holds(given, ips, os);
-    const range = isGivenRight ? given : (rangeAround(ips, os, others) ?? given);
+    const isGivenRight = given !== undefined && holds(given, ips, kept);
+    const range = isGivenRight ? given : (rangeAround(ips, kept, others) ?? given);
     if (range === undefined || range.length > NODE_LENGTH_MAX || !isApart(range, others)) return;
     const cover = coverOf([...this.ofNode.values(), range]);
     if (cover === undefined || !isApart(cover, this.fixed)) return;
     this.ofNode.set(name, range);
     if (range === given) return;
-    this.guessed.push({ name, os, ips });
+    this.guessed.push({ name, kept, ips });
     if (given !== undefined) this.moved.push(name);
   }
 
   /** Gives guessed ranges room for further pods, up to what a node usually has. */
   widen(): void {
-    for (const { name, os, ips } of this.guessed) {
+    for (const { name, kept, ips } of this.guessed) {
       const range = this.ofNode.get(name);
       if (range === undefined) continue;
       const others = [...this.fixed, ...[...this.ofNode.values()].filter((other) => other !== range)];
       const wide = widened(range, NODE_LENGTH, others);
-      if (holds(wide, ips, os)) this.ofNode.set(name, wide);
+      if (holds(wide, ips, kept)) this.ofNode.set(name, wide);
     }
   }
 }
@@ -233,6 +252,14 @@ function hasLostPods(
   });
 }
 
+/** Addresses of load balancers, which may be of the nodes' subnet. */
+function balancerAddresses(services: readonly Service[]): readonly Ipv4[] {
+  return services.flatMap(({ spec, status }) => {
+    const ingress = (status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip);
+    return [...ingress, ...(spec?.externalIPs ?? [])].flatMap((text) => parseIpv4(text ?? "") ?? []);
+  });
+}
+
 /**
  * A subnet that the pods of all nodes share: that of the machines where pods stand between them (AKS node subnet, EKS),
  * else one of their own (AKS dynamic pod subnet). Undefined when their addresses are too far apart for one.
@@ -240,7 +267,7 @@ function hasLostPods(
 function sharedSubnet(
   machines: readonly DumpedNode[],
   byNode: ReadonlyMap<string, readonly Ipv4[]>,
-  cover: Prefix | undefined,
+  { cover, balancers }: { readonly cover: Prefix | undefined; readonly balancers: readonly Ipv4[] },
 ): ClusterRanges | undefined {
   const own = machines.map(({ address }) => address);
   const ips = machines.flatMap(({ node }) => byNode.get(node.metadata.name) ?? []);
@@ -252,11 +279,11 @@ function sharedSubnet(
   if (!isApart(least, others)) return undefined;
   const podCover = isNodeSubnet ? undefined : underlayOf(ips);
   const known = [least, ...others];
-  if (podCover !== undefined && !(isApart(podCover, known) && holds(podCover, ips, "linux")))
+  if (podCover !== undefined && !(isApart(podCover, known) && holds(podCover, ips, KEPT_ADDRESSES.linux)))
     return undefined;
   const underlay = isNodeSubnet ? widened(least, CLUSTER_LENGTH, others) : least;
   const pods = podCover === undefined ? underlay : widened(podCover, CLUSTER_LENGTH, known);
-  const router = routerIn(underlay, [...own, ...ips]);
+  const router = routerIn(underlay, [...own, ...ips, ...balancers]);
   const gateway = isNodeSubnet ? router : ((Number(pods.address) + 1) as Ipv4);
   const holders = machines.map(({ node: { metadata, status }, address }) => {
     const podsMax = Number(status?.allocatable?.["pods"]);
@@ -269,7 +296,7 @@ function sharedSubnet(
   });
   return {
     shape: isNodeSubnet ? "node-subnet" : "pod-subnet",
-    addressesOf: nodeAddresses(holders, pods, [...own, router, gateway]),
+    addressesOf: nodeAddresses(holders, pods, [...own, ...balancers, router, gateway]),
     underlay,
     router,
     ofNode: new Map(),
@@ -294,7 +321,7 @@ export function rangesOf(
   const byNode = podAddressesByNode(pods);
   for (const machine of machines) nodeRanges.add(machine, byNode.get(machine.node.metadata.name) ?? []);
   if (hasLostPods(machines, byNode, nodeRanges)) {
-    const shared = sharedSubnet(machines, byNode, cover);
+    const shared = sharedSubnet(machines, byNode, { cover, balancers: balancerAddresses(services) });
     if (shared !== undefined) return shared;
   }
   nodeRanges.widen();

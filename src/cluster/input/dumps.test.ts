@@ -165,6 +165,119 @@ describe("Azure CNI", () => {
   });
 });
 
+/** Nodes and pods as `name address`, pods with their node. */
+function dump(nodes: readonly string[], pods: readonly string[], more = ""): string {
+  const documents = [
+    ...nodes.map((line) => {
+      const [name = "", address = "", podCIDR = ""] = line.split(" ");
+      const os = name.startsWith("win") ? "windows" : "linux";
+      const kernel = os === "windows" ? "10.0.20348.2700" : "6.1.0";
+      return `apiVersion: v1
+kind: Node
+metadata: { name: ${name}, uid: n-${name}, labels: { kubernetes.io/os: ${os} } }
+spec: { ${podCIDR === "" ? "" : `podCIDR: ${podCIDR}`} }
+status:
+  addresses: [{ type: InternalIP, address: ${address} }]
+  nodeInfo: { operatingSystem: ${os}, kernelVersion: ${kernel} }`;
+    }),
+    ...pods.map((line) => {
+      const [name = "", node = "", ip = ""] = line.split(" ");
+      return `apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, uid: p-${name}, labels: { app: ${name} } }
+spec: { nodeName: ${node}, containers: [{ name: c, image: i, ports: [{ containerPort: 80 }] }] }
+status: { phase: Running, podIP: ${ip}, podIPs: [{ ip: ${ip} }], conditions: [{ type: Ready, status: "True" }] }`;
+    }),
+    more,
+  ];
+  return documents.join("\n---\n");
+}
+
+describe("pods of a cloud", () => {
+  it("have secondary addresses in the subnets of their nodes' zones (EKS)", async () => {
+    const nodes = ["lin-a 192.168.12.57", "win-a 192.168.23.118", "win-b 192.168.70.4"];
+    const pods = ["web win-a 192.168.19.201", "api lin-a 192.168.11.9", "log win-b 192.168.93.77"];
+    const world = await openSessionWorld(dump(nodes, pods));
+    expect(runningOf(world).filter((line) => !line.startsWith("coredns"))).toEqual([
+      "api lin-a 192.168.11.9",
+      "log win-b 192.168.93.77",
+      "web win-a 192.168.19.201",
+    ]);
+    expect(ask(world, "pod/web", "pod/api")).toBe("api saw 192.168.19.201");
+    expect(ask(world, "pod/api", "pod/log")).toBe("log saw 192.168.11.9");
+  });
+
+  it("have addresses of a subnet for pods, in batches that go from node to node (AKS dynamic pod subnet)", async () => {
+    const nodes = ["lin-0 10.240.0.4", "win-0 10.240.0.5", "win-1 10.240.0.6"];
+    const pods = ["a win-0 10.241.0.20", "b win-1 10.241.0.36", "c win-0 10.241.0.53", "d lin-0 10.241.0.9"];
+    const world = await openSessionWorld(dump(nodes, pods));
+    expect(runningOf(world)).toEqual(
+      expect.arrayContaining([
+        "a win-0 10.241.0.20",
+        "b win-1 10.241.0.36",
+        "c win-0 10.241.0.53",
+        "d lin-0 10.241.0.9",
+      ]),
+    );
+    expect(networkOf(world)).toMatchObject({ pods: "10.241.0.0/16", underlay: "10.240.0.0/24" });
+    expect(ask(world, "pod/c", "pod/b")).toBe("b saw 10.241.0.53");
+    expect(ask(world, "node/win-1", "pod/a")).toBe("a saw 10.240.0.6");
+    expect(ask(world, "pod/d", "pod/a")).toBe("a saw 10.241.0.9");
+  });
+
+  it("have ranges that the fabric leads to, from the second address on (Azure CNI Overlay)", async () => {
+    const label = "labels: { kubernetes.azure.com/podnetwork-type: overlay, ";
+    const nodes = ["lin 10.224.0.4", "win-0 10.224.0.5", "win-1 10.224.0.6"];
+    const pods = ["a win-0 10.244.1.2", "b win-1 10.244.2.251", "c lin 10.244.0.90"];
+    const text = dump(nodes, pods).replaceAll("labels: { kubernetes.io/os", `${label}kubernetes.io/os`);
+    const world = await openSessionWorld(text);
+    const { network } = world.session.cluster.file;
+    expect(network).toMatchObject({ plugin: "azure-vnet", shape: "own-subnet", routes: "fabric" });
+    expect(runningOf(world)).toEqual(
+      expect.arrayContaining(["a win-0 10.244.1.2", "b win-1 10.244.2.251", "c lin 10.244.0.90"]),
+    );
+    expect(ask(world, "pod/a", "pod/b")).toBe("b saw 10.244.1.2");
+    expect(ask(world, "pod/c", "pod/a")).toBe("a saw 10.244.0.90");
+    expect(ask(world, "external", "pod/a")).toBe("unreachable");
+  });
+
+  it("leave the address of an internal load balancer to it", async () => {
+    const service = `apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { type: LoadBalancer, selector: { app: web }, ports: [{ port: 80 }] }
+status: { loadBalancer: { ingress: [{ ip: 10.224.0.36 }] } }`;
+    const nodes = ["lin 10.224.0.4", "win 10.224.0.35"];
+    const pods = ["web win 10.224.0.41", "api lin 10.224.0.9"];
+    const fresh =
+      "apiVersion: v1\nkind: Pod\nmetadata: { name: new }\nspec: { nodeSelector: { kubernetes.io/os: windows }, containers: [{ name: c, image: i }] }";
+    const world = await openSessionWorld(dump(nodes, pods, service), fresh);
+    expect(runningOf(world)).toEqual(expect.arrayContaining(["new win 10.224.0.37"]));
+    expect(ask(world, "external", "10.224.0.36")).toMatch(/^web saw /);
+    expect(ask(world, "pod/api", "10.224.0.36")).toMatch(/^web saw /);
+  });
+
+  it("stay in the ranges of their nodes where one of them stands elsewhere", async () => {
+    const nodes = ["lin 10.0.0.4 10.244.0.0/24", "win 10.0.0.5 10.244.1.0/24"];
+    const pods = ["a win 10.244.1.5", "b win 10.244.1.6", "stray win 10.0.0.77", "c lin 10.244.0.7"];
+    const world = await openSessionWorld(dump(nodes, pods));
+    expect(machinesOf(world)).toEqual([
+      "lin linux 10.0.0.4 10.244.0.0/24",
+      "win windows ws2022 2700 10.0.0.5 10.244.1.0/24",
+    ]);
+    expect(notesOf(world)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/node win: pod default\/stray has no network, .* does not hold 10\.0\.0\.77/),
+      ]),
+    );
+  });
+
+  it("have a range whose host bits Kubernetes masks", async () => {
+    const world = await openSessionWorld(dump(["win 10.0.0.5 10.244.1.7/24"], ["a win 10.244.1.5"]));
+    expect(machinesOf(world)).toEqual(["win windows ws2022 2700 10.0.0.5 10.244.1.0/24"]);
+  });
+});
+
 describe("pods with addresses that a host outside has around it", () => {
   let world: SessionWorld;
   beforeAll(async () => {
