@@ -39,6 +39,41 @@ describe("documents", () => {
     expect(names(load(text))).toEqual(["ConfigMap default/a", "ConfigMap default/b"]);
   });
 
+  // What kubectl's decoder takes (k8s.io/apimachinery, pkg/util/yaml; sigs.k8s.io/yaml).
+  it.each([
+    [
+      "a separator with blanks and tabs behind it",
+      `${config("a")}---  \n${config("b")}---\t\n${config("c")}`,
+    ],
+    ["a byte order mark behind a separator", `${config("a")}---\n\uFEFF${config("b")}---\n${config("c")}`],
+    [
+      "null and empty documents between",
+      `null\n---\n${config("a")}---\n---\n~\n---\n${config("b")}---\n${config("c")}---\n`,
+    ],
+    ["a directive in front", `%YAML 1.1\n---\n${config("a")}---\n${config("b")}---\n${config("c")}`],
+    [
+      "tabs behind values and colons",
+      ["a", "b", "c"]
+        .map((name) => config(name).replace("ConfigMap", "ConfigMap\t# x").replace("kind: ", "kind:\t"))
+        .join("---\n"),
+    ],
+    [
+      "lists in lists, and lists of one kind",
+      `apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: List\n  items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\n- apiVersion: v1\n  kind: ConfigMapList\n  items: [{metadata: {name: b}}]\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}\n`,
+    ],
+    [
+      "JSON before YAML",
+      `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}\n---\n${config("b")}---\n${config("c")}`,
+    ],
+    [
+      "items that merge others",
+      `apiVersion: v1\nkind: List\nitems:\n- &base {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {<<: *base, metadata: {name: b}}\n- {<<: [*base], metadata: {name: c}}\n`,
+    ],
+  ])("may have %s", (_what, text) => {
+    expect(reported(load(text))).toEqual([]);
+    expect(names(load(text))).toEqual(["ConfigMap default/a", "ConfigMap default/b", "ConfigMap default/c"]);
+  });
+
   it("that are broken do not stop the others", () => {
     const result = load(`${config("a")}---\nkind: [\n---\n${config("c")}`);
     expect(names(result)).toEqual(["ConfigMap default/a", "ConfigMap default/c"]);
