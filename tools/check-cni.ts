@@ -235,7 +235,9 @@ export interface CniVerdict {
 }
 
 /** A refusal says which field, key or value it means; what HNS refuses says so with a code of the catalogue. */
-const NAMES_FIELD = /"[^"]+"|line \d+|field |\([a-z]+(?:-[a-z]+)+\)/;
+const NAMES_FIELD = /"[^"]+"|'[^']+'|line \d+|field |[A-Z]\w*\[\d+\]\.\w|\([a-z]+(?:-[a-z]+)+\)/;
+/** HNS refused, in the words that upstream's program has for it: they are not ours to change, and lint names the cause. */
+const OF_HNS = /\(0x803b[0-9a-f]{4}\)/;
 /** What HNS answers, whatever is wrong. */
 const RECORD = /\{"Success":false[^}]*\}/;
 /** In front of each refusal of a plugin. */
@@ -251,7 +253,8 @@ function findingsOf(verdict: Omit<CniVerdict, "findings">, isKnown: boolean): re
   if (isKnown && causes.length === 0) found.push("its fault is known, and nothing names it");
   if (refusal !== undefined && !namesField(refusal)) found.push(`the refusal names nothing: ${refusal}`);
   for (const { compat, add, check, del, left } of runs) {
-    if (add !== "good" && !namesField(add)) found.push(`${compat}: the refusal of ADD names nothing: ${add}`);
+    const isNamed = namesField(add) || (compat === "upstream" && OF_HNS.test(add) && causes.length > 0);
+    if (add !== "good" && !isNamed) found.push(`${compat}: the refusal of ADD names nothing: ${add}`);
     if (add === "good" && check !== "good") found.push(`${compat}: CHECK after a good ADD: ${check}`);
     if (add === "good" && del !== "good") found.push(`${compat}: DEL after a good ADD: ${del}`);
     if (left > 0) found.push(`${compat}: DEL has left ${left} endpoints and addresses`);
