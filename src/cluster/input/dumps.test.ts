@@ -225,6 +225,16 @@ describe("pods of a cloud", () => {
     expect(ask(world, "pod/d", "pod/a")).toBe("a saw 10.241.0.9");
   });
 
+  it("have addresses of several blocks, which nodes hold in between (Calico, outside podCIDR)", async () => {
+    const nodes = ["lin 10.0.0.4 10.244.0.0/24", "win 10.0.0.5 10.244.1.0/24"];
+    const pods = ["a lin 192.168.10.5", "b lin 192.168.77.70", "c win 192.168.20.133", "d win 192.168.77.5"];
+    const world = await openSessionWorld(dump(nodes, pods));
+    expect(runningOf(world)).toEqual(expect.arrayContaining(pods.toSorted()));
+    expect(ask(world, "pod/d", "pod/b")).toBe("b saw 192.168.77.5");
+    expect(ask(world, "pod/a", "pod/c")).toBe("c saw 192.168.10.5");
+    expect(world.session.troubles()).toEqual([]);
+  });
+
   it("have ranges that the fabric leads to, from the second address on (Azure CNI Overlay)", async () => {
     const label = "labels: { kubernetes.azure.com/podnetwork-type: overlay, ";
     const nodes = ["lin 10.224.0.4", "win-0 10.224.0.5", "win-1 10.224.0.6"];

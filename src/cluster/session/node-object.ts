@@ -47,6 +47,7 @@ const ANNOTATIONS: JsonObject = Object.freeze({
 /** The Node object of one node, as a manifest; `kubernetes` is the version of its kubelet and kube-proxy. */
 export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
   const version = formatKubernetesVersion(file.kubernetes.version);
+  const { shape, routes } = file.network;
   const podCIDR = formatPrefix(spec.podCIDR);
   const second = file.ipv6?.nodes[spec.name];
   const podCIDRs = second === undefined ? [podCIDR] : [podCIDR, formatPrefix(second.podRange)];
@@ -54,7 +55,8 @@ export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
     apiVersion: "v1",
     kind: "Node",
     metadata: { name: spec.name, labels: labelsOf(spec), annotations: ANNOTATIONS },
-    spec: file.network.shape === "own-subnet" ? { podCIDR, podCIDRs } : {},
+    // Ranges of Azure CNI Overlay are known to CNS alone.
+    spec: shape === "own-subnet" && routes !== "fabric" ? { podCIDR, podCIDRs } : {},
     status: {
       addresses: [
         { type: "InternalIP", address: formatIp(spec.address) },

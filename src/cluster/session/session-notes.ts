@@ -74,7 +74,10 @@ function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     reference: `node/${node}`,
     node,
     code: OUTSIDE_RANGE,
-    text: `${plural(names.length, "pod")} of the input have no network here, for no pod range of the node has their addresses: ${listed(names)}`,
+    text:
+      names.length === 1
+        ? `a pod of the input has no network here, for no pod range of the node has its address: ${listed(names)}`
+        : `${plural(names.length, "pod")} of the input have no network here, for no pod range of the node has their addresses: ${listed(names)}`,
   }));
 }
 
