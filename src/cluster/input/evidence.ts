@@ -119,11 +119,17 @@ function cniIn(text: string, place: EvidencePlace, isFile: boolean): CniEvidence
   };
 }
 
-/** True for a text that is CNI configuration: no manifest, and no cluster file. */
-export function isCniText({ text }: InputText): boolean {
+/** True for a text that configures a network (CNI, or flanneld's net-conf.json): no manifest, and no cluster file. */
+export function isNetworkText({ text }: InputText): boolean {
   if (!/^[\s\u00a0\uFEFF]*\{/.test(text) || text.length > TEXT_LENGTH_MAX) return false;
+  if (isNetConfText(text)) return true;
   if (!CNI_TYPE.test(text) || /"(?:apiVersion|kind)"\s*:\s*"/.test(text)) return false;
   return /"(?:cniVersion|plugins|ipam|delegate)"\s*:/.test(text);
+}
+
+/** flanneld's configuration, whatever its file is called. */
+function isNetConfText(text: string): boolean {
+  return /"Network"\s*:\s*"/i.test(text) && /"Backend"\s*:\s*\{/i.test(text) && !/"kind"\s*:\s*"/.test(text);
 }
 
 function nodeEvidence(loaded: LoadedObject, node: Node): NodeEvidence {
@@ -199,6 +205,14 @@ export function collectEvidence(objects: readonly LoadedObject[], files: readonl
     const where = { file: name, line: 1, column: 1, field: "" };
     return cniIn(text, { source: name, where }, true) ?? [];
   });
+  configs.unshift(
+    ...files
+      .filter(({ text }) => isNetConfText(text))
+      .map(({ name, text }) => {
+        const where = { file: name, line: 1, column: 1, field: "" };
+        return { source: name, where, name, namespace: "", key: "net-conf.json", text };
+      }),
+  );
   const inConfigs = configs.flatMap(({ source, where, text }) => cniIn(text, { source, where }, false) ?? []);
   return {
     nodes: nodes.toSorted((a, b) => Number(b.os === "windows") - Number(a.os === "windows")),

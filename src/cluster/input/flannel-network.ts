@@ -4,7 +4,7 @@ import { formatPrefix, parsePrefix } from "#core/net/ip.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import { type CniEvidence, type Evidence, type EvidencePlace, mappingIn } from "./evidence.ts";
 import type { Contradiction, NetworkAccount } from "./network-account.ts";
-import { flannelBackend } from "./network-signs.ts";
+import { flannelBackend, isNetConf } from "./network-signs.ts";
 
 /** flanneld's own, where net-conf.json says nothing (control-planes.md §1.3, §1.8). */
 const DEFAULTS: Readonly<Record<NodeOs, { readonly vni: number; readonly port: number }>> = {
@@ -27,8 +27,9 @@ function publishedVni({ nodes }: Evidence, os: NodeOs): Known<number> | undefine
 }
 
 function backendOf({ configs }: Evidence): Known<Readonly<Record<string, unknown>>> | undefined {
-  for (const { key, text, source, where } of configs) {
-    const value = key.endsWith("net-conf.json") ? flannelBackend(text) : undefined;
+  for (const config of configs) {
+    const { text, source, where } = config;
+    const value = isNetConf(config) ? flannelBackend(text) : undefined;
     if (value !== undefined) return { source, where, value };
   }
   return undefined;
@@ -116,13 +117,13 @@ export function flannelTunnels(evidence: Evidence): FlannelTunnels {
   const backend = backendOf(evidence);
   const [windows, linux] = [publishedVni(evidence, "windows"), publishedVni(evidence, "linux")];
   const given = numberIn(backend, "vni");
-  const vni = {
-    windows: windows?.value ?? given ?? DEFAULTS.windows.vni,
-    linux: linux?.value ?? given ?? DEFAULTS.linux.vni,
-  };
-  const port = { windows: DEFAULTS.windows.port, linux: numberIn(backend, "port") ?? DEFAULTS.linux.port };
-  // Without net-conf.json nobody says a port; that of Windows is taken where the VNIs agree.
-  const known = backend === undefined && vni.linux === vni.windows ? { ...port, linux: port.windows } : port;
+  const ofWindows = windows?.value ?? given ?? DEFAULTS.windows.vni;
+  // Without net-conf.json nobody says what Linux has, unless its nodes do: the same is taken then.
+  const ofLinux = backend === undefined ? ofWindows : (given ?? DEFAULTS.linux.vni);
+  const vni = { windows: ofWindows, linux: linux?.value ?? ofLinux };
+  const isPortTold = backend !== undefined || vni.linux !== vni.windows;
+  const linuxPort = isPortTold ? (numberIn(backend, "port") ?? DEFAULTS.linux.port) : DEFAULTS.windows.port;
+  const known = { windows: DEFAULTS.windows.port, linux: linuxPort };
   const at = windows ?? backend ?? { source: "assumed", where: undefined };
   return { vni, port: known, at, contradictions: contradictionsOf(evidence, backend, { vni, port: known }) };
 }

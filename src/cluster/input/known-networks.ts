@@ -2,6 +2,7 @@
  * The networks that are recognised: what each has on Windows nodes, what of that a cluster file can say, and what keeps
  * answers from being ones where it cannot.
  */
+import type { NetworkDriver } from "../file/cluster-file.ts";
 import type { Evidence } from "./evidence.ts";
 import { flannelAccount } from "./flannel-network.ts";
 import type { NetworkAccount, NetworkLack } from "./network-account.ts";
@@ -170,6 +171,24 @@ const LINUX_ONLY: Teller = (_mode, _evidence, { title = "the network" }) => ({
   lack: notCarriedOut(title, "it has no part for Windows"),
 });
 
+/** Plugins of Microsoft's examples are called after the driver of their network. */
+const DRIVER_OF_TYPE: Readonly<Record<string, NetworkDriver>> = {
+  l2tunnel: "L2Tunnel",
+  nat: "NAT",
+  transparent: "Transparent",
+};
+
+const UNKNOWN: Teller = (_mode, _evidence, { title = "" }) => ({
+  plugin: title,
+  mode: "as its configuration says",
+  isModeAssumed: false,
+  driver: DRIVER_OF_TYPE[title.toLowerCase()] ?? "L2Bridge",
+  routes: "as its configuration says",
+  fields: {},
+  contradictions: [],
+  lack: notCarriedOut(`The CNI plugin ${title}`, "nothing is known of the network that it makes"),
+});
+
 const WIN_BRIDGE: Teller = () => ({
   plugin: "win-bridge",
   mode: "pod range per node",
@@ -211,6 +230,7 @@ const TELLERS: Readonly<Record<NetworkId, Teller>> = {
   "win-bridge": WIN_BRIDGE,
   "win-overlay": WIN_OVERLAY,
   "linux-only": LINUX_ONLY,
+  unknown: UNKNOWN,
 };
 
 /** What is known of the network that a sign shows. */

@@ -17,7 +17,8 @@ export type NetworkId =
   | "cilium"
   | "win-bridge"
   | "win-overlay"
-  | "linux-only";
+  | "linux-only"
+  | "unknown";
 
 export interface Sign extends EvidencePlace {
   readonly network: NetworkId;
@@ -25,7 +26,7 @@ export interface Sign extends EvidencePlace {
   readonly mode: string | undefined;
   /** Shows where the cluster runs, and what it has there unless another network is installed. */
   readonly isHint: boolean;
-  /** Of network `linux-only`. */
+  /** Of networks `linux-only` and `unknown`. */
   readonly title?: string;
 }
 
@@ -69,6 +70,11 @@ export function flannelBackend(text: string): { readonly [field: string]: unknow
   return Object.fromEntries(Object.entries(backend).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
+/** True for flanneld's own configuration, in a ConfigMap or a file of the user. */
+export function isNetConf({ key }: { readonly key: string }): boolean {
+  return key.endsWith("net-conf.json");
+}
+
 /** What flannel's CNI configuration delegates to shows its backend; the HCN-only forks of the plugins as well. */
 const MODE_OF_DELEGATE: Readonly<Record<string, string>> = {
   "win-overlay": "vxlan",
@@ -83,7 +89,7 @@ const FLANNEL: SignReader = (evidence) => {
     return type === undefined ? [] : [sign("flannel", node, type === "" ? undefined : type)];
   });
   const configs = evidence.configs.flatMap((config) => {
-    const type = config.key.endsWith("net-conf.json") ? flannelBackend(config.text)?.["type"] : undefined;
+    const type = isNetConf(config) ? flannelBackend(config.text)?.["type"] : undefined;
     return typeof type === "string" ? [sign("flannel", config, type)] : [];
   });
   return [
@@ -151,9 +157,10 @@ const AZURE: SignReader = (evidence) => {
     .filter(({ labels }) => labels["kubernetes.azure.com/cluster"] !== undefined)
     .map((node) => sign("azure-vnet", node, azureMode(node), true));
   const files = ofCni(evidence, "azure-vnet", ["azure-vnet"], ({ plugin }) => {
-    if (textAt(plugin, "ipam", "type") === "azure-cns")
-      return textAt(plugin, "ipam", "mode") === "v4overlay" ? "overlay" : undefined;
-    return textAt(plugin, "ipam", "type") === "azure-vnet-ipam" ? "node-subnet" : undefined;
+    const ipam = textAt(plugin, "ipam", "type");
+    if (ipam === "azure-cns")
+      return /overlay/i.test(textAt(plugin, "ipam", "mode")) ? "overlay" : "pod-subnet";
+    return ipam === "azure-vnet-ipam" ? "node-subnet" : undefined;
   });
   return [...files, ...nodes, ...ofDaemons(evidence, "azure-vnet", /^azure-cns/, true)];
 };
@@ -265,6 +272,26 @@ const PLAIN: SignReader = (evidence) => [
   ...ofCni(evidence, "win-overlay", ["win-overlay", "sdnoverlay"]),
 ];
 
+/** Files that the user names and no other reader knows: their plugin is told, and that it is not carried out. */
+const UNKNOWN: SignReader = ({ cni }) =>
+  cni
+    .filter(({ isFile, type }) => isFile && !KNOWN_TYPES.has(type))
+    .map((each) => ({ ...sign("unknown", each), title: each.type }));
+
+const KNOWN_TYPES: ReadonlySet<string> = new Set([
+  "flannel",
+  "calico",
+  "azure-vnet",
+  "vpc-bridge",
+  "ovn-k8s-cni-overlay",
+  "antrea",
+  "cilium-cni",
+  "win-bridge",
+  "sdnbridge",
+  "win-overlay",
+  "sdnoverlay",
+]);
+
 /** In the order of precedence among equals. */
 const READERS: readonly SignReader[] = [
   FLANNEL,
@@ -274,6 +301,7 @@ const READERS: readonly SignReader[] = [
   CILIUM,
   PLAIN,
   LINUX_ONLY,
+  UNKNOWN,
   AZURE,
   VPC,
   GKE,

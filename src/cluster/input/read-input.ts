@@ -12,7 +12,7 @@ import type { FlowLimit } from "../session/flow-limit.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
 import { factsOfFile, factsOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
-import { isCniText } from "./evidence.ts";
+import { isNetworkText } from "./evidence.ts";
 import type { Contradiction } from "./network-account.ts";
 import { limitOfLack } from "./network-limits.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
@@ -192,7 +192,7 @@ function fileOf(
  * manifest does not.
  */
 export function readInput(texts: readonly InputText[]): ClusterInputResult {
-  const cniFiles = texts.filter(isCniText);
+  const cniFiles = texts.filter(isNetworkText);
   const split = texts.filter((text) => !cniFiles.includes(text)).map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
   const loaded = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));

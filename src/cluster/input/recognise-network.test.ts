@@ -26,7 +26,17 @@ function dumpOf(name: string): string {
   return readFileSync(new URL(`${name}/dump.yaml`, FOLDER), "utf8");
 }
 
+const KNOWN = new Map<string, ClusterInput>();
+
+/** Each input is read once, for it is large and nobody changes it. */
 function read(...texts: readonly string[]): ClusterInput {
+  const key = texts.join("\u0000");
+  const known = KNOWN.get(key) ?? readAnew(texts);
+  KNOWN.set(key, known);
+  return known;
+}
+
+function readAnew(texts: readonly string[]): ClusterInput {
   const result = readInput(texts.map((text, index) => ({ name: `${index}.yaml`, text })));
   if (!("input" in result)) throw new Error(JSON.stringify(result.problems));
   return result.input;
@@ -297,5 +307,114 @@ spec:
     [/"Port": 4789/, '"Port": 8472', "flannel-vxlan-port-not-4789"],
   ])("net-conf.json that Windows cannot take: %s", (from, to, code) => {
     expect(codesOf(read(changed("kubeadm-flannel-vxlan", [from, to])))).toContain(code);
+  });
+});
+
+// Files of C:\\etc\\cni\\net.d beside a dump whose objects show nothing.
+describe("configuration files beside the manifests", () => {
+  const NODES = `
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: { name: win-1, labels: { kubernetes.io/os: windows } }
+    spec: { podCIDR: 10.244.1.0/24 }
+    status: { addresses: [{ type: InternalIP, address: 10.0.0.4 }] }
+  - apiVersion: v1
+    kind: Node
+    metadata: { name: linux-1, labels: { kubernetes.io/os: linux } }
+    spec: { podCIDR: 10.244.2.0/24 }
+    status: { addresses: [{ type: InternalIP, address: 10.0.0.5 }] }
+`;
+  const conf = (plugin: object): string => JSON.stringify({ cniVersion: "0.3.0", name: "net", ...plugin });
+  const list = (plugin: object): string =>
+    JSON.stringify({ cniVersion: "1.0.0", name: "net", plugins: [{ ...plugin, capabilities: {} }] });
+
+  it.each([
+    ["win-bridge", conf({ type: "win-bridge", ipam: { type: "host-local" } }), "win-bridge", "L2Bridge", []],
+    ["win-overlay", list({ type: "win-overlay" }), "win-overlay", "Overlay", []],
+    ["the fork of containerd's guide", list({ type: "sdnoverlay" }), "win-overlay", "Overlay", []],
+    [
+      "flannel with blanks from a web page",
+      conf({ type: "flannel", delegate: { type: "win-bridge" } }).replace("{", "{\u00a0\n"),
+      "flannel (delegates to win-bridge)",
+      "L2Bridge",
+      [],
+    ],
+    ["azure-vnet", list({ type: "azure-vnet", ipam: { type: "azure-cns" } }), "azure-vnet", "L2Bridge", []],
+    ["Calico", conf({ type: "calico", mode: "vxlan" }), "calico", "Overlay", ["network-not-emulated"]],
+    [
+      "a template that is no JSON yet",
+      '{ "name": "Calico", "cniVersion": "1.0.0", "type": "calico", "mode": "__MODE__", "vxlan_vni": __VNI__ }',
+      "calico",
+      "Overlay",
+      ["network-not-emulated"],
+    ],
+    ["Antrea", list({ type: "antrea" }), "antrea", "Transparent", ["network-not-emulated"]],
+    [
+      "one that nobody knows",
+      conf({ type: "l2tunnel", ipam: {} }),
+      "l2tunnel",
+      "L2Tunnel",
+      ["network-not-emulated"],
+    ],
+  ])("%s", (_, text, plugin, driver, limits) => {
+    const input = read(NODES, text);
+    expect(input.problems).toEqual([]);
+    expect(factsOf(input)["network plugin"]).toBe(`${plugin} | 1.yaml`);
+    expect(told(input, "network driver")?.split(",")[0]).toBe(driver);
+    expect(limitsOf(input, flow("windows pod a", "linux pod b"))).toEqual(limits);
+    expect(input.contradictions).toEqual([]);
+  });
+
+  it("net-conf.json, with the keys in any case", () => {
+    const text = '{ "Network": "10.244.0.0/16", "Backend": { "name": "cbr0", "type": "host-gw" } }';
+    const input = read(NODES, text);
+    expect(input.problems).toEqual([]);
+    expect(factsOf(input)["network mode"]).toBe("host-gw | 1.yaml");
+    expect(input.file.network).toMatchObject({ plugin: "flannel", backend: "host-gw", name: "cbr0" });
+  });
+
+  it("counts before what objects show", () => {
+    const input = read(
+      dumpOf("kubeadm-flannel-vxlan"),
+      conf({ type: "win-bridge", ipam: { type: "host-local" } }),
+    );
+    expect(factsOf(input)["network plugin"]).toBe("win-bridge | 1.yaml");
+  });
+});
+
+describe("DSR", () => {
+  const dsr = (text: string): string | undefined => factsOf(read(text))["DSR"];
+  const CONFIG = "configmap/kube-system/kube-proxy";
+  const ARGS = /\n( +)- \$env:CONTAINER_SANDBOX_MOUNT_POINT\/kube-proxy\/start\.ps1/g;
+  /** The image of nobody in particular, whose start is in the arguments alone. */
+  const PLAIN = [/-flannel-hostprocess/g, ""] as const;
+
+  it.each([
+    ["the ConfigMap says it", [PLAIN, [/enableDSR: false/, "enableDSR: true"]], `on | ${CONFIG}`],
+    [
+      "the image's script does not read the ConfigMap",
+      [[/enableDSR: false/, "enableDSR: true"]],
+      "off | daemonset/kube-system/kube-proxy-windows",
+    ],
+    [
+      "the arguments of the workload",
+      [PLAIN, [ARGS, "\n$1- kube-proxy.exe --enable-dsr=true"]],
+      "on | daemonset/kube-system/kube-proxy-windows",
+    ],
+    [
+      "with --config other flags are not looked at",
+      [PLAIN, [ARGS, "\n$1- kube-proxy.exe --config=/x --enable-dsr=true"]],
+      `off | ${CONFIG}`,
+    ],
+  ] as const)("%s", (_, changes, expected) => {
+    expect(dsr(changed("kubeadm-flannel-vxlan", ...changes))).toBe(expected);
+  });
+
+  it("reaches the cluster", () => {
+    const text = changed("kubeadm-flannel-vxlan", PLAIN, [/enableDSR: false/, "enableDSR: true"]);
+    expect(read(text).file.kubeProxy.enableDSR).toBe(true);
   });
 });

@@ -39,6 +39,7 @@ const TITLES: Readonly<Record<NetworkId, string>> = {
   "win-bridge": "win-bridge",
   "win-overlay": "win-overlay",
   "linux-only": "a network without a Windows part",
+  unknown: "another CNI plugin",
 };
 
 /** Networks of which nodes and configurations can show two modes that exclude each other. */
