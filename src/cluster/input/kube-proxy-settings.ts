@@ -10,9 +10,15 @@ export interface Told<T> extends EvidencePlace {
   readonly value: T;
 }
 
+/** DSR, and the feature gate that it needs where the same place says it. */
+export interface DsrSetting extends Told<boolean> {
+  /** Undefined: the version's default holds. */
+  readonly gate: boolean | undefined;
+}
+
 export interface KubeProxySettings {
   /** Undefined: nothing of the input says it, and kube-proxy's default holds: off in all versions. */
-  readonly enableDSR: Told<boolean> | undefined;
+  readonly enableDSR: DsrSetting | undefined;
   /** The HNS network that it is told of. */
   readonly networkName: Told<string> | undefined;
 }
@@ -40,44 +46,59 @@ function told<T>({ source, where }: EvidencePlace, value: T): Told<T> {
   return { source, where, value };
 }
 
+const GATE = /\b(?:WinDSR|AllAlpha)=(true|false)/;
+
+function dsr(place: EvidencePlace, value: boolean, gate?: boolean): DsrSetting {
+  return { ...told(place, value), gate };
+}
+
+/** The gate in a command line. */
+function gateIn(command: string): boolean | undefined {
+  const value = GATE.exec(command)?.[1];
+  return value === undefined ? undefined : value === "true";
+}
+
 function isKubeProxy({ image, command, owner }: ContainerEvidence): boolean {
   return CALL.test(image) || CALL.test(command) || owner.startsWith("kube-proxy");
 }
 
 /** The arguments of Windows workloads; with `--config` kube-proxy does not look at the other flags. */
-function ofWorkloads(containers: readonly ContainerEvidence[]): readonly Told<boolean>[] {
+function ofWorkloads(containers: readonly ContainerEvidence[]): readonly DsrSetting[] {
   return containers.flatMap((container) => {
     const value = container.command.includes("--config") ? undefined : dsrIn(container.command);
-    return value === undefined ? [] : [told(container, value)];
+    return value === undefined ? [] : [dsr(container, value, gateIn(container.command))];
   });
 }
 
-function ofImages(containers: readonly ContainerEvidence[]): readonly Told<boolean>[] {
+function ofImages(containers: readonly ContainerEvidence[]): readonly DsrSetting[] {
   return containers.flatMap((container) => {
     const known = IMAGES.find(({ image }) => image.test(container.image));
-    return known === undefined ? [] : [told(container, known.enableDSR)];
+    return known === undefined ? [] : [dsr(container, known.enableDSR, true)];
   });
 }
 
 /** Scripts and lists of services in ConfigMaps that start `kube-proxy.exe`. */
-function ofScripts({ configs }: Evidence): readonly Told<boolean>[] {
+function ofScripts({ configs }: Evidence): readonly DsrSetting[] {
   return configs.flatMap((config) => {
     const value = /kube-proxy\.exe/.test(config.text) ? dsrIn(config.text) : undefined;
-    return value === undefined ? [] : [told(config, value)];
+    return value === undefined ? [] : [dsr(config, value, gateIn(config.text))];
   });
 }
 
 /** Configurations, those for Windows first. */
-function ofConfigurations({ configs }: Evidence): readonly Told<boolean>[] {
+function ofConfigurations({ configs }: Evidence): readonly DsrSetting[] {
   const found = configs.flatMap((config) => {
     if (!/kubeproxy\.config\.k8s\.io\//.test(config.text)) return [];
-    const winkernel = mappingIn(config.text)?.["winkernel"];
+    const { winkernel, featureGates } = mappingIn(config.text) ?? {};
     const value = isFields(winkernel) ? winkernel["enableDSR"] : undefined;
-    return typeof value === "boolean"
-      ? [{ isWindows: /windows/i.test(config.name), told: told(config, value) }]
-      : [];
+    const gate = isFields(featureGates) ? (featureGates["WinDSR"] ?? featureGates["AllAlpha"]) : undefined;
+    const setting =
+      typeof value === "boolean"
+        ? dsr(config, value, gate === undefined ? undefined : gate === true)
+        : undefined;
+    return setting === undefined ? [] : [{ isWindows: /windows/i.test(config.name), setting }];
   });
-  return found.toSorted((a, b) => Number(b.isWindows) - Number(a.isWindows)).map((each) => each.told);
+  return found.toSorted((a, b) => Number(b.isWindows) - Number(a.isWindows)).map(({ setting }) => setting);
 }
 
 function networkNameOf({ configs, containers }: Evidence): Told<string> | undefined {
@@ -99,11 +120,11 @@ function networkNameOf({ configs, containers }: Evidence): Told<string> | undefi
 }
 
 /** RKE2 starts kube-proxy itself, with DSR where HNS has it (kube-proxy.md §1.4). */
-function ofRke2({ nodes }: Evidence): readonly Told<boolean>[] {
+function ofRke2({ nodes }: Evidence): readonly DsrSetting[] {
   const node = nodes.find(
     ({ os, provider, version }) => os === "windows" && (provider === "rke2" || /\+rke2r/.test(version)),
   );
-  return node === undefined ? [] : [told(node, true)];
+  return node === undefined ? [] : [dsr(node, true, true)];
 }
 
 export function kubeProxySettings(evidence: Evidence): KubeProxySettings {

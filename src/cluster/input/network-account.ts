@@ -33,8 +33,6 @@ export interface NetworkAccount {
   readonly vxlan?: { readonly vni: string; readonly port: string; readonly at: EvidencePlace };
   /** `network` of a cluster file, without ranges. */
   readonly fields: JsonObject;
-  /** The router of the underlay leads to the pods of each node. */
-  readonly isRoutedOutside?: boolean;
   readonly contradictions: readonly Contradiction[];
   /** Undefined: the network is carried out. */
   readonly lack?: NetworkLack;

@@ -45,10 +45,20 @@ function isAcrossSystems(flow: LimitedFlow): boolean {
   return crosses || (isByName && source.os === "windows");
 }
 
+/** Services of Windows nodes: what their pods ask of them, names included, and what comes in by such a node. */
+function isByWindowsProxy({ source, target, answerers, isByName }: LimitedFlow): boolean {
+  const isOnWindows = ({ os }: FlowEnd): boolean => os === "windows";
+  if (isByName) return isOnWindows(source);
+  if (target.kind === "service") return isOnWindows(source) || source.node === undefined;
+  const isNodePort = target.kind === "node" && answerers.some(({ kind }) => kind === "pod");
+  return isNodePort && isOnWindows(target);
+}
+
 /** The flows that a contradiction leaves open; undefined: it is a finding, and answers stay answers. */
 export function limitOfContradiction({ code, message, where }: Contradiction): FlowLimit | undefined {
   const place = where === undefined ? {} : { where };
   if (code === "vxlan-identifiers-differ") return { code, message, ...place, covers: isAcrossSystems };
+  if (code === "kube-proxy-dsr-without-gate") return { code, message, ...place, covers: isByWindowsProxy };
   if (code === "network-signs-contradict")
     return { code, message, ...place, covers: (flow) => isOfPodNetwork(flow, true) };
   return undefined;

@@ -413,6 +413,27 @@ describe("DSR", () => {
     expect(dsr(changed("kubeadm-flannel-vxlan", ...changes))).toBe(expected);
   });
 
+  // kube-proxy 1.31 ends with "WinDSR feature gate not enabled"; the gate is on from 1.33.
+  it("without its feature gate is a finding, and Services of Windows nodes are not judged", () => {
+    const on = [/enableDSR: false/, "enableDSR: true"] as const;
+    const input = read(changed("kubeadm-flannel-vxlan", PLAIN, on));
+    expect(input.contradictions.map(({ code, message }) => `${code}: ${message}`)).toEqual([
+      "kube-proxy-dsr-without-gate: configmap/kube-system/kube-proxy asks for DSR, and the feature gate WinDSR is off in Kubernetes 1.31: kube-proxy of Windows nodes ends",
+    ]);
+    const covered = ["kube-proxy-dsr-without-gate"];
+    expect(limitsOf(input, flow("windows pod a", "service", ["linux pod b"]))).toEqual(covered);
+    expect(limitsOf(input, flow("outside", "windows node a", ["linux pod b"]))).toEqual(covered);
+    expect(limitsOf(input, flow("linux pod b", "service", ["windows pod a"]))).toEqual([]);
+    expect(limitsOf(input, flow("windows pod a", "linux pod b"))).toEqual([]);
+    const gate = [
+      /clusterCIDR: 10.244.0.0\/16\n( +)enable/,
+      "featureGates: {WinDSR: true}\n$1enable",
+    ] as const;
+    expect(read(changed("kubeadm-flannel-vxlan", PLAIN, on, gate)).contradictions).toEqual([]);
+    const later = [/v1\.31\./g, "v1.33."] as const;
+    expect(read(changed("kubeadm-flannel-vxlan", PLAIN, on, later)).contradictions).toEqual([]);
+  });
+
   it("reaches the cluster", () => {
     const text = changed("kubeadm-flannel-vxlan", PLAIN, [/enableDSR: false/, "enableDSR: true"]);
     expect(read(text).file.kubeProxy.enableDSR).toBe(true);

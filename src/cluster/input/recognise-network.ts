@@ -3,8 +3,11 @@
  * it, what contradicts, and which flows cannot be answered because the network is not carried out.
  */
 import type { JsonObject } from "#core/base/json.ts";
+import { gateAt } from "#programs/kube-proxy/configuration/feature-gates.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { KUBERNETES_MINOR_MAX } from "../file/description.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
+import { parseReportedVersion } from "../session/node-object.ts";
 import type { InputText } from "../session/session.ts";
 import { type Evidence, type EvidencePlace, collectEvidence } from "./evidence.ts";
 import { type KubeProxySettings, kubeProxySettings } from "./kube-proxy-settings.ts";
@@ -88,6 +91,25 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
   ];
 }
 
+/** kube-proxy ends where it is told to use DSR and its gate is off: up to 1.32 it is, unless somebody turns it on. */
+function dsrContradiction({ nodes }: Evidence, { enableDSR }: KubeProxySettings): readonly Contradiction[] {
+  if (enableDSR?.value !== true || enableDSR.gate === true) return [];
+  const node = nodes.find(({ os, version }) => os === "windows" && version !== "");
+  const minor = parseReportedVersion(node?.version ?? "")?.minor ?? KUBERNETES_MINOR_MAX;
+  const isOn = enableDSR.gate ?? gateAt("WinDSR", minor)?.isOnByDefault ?? true;
+  if (isOn) return [];
+  const message = `${enableDSR.source} asks for DSR, and the feature gate WinDSR is off in Kubernetes 1.${minor}: kube-proxy of Windows nodes ends`;
+  return [{ code: "kube-proxy-dsr-without-gate", where: enableDSR.where, message }];
+}
+
+/** The network's name that kube-proxy is told, where nothing else says one. */
+function withName(fields: JsonObject, { networkName }: KubeProxySettings): JsonObject {
+  const isNameable = Object.keys(fields).length > 0 && fields["name"] === undefined;
+  return isNameable && networkName !== undefined && !/^azure$/.test(networkName.value)
+    ? { ...fields, name: networkName.value }
+    : fields;
+}
+
 interface Choice {
   readonly account: NetworkAccount;
   readonly at: EvidencePlace;
@@ -113,25 +135,31 @@ export function recogniseNetwork(
   const kubeProxy = kubeProxySettings(evidence);
   const policies = policyEngine(evidence);
   const choice = choose(evidence, files);
-  if (choice === undefined)
+  const ofProxy = dsrContradiction(evidence, kubeProxy);
+  const limitsOf = (found: readonly Contradiction[]): readonly FlowLimit[] =>
+    found.flatMap((each) => limitOfContradiction(each) ?? []);
+  if (choice === undefined) {
+    const limits = limitsOf(ofProxy);
     return {
       account: undefined,
       at: undefined,
       kubeProxy,
       policies,
       fields: {},
-      contradictions: [],
-      limits: [],
+      contradictions: ofProxy,
+      limits,
     };
-  const { account, at, contradictions } = choice;
+  }
+  const { account, at } = choice;
+  const contradictions = [...choice.contradictions, ...ofProxy];
   const lack = account.lack === undefined ? [] : [limitOfLack(account.lack, at.where)];
   return {
     account,
     at,
     kubeProxy,
     policies,
-    fields: account.fields,
+    fields: withName(account.fields, kubeProxy),
     contradictions,
-    limits: [...lack, ...contradictions.flatMap((each) => limitOfContradiction(each) ?? [])],
+    limits: [...lack, ...limitsOf(contradictions)],
   };
 }

@@ -4,7 +4,8 @@ import { expect } from "vitest";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
-import { clusterOfManifests } from "#cluster/input/cluster-of-manifests.ts";
+import type { JsonObject } from "#core/base/json.ts";
+import { NOTHING_SHOWN, clusterOfManifests } from "#cluster/input/cluster-of-manifests.ts";
 
 /** Addresses from a few networks, near each other and far apart, as they meet in practice. */
 const ADDRESS = fc
@@ -90,14 +91,25 @@ function objectsOf(
   return loadManifests([{ name: "dump.yaml", text }]).objects.map(({ object }) => object);
 }
 
+/** What objects may show of the network, as fields of a cluster file. */
+const SHOWN: readonly JsonObject[] = [
+  {},
+  { plugin: "flannel", backend: "vxlan", vni: 4_096, name: "flannel.4096" },
+  { plugin: "flannel", backend: "host-gw" },
+  { driver: "Overlay", plugin: "hns", name: "Calico", vni: 4_096 },
+  { driver: "Overlay", plugin: "win-overlay" },
+];
+
 /** Draws that many dumps. */
 export function buildClustersOfDumps(numRuns: number): void {
   fc.assert(
     fc.property(
       fc.array(NODE, { minLength: 1, maxLength: 6 }),
       fc.array(fc.oneof(ADDRESS, ADDRESS6), { maxLength: 4 }),
-      (nodes, services) => {
-        const { document } = clusterOfManifests(objectsOf(nodes, services));
+      fc.constantFrom(...SHOWN),
+      (nodes, services, fields) => {
+        const shown = { ...NOTHING_SHOWN, fields };
+        const { document } = clusterOfManifests(objectsOf(nodes, services), shown);
         const parsed = parseClusterFile(JSON.stringify(document), "derived");
         expect(
           "problems" in parsed ? parsed.problems.map(({ path, message }) => `${path}: ${message}`) : [],
