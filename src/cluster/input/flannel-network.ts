@@ -112,11 +112,29 @@ function contradictionsOf(
   return found;
 }
 
+/** Without any node the cluster gets some of Windows. */
+function hasWindows({ nodes }: Evidence): boolean {
+  return nodes.length === 0 || nodes.some(({ os }) => os === "windows");
+}
+
 /** VNI and port on both systems: what nodes publish counts before what net-conf.json asks for. */
 export function flannelTunnels(evidence: Evidence): FlannelTunnels {
   const backend = backendOf(evidence);
   const [windows, linux] = [publishedVni(evidence, "windows"), publishedVni(evidence, "linux")];
   const given = numberIn(backend, "vni");
+  const at = windows ?? backend ?? { source: "assumed", where: undefined };
+  if (!hasWindows(evidence)) {
+    // Nobody has to agree with Windows: the machines take what the Linux nodes have.
+    const value = linux?.value ?? given ?? DEFAULTS.linux.vni;
+    const own = numberIn(backend, "port") ?? DEFAULTS.linux.port;
+    const place = linux ?? at;
+    return {
+      vni: { windows: value, linux: value },
+      port: { windows: own, linux: own },
+      at: place,
+      contradictions: [],
+    };
+  }
   const ofWindows = windows?.value ?? given ?? DEFAULTS.windows.vni;
   // Without net-conf.json nobody says what Linux has, unless its nodes do: the same is taken then.
   const ofLinux = backend === undefined ? ofWindows : (given ?? DEFAULTS.linux.vni);
@@ -124,7 +142,6 @@ export function flannelTunnels(evidence: Evidence): FlannelTunnels {
   const isPortTold = backend !== undefined || vni.linux !== vni.windows;
   const linuxPort = isPortTold ? (numberIn(backend, "port") ?? DEFAULTS.linux.port) : DEFAULTS.windows.port;
   const known = { windows: DEFAULTS.windows.port, linux: linuxPort };
-  const at = windows ?? backend ?? { source: "assumed", where: undefined };
   return { vni, port: known, at, contradictions: contradictionsOf(evidence, backend, { vni, port: known }) };
 }
 
@@ -170,7 +187,6 @@ export function flannelAccount(mode: string | undefined, evidence: Evidence): Ne
     };
   const tunnels = flannelTunnels(evidence);
   const { vni, port } = tunnels;
-  const usable = Math.max(vni.windows, DEFAULTS.windows.vni);
   return {
     plugin: "flannel (delegates to win-overlay)",
     mode: kind,
@@ -178,7 +194,7 @@ export function flannelAccount(mode: string | undefined, evidence: Evidence): Ne
     driver: "Overlay",
     routes: "by flanneld, through VXLAN tunnels",
     vxlan: { vni: both(vni.linux, vni.windows), port: both(port.linux, port.windows), at: tunnels.at },
-    fields: { plugin: "flannel", backend: "vxlan", vni: usable, ...common },
+    fields: { plugin: "flannel", backend: "vxlan", vni: vni.windows, ...common },
     contradictions: tunnels.contradictions,
   };
 }

@@ -195,6 +195,33 @@ describe("VNI 1 on Linux and 4096 on Windows", () => {
   });
 });
 
+// As k3s has it by itself; what Windows needs is nobody's business there.
+it("VNI 1 without a Windows node is none", () => {
+  const linux = (name: string, octet: number): string => `
+apiVersion: v1
+kind: Node
+metadata:
+  name: ${name}
+  labels: { kubernetes.io/os: linux }
+  annotations:
+    flannel.alpha.coreos.com/backend-type: vxlan
+    flannel.alpha.coreos.com/backend-data: '{"VNI":1,"VtepMAC":"aa:f6:23:e5:46:0${octet}"}'
+spec: { podCIDR: 10.42.${octet}.0/24 }
+status: { addresses: [{ type: InternalIP, address: 10.0.0.${octet} }] }
+`;
+  const input = read(`${linux("k-1", 4)}---${linux("k-2", 5)}`);
+  expect([input.contradictions, input.limits]).toEqual([[], []]);
+  expect(factsOf(input)).toMatchObject({ VXLAN: "VNI 1; port 8472 | node/k-1" });
+  expect(input.file.network).toMatchObject({ backend: "vxlan", vni: 1 });
+});
+
+// Both nodes and net-conf.json say it: flanneld on Windows ends, and so it does here.
+it("a VNI that Windows refuses is what the cluster runs with", () => {
+  const input = read(changed("kubeadm-flannel-vxlan", [/"VNI": ?4096/g, '"VNI": 5']));
+  expect(input.contradictions.map(({ code }) => code)).toEqual(["flannel-vni-below-4096"]);
+  expect(input.file.network.vni).toBe(5);
+});
+
 /** A dump without objects, annotations or texts that match. */
 function without(name: string, ...patterns: readonly RegExp[]): string {
   const { items } = parse(dumpOf(name)) as { readonly items: readonly unknown[] };
