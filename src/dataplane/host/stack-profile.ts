@@ -42,9 +42,18 @@ export interface TcpProfile {
   readonly isUnreachableFinal: boolean;
   readonly initialWindowSegments: number;
   readonly delayedAckMs: number;
+  readonly nagle: Nagle;
+  /** What a listener makes of a segment with neither SYN nor ACK, or with SYN and FIN. */
+  readonly oddSegments: "reset" | "ignored";
   readonly timeWaitMs: number;
   readonly keepAlive: KeepAliveProfile;
 }
+
+/**
+ * When a small segment waits: while anything is under way (RFC 9293 §3.7.4), or while another small one is (Minshall's
+ * variant, net/ipv4/tcp_output.c, tcp_nagle_check).
+ */
+export type Nagle = "any" | "small";
 
 /** `windows`: MSS, NOP, scale, NOP, NOP, SACK permitted. `linux`: MSS, SACK permitted, timestamps, NOP, scale. */
 export type SynOptionStyle = "windows" | "linux";
@@ -116,6 +125,10 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
     isUnreachableFinal: false,
     initialWindowSegments: 10,
     delayedAckMs: 40,
+    // Microsoft, "Nagle's algorithm": until what was sent before is acknowledged.
+    nagle: "any",
+    // nmap-os-db, tests T2 and T3 of Windows Vista to 11 and their servers: RST and ACK.
+    oddSegments: "reset",
     // TcpTimedWaitDelay, 120 s since Windows Server 2003.
     timeWaitMs: 120_000,
     // docs: dataplane.md §3.8, DT-165: two hours; Microsoft, "SIO_KEEPALIVE_VALS": then every second, ten times.
@@ -159,6 +172,9 @@ const LINUX_STACK: StackProfile = Object.freeze({
     isUnreachableFinal: true,
     initialWindowSegments: 10,
     delayedAckMs: 40,
+    nagle: "small",
+    // net/ipv4/tcp_input.c, tcp_rcv_state_process; asked of Linux 6.18.
+    oddSegments: "ignored",
     timeWaitMs: 60_000,
     // tcp_keepalive_time, tcp_keepalive_intvl, tcp_keepalive_probes.
     keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 75_000, probes: 9 }),

@@ -11,7 +11,7 @@ import type { DeliveryFailure } from "../delivery-failure.ts";
 import { RoundTripEstimator, KeepAlive, type KeepAliveOwner } from "./tcp-timers.ts";
 import type { TcpProfile } from "../stack-profile.ts";
 import type { Stack } from "../stack.ts";
-import { TcpNegotiation } from "./tcp-negotiation.ts";
+import { TcpNegotiation, sackOptionBytes } from "./tcp-negotiation.ts";
 import { type Ends, type SegmentFields, type TcpSegment, hasFlag } from "./tcp-segment.ts";
 import { type SegmentSink, TcpSender } from "./tcp-sender.ts";
 import { ReceiveSequence, addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
@@ -150,8 +150,6 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   private isAskingAgain = false;
   private synSentAtMs = 0;
   private nextTag: PacketTag;
-  /** Where the peer's stream ends, once its FIN came. */
-  private finishSequence: number | undefined;
   private isCloseAsked = false;
   private isReported = false;
 
@@ -294,12 +292,20 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
       acknowledgment: this.receive.next,
       flags: flags | TcpFlag.ack | this.negotiation.segmentFlags(),
       window: this.negotiation.windowBytes >>> this.negotiation.receiveScale,
-      options: this.negotiation.segmentOptions(this.tcp.compartment.nowMs),
+      options: this.negotiation.segmentOptions(
+        this.tcp.compartment.nowMs,
+        this.receive.takeSackBlocks(this.negotiation.sackBlocksMax),
+      ),
     };
     this.unacknowledgedSegments = 0;
     this.stopDelayedAck();
     if (!this.tcp.emit(this, fields, payload, this.takeTag()))
       this.sender.limitSegment(this.pathSegmentBytes());
+  }
+
+  /** What the next segment says of what came out of order. */
+  get extraOptionBytes(): number {
+    return sackOptionBytes(Math.min(this.receive.sackCount, this.negotiation.sackBlocksMax));
   }
 
   retransmissionsFailed(): void {
@@ -320,6 +326,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
       segmentBytes: this.ownMss,
       initialWindowSegments: this.profile.initialWindowSegments,
       retriesMax: this.profile.dataRetries,
+      nagle: this.profile.nagle,
     });
   }
 
@@ -357,7 +364,8 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
   private takeSyn(segment: TcpSegment): void {
     const peerMss = this.negotiation.takeSyn(segment);
     this.receive = new ReceiveSequence(addSequence(segment.sequence, 1));
-    this.sender.begin(Math.min(peerMss - this.negotiation.optionBytes, this.pathSegmentBytes()));
+    const segmentBytes = Math.min(peerMss - this.negotiation.optionBytes, this.pathSegmentBytes());
+    this.sender.begin(segmentBytes, this.negotiation.usesSack);
     this.sender.setWindow(segment.sequence, segment.acknowledgment, segment.window);
   }
 
@@ -446,6 +454,7 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
       this.sendSyn();
       return;
     }
+    if (!isSyn) this.receive.noteOld(segment.sequence, segment.length);
     // Data that came again mean a lost acknowledgement; anything else is answered sparingly.
     if (segment.length > 0 && !isSyn) this.acknowledgeNow();
     else this.acknowledgeSparingly();
@@ -481,31 +490,36 @@ export class TcpConnection implements Task, SegmentSink, KeepAliveOwner {
       this.acknowledgeSparingly();
       return false;
     }
-    if (isBefore(acknowledgment, this.sender.unacknowledged)) return true;
+    if (isBefore(acknowledgment, this.sender.unacknowledged)) {
+      if (!this.sender.isTooOld(acknowledgment)) return true;
+      this.acknowledgeSparingly();
+      return false;
+    }
     this.sender.acknowledge({
       acknowledgment,
       sequence: segment.sequence,
       windowBytes: segment.window << this.negotiation.sendScale,
       isPure: segment.length === 0,
+      sacked: this.negotiation.sackedBy(segment),
     });
     return true;
   }
 
   private takePayload(segment: TcpSegment): void {
     if (!this.isReceiving()) return;
-    if (hasFlag(segment, TcpFlag.fin))
-      this.finishSequence = addSequence(segment.sequence, segment.payload.length);
-    if (segment.payload.length > 0) {
-      const ready = this.receive.accept(segment.sequence, segment.payload);
-      this.oweAcknowledgement(ready.length === 0 || this.receive.hasGap);
-      // The owner may end the connection at any piece.
-      for (const bytes of ready) if (this.isReceiving()) this.owner?.tcpData(this, bytes);
-    }
-    if (this.isReceiving() && this.finishSequence === this.receive.next) this.takeFinish();
+    if (segment.length === 0) return;
+    const isFinal = hasFlag(segment, TcpFlag.fin);
+    // RFC 5681 §4.2: also what fills a gap is acknowledged at once.
+    const { hasGap } = this.receive;
+    const ready = this.receive.accept(segment.sequence, segment.payload, isFinal);
+    const { isFinished } = this.receive;
+    if (!isFinished) this.oweAcknowledgement(hasGap || ready.length === 0 || this.receive.hasGap);
+    // The owner may end the connection at any piece.
+    for (const bytes of ready) if (this.isReceiving()) this.owner?.tcpData(this, bytes);
+    if (isFinished && this.isReceiving()) this.takeFinish();
   }
 
   private takeFinish(): void {
-    this.receive.next = addSequence(this.receive.next, 1);
     if (this.currentState === "established") this.currentState = "close-wait";
     this.acknowledgeNow();
     this.owner?.tcpPeerFinished(this);

@@ -3,7 +3,7 @@
  * scale, timestamps, ECN.
  */
 import { TcpFlag } from "#core/wire/tcp.ts";
-import { type TcpOption, parseTcpOptions } from "#core/wire/tcp-options.ts";
+import { type SackBlock, type TcpOption, parseTcpOptions } from "#core/wire/tcp-options.ts";
 import type { TcpProfile, SynOptionStyle } from "../stack-profile.ts";
 import { type TcpSegment, hasFlag } from "./tcp-segment.ts";
 import { isAfter, isBefore } from "./tcp-sequence.ts";
@@ -81,9 +81,32 @@ export class TcpNegotiation {
     return this.profile.isEcnOffered && !isRepeated ? ECN_ASKED : 0;
   }
 
+  /** True when both ends say what came out of order. */
+  get usesSack(): boolean {
+    return this.isSackPermitted;
+  }
+
+  /** How many blocks of what came out of order a segment has room for. */
+  get sackBlocksMax(): number {
+    if (!this.isSackPermitted) return 0;
+    return Math.floor((OPTION_BYTES_MAX - this.optionBytes - SACK_BYTES) / SACK_BLOCK_BYTES);
+  }
+
   /** Options of a segment after the handshake. */
-  segmentOptions(nowMs: number): TcpOption[] {
-    return this.hasTimestamps ? listTimestampOptions(this.timestamp(nowMs), this.peerTimestamp) : [];
+  segmentOptions(nowMs: number, blocks: readonly SackBlock[]): TcpOption[] {
+    const options = this.hasTimestamps ? listTimestampOptions(this.timestamp(nowMs), this.peerTimestamp) : [];
+    // net/ipv4/tcp_output.c, tcp_options_write. Inferred: Windows fills up in the same way.
+    if (blocks.length > 0) options.push(NOP, NOP, { kind: "sack", blocks });
+    return options;
+  }
+
+  /** What the peer says that came out of order. */
+  sackedBy(segment: TcpSegment): readonly SackBlock[] {
+    if (!this.isSackPermitted || segment.options.length === 0) return [];
+    const options = parseTcpOptions(segment.options);
+    if (typeof options === "string") return [];
+    for (const option of options) if (option.kind === "sack") return option.blocks;
+    return [];
   }
 
   /** ECN flags of a segment after the handshake. Inferred: this end marks no packet as ECN-capable, though it may. */
@@ -122,6 +145,16 @@ const MSS_MIN = 88;
 const WINDOW_SCALE_MAX = 14;
 const WINDOW_MAX = 0xffff;
 const TIMESTAMP_BYTES = 12;
+/** RFC 9293 §3.1: what the data offset leaves for options. */
+const OPTION_BYTES_MAX = 40;
+/** Two fillers, kind and length; then each block (RFC 2018 §3). */
+const SACK_BYTES = 4;
+const SACK_BLOCK_BYTES = 8;
+
+/** Bytes of the option that reports `count` blocks. */
+export function sackOptionBytes(count: number): number {
+  return count === 0 ? 0 : SACK_BYTES + count * SACK_BLOCK_BYTES;
+}
 
 /** The options of a SYN or SYN/ACK. */
 interface SynOptions {

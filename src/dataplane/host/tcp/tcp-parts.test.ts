@@ -125,7 +125,7 @@ describe("the congestion window (RFC 5681, RFC 6582)", () => {
     const window = new CongestionWindow(1_000, 2);
     for (const acknowledged of [1_000, 2_000]) window.acknowledge(1_000, acknowledged);
     expect(window.bytes).toBe(4_000);
-    window.timeOut(8_000);
+    window.timeOut(8_000, 100_000);
     expect(window.bytes).toBe(1_000);
     for (let count = 1; count <= 3; count++) window.acknowledge(1_000, 2_000 + count * 1_000);
     expect(window.bytes).toBe(4_000);
@@ -146,6 +146,7 @@ describe("the congestion window (RFC 5681, RFC 6582)", () => {
 describe("the sending half", () => {
   class Sink {
     readonly sent: string[] = [];
+    readonly extraOptionBytes = 0;
     isGivenUp = false;
 
     emitSegment(sequence: number, flags: number, payload: Uint8Array): void {
@@ -173,10 +174,11 @@ describe("the sending half", () => {
       segmentBytes: 1_000,
       initialWindowSegments: 10,
       retriesMax: 5,
+      nagle: "any",
     });
     sender.setWindow(1, 100, windowBytes);
     const acknowledge = (acknowledgment: number, window: number): void => {
-      sender.acknowledge({ acknowledgment, sequence: 1, windowBytes: window, isPure: true });
+      sender.acknowledge({ acknowledgment, sequence: 1, windowBytes: window, isPure: true, sacked: [] });
     };
     return { clock, sink, sender, acknowledge };
   }

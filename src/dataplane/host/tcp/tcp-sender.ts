@@ -6,13 +6,18 @@ import type { Clock, Task, Timer } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import type { RoundTripEstimator } from "./tcp-timers.ts";
+import type { SackBlock } from "#core/wire/tcp-options.ts";
+import { Scoreboard } from "./tcp-scoreboard.ts";
 import { addSequence, isAfter, isBefore, sequenceDistance } from "./tcp-sequence.ts";
 import { assert } from "#core/base/assert.ts";
+import type { Nagle } from "../stack-profile.ts";
 
 /** The connection, as its sending half sees it. */
 export interface SegmentSink {
   /** Sends a segment with the flag ACK and the flags given. */
   emitSegment(sequence: number, flags: number, payload: Uint8Array): void;
+  /** Bytes of options that the next segment has beside the usual ones. */
+  readonly extraOptionBytes: number;
   /** Nothing was acknowledged after as many tries as the system makes. */
   retransmissionsFailed(): void;
 }
@@ -27,6 +32,7 @@ export interface TcpSenderOptions {
   readonly segmentBytes: number;
   readonly initialWindowSegments: number;
   readonly retriesMax: number;
+  readonly nagle: Nagle;
 }
 
 /** What an acknowledgement says besides its number. */
@@ -37,6 +43,8 @@ export interface Acknowledgement {
   readonly windowBytes: number;
   /** Carries neither data nor FIN. */
   readonly isPure: boolean;
+  /** What the peer has out of order. */
+  readonly sacked: readonly SackBlock[];
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -62,6 +70,15 @@ export class TcpSender implements Task {
   /** Sequence and acknowledgement of the segment that last set the window (RFC 9293 §3.10.7.4). */
   private windowSequence = 0;
   private windowAcknowledgment = 0;
+  /** The largest window that the peer has offered. */
+  private windowMaxBytes = 0;
+  /** Bytes that were acknowledged since the connection began. */
+  private acknowledgedBytes = 0;
+  private readonly nagle: Nagle;
+  /** The end of the last small segment that was sent. */
+  private smallEnd: number | undefined;
+  private usesSack = false;
+  private readonly scoreboard = new Scoreboard();
   private retries = 0;
   private timer: Timer | undefined;
   /** The segment whose round trip is measured: its end, and when it was sent. */
@@ -73,6 +90,7 @@ export class TcpSender implements Task {
     this.clock = options.clock;
     this.estimator = options.estimator;
     this.retriesMax = options.retriesMax;
+    this.nagle = options.nagle;
     this.segmentBytes = options.segmentBytes;
     this.initialWindowSegments = options.initialWindowSegments;
     this.congestion = new CongestionWindow(options.segmentBytes, options.initialWindowSegments);
@@ -92,14 +110,16 @@ export class TcpSender implements Task {
   }
 
   /** Starts anew with the segment size that both ends agreed on. */
-  begin(segmentBytes: number): void {
+  begin(segmentBytes: number, usesSack: boolean): void {
     this.segmentBytes = segmentBytes;
+    this.usesSack = usesSack;
     this.congestion = new CongestionWindow(segmentBytes, this.initialWindowSegments);
   }
 
   /** Takes the window of the peer's SYN or of the segment that ended the handshake. */
   setWindow(sequence: number, acknowledgment: number, windowBytes: number): void {
     this.windowBytes = windowBytes;
+    this.windowMaxBytes = Math.max(this.windowMaxBytes, windowBytes);
     this.windowSequence = sequence;
     this.windowAcknowledgment = acknowledgment;
   }
@@ -116,9 +136,19 @@ export class TcpSender implements Task {
     this.isFinishing = true;
   }
 
+  /**
+   * True for an acknowledgement that no segment of the peer in flight can carry: somebody guesses (RFC 5961 §5). Older
+   * than the connection is no real one, either (net/ipv4/tcp_input.c, tcp_ack).
+   */
+  isTooOld(acknowledgment: number): boolean {
+    const window = Math.min(this.windowMaxBytes, this.acknowledgedBytes);
+    return isBefore(acknowledgment, addSequence(this.unacknowledged, -window));
+  }
+
   /** Sends what the windows allow. */
   pump(): void {
-    while (this.sendOne());
+    if (this.isSelective) this.recover();
+    else while (this.sendOne(this.congestion.bytes - this.flightAt(this.next)));
     this.updateTimer();
   }
 
@@ -134,7 +164,9 @@ export class TcpSender implements Task {
       segment.windowBytes === this.windowBytes &&
       this.unacknowledged !== this.highest;
     this.updateWindow(segment);
+    const isNews = this.usesSack && this.scoreboard.take(segment.sacked, acknowledgment, this.highest);
     if (isNew) this.takeAcknowledged(acknowledgment);
+    if (this.usesSack) this.findLoss(!isNew && (isDuplicate || isNews));
     else if (isDuplicate && this.congestion.duplicate(this.flightBytes(), this.highest)) this.resendFirst();
     // Any answer shows that the peer is there: a closed window is probed without end (RFC 9293 §3.8.6.1).
     this.retries = 0;
@@ -148,6 +180,7 @@ export class TcpSender implements Task {
     if (this.unacknowledged === this.highest) return;
     this.next = this.unacknowledged;
     this.timedEnd = undefined;
+    this.congestion.stopRecovery();
     this.pump();
   }
 
@@ -170,19 +203,23 @@ export class TcpSender implements Task {
     if (this.windowBytes === 0) {
       this.probeWindow();
     } else {
-      this.congestion.timeOut(this.flightBytes());
+      this.congestion.timeOut(this.flightBytes(), this.highest);
+      this.scoreboard.clear();
       this.next = this.unacknowledged;
     }
     this.pump();
   }
 
-  /** Sends the next segment. @returns false when there is none or no window for it. */
-  private sendOne(): boolean {
+  /** Sends the next segment of at most `allowed` bytes. @returns false when there is none or no window for it. */
+  private sendOne(allowed: number): boolean {
     if (this.isFinishAcknowledged) return false;
-    const flight = sequenceDistance(this.next, this.unacknowledged);
+    const isRepeated = isBefore(this.next, this.highest);
+    if (isRepeated && this.usesSack) this.next = this.scoreboard.skip(this.next);
+    const flight = this.flightAt(this.next);
     const available = this.buffer.length - flight;
-    const room = Math.min(this.windowBytes, this.congestion.bytes) - flight;
-    const count = Math.min(available, this.segmentBytes, room);
+    const room = Math.min(this.windowBytes - flight, allowed);
+    const fullBytes = Math.max(1, this.segmentBytes - this.sink.extraOptionBytes);
+    const count = Math.min(available, fullBytes, room, isRepeated ? this.scoreboard.roomAt(this.next) : room);
     const isLast = count === available;
     if (available < 0 || count < 0) return false;
     if (count === 0) {
@@ -190,11 +227,19 @@ export class TcpSender implements Task {
       this.emit(0, true);
       return true;
     }
-    const isRepeated = isBefore(this.next, this.highest);
-    // Nagle (RFC 9293 §3.7.4) and silly window avoidance: a small segment waits while others are under way.
-    if (count < this.segmentBytes && flight > 0 && !isRepeated && !(isLast && this.isFinishing)) return false;
+    // Nagle and silly window avoidance: a small segment waits while others are under way.
+    const isSmall = count < fullBytes;
+    if (isSmall && !isRepeated && !(isLast && this.isFinishing) && this.isSmallHeld(isLast)) return false;
+    if (isSmall && !isRepeated) this.smallEnd = addSequence(this.next, count);
     this.emit(count, isLast && this.isFinishing);
     return true;
+  }
+
+  /** `isLast`: it is small because nothing follows yet, not for want of a window. */
+  private isSmallHeld(isLast: boolean): boolean {
+    if (this.flightAt(this.next) === 0) return false;
+    if (this.nagle === "any" || !isLast) return true;
+    return this.smallEnd !== undefined && isAfter(this.smallEnd, this.unacknowledged);
   }
 
   private emit(count: number, isFinal: boolean): void {
@@ -218,12 +263,51 @@ export class TcpSender implements Task {
 
   /** Sends the first unacknowledged segment again, and nothing else. */
   private resendFirst(): void {
+    this.resend(this.unacknowledged, this.segmentBytes);
+  }
+
+  /** Sends a segment of at most `bytesMax` again. @returns where it ends. */
+  private resend(sequence: number, bytesMax: number): number {
     this.timedEnd = undefined;
-    const next = this.next;
-    this.next = this.unacknowledged;
-    const count = Math.min(this.buffer.length, this.segmentBytes);
-    this.emit(count, this.isFinishSent && count === this.buffer.length);
-    if (isAfter(next, this.next)) this.next = next;
+    const { next } = this;
+    const offset = this.flightAt(sequence);
+    const fullBytes = Math.max(1, this.segmentBytes - this.sink.extraOptionBytes);
+    const count = Math.min(this.buffer.length - offset, fullBytes, bytesMax);
+    this.next = sequence;
+    this.emit(count, this.isFinishSent && offset + count === this.buffer.length);
+    const end = this.next;
+    if (isAfter(next, end)) this.next = next;
+    return end;
+  }
+
+  /** True while loss is repaired by what the peer reports. */
+  private get isSelective(): boolean {
+    return this.usesSack && this.congestion.isRecovering;
+  }
+
+  /** Begins a recovery when enough was reported behind the first hole (RFC 6675 §5). */
+  private findLoss(isDuplicate: boolean): void {
+    const { congestion, scoreboard, unacknowledged, highest } = this;
+    if (isDuplicate) congestion.countDuplicate();
+    if (unacknowledged === highest || !congestion.mayRecover(unacknowledged)) return;
+    if (!congestion.hasEnoughDuplicates && !scoreboard.isLost(unacknowledged, this.segmentBytes)) return;
+    congestion.recover(this.flightBytes(), highest);
+    scoreboard.resentEnd = unacknowledged;
+    scoreboard.resentEnd = this.resend(unacknowledged, scoreboard.roomAt(unacknowledged));
+  }
+
+  /** Fills what the congestion window has left: lost parts, then new ones, then those that may be lost. */
+  private recover(): void {
+    const { scoreboard, congestion } = this;
+    for (;;) {
+      const pipe = scoreboard.pipe(this.unacknowledged, this.highest, this.segmentBytes);
+      if (congestion.bytes - pipe < this.segmentBytes) return;
+      const lost = scoreboard.nextHole(this.unacknowledged, this.segmentBytes, true);
+      if (lost === undefined && this.next === this.highest && this.sendOne(this.segmentBytes)) continue;
+      const hole = lost ?? scoreboard.nextHole(this.unacknowledged, this.segmentBytes, false);
+      if (hole === undefined) return;
+      scoreboard.resentEnd = this.resend(hole.sequence, hole.length);
+    }
   }
 
   /** One byte into a closed window makes the peer say whether it has opened. */
@@ -239,13 +323,15 @@ export class TcpSender implements Task {
     const count = sequenceDistance(acknowledgment, this.unacknowledged);
     this.buffer.discard(Math.min(count, this.buffer.length));
     this.unacknowledged = acknowledgment;
+    this.acknowledgedBytes += count;
+    this.scoreboard.forget(acknowledgment);
     if (isBefore(this.next, acknowledgment)) this.next = acknowledgment;
     if (this.timedEnd !== undefined && !isBefore(acknowledgment, this.timedEnd)) {
       this.estimator.measure(this.clock.nowMs - this.timedAtMs);
       this.timedEnd = undefined;
     }
     this.estimator.resetBackOff();
-    if (this.congestion.acknowledge(count, acknowledgment)) this.resendFirst();
+    if (this.congestion.acknowledge(count, acknowledgment) && !this.usesSack) this.resendFirst();
     // The time-out counts from the last progress (RFC 6298 §5.3).
     this.close();
   }
@@ -256,6 +342,11 @@ export class TcpSender implements Task {
       (this.windowSequence === segment.sequence &&
         !isAfter(this.windowAcknowledgment, segment.acknowledgment));
     if (isNewer) this.setWindow(segment.sequence, segment.acknowledgment, segment.windowBytes);
+  }
+
+  /** Bytes under way before `sequence`. */
+  private flightAt(sequence: number): number {
+    return sequenceDistance(sequence, this.unacknowledged);
   }
 
   private flightBytes(): number {
@@ -333,9 +424,9 @@ export class CongestionWindow {
   private readonly segmentBytes: number;
   private thresholdBytes = Number.MAX_SAFE_INTEGER;
   private duplicates = 0;
-  private isRecovering = false;
-  /** The highest sequence number that was sent when the recovery began. */
-  private recoveryEnd = 0;
+  isRecovering = false;
+  /** The highest sequence number that was sent when the last recovery began, or the timer ran out. */
+  private recoveryEnd: number | undefined;
 
   constructor(segmentBytes: number, initialSegments: number) {
     this.segmentBytes = segmentBytes;
@@ -349,7 +440,7 @@ export class CongestionWindow {
   acknowledge(count: number, acknowledged: number): boolean {
     this.duplicates = 0;
     if (this.isRecovering) {
-      if (((acknowledged - this.recoveryEnd) | 0) < 0) return true;
+      if (!this.mayRecover(acknowledged)) return true;
       this.isRecovering = false;
       this.bytes = this.thresholdBytes;
       return false;
@@ -377,8 +468,37 @@ export class CongestionWindow {
     return true;
   }
 
+  /** With selective acknowledgements: one that says nothing new of the order. */
+  countDuplicate(): void {
+    this.duplicates++;
+  }
+
+  get hasEnoughDuplicates(): boolean {
+    return this.duplicates >= DUPLICATES_BEFORE_RETRANSMIT;
+  }
+
+  /** True when all that was under way in the last recovery is acknowledged. */
+  mayRecover(unacknowledged: number): boolean {
+    return this.recoveryEnd === undefined || ((unacknowledged - this.recoveryEnd) | 0) >= 0;
+  }
+
+  /** With selective acknowledgements: something is lost (RFC 6675 §5, step 4). */
+  recover(flightBytes: number, sendEnd: number): void {
+    this.halve(flightBytes);
+    this.bytes = this.thresholdBytes;
+    this.isRecovering = true;
+    this.recoveryEnd = sendEnd;
+  }
+
+  /** What was under way is sent again for another reason. */
+  stopRecovery(): void {
+    if (this.isRecovering) this.bytes = this.thresholdBytes;
+    this.isRecovering = false;
+  }
+
   /** The retransmission timer ran out: back to slow start. */
-  timeOut(flightBytes: number): void {
+  timeOut(flightBytes: number, sendEnd: number): void {
+    this.recoveryEnd = sendEnd;
     this.halve(flightBytes);
     this.bytes = this.segmentBytes;
     this.isRecovering = false;

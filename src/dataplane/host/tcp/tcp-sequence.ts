@@ -1,4 +1,5 @@
 /** TCP sequence numbers, unsigned 32-bit integers that wrap (RFC 9293 §3.4): arithmetic, and a byte stream put in order by them. */
+import type { SackBlock } from "#core/wire/tcp-options.ts";
 
 /** `a` plus `count`, wrapped. */
 export function addSequence(a: number, count: number): number {
@@ -21,9 +22,19 @@ export function isAfter(a: number, b: number): boolean {
 /** Overlapping pieces may hold bytes twice; beyond this, what comes early is forgotten and will be sent again. */
 const EARLY_BYTES_MAX = 262_144;
 
+/** Blocks that are remembered for acknowledgements: no segment has room for more (RFC 2018 §3). */
+const SACK_BLOCKS_MAX = 4;
+
 interface EarlyPiece {
   readonly sequence: number;
   readonly bytes: Uint8Array;
+  /** The peer's FIN follows the bytes. */
+  readonly isFinal: boolean;
+}
+
+/** The FIN has a number of its own. */
+function endOf({ sequence, bytes, isFinal }: EarlyPiece): number {
+  return addSequence(sequence, bytes.length + (isFinal ? 1 : 0));
 }
 
 /**
@@ -31,10 +42,16 @@ interface EarlyPiece {
  * missing, so only what came early is kept here, at most one receive window of it.
  */
 export class ReceiveSequence {
-  /** The next sequence number that is expected. */
+  /** The next sequence number that is expected; behind the FIN when it came in order. */
   next: number;
+  /** The peer's stream has ended. */
+  isFinished = false;
   /** Pieces behind a gap, in order of sequence, without overlaps at their starts. */
   private early: EarlyPiece[] = [];
+  /** What is kept behind gaps: the block that the last segment belongs to comes first (RFC 2018 §4). */
+  private blocks: SackBlock[] = [];
+  /** What came once more, until an acknowledgement says so (RFC 2883 §4). */
+  private repeated: SackBlock | undefined;
 
   constructor(next: number) {
     this.next = next;
@@ -44,42 +61,94 @@ export class ReceiveSequence {
     return this.early.length > 0;
   }
 
+  /** How many blocks the next acknowledgement has to say. */
+  get sackCount(): number {
+    return this.blocks.length + (this.repeated === undefined ? 0 : 1);
+  }
+
+  /** The blocks for an acknowledgement that has room for `count`. */
+  takeSackBlocks(count: number): readonly SackBlock[] {
+    const { repeated } = this;
+    this.repeated = undefined;
+    return (repeated === undefined ? this.blocks : [repeated, ...this.blocks]).slice(0, count);
+  }
+
+  /** A segment that lies outside the window; what of it was here before is repeated. */
+  noteOld(sequence: number, length: number): void {
+    if (length > 0 && isBefore(sequence, this.next))
+      this.noteRepeated(sequence, addSequence(sequence, length));
+  }
+
   /**
    * Takes a piece of the stream that lies in the window. Bytes that were there before are ignored.
    * @returns the bytes that are in order now; empty when the piece came early or says nothing new.
    */
-  accept(sequence: number, bytes: Uint8Array): readonly Uint8Array[] {
-    this.keep({ sequence, bytes: bytes.slice() });
+  accept(sequence: number, bytes: Uint8Array, isFinal = false): readonly Uint8Array[] {
+    const piece = { sequence, bytes: bytes.slice(), isFinal };
+    const end = endOf(piece);
+    this.noteRepeated(sequence, end);
+    if (this.keep(piece) && isAfter(sequence, this.next)) this.addBlock(sequence, end);
     const ready: Uint8Array[] = [];
     for (
-      let piece = this.early[0];
-      piece !== undefined && !isAfter(piece.sequence, this.next);
-      piece = this.early[0]
+      let first = this.early[0];
+      first !== undefined && !isAfter(first.sequence, this.next);
+      first = this.early[0]
     ) {
       this.early.shift();
-      const known = sequenceDistance(this.next, piece.sequence);
-      if (known >= piece.bytes.length) continue;
-      ready.push(piece.bytes.subarray(known));
-      this.next = addSequence(piece.sequence, piece.bytes.length);
+      const known = sequenceDistance(this.next, first.sequence);
+      if (!isAfter(endOf(first), this.next)) continue;
+      if (known < first.bytes.length) ready.push(first.bytes.subarray(known));
+      this.next = endOf(first);
+      if (!first.isFinal) continue;
+      // Nothing comes after the end.
+      this.isFinished = true;
+      this.early = [];
     }
+    this.blocks = this.isFinished ? [] : this.blocks.filter((block) => isAfter(block.right, this.next));
     return ready;
   }
 
-  private keep(piece: EarlyPiece): void {
-    if (piece.bytes.length === 0) return;
+  /** @returns false when the piece is not kept: there is no room for it. */
+  private keep(piece: EarlyPiece): boolean {
+    const end = endOf(piece);
+    if (end === piece.sequence) return false;
     const isInOrder = !isAfter(piece.sequence, this.next);
-    if (!isInOrder && this.earlyBytes() + piece.bytes.length > EARLY_BYTES_MAX) return;
+    if (!isInOrder && this.earlyBytes() + piece.bytes.length > EARLY_BYTES_MAX) return false;
     let index = 0;
     for (const other of this.early) {
       // A piece that a kept one covers says nothing new: repeated segments cannot fill the memory.
-      const ends = sequenceDistance(
-        addSequence(other.sequence, other.bytes.length),
-        addSequence(piece.sequence, piece.bytes.length),
-      );
-      if (!isAfter(other.sequence, piece.sequence) && ends >= 0) return;
+      if (!isAfter(other.sequence, piece.sequence) && !isBefore(endOf(other), end)) return true;
       if (isBefore(other.sequence, piece.sequence)) index++;
     }
     this.early.splice(index, 0, piece);
+    return true;
+  }
+
+  private noteRepeated(sequence: number, end: number): void {
+    if (isBefore(sequence, this.next)) {
+      this.repeated = { left: sequence, right: isBefore(end, this.next) ? end : this.next };
+      return;
+    }
+    const known = this.blocks.find((block) => isBefore(sequence, block.right) && isAfter(end, block.left));
+    if (known === undefined) return;
+    this.repeated = {
+      left: isAfter(sequence, known.left) ? sequence : known.left,
+      right: isBefore(end, known.right) ? end : known.right,
+    };
+  }
+
+  private addBlock(from: number, to: number): void {
+    let [left, right] = [from, to];
+    const others: SackBlock[] = [];
+    for (const block of this.blocks) {
+      if (isAfter(block.left, right) || isBefore(block.right, left)) {
+        others.push(block);
+        continue;
+      }
+      if (isBefore(block.left, left)) ({ left } = block);
+      if (isAfter(block.right, right)) ({ right } = block);
+    }
+    this.blocks = [{ left, right }, ...others].slice(0, SACK_BLOCKS_MAX);
   }
 
   private earlyBytes(): number {

@@ -437,6 +437,57 @@ describe("loss, repetition and disorder", () => {
     expect(door.ears[0]!.received.length).toBe(9 * 1_448);
   });
 
+  it.each(["windows", "linux"] as const)(
+    "%s sends again what the peer has not reported, and nothing else (RFC 6675)",
+    (clientOs) => {
+      const pair = makeRoutedPair({ clientOs });
+      const door = listen(pair, new Door());
+      const ear = new Ear("never");
+      const connection = dial(pair, ear);
+      run(pair, 100);
+      const { frames } = pair.client.capture;
+      frames.length = 0;
+      const startMs = pair.env.clock.nowMs;
+      // Of ten full segments the 2nd, the 4th and the 5th are lost.
+      const { lossy } = pair.client;
+      const transmit = lossy.transmit.bind(lossy);
+      let count = 0;
+      lossy.transmit = (packet) => {
+        if (tcpOf(packet.frame)?.tcp.payloadLength !== 0) count++;
+        lossy.loseNext = [2, 4, 5].includes(count) ? 1 : 0;
+        return transmit(packet);
+      };
+      connection.send(bytesOf(10 * (clientOs === "linux" ? 1_448 : 1_460)));
+      // Two round trips and a little: there and back takes 4 ms.
+      pair.env.clock.runUntil(startMs + 15);
+      expect(door.ears[0]!.received).toEqual(bytesOf(10 * (clientOs === "linux" ? 1_448 : 1_460)));
+      const sent = frames
+        .flatMap(({ frame }) => tcpOf(frame)?.tcp ?? [])
+        .filter((tcp) => tcp.payloadLength > 0);
+      const first = sent[0]!.sequence;
+      const size = sent[0]!.payloadLength;
+      expect(sent.slice(10).map((tcp) => ((tcp.sequence - first) >>> 0) / size)).toEqual([1, 3, 4]);
+    },
+  );
+
+  it.each([
+    ["linux", ["1448", "552"]],
+    ["windows", ["1460"]],
+  ] satisfies [OperatingSystem, string[]][])(
+    "%s holds a small segment back behind full ones or not (Nagle)",
+    (clientOs, lengths) => {
+      const pair = makeRoutedPair({ clientOs });
+      listen(pair, new Door());
+      const connection = dial(pair, new Ear("never"));
+      run(pair, 100);
+      pair.client.capture.frames.length = 0;
+      connection.send(bytesOf(clientOs === "linux" ? 2_000 : 2_012));
+      connection.send(bytesOf(10));
+      const sent = conversation(pair).filter((line) => line.startsWith("client"));
+      expect(sent.slice(-lengths.length).map((line) => line.split(" ").at(-1))).toEqual(lengths);
+    },
+  );
+
   it("a peer that vanished is given up after 5 retries on Windows", () => {
     const pair = makeRoutedPair();
     listen(pair, new Door());

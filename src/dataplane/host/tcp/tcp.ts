@@ -156,6 +156,10 @@ export class Tcp {
     const isSyn = (segment.flags & (TcpFlag.syn | TcpFlag.ack | TcpFlag.rst)) === TcpFlag.syn;
     const port = isSyn ? this.acceptingPort(local, segment) : segment.destinationPort;
     const listener = this.findListener(segment, port);
+    if (listener !== undefined && isOdd(segment)) {
+      this.refuse(local, segment, false, this.compartment.profile.tcp.oddSegments === "reset");
+      return;
+    }
     if (listener === undefined || !isSyn) {
       this.refuse(local, segment, listener === undefined);
       return;
@@ -233,11 +237,11 @@ export class Tcp {
     );
   }
 
-  private refuse(local: LocalPacket, segment: TcpSegment, isPortClosed: boolean): void {
+  private refuse(local: LocalPacket, segment: TcpSegment, isPortClosed: boolean, isTold = true): void {
     const where = formatSocketAddress(segment.destination, segment.destinationPort);
     const text = isPortClosed ? `nothing listens on TCP ${where}` : `${where} has no such connection`;
     this.compartment.drop(local.packet, "port-not-listening", text);
-    this.reset(segment);
+    if (isTold) this.reset(segment);
   }
 
   private accept(local: LocalPacket, segment: TcpSegment, listener: TcpListener): void {
@@ -284,6 +288,12 @@ export class Tcp {
 function isReopened(connection: TcpConnection, segment: TcpSegment): boolean {
   const isSyn = hasFlag(segment, TcpFlag.syn) && !hasFlag(segment, TcpFlag.ack);
   return connection.state === "time-wait" && isSyn && isAfter(segment.sequence, connection.receivedEnd);
+}
+
+/** A segment that no connection begins with: neither SYN nor ACK, or SYN and FIN. */
+function isOdd(segment: TcpSegment): boolean {
+  if (hasFlag(segment, TcpFlag.ack | TcpFlag.rst)) return false;
+  return !hasFlag(segment, TcpFlag.syn) || hasFlag(segment, TcpFlag.fin);
 }
 
 function endsOf(segment: TcpSegment): Ends {
