@@ -66,7 +66,7 @@ describe("ICMP", () => {
   });
 
   it("makes no value of messages that nobody acts on", () => {
-    expect(toIcmpRepr(icmp(annotatedHex("0d 00 0000 00000000")))).toBeUndefined();
+    expect(toIcmpRepr(icmp(annotatedHex("0f 00 0000 00000000")))).toBeUndefined();
     expect(toIcmpRepr(icmp(annotatedHex("05 01 0000 0a000001")))).toBeUndefined();
   });
 

@@ -17,6 +17,8 @@ export const IcmpType = {
   echoRequest: 8,
   timeExceeded: 11,
   parameterProblem: 12,
+  timestampRequest: 13,
+  timestampReply: 14,
 } as const;
 
 /** Codes of destination unreachable. Any octet may arrive. */
@@ -70,7 +72,7 @@ export class IcmpView {
     return isIcmpError(this.type);
   }
 
-  /** Of an echo. */
+  /** Of an echo or timestamp. */
   get identifier(): number {
     return readU16(this.bytes, this.start + 4);
   }
@@ -114,7 +116,8 @@ export function isIcmpError(type: number): boolean {
 /** The messages that stacks send and act on. `invoking` is the start of the packet an error is about, from its IP header. */
 export type IcmpRepr =
   | {
-      readonly type: "echo-request" | "echo-reply";
+      /** The payload of a timestamp: three times of 4 bytes each. */
+      readonly type: "echo-request" | "echo-reply" | "timestamp-request" | "timestamp-reply";
       readonly identifier: number;
       readonly sequence: number;
       readonly payload: Uint8Array;
@@ -126,13 +129,22 @@ export type IcmpRepr =
   | { readonly type: "time-exceeded"; readonly code: number; readonly invoking: Uint8Array }
   | { readonly type: "parameter-problem"; readonly pointer: number; readonly invoking: Uint8Array };
 
+const QUERY_NAMES: Readonly<
+  Record<number, "echo-request" | "echo-reply" | "timestamp-request" | "timestamp-reply" | undefined>
+> = Object.freeze({
+  [IcmpType.echoRequest]: "echo-request",
+  [IcmpType.echoReply]: "echo-reply",
+  [IcmpType.timestampRequest]: "timestamp-request",
+  [IcmpType.timestampReply]: "timestamp-reply",
+});
+
 /** Undefined for messages that no stack of ours acts on. Payloads are windows on the frame. */
 export function toIcmpRepr(view: IcmpView): IcmpRepr | undefined {
   const { type, code, payload: body } = view;
-  if (type === IcmpType.echoRequest || type === IcmpType.echoReply) {
+  const query = QUERY_NAMES[type];
+  if (query !== undefined) {
     const { identifier, sequence } = view;
-    const name = type === IcmpType.echoRequest ? "echo-request" : "echo-reply";
-    return { type: name, identifier, sequence, payload: body };
+    return { type: query, identifier, sequence, payload: body };
   }
   if (type === IcmpType.destinationUnreachable && code === IcmpUnreachable.fragmentationNeeded) {
     return { type: "fragmentation-needed", mtuBytes: view.mtuBytes, invoking: body };
@@ -185,6 +197,10 @@ function headOf(repr: IcmpRepr): readonly [typeAndCode: number, rest: number] {
       return [IcmpType.echoRequest << 8, (repr.identifier << 16) | repr.sequence];
     case "echo-reply":
       return [IcmpType.echoReply << 8, (repr.identifier << 16) | repr.sequence];
+    case "timestamp-request":
+      return [IcmpType.timestampRequest << 8, (repr.identifier << 16) | repr.sequence];
+    case "timestamp-reply":
+      return [IcmpType.timestampReply << 8, (repr.identifier << 16) | repr.sequence];
     case "destination-unreachable":
       return [(IcmpType.destinationUnreachable << 8) | repr.code, 0];
     case "fragmentation-needed":

@@ -76,6 +76,14 @@ export interface StackProfile {
   readonly isDatagramUnfragmented: boolean;
   /** Type-of-service octet of ICMP errors. */
   readonly icmpErrorTos: number;
+  /** Answers a request for the time (RFC 792). */
+  readonly isTimestampAnswered: boolean;
+  /** Answers an echo request to a group of IPv6 that it is in. */
+  readonly isGroupEchoAnswered: boolean;
+  /** Ends packets whose IPv6 options are padded in ways that serve nothing. */
+  readonly isPaddingChecked: boolean;
+  /** IPv6 routing headers that end a packet without a word. */
+  readonly droppedRoutingTypes: readonly number[];
   /** How long an incomplete datagram waits for its other fragments. */
   readonly reassemblyTimeoutMs: number;
   /** Undefined: one identifier per echo client. */
@@ -99,6 +107,13 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
   isAddressAnnounced: true,
   isDatagramUnfragmented: false,
   icmpErrorTos: 0,
+  // Inferred: the firewall of Windows lets no such request in, and no source tells of an answer.
+  isTimestampAnswered: false,
+  // RFC 4443 §4.2 leaves it open; thc-ipv6, "alive6": Windows does not answer, so scanners send it unknown options.
+  isGroupEchoAnswered: false,
+  // Inferred: RFC 8200 asks for no check.
+  isPaddingChecked: false,
+  droppedRoutingTypes: Object.freeze([]),
   // RFC 1122 §3.3.2: 60 to 120 s.
   reassemblyTimeoutMs: 60_000,
   // docs: dataplane.md §2.9, DT-163: one identifier for all processes, the sequence number tells requests apart.
@@ -149,6 +164,14 @@ const LINUX_STACK: StackProfile = Object.freeze({
   isDatagramUnfragmented: true,
   // net/ipv4/icmp.c: errors carry "internetwork control" precedence.
   icmpErrorTos: 0xc0,
+  // net/ipv4/icmp.c, icmp_timestamp.
+  isTimestampAnswered: true,
+  // icmpv6_echo_ignore_multicast is 0.
+  isGroupEchoAnswered: true,
+  // net/ipv6/exthdrs.c, ip6_parse_tlv.
+  isPaddingChecked: true,
+  // seg6_enabled is 0: segment routing.
+  droppedRoutingTypes: Object.freeze([4]),
   // ipfrag_time.
   reassemblyTimeoutMs: 30_000,
   echoIdentifier: undefined,

@@ -17,6 +17,7 @@ import type { NdView } from "#core/wire/icmpv6/nd.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import type { DeliveryFailure, FailureReason } from "./delivery-failure.ts";
 import type { DropCounters } from "./drop-counters.ts";
+import type { ProblemReport } from "./ip/extension-headers.ts";
 import type { LocalPorts, PortClaims } from "./local-ports.ts";
 import type { SentPacket } from "./sent-packet.ts";
 import type { StackProfile } from "./stack-profile.ts";
@@ -175,6 +176,7 @@ export interface StackTransport {
 export interface StackIcmp {
   receive(local: LocalPacket): void;
   sendError(packet: Packet, reason: FailureReason, mtuBytes?: number): void;
+  sendProblem(packet: Packet, report: ProblemReport, link: StackInterface | undefined): void;
 }
 
 /** The stack as a whole. What its members mean stands at `Compartment`. */

@@ -1,4 +1,5 @@
 /** ICMP and ICMPv6 as one set of messages: what both families say to stacks, and how each writes it (RFC 792, RFC 4443). */
+import { assert } from "#core/base/assert.ts";
 import { readU8 } from "#core/base/bytes.ts";
 import { buildIcmpFrame, buildIcmpv6Frame } from "#core/wire/build-frame.ts";
 import type { IpFields, LinkFields } from "#core/wire/build-frame.ts";
@@ -19,6 +20,20 @@ export type IcmpMessage =
       readonly sequence: number;
       readonly payload: Uint8Array;
     }
+  /** Of IPv4; the payload holds three times. */
+  | {
+      readonly kind: "timestamp-reply";
+      readonly identifier: number;
+      readonly sequence: number;
+      readonly payload: Uint8Array;
+    }
+  /** Of IPv6: a header that cannot be taken. */
+  | {
+      readonly kind: "problem";
+      readonly code: number;
+      readonly pointer: number;
+      readonly invoking: Uint8Array;
+    }
   | {
       readonly kind: "error";
       readonly reason: FailureReason;
@@ -29,7 +44,14 @@ export type IcmpMessage =
 
 /** A message that arrived, in its frame's own bytes. */
 export interface ReceivedIcmp {
-  readonly kind: "echo-request" | "echo-reply" | "error" | "discovery" | "listener" | "other";
+  readonly kind:
+    | "echo-request"
+    | "echo-reply"
+    | "timestamp-request"
+    | "error"
+    | "discovery"
+    | "listener"
+    | "other";
   readonly type: number;
   /** Of an echo. */
   readonly identifier: number;
@@ -58,6 +80,7 @@ function readIcmpv4(bytes: Uint8Array, headers: Headers): ReceivedIcmp | Malform
   const kinds: Readonly<Record<number, ReceivedIcmp["kind"]>> = {
     [IcmpType.echoRequest]: "echo-request",
     [IcmpType.echoReply]: "echo-reply",
+    [IcmpType.timestampRequest]: "timestamp-request",
   };
   const kind = isError ? "error" : (kinds[type] ?? "other");
   return { kind, type, identifier, sequence, payloadStart, payloadEnd, reason, mtuBytes };
@@ -118,6 +141,7 @@ export function buildIcmp(link: LinkFields, ip: IpFields, message: IcmpMessage):
 }
 
 function buildIcmpv4(link: LinkFields, ip: IpFields, message: IcmpMessage): Packet {
+  assert(message.kind !== "problem", "header problems are reported of IPv6");
   if (message.kind !== "error") {
     const { kind: type, identifier, sequence, payload } = message;
     return buildIcmpFrame({ link, ip, icmp: { type, identifier, sequence, payload } });
@@ -144,6 +168,11 @@ const UNKNOWN_NEXT_HEADER = 1;
 const NEXT_HEADER_OFFSET = 6;
 
 function buildIcmpv6(link: LinkFields, ip: IpFields, message: IcmpMessage): Packet {
+  assert(message.kind !== "timestamp-reply", "IPv6 has no such message");
+  if (message.kind === "problem") {
+    const { code, pointer, invoking } = message;
+    return buildIcmpv6Frame({ link, ip, icmpv6: { type: "parameter-problem", code, pointer, invoking } });
+  }
   if (message.kind !== "error") {
     const { kind: type, identifier, sequence, payload } = message;
     return buildIcmpv6Frame({ link, ip, icmpv6: { type, identifier, sequence, payload } });

@@ -2,6 +2,7 @@
  * ICMP of one compartment, for both families (RFC 792, RFC 1122 §3.2.2, RFC 1812 §4.3; RFC 4443): echo, errors sent,
  * errors heard.
  */
+import { writeU32 } from "#core/base/bytes.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { PacketTag } from "#core/base/recorder.ts";
 import { familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
@@ -19,7 +20,8 @@ import {
 } from "../delivery-failure.ts";
 import { type EchoOptions, EchoRequest } from "../probes/echo-request.ts";
 import { type IcmpMessage, type ReceivedIcmp, buildIcmp, isIcmpErrorAt, readIcmp } from "./icmp-messages.ts";
-import type { LocalPacket, Path, Stack } from "../stack.ts";
+import type { LocalPacket, Path, Stack, StackInterface } from "../stack.ts";
+import type { ProblemReport } from "./extension-headers.ts";
 import { NO_LINK } from "./ip-output.ts";
 import { UNSPECIFIED } from "./address-scope.ts";
 import { receiveListenerMessage } from "../autoconfiguration/listener-reports.ts";
@@ -31,6 +33,10 @@ import type { OperatingSystem } from "../stack-profile.ts";
 const HEADERS_BYTES: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 28, 6: 48 });
 /** RFC 1812 §4.3.2.3 and RFC 4443 §2.4: so long an error is at most, with all its headers. */
 const ERROR_BYTES_MAX: Readonly<Record<4 | 6, number>> = Object.freeze({ 4: 576, 6: 1_280 });
+
+/** Three times of 32 bits, which begin anew at midnight. */
+const TIMESTAMP_BYTES = 12;
+const DAY_MS = 86_400_000;
 
 export class Icmp {
   private readonly compartment: Stack;
@@ -106,6 +112,9 @@ export class Icmp {
       case "echo-request":
         this.answerEcho(local, message);
         return;
+      case "timestamp-request":
+        this.answerTimestamp(local, message);
+        return;
       case "echo-reply":
         this.takeReply(local, message);
         return;
@@ -131,18 +140,33 @@ export class Icmp {
    */
   sendError(packet: Packet, reason: FailureReason, mtuBytes = 0): void {
     const headers = new Headers();
-    if (headers.parse(packet) !== undefined || headers.family === 0 || !mayReport(packet, headers, reason))
-      return;
-    const bytesMax = ERROR_BYTES_MAX[headers.family] - HEADERS_BYTES[headers.family];
-    const invoking = packet.bytes.slice(headers.network, Math.min(headers.end, headers.network + bytesMax));
+    if (headers.parse(packet) !== undefined || headers.family === 0) return;
+    // Of IPv6 a packet that is too big is reported whatever it was for: path MTUs of groups are found so.
+    const isToldToGroups = headers.family === 6 && reason === "fragmentation-needed";
+    if (headers.fragmentOffset !== 0 || !mayReport(packet, headers, isToldToGroups)) return;
     const path = this.pathToSender(packet, headers);
     if (path === undefined) return;
+    const invoking = quote(packet, headers, headers.family);
     const tag: PacketTag = packet.tag === 1 ? 2 : 0;
     const { icmpErrorTos } = this.compartment.profile;
     const ttl = this.compartment.output.ttlOf(path);
     // net/ipv6/icmp.c gives errors no class of their own.
     const tos = headers.family === 4 ? icmpErrorTos : 0;
     this.emit({ kind: "error", reason, mtuBytes, invoking }, path, { tag, isDontFragment: false, ttl, tos });
+  }
+
+  /** Tells the sender of an IPv6 packet which of its headers cannot be taken. Later fragments are reported, too. */
+  sendProblem(packet: Packet, report: ProblemReport, link: StackInterface | undefined): void {
+    const headers = new Headers();
+    if (headers.parse(packet) !== undefined || headers.family !== 6) return;
+    if (!mayReport(packet, headers, report.isToldToGroups)) return;
+    const path = this.pathToSender(packet, headers, link);
+    if (path === undefined) return;
+    const { code, pointer } = report;
+    const invoking = quote(packet, headers, 6);
+    const tag: PacketTag = packet.tag === 1 ? 2 : 0;
+    const ttl = this.compartment.output.ttlOf(path);
+    this.emit({ kind: "problem", code, pointer, invoking }, path, { tag, isDontFragment: false, ttl });
   }
 
   /** Tells the socket that sent `packet` from here that it did not get on. */
@@ -155,7 +179,9 @@ export class Icmp {
 
   private answerEcho(local: LocalPacket, view: ReceivedIcmp): void {
     const { packet, source, destination, isBroadcast } = local;
-    if (isBroadcast) {
+    const { isGroupEchoAnswered } = this.compartment.profile;
+    const isGroup = isBroadcast && familyOf(destination) === 6;
+    if (isBroadcast && !(isGroup && isGroupEchoAnswered)) {
       // RFC 1122 §3.2.2.6 allows silence; both systems keep it.
       this.compartment.drop(
         packet,
@@ -165,7 +191,8 @@ export class Icmp {
       return;
     }
     this.compartment.record(packet, "deliver", `echo request for ${formatIp(destination)}: answered`);
-    const path = this.compartment.output.findPath(source, destination, local.netInterface);
+    const from = isGroup ? undefined : destination;
+    const path = this.compartment.output.findPath(source, from, local.netInterface);
     if (path === undefined) return;
     const { identifier, sequence } = view;
     const payload = packet.bytes.slice(view.payloadStart, view.payloadEnd);
@@ -175,6 +202,30 @@ export class Icmp {
       ttl: this.compartment.output.ttlOf(path),
     };
     this.emit({ kind: "echo-reply", identifier, sequence, payload }, path, options);
+  }
+
+  /** RFC 792, Timestamp: milliseconds since midnight; it is received and sent in one moment. */
+  private answerTimestamp(local: LocalPacket, view: ReceivedIcmp): void {
+    const { packet, source, destination, isBroadcast } = local;
+    if (isBroadcast || !this.compartment.profile.isTimestampAnswered) {
+      this.compartment.drop(packet, "protocol-unknown", "a request for the time is not answered");
+      return;
+    }
+    this.compartment.record(packet, "deliver", `timestamp request for ${formatIp(destination)}: answered`);
+    const path = this.compartment.output.findPath(source, destination, local.netInterface);
+    // Its own time is all that is taken of a request; a shorter one has none (icmp_timestamp).
+    if (path === undefined || view.payloadEnd - view.payloadStart < 4) return;
+    const payload = new Uint8Array(TIMESTAMP_BYTES);
+    payload.set(packet.bytes.subarray(view.payloadStart, view.payloadStart + 4));
+    const nowMs = Math.floor(this.compartment.nowMs) % DAY_MS;
+    writeU32(payload, 4, nowMs);
+    writeU32(payload, 8, nowMs);
+    const { identifier, sequence } = view;
+    this.emit({ kind: "timestamp-reply", identifier, sequence, payload }, path, {
+      tag: this.compartment.answerTag,
+      isDontFragment: false,
+      ttl: this.compartment.output.ttlOf(path),
+    });
   }
 
   private takeReply(local: LocalPacket, view: ReceivedIcmp): void {
@@ -232,12 +283,13 @@ export class Icmp {
   }
 
   /** The path for an error: from the address that was asked, or from the interface that leads to the sender. */
-  private pathToSender(packet: Packet, headers: Headers): Path | undefined {
+  private pathToSender(packet: Packet, headers: Headers, link?: StackInterface): Path | undefined {
     const destination = destinationIp(packet.bytes, headers);
     const source = sourceIp(packet.bytes, headers);
     return this.compartment.output.findPath(
       source,
       this.compartment.isLocal(destination) ? destination : undefined,
+      link,
     );
   }
 
@@ -259,17 +311,21 @@ export class Icmp {
   }
 }
 
+/** The start of a packet, as much of it as an error has room for. */
+function quote(packet: Packet, headers: Headers, family: 4 | 6): Uint8Array {
+  const bytesMax = ERROR_BYTES_MAX[family] - HEADERS_BYTES[family];
+  return packet.bytes.slice(headers.network, Math.min(headers.end, headers.network + bytesMax));
+}
+
 /** False where RFC 1122 §3.2.2, or RFC 4443 §2.4, forbids to answer with an ICMP error. */
-function mayReport(packet: Packet, headers: Headers, reason: FailureReason): boolean {
+function mayReport(packet: Packet, headers: Headers, isToldToGroups: boolean): boolean {
   const ethernet = EthernetView.parse(packet.bytes, packet.start, packet.end);
   const source = sourceIp(packet.bytes, headers);
   const destination = destinationIp(packet.bytes, headers);
-  if (typeof ethernet === "string" || headers.fragmentOffset !== 0 || isErrorMessage(packet, headers))
-    return false;
+  if (typeof ethernet === "string" || isErrorMessage(packet, headers)) return false;
   if (isMulticastIp(source) || source === 0 || source === UNSPECIFIED) return false;
-  // Of IPv6 a packet that is too big is reported whatever it was for: path MTUs of groups are found so.
   const isToGroup = isGroupMac(ethernet.destinationMac) || isMulticastIp(destination);
-  return !isToGroup || (headers.family === 6 && reason === "fragmentation-needed");
+  return !isToGroup || isToldToGroups;
 }
 
 /** True for what is no answerable message of ICMP: an error, or too short to tell. */

@@ -13,6 +13,7 @@ import { UNSPECIFIED, isLinkLocal, isLoopback } from "./address-scope.ts";
 import { isDiscoveryAt } from "./icmp-messages.ts";
 import { passBridge } from "../netfilter/bridge-hooks.ts";
 import type { Admitted } from "../netfilter/netfilter.ts";
+import { findHeaderProblem } from "./extension-headers.ts";
 import { Reassembly } from "./fragmentation.ts";
 import type { WindowsFiltering } from "../windows-filtering/windows-filtering.ts";
 import type { LocalPacket, StackInterface } from "../stack.ts";
@@ -45,6 +46,7 @@ export class IpInput {
       return;
     }
     if (!this.isAcceptable(netInterface, packet, view)) return;
+    if (headers.family === 6 && !this.passesHeaders(netInterface, packet, headers, "hop-by-hop")) return;
     const { netfilter, winNat } = this.compartment;
     if (winNat !== undefined && netInterface !== undefined && view instanceof Ipv4View) {
       const admitted = winNat.receive(netInterface, packet, headers, view);
@@ -163,6 +165,7 @@ export class IpInput {
     isBroadcast: boolean,
   ): void {
     const { source, destination } = view;
+    if (headers.family === 6 && !this.passesHeaders(netInterface, packet, headers, "all")) return;
     if (!headers.isFragment) {
       this.dispatch({ packet, headers, source, destination, isBroadcast, netInterface });
       return;
@@ -172,7 +175,8 @@ export class IpInput {
     const wholeHeaders = new Headers();
     const reason = wholeHeaders.parse(whole);
     if (reason !== undefined) this.compartment.dropMalformed(whole, reason);
-    else
+    // Headers behind that of the fragments are read now.
+    else if (wholeHeaders.family !== 6 || this.passesHeaders(netInterface, whole, wholeHeaders, "all"))
       this.dispatch({
         packet: whole,
         headers: wholeHeaders,
@@ -181,6 +185,20 @@ export class IpInput {
         isBroadcast,
         netInterface,
       });
+  }
+
+  /** @returns false when an extension header of IPv6 has ended the packet. */
+  private passesHeaders(
+    netInterface: StackInterface | undefined,
+    packet: Packet,
+    headers: Headers,
+    scope: "hop-by-hop" | "all",
+  ): boolean {
+    const problem = findHeaderProblem(packet.bytes, headers, scope, this.compartment.profile);
+    if (problem === undefined) return true;
+    this.compartment.drop(packet, "malformed-frame", problem.text);
+    if (problem.report !== undefined) this.compartment.icmp.sendProblem(packet, problem.report, netInterface);
+    return false;
   }
 
   private dispatch(arrived: LocalPacket): void {
