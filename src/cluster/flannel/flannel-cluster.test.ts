@@ -67,6 +67,24 @@ function withColons(mac: string): string {
   return mac.toLowerCase().replaceAll("-", ":");
 }
 
+it.each(["ws2019", "ws2022"])(
+  "host-gw on %s: the first pods of a node have .3; host-local gives .2 first, and HNS refuses it (cni.md §7 row 46)",
+  async (build) => {
+    const text = clusterText("network: { plugin: flannel, backend: host-gw }", build);
+    const world = await openSessionWorld(text, deployment("win", "windows", 4));
+    const byNode = new Map<string, string[]>();
+    for (const { spec, status } of podsOf(world, "win-")) {
+      const node = spec?.nodeName ?? "";
+      byNode.set(node, [...(byNode.get(node) ?? []), status?.podIP?.split(".").at(-1) ?? "none"]);
+    }
+    const addresses = [...byNode.values()].map((each) => each.toSorted());
+    expect(addresses).toEqual([
+      ["3", "4"],
+      ["3", "4"],
+    ]);
+  },
+);
+
 describe("a cluster with flannel, backend vxlan", () => {
   it("publishes each node's lease in its annotations (§1.4)", async () => {
     const world = await openSessionWorld(flannel("vxlan"));

@@ -14,6 +14,7 @@ import {
   modifyLoadBalancer,
   removeNamespaceContainer,
 } from "#contracts/hcn/operations.ts";
+import { HOST_ATTACH, attachHnsEndpoint } from "#contracts/hcn/v1-operations.ts";
 import { QUIRK_NAMES, type QuirkName } from "#core/catalogue/quirks.ts";
 import { type FaultyNode, faultyNode } from "#test/support/hns/faulty-node.ts";
 import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
@@ -92,6 +93,17 @@ describe("defects that take what is wrong", () => {
     const repaired = await faultyNode({ profile: "ws2019" });
     repaired.service.setQuirk("duplicate-local-address", "off");
     await expect(twin(repaired)).rejects.toMatchObject({ hresult: 0x80071392 });
+  });
+
+  it("HCN-063: the address of the host's bridge endpoint is refused by Server 2019, too (microsoft/SDN#333)", async () => {
+    const old = await faultyNode({ profile: "ws2019" });
+    const leg = await createEndpoint(old.client, old.network, {
+      IpConfigurations: [{ IpAddress: "10.244.2.2" }],
+    });
+    await attachHnsEndpoint(old.client, leg.ID, HOST_ATTACH);
+    await expect(
+      createEndpoint(old.client, old.network, { IpConfigurations: [{ IpAddress: "10.244.2.2" }] }),
+    ).rejects.toMatchObject({ hresult: 0x80071392 });
   });
 
   it.each([

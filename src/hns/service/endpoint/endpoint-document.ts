@@ -116,6 +116,15 @@ function checkNamedBlock(network: NetworkRecord, config: IpConfig, place: Addres
   });
 }
 
+/**
+ * True for an endpoint of the host itself. Windows Server 2019, too, refuses the address of the bridge endpoint, which
+ * host-local hands out first (microsoft/SDN#333, on 1809).
+ */
+function isOfHost({ state }: ServiceContext, owner: Guid | undefined): boolean {
+  const endpoint = owner === undefined ? undefined : state.endpoints.get(owner);
+  return endpoint?.attachment?.kind === "host";
+}
+
 function readIpConfig(
   { context, network, pool, takesDuplicates }: Request,
   config: IpConfig,
@@ -137,7 +146,7 @@ function readIpConfig(
   }
   checkNamedBlock(network, config, found, where);
   pool.checkReservation(found, ip);
-  if (!takesDuplicates) pool.checkOwner(ip);
+  if (!takesDuplicates || isOfHost(context, pool.ownerOf(ip))) pool.checkOwner(ip);
   const record: IpConfigRecord = {
     ip,
     // The subnet's length is filled in when the request has none (hcn.md §4.2).
