@@ -70,6 +70,20 @@ export type ToleratedFailure =
   /** All but "there is no such network". */
   | "unanswered";
 
+/**
+ * Fields that make a change without being programmed: upstream compares what it has parsed, and from 1.31 on whole slices
+ * (`BaseServicePortInfo` of pkg/proxy/serviceport.go, `esDataChanged` of endpointslicecache.go).
+ */
+export interface IdleChanges {
+  /**
+   * Of a Service: the timeout of its affinity and the source ranges; from 1.21 to 1.32 the annotation for hints as well, from
+   * 1.34 on ranges that let everything in are like none.
+   */
+  readonly service: "none" | "with-hints" | "plain" | "zero-ranges-are-none";
+  /** Of a slice: everything, labels and its version included, or the fields of endpoints that are read. */
+  readonly slice: "none" | "read" | "whole";
+}
+
 /** What makes one load balancer the same as another (kube-proxy.md §3.6). */
 export interface IdentityRule {
   /** The back ends themselves, or only how many they are. */
@@ -100,6 +114,10 @@ export interface Behaviour {
   readonly marksExternalVips: boolean;
   readonly hasHealthCheckForward: boolean;
   readonly labelFilters: LabelFilters;
+  /** Endpoints, and front ends, are spelt as Go prints an address; else as the object has it. */
+  readonly canonical: { readonly endpoints: boolean; readonly frontEnds: boolean };
+  /** What counts as a change though no load balancer shows it. Hardened: nothing. */
+  readonly idleChanges: IdleChanges;
   readonly repeatedEntry: RepeatedEntryRule;
   readonly readiness: ReadinessRule;
   readonly identity: IdentityRule;
@@ -186,6 +204,13 @@ function toleratedFailureOf(minor: number, isHardened: boolean): ToleratedFailur
   return minor >= 37 ? "not-running" : "none";
 }
 
+function idleChangesOf(minor: number, isHardened: boolean): IdleChanges {
+  if (isHardened) return { service: "none", slice: "none" };
+  const slice = minor >= 31 ? "whole" : "read";
+  if (minor >= 21 && minor <= 32) return { service: "with-hints", slice };
+  return { service: minor >= 34 ? "zero-ranges-are-none" : "plain", slice };
+}
+
 /** The behaviour of a version. What a version lacks as a feature, `hardened` lacks too; only its defects are mended. */
 export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
   const { minor } = version;
@@ -201,6 +226,8 @@ export function behaviourOf(version: KubernetesVersion, compat: Compat): Behavio
     marksExternalVips: minor >= 27,
     hasHealthCheckForward: minor >= 24,
     labelFilters: labelFiltersOf(minor),
+    canonical: { endpoints: minor >= 31 || isHardened, frontEnds: minor >= 36 || isHardened },
+    idleChanges: idleChangesOf(minor, isHardened),
     repeatedEntry: minor >= 36 || isHardened ? "running" : "local",
     readiness: minor >= 27 ? "terminating" : "ready",
     identity: identityOf(minor, isHardened),

@@ -1,6 +1,7 @@
 /** What differs between versions of upstream's kube-proxy, as its sources have it (pkg/proxy, pkg/proxy/winkernel). */
 import { describe, expect, it } from "vitest";
 import { HcnError } from "#contracts/hcn/error.ts";
+import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -280,5 +281,129 @@ describe("the MAC address of the node, on overlay", () => {
   it("is found however an IPv6 address is spelt", async () => {
     const mac = "00:15:5d:00:00:06";
     expect(await madeWith("FD00:0::1", [{ mac, addresses: ["fd00::1"] }])).toEqual([mac, mac]);
+  });
+});
+
+describe("changes that no load balancer shows", () => {
+  const REMADE = ["delete LBID-1", "create LBID-2"];
+
+  /** The calls that a change from one object to the other makes. */
+  async function callsFor(
+    settings: NodeSettings,
+    before: readonly [Service, EndpointSlice],
+    ...after: readonly (Service | EndpointSlice)[]
+  ): Promise<readonly string[]> {
+    const node = new KubeProxyNode(settings);
+    await node.begin([before[0]], [before[1]]);
+    await node.change(...after);
+    return node.calls();
+  }
+
+  const sticky = (timeoutSeconds: number, sessionAffinity = "ClientIP"): Service =>
+    service({ spec: { sessionAffinity, sessionAffinityConfig: { clientIP: { timeoutSeconds } } } });
+  const ranged = (...loadBalancerSourceRanges: readonly string[]): Service =>
+    service({ spec: { loadBalancerSourceRanges: [...loadBalancerSourceRanges] } });
+  const L1 = slice(["L1"]);
+
+  inVersions("the timeout of an affinity, and source ranges: all is made anew", ALL_MINORS, async (minor) => {
+    expect(await callsFor({ minor }, [sticky(60), L1], sticky(120))).toEqual(REMADE);
+    expect(await callsFor({ minor }, [ranged(), L1], ranged("192.0.2.0/24"))).toEqual(REMADE);
+    // Of another family; without the affinity; with blanks around it.
+    expect(await callsFor({ minor }, [ranged(), L1], ranged("2001:db8::/32"))).toEqual([]);
+    expect(await callsFor({ minor }, [sticky(60, "None"), L1], sticky(120, "None"))).toEqual([]);
+    expect(await callsFor({ minor }, [ranged("192.0.2.0/24"), L1], ranged(" 192.0.2.0/24 "))).toEqual([]);
+  });
+
+  inVersions("a range that lets everything in is a range", [20, 33], async (minor) => {
+    expect(await callsFor({ minor }, [ranged(), L1], ranged("0.0.0.0/0"))).toEqual(REMADE);
+  });
+
+  inVersions("a range that lets everything in is none", [34, 37], async (minor) => {
+    expect(await callsFor({ minor }, [ranged(), L1], ranged("0.0.0.0/0"))).toEqual([]);
+  });
+
+  const hinted = service({ annotations: { "service.kubernetes.io/topology-aware-hints": "auto" } });
+
+  inVersions("the annotation for hints", [21, 32], async (minor) => {
+    expect(await callsFor({ minor }, [service(), L1], hinted)).toEqual(REMADE);
+  });
+
+  inVersions("the annotation for hints is not read", [33, 37], async (minor) => {
+    expect(await callsFor({ minor }, [service(), L1], hinted)).toEqual([]);
+  });
+
+  // Where load balancers are not updated in place, every change of a slice takes them away.
+  const ANEW = service({ annotations: { winProxyOptimization: "disabled" } });
+  const labelled = slice(["L1"], { labels: { team: "red" } });
+  const zoned: EndpointSlice = {
+    ...L1,
+    endpoints: (L1.endpoints ?? []).map((endpoint) => ({ ...endpoint, zone: "b" })),
+  };
+
+  inVersions("a label of a slice", [31, 37], async (minor) => {
+    expect(await callsFor({ minor }, [ANEW, L1], labelled)).toEqual(REMADE);
+    const overlay: NodeSettings = { minor, isOverlay: true };
+    expect(await callsFor(overlay, [service(), L1], labelled)).toEqual(["delete EPID-2", "create EPID-3"]);
+  });
+
+  inVersions("a label of a slice is not read", [20, 30], async (minor) => {
+    expect(await callsFor({ minor }, [ANEW, L1], labelled)).toEqual([]);
+  });
+
+  inVersions(
+    "the zone of an endpoint, and a slice that has changed and changed back",
+    ALL_MINORS,
+    async (minor) => {
+      expect(await callsFor({ minor }, [ANEW, L1], zoned)).toEqual(REMADE);
+      expect(await callsFor({ minor }, [ANEW, L1], slice(["L2"]), L1)).toEqual(REMADE);
+      expect(await callsFor({ minor }, [ANEW, L1], { ...L1 })).toEqual([]);
+    },
+  );
+
+  it("hardened makes no call for any of them", async () => {
+    const settings: NodeSettings = { minor: 30, compat: "hardened" };
+    expect(await callsFor(settings, [sticky(60), L1], sticky(120))).toEqual([]);
+    expect(await callsFor(settings, [ranged(), L1], ranged("192.0.2.0/24"), hinted)).toEqual([]);
+    expect(await callsFor({ ...settings, minor: 37 }, [ANEW, L1], labelled, zoned)).toEqual([]);
+    expect(await callsFor(settings, [ANEW, L1], slice(["L2"]), L1)).toEqual([]);
+  });
+});
+
+describe("other spellings of IPv6 addresses", () => {
+  const WRITTEN = "FD00:0:0::1:1";
+  const DUAL = {
+    clusterIPs: [ADDRESS.C, "FD01:0::41"],
+    ipFamilies: ["IPv4", "IPv6"],
+    externalIPs: ["2001:DB8:0::1"],
+  };
+  const V6 = slice([{ at: { address: WRITTEN, node: "test-node" } }], { addressType: "IPv6" });
+
+  async function madeWith(settings: NodeSettings): Promise<readonly string[]> {
+    const node = new KubeProxyNode(settings);
+    node.putLocal("EP-L1", ADDRESS.L1, "EP-L1", ["fd00::1:1"]);
+    await node.begin([service({ spec: DUAL })], [V6]);
+    return node.loadBalancers();
+  }
+
+  inVersions("are Go's at every place", [36, 37], async (minor) => {
+    expect(await madeWith({ minor })).toEqual([
+      "fd01::41:80→8080 [EP-L1] L2 P0 D0",
+      "2001:db8::1:80→8080 [EP-L1] L2 P16 D0",
+    ]);
+  });
+
+  inVersions("of external addresses stay as they are", [31, 35], async (minor) => {
+    expect(await madeWith({ minor })).toEqual([
+      "fd01::41:80→8080 [EP-L1] L2 P0 D0",
+      "2001:DB8:0::1:80→8080 [EP-L1] L2 P16 D0",
+    ]);
+  });
+
+  inVersions("of endpoints are not found in HNS", [27, 30], async (minor) => {
+    expect(await madeWith({ minor })).toEqual([]);
+  });
+
+  it("are Go's in hardened", async () => {
+    expect(await madeWith({ minor: 30, compat: "hardened" })).toEqual(await madeWith({ minor: 37 }));
   });
 });

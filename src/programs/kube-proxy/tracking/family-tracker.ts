@@ -87,6 +87,7 @@ export class FamilyTracker {
   private readonly slices: Map<string, Map<string, TrackedSlice>> = new Map();
   /** Joined when it is asked for. */
   private readonly joined: Map<string, TrackedEndpoints> = new Map();
+  private sliceChanges = 0;
   private readonly serviceLog: ChangeLog = new ChangeLog();
   private readonly endpointsLog: ChangeLog = new ChangeLog();
 
@@ -118,7 +119,7 @@ export class FamilyTracker {
     if (previous !== undefined && before !== undefined && before !== after)
       this.putSlice(before, previous.metadata.name, undefined);
     if (current !== undefined && after !== undefined)
-      this.putSlice(after, current.metadata.name, trackSlice(current, this.family));
+      this.putSlice(after, current.metadata.name, trackSlice(current, this.family, this.rules));
   }
 
   /** The ports of a Service; undefined when there is nothing to program for this family. */
@@ -167,7 +168,8 @@ export class FamilyTracker {
     const slices = this.slices.get(owner) ?? new Map<string, TrackedSlice>();
     if (slices.get(name)?.fingerprint === slice?.fingerprint) return;
     if (slice === undefined) slices.delete(name);
-    else slices.set(name, slice);
+    else if (this.rules.idleChanges.slice === "none") slices.set(name, slice);
+    else slices.set(name, { ...slice, change: ++this.sliceChanges });
     if (slices.size === 0) this.slices.delete(owner);
     else this.slices.set(owner, slices);
     this.joined.delete(owner);

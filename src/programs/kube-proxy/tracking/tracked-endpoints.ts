@@ -3,10 +3,10 @@
  * (kube-proxy.md §3.1). Whether an endpoint is local is a question of the node that looks.
  */
 import type { EndpointSlice } from "#contracts/kubernetes/objects.ts";
-import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
+import { type IpFamily, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { type ProxyEndpoint, remoteEndpointFor } from "../load-balancers/hns-endpoints.ts";
-import type { RepeatedEntryRule } from "../behaviour.ts";
-import { portKey } from "./tracked-service.ts";
+import type { IdleChanges, RepeatedEntryRule } from "../behaviour.ts";
+import { type ReadingRules, portKey } from "./tracked-service.ts";
 
 /** One address and port behind a Service. */
 export interface TrackedEndpoint {
@@ -53,6 +53,8 @@ export interface TrackedSlice {
   readonly endpoints: readonly Omit<TrackedEndpoint, "port" | "onNodes">[];
   readonly misplaced: readonly string[];
   readonly fingerprint: string;
+  /** Its number among all changes of slices: upstream programs again also what has changed back. Absent: it does not. */
+  readonly change?: number;
 }
 
 function compareTexts(a: string, b: string): number {
@@ -66,8 +68,22 @@ export function familyOfSlice(slice: EndpointSlice): IpFamily | undefined {
   return slice.addressType === "IPv6" ? 6 : undefined;
 }
 
+/** What upstream compares although no load balancer shows it. */
+function idleFields(slice: EndpointSlice, rule: IdleChanges["slice"]): readonly unknown[] {
+  if (rule === "none") return [];
+  if (rule === "whole") return [slice];
+  return (slice.endpoints ?? []).map((endpoint) => {
+    const { addresses, zone, hints } = endpoint;
+    return [addresses, zone, hints];
+  });
+}
+
 /** Reads one slice. Ports without a name or number, and endpoints without an address, are passed by. */
-export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice {
+export function trackSlice(
+  slice: EndpointSlice,
+  family: IpFamily,
+  { canonical, idleChanges }: ReadingRules,
+): TrackedSlice {
   const ports: SlicePort[] = [];
   for (const { name, port, protocol } of slice.ports ?? []) {
     if (typeof name !== "string" || typeof port !== "number" || port === 0) continue;
@@ -84,7 +100,7 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
       continue;
     }
     endpoints.push({
-      ip: address,
+      ip: canonical.endpoints ? formatIp(ip) : address,
       nodeName: nodeName ?? undefined,
       isReady: conditions?.ready ?? true,
       isServing: conditions?.serving ?? true,
@@ -93,7 +109,7 @@ export function trackSlice(slice: EndpointSlice, family: IpFamily): TrackedSlice
   }
   endpoints.sort((a, b) => compareTexts(a.ip, b.ip));
   ports.sort((a, b) => compareTexts(a.name, b.name) || a.port - b.port);
-  const fingerprint = JSON.stringify([ports, endpoints, misplaced]);
+  const fingerprint = JSON.stringify([ports, endpoints, misplaced, ...idleFields(slice, idleChanges.slice)]);
   const withRemotes = endpoints.map((endpoint) => ({ ...endpoint, remote: remoteEndpointFor(endpoint.ip) }));
   return Object.freeze({ ports, endpoints: withRemotes, misplaced, fingerprint });
 }
@@ -155,7 +171,7 @@ export function joinSlices(
     name,
     byPort: endpointsByPort(namespace, name, slices, rule),
     misplaced: Object.freeze(slices.flatMap((slice) => slice.misplaced)),
-    fingerprint: slices.map((slice) => slice.fingerprint).join("\n"),
+    fingerprint: slices.map((slice) => slice.change ?? slice.fingerprint).join("\n"),
   });
 }
 

@@ -1,10 +1,10 @@
 /**
  * What kube-proxy reads of a Service: one frozen value per object version, shared by all nodes (kube-proxy.md §3.1).
- * Fields that are not here are not read: source ranges, the timeout of the affinity, the class of the load balancer,
- * topology and traffic distribution.
+ * Source ranges and the timeout of the affinity are not programmed, but show in the fingerprint where upstream compares
+ * them. The class of the load balancer and traffic distribution are not read.
  */
 import type { Service } from "#contracts/kubernetes/objects.ts";
-import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
+import { type IpFamily, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Behaviour } from "../behaviour.ts";
 
 /** The numbers of the protocols that a Service may name. */
@@ -62,18 +62,22 @@ export type ReadingRules = Pick<
   | "hasInternalPolicy"
   | "hasOptimisation"
   | "labelFilters"
+  | "canonical"
+  | "idleChanges"
   | "repeatedEntry"
 >;
 
 export function readingRulesOf(behaviour: Behaviour): ReadingRules {
   const { checksIngressAddresses, filtersFrontEnds, hasInternalPolicy, hasOptimisation } = behaviour;
-  const { labelFilters, repeatedEntry } = behaviour;
+  const { labelFilters, canonical, idleChanges, repeatedEntry } = behaviour;
   return {
     checksIngressAddresses,
     filtersFrontEnds,
     hasInternalPolicy,
     hasOptimisation,
     labelFilters,
+    canonical,
+    idleChanges,
     repeatedEntry,
   };
 }
@@ -102,10 +106,22 @@ function isOfFamily(address: string, family: IpFamily): boolean {
   return ip !== undefined && familyOf(ip) === family;
 }
 
+/** As Go prints it; what is no address stays as it is. */
+function canonicalText(address: string): string {
+  const ip = parseIp(address);
+  return ip === undefined ? address : formatIp(ip);
+}
+
+/** In every version a parsed address, as Go prints it. */
 function clusterIpOf(service: Service, family: IpFamily): string | undefined {
   const all = service.spec?.clusterIPs ?? [];
   const candidates = all.length > 0 ? all : [service.spec?.clusterIP ?? ""];
-  return candidates.find((address) => isOfFamily(address, family));
+  const found = candidates.find((address) => isOfFamily(address, family));
+  return found === undefined ? undefined : canonicalText(found);
+}
+
+function spelt(addresses: readonly string[], { canonical }: ReadingRules): readonly string[] {
+  return Object.freeze(canonical.frontEnds ? addresses.map(canonicalText) : [...addresses]);
 }
 
 function ingressIpsOf(service: Service, family: IpFamily, rules: ReadingRules): readonly string[] {
@@ -140,8 +156,8 @@ function sharedFields(
     namespace: service.metadata.namespace,
     name: service.metadata.name,
     clusterIp,
-    externalIps: Object.freeze([...externalIpsOf(service, family, rules)]),
-    ingressIps: Object.freeze([...ingressIpsOf(service, family, rules)]),
+    externalIps: spelt(externalIpsOf(service, family, rules), rules),
+    ingressIps: spelt(ingressIpsOf(service, family, rules), rules),
     hasClientIpAffinity: spec?.sessionAffinity === "ClientIP",
     healthCheckNodePort:
       spec?.type === "LoadBalancer" && isExternalPolicyLocal ? (spec.healthCheckNodePort ?? 0) : 0,
@@ -150,6 +166,34 @@ function sharedFields(
     preservesDestination: annotations[PRESERVE_DESTINATION] === "true",
     isOptimised: rules.hasOptimisation && (annotations[OPTIMISATION] ?? "").toUpperCase() !== "DISABLED",
   };
+}
+
+const HINTS = ["service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"] as const;
+
+/** The default of API servers, in seconds. */
+const AFFINITY_TIMEOUT = 10_800;
+
+/** The source ranges of a family as upstream keeps them. */
+function sourceRangesOf(service: Service, family: IpFamily, zeroIsNone: boolean): readonly string[] {
+  const ranges = (service.spec?.loadBalancerSourceRanges ?? [])
+    .map((range) => range.trim())
+    .filter((range) => range.includes(":") === (family === 6));
+  return zeroIsNone && ranges.some((range) => /\/0+$/.test(range)) ? [] : ranges;
+}
+
+/** What upstream compares although nothing is programmed of it. */
+function idleFields(service: Service, family: IpFamily, { idleChanges }: ReadingRules): readonly unknown[] {
+  const rule = idleChanges.service;
+  if (rule === "none") return [];
+  const { sessionAffinity, sessionAffinityConfig } = service.spec ?? {};
+  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds ?? AFFINITY_TIMEOUT;
+  const annotations = service.metadata.annotations ?? {};
+  const hint = HINTS.map((name) => annotations[name]).find((value) => value !== undefined);
+  return [
+    sessionAffinity === "ClientIP" ? seconds : 0,
+    sourceRangesOf(service, family, rule === "zero-ranges-are-none"),
+    ...(rule === "with-hints" ? [hint ?? ""] : []),
+  ];
 }
 
 function protocolOf(text: string | undefined): ServiceProtocol {
@@ -178,5 +222,6 @@ export function trackService(service: Service, family: IpFamily, rules: ReadingR
       targetPort: typeof port.targetPort === "string" ? 0 : (port.targetPort ?? port.port),
     });
   });
-  return Object.freeze({ namespace, name, ports: Object.freeze(ports), fingerprint: JSON.stringify(ports) });
+  const fingerprint = JSON.stringify([ports, ...idleFields(service, family, rules)]);
+  return Object.freeze({ namespace, name, ports: Object.freeze(ports), fingerprint });
 }
