@@ -1,6 +1,6 @@
 /** An HNS whose objects outlive the process, in one call: a service on a state folder. */
 import { hnsVersionOf } from "#core/catalogue/profiles.ts";
-import { LOCAL_NODE, type LocalHns, type LocalHnsOptions, createHns, requireProfile } from "./local-hns.ts";
+import { LOCAL_NODE, type LocalHns, type LocalHnsOptions, createHns, windowsOf } from "./local-hns.ts";
 import { type StateFolder, openStateFolder } from "./store/state-folder.node.ts";
 import { loadService } from "./store/open-service.ts";
 import type { RestoreNote } from "./store/stored-object.ts";
@@ -25,7 +25,7 @@ export interface DurableHns extends LocalHns {
  * @throws RangeError when a profile, an address or a MAC is none.
  */
 export async function openHns(path: string, options: LocalHnsOptions = {}): Promise<DurableHns> {
-  const windows = requireProfile(options.profile);
+  const windows = windowsOf(options);
   const folder = openStateFolder(path, { node: LOCAL_NODE, version: hnsVersionOf(windows) });
   try {
     const hns = createHns({ ...options, store: folder });

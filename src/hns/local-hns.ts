@@ -7,6 +7,7 @@ import { type Clock, VirtualClock } from "#core/base/clock.ts";
 import { Prng } from "#core/base/prng.ts";
 import { memoryPair } from "#dataplane/device/memory-pair.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
+import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
@@ -24,6 +25,8 @@ import type { ObjectStore } from "./store/store.ts";
 export interface LocalHnsOptions {
   /** The build of Windows: a profile such as `ws2022` or `ws2022.2582`, or a build number. Default `ws2022`. */
   readonly profile?: string;
+  /** Another version of HNS than the build has. */
+  readonly hnsVersion?: HnsVersion;
   /** Default: one, `Ethernet` with 10.0.0.11/24. */
   readonly adapters?: readonly AdapterDescription[];
   /** Where GUIDs, MACs and addresses come from: equal seeds give equal answers. Default 1. */
@@ -64,12 +67,18 @@ const PROFILE_DEFAULT = "ws2022";
 export const LOCAL_NODE = "node";
 
 /** @throws RangeError that lists the profiles. */
-export function requireProfile(text: string = PROFILE_DEFAULT): WindowsBuild {
+function requireProfile(text: string = PROFILE_DEFAULT): WindowsBuild {
   const windows = parseProfile(text);
   if (windows !== undefined) return windows;
   throw new RangeError(
     `there is no Windows profile ${JSON.stringify(text)}; write one of ${PROFILE_NAMES.join(", ")}, or a build such as 10.0.20348.2582`,
   );
+}
+
+/** The build of the options, with their version of HNS. @throws RangeError that lists the profiles. */
+export function windowsOf({ profile, hnsVersion }: LocalHnsOptions): WindowsBuild {
+  const windows = requireProfile(profile);
+  return hnsVersion === undefined ? windows : { ...windows, hns: hnsVersion };
 }
 
 function readMac(text: string | undefined, index: number): Mac {
@@ -102,7 +111,7 @@ function readAdapter(clock: Clock, adapter: AdapterDescription, index: number): 
  * @throws RangeError when a profile, an address or a MAC is none.
  */
 export function createHns(options: LocalHnsOptions = {}): LocalHns {
-  const windows = requireProfile(options.profile);
+  const windows = windowsOf(options);
   const own = options.clock === undefined ? new VirtualClock() : undefined;
   const clock = options.clock ?? own;
   assert(clock !== undefined, "there is a clock");

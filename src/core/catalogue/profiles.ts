@@ -132,6 +132,11 @@ export interface WindowsBuild {
   readonly revision: number | undefined;
   /** Set when the text named a build that has no profile: the next lower one took its place, and this says so. */
   readonly note: string | undefined;
+  /**
+   * A version of HNS that the profile does not have, to try what programs do on one. Inferred: everything but the features
+   * of that version is as the profile has it.
+   */
+  readonly hns?: ServiceVersion | undefined;
 }
 
 export const PROFILE_NAMES: readonly ProfileName[] = Object.freeze(WINDOWS_PROFILES.map(({ name }) => name));
@@ -170,9 +175,10 @@ export function parseProfile(text: string): WindowsBuild | undefined {
   return match[2] === undefined ? found : { ...found, revision: Number(match[2]) };
 }
 
-/** The version of HNS on `build`: that of the newest update at or below its revision which names one. */
+/** The version of HNS on `build`: its own, else that of the newest update at or below its revision which names one. */
 export function hnsVersionOf(build: WindowsBuild): ServiceVersion {
   const { profile: row, revision } = build;
+  if (build.hns !== undefined) return build.hns;
   const applied = row.updates.filter((update) => revision === undefined || update.revision <= revision);
   const newest = applied.findLast((update) => update.hns !== undefined)?.hns;
   return newest ?? row.hnsAtRelease ?? row.hns;

@@ -1,6 +1,7 @@
 /** The options of `mullion hns serve`: on the command line, and what they mean. */
 import { DEFAULT_ADAPTERS, type AdapterDescription } from "#hns/ports/adapter-description.ts";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
+import { type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
 import type { Failure } from "../failure.ts";
 import { usage, type Run, examples } from "../options.ts";
 import { type Command, Option } from "commander";
@@ -33,6 +34,17 @@ export function parseListen(text: string): TcpAddress {
   if (host === "127.0.0.1" || host === "localhost") return { host: "127.0.0.1", port };
   if (host === "[::1]") return { host: "::1", port };
   throw badListen(text, `${host === "" ? "an empty host" : host} is not a loopback address`);
+}
+
+/** `15.5`. @throws Failure. */
+export function parseHnsVersion(text: string): HnsVersion {
+  const [, major = "", minor = ""] = /^(\d{1,2})\.(\d{1,2})$/.exec(text) ?? [];
+  const version: HnsVersion = { Major: Number(major), Minor: Number(minor) };
+  if (hasFeature(version, "ApiV2")) return version;
+  throw usage(
+    `--hns-version ${JSON.stringify(text)} is not a version of HNS that has the HCN API`,
+    "Write two numbers from 9.2 on, as 15.5. Programs decide by it which features they use.",
+  );
 }
 
 /** Milliseconds, up to ten minutes. @throws Failure. */
@@ -69,6 +81,7 @@ export function parseAdapters(texts: readonly string[]): readonly AdapterDescrip
 
 interface HnsServeOptions {
   readonly profile: string;
+  readonly hnsVersion?: string;
   readonly socket?: string;
   readonly listen?: string;
   readonly tokenFile?: string;
@@ -92,6 +105,10 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "or without it at the default socket.",
     )
     .addOption(new Option("--profile <name>", "the build of Windows").default("ws2022"))
+    .option(
+      "--hns-version <version>",
+      "another version of HNS than the profile has, as 15.5; what it does besides is inferred",
+    )
     .option("--data <folder>", "keep the objects in this folder; without it they are in memory")
     .option("--socket <path>", "where to listen; only you can open it")
     .option("--listen <address>", "listen on loopback TCP instead, as 127.0.0.1:8080; needs --token-file")
@@ -127,12 +144,12 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
       ),
     )
     .action((options: HnsServeOptions) => {
-      const { profile, socket, listen, tokenFile, data, addressDelay } = options;
+      const { profile, hnsVersion, socket, listen, tokenFile, data, addressDelay } = options;
       const { adapter: adapters = [], quirk: quirks = [], faults = [] } = options;
       return run(() => {
         const addressDelayMs = parseDelay(addressDelay);
         const place = { socket, listen, tokenFile, data };
-        return serve({ profile, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
+        return serve({ profile, hnsVersion, ...place, addressDelayMs, adapters, quirks, faults }, terminal);
       });
     });
 }

@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
 import { findHns } from "#contracts/hcn/http/find-hns.node.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
-import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
+import { createNetwork, listLoadBalancers, listNetworks } from "#contracts/hcn/operations.ts";
+import { ProxyObjects, createKubeProxy } from "#programs/kube-proxy/mod.ts";
+import { type EndpointLike, service, slice } from "#test/support/kube-proxy/kube-proxy-node.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
 import type { ExitCode } from "../terminal.ts";
@@ -92,6 +94,59 @@ describe("mullion hns serve", () => {
       headers: { authorization: `Bearer ${readFileSync(tokenFile, "utf8").trim()}` },
     });
     expect(await health.json()).toMatchObject({ status: "ok", profile: "ws2025", store: "memory" });
+  });
+
+  it("--hns-version: kube-proxy changes load balancers in place, as from 15.5 on", async () => {
+    const socket = join(folder, "hns.sock");
+    const { terminal } = await start({ profile: "ws2025", hnsVersion: "15.5", socket });
+    expect(terminal.output).toContain("HNS 15.5 of Windows Server 2025");
+    expect(terminal.output).toContain("No profile has HNS 15.5");
+    const client = await findHns({ variables: variablesOf(terminal) });
+    const network = await createNetwork(client, {
+      Name: "cbr0",
+      Type: "L2Bridge",
+      Ipams: [
+        {
+          Type: "Static",
+          Subnets: [
+            {
+              IpAddressPrefix: "10.244.1.0/24",
+              Routes: [{ NextHop: "10.244.1.1", DestinationPrefix: "0.0.0.0/0" }],
+            },
+          ],
+        },
+      ],
+    });
+    const back = (address: string): EndpointLike => ({ at: { address, node: "other-node" } });
+    const objects = new ProxyObjects();
+    objects.servicesListed([service()]);
+    objects.endpointSlicesListed([slice([back("10.244.1.7")])]);
+    const proxy = createKubeProxy({
+      client,
+      objects,
+      options: {
+        kubernetes: { major: 1, minor: 37 },
+        compat: "upstream",
+        hostname: "win-1",
+        networkName: network.Name ?? "",
+      },
+    });
+    expect(await proxy.start()).toEqual({ state: "running" });
+    await proxy.sync();
+    const [first] = await listLoadBalancers(client);
+    expect(first?.HostComputeEndpoints).toHaveLength(1);
+    objects.endpointSliceChanged(undefined, slice([back("10.244.1.7"), back("10.244.1.8")]));
+    await proxy.sync();
+    const after = await listLoadBalancers(client);
+    expect(after.map(({ ID }) => ID)).toEqual([first?.ID]);
+    expect(after[0]?.HostComputeEndpoints).toHaveLength(2);
+    await client.close();
+  });
+
+  it.each(["15", "8.1", "new"])("refuses --hns-version %s", async (text) => {
+    const { code, err } = await run("--hns-version", text, "--socket", join(folder, "hns.sock"));
+    expect(code).toBe(2);
+    expect(err).toContain(`--hns-version "${text}" is not a version of HNS`);
   });
 
   it("keeps a token that is there", async () => {

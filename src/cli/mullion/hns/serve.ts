@@ -16,7 +16,7 @@ import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import { processLog } from "../process-log.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import { parseAdapters, parseListen } from "./serve-options.ts";
+import { parseAdapters, parseHnsVersion, parseListen } from "./serve-options.ts";
 import type { HnsServeRequest } from "./verbs.ts";
 import type { FaultInjector } from "#hns/failures/faults/fault-injector.ts";
 import { parseQuirk } from "#core/catalogue/quirks.ts";
@@ -128,6 +128,7 @@ async function openService(request: HnsServeRequest): Promise<Running> {
   });
   const options: LocalHnsOptions = {
     profile: request.profile,
+    ...(request.hnsVersion !== undefined && { hnsVersion: parseHnsVersion(request.hnsVersion) }),
     adapters: parseAdapters(request.adapters),
     seed: randomInt(SEED_MAX),
     clock,
@@ -198,6 +199,10 @@ function announce(running: Running, server: HnsHttpServer, place: Place, termina
   terminal.stdout(
     `HNS ${version} of ${windows.profile.title}, on ${adapters}, ${keeping}. No packets move.\n`,
   );
+  if (windows.hns !== undefined)
+    terminal.stdout(
+      `No profile has HNS ${version}: all but its features is as in ${windows.profile.name}, which is inferred.\n`,
+    );
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
   reportNotes(running.notes, terminal);
   terminal.stdout(`\n  export MULLION_HNS=${url}\n`);

@@ -8,6 +8,8 @@ import type { HnsKindNames } from "./hns-kinds.ts";
 export interface HnsServeRequest {
   /** The Windows profile: `ws2022`, `ws2022.2582`, `20348`. */
   readonly profile: string;
+  /** `15.5`: another version of HNS than the profile has. */
+  readonly hnsVersion?: string | undefined;
   /** Path of the socket; undefined: the node's default. */
   readonly socket: string | undefined;
   /** Loopback address and port, instead of a socket. */

@@ -81,6 +81,28 @@ describe("mullion kube serve", () => {
     });
   });
 
+  it("without -f has both families: nodes have a range of each, and Services that ask for it", async () => {
+    await serving([], async (kubeconfig) => {
+      const source = await openApiServerSource({ kubeconfig });
+      await source.create("Node", { metadata: { name: "win-1" } });
+      const node = await source.get("Node", { namespace: "", name: "win-1" });
+      expect(node.spec?.podCIDRs).toEqual(["10.244.0.0/24", "fd00:10:244::/64"]);
+      const ports = [{ name: "http", port: 80, protocol: "TCP" }];
+      for (const [name, ipFamilyPolicy, families] of [
+        ["both", "RequireDualStack", ["IPv4", "IPv6"]],
+        ["one", "SingleStack", ["IPv4"]],
+      ] as const) {
+        const made = await source.create("Service", {
+          metadata: { name, namespace: "default" },
+          spec: { ports, ipFamilyPolicy },
+        });
+        expect(made.spec?.ipFamilies).toEqual(families);
+        expect(made.spec?.clusterIPs).toHaveLength(families.length);
+      }
+      await source.close();
+    });
+  });
+
   it.each([
     ["0.0.0.0:6443", "is not an address with a port"],
     ["nowhere", "is not an address with a port"],

@@ -51,9 +51,15 @@ function range(text: string): Prefix {
   return defined(parsePrefix(text), text);
 }
 
-/** A control plane without machines, for programs that bring their own nodes, with the ranges of the cluster file's defaults. `clock` gives the time in RFC 3339. */
+/**
+ * A control plane without machines, for programs that bring their own nodes, with the ranges of the cluster file's defaults
+ * in both families. `clock` gives the time in RFC 3339.
+ */
 export function openEmptyCluster(clock: () => string): MemoryKubeSource {
-  const options = { clusterCIDRs: [range("10.244.0.0/16")], serviceCIDRs: [range("10.96.0.0/12")] };
+  const options = {
+    clusterCIDRs: [range("10.244.0.0/16"), range("fd00:10:244::/48")],
+    serviceCIDRs: [range("10.96.0.0/12"), range("fd00:10:96::/112")],
+  };
   return new MemoryKubeSource(new MemoryKube(new Prng(randomInt(SEED_MAX)), options), { now: clock });
 }
 
