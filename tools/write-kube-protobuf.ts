@@ -34,6 +34,7 @@ const ROOTS: readonly string[] = [
   "discovery.k8s.io/v1.EndpointSlice",
   "events.k8s.io/v1.Event",
   "networking.k8s.io/v1.NetworkPolicy",
+  "networking.k8s.io/v1.ServiceCIDR",
   "meta/v1.DeleteOptions",
 ];
 

@@ -24,6 +24,7 @@ export const NO_OBJECTS: ClusterObjects = Object.freeze({
   NetworkPolicy: NONE,
   ConfigMap: NONE,
   Lease: NONE,
+  ServiceCIDR: NONE,
   Event: NONE,
 });
 
@@ -91,6 +92,7 @@ export function objectsOf(lists: ObjectLists): ClusterObjects {
     NetworkPolicy: lists.objects("NetworkPolicy"),
     ConfigMap: lists.objects("ConfigMap"),
     Lease: lists.objects("Lease"),
+    ServiceCIDR: lists.objects("ServiceCIDR"),
     Event: lists.objects("Event"),
   });
 }

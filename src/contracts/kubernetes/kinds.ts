@@ -21,7 +21,7 @@ function kind(
   shortNames: readonly string[] = [],
   oldVersions: Readonly<Record<string, string>> = {},
 ): KindInformation {
-  const isNamespaced = name !== "Node" && name !== "Namespace";
+  const isNamespaced = !["Node", "Namespace", "ServiceCIDR"].includes(name);
   return Object.freeze({ kind: name, apiVersion, oldVersions, isNamespaced, plural, shortNames });
 }
 
@@ -59,6 +59,7 @@ export const KINDS: Readonly<Record<KubeKind, KindInformation>> = Object.freeze(
   }),
   ConfigMap: kind("ConfigMap", "v1", "configmaps", ["cm"]),
   Lease: kind("Lease", "coordination.k8s.io/v1", "leases", [], { "coordination.k8s.io/v1beta1": "1.22" }),
+  ServiceCIDR: kind("ServiceCIDR", "networking.k8s.io/v1", "servicecidrs"),
   Event: kind("Event", "v1", "events", ["ev"]),
 });
 

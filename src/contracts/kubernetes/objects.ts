@@ -13,6 +13,7 @@ import type {
   V1Endpoints,
   V1Job,
   V1Lease,
+  V1ServiceCIDR,
   V1Namespace,
   V1NetworkPolicy,
   V1Node,
@@ -64,6 +65,7 @@ export type Endpoints = Stored<V1Endpoints, "Endpoints">;
 export type NetworkPolicy = Stored<V1NetworkPolicy, "NetworkPolicy">;
 export type ConfigMap = Stored<V1ConfigMap, "ConfigMap">;
 export type Lease = Stored<V1Lease, "Lease">;
+export type ServiceCIDR = Stored<V1ServiceCIDR, "ServiceCIDR">;
 export type KubeEvent = Stored<CoreV1Event, "Event">;
 
 export type PodSpec = Json<V1PodSpec>;
@@ -87,6 +89,7 @@ export interface KubeObjects {
   readonly NetworkPolicy: NetworkPolicy;
   readonly ConfigMap: ConfigMap;
   readonly Lease: Lease;
+  readonly ServiceCIDR: ServiceCIDR;
   readonly Event: KubeEvent;
 }
 export type KubeKind = keyof KubeObjects;

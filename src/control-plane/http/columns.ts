@@ -16,6 +16,7 @@ import type {
   KubeObject,
   KubeObjects,
   Lease,
+  ServiceCIDR,
   Namespace,
   NetworkPolicy,
   Node,
@@ -394,6 +395,12 @@ const LEASES: Columns<Lease> = [
   AGE,
 ];
 
+const SERVICE_CIDRS: Columns<ServiceCIDR> = [
+  NAME,
+  { name: "CIDRs", cell: ({ spec }) => spec?.cidrs?.join(",") },
+  AGE,
+];
+
 const EVENTS: Columns<KubeEvent> = [
   {
     name: "Last Seen",
@@ -426,6 +433,7 @@ const COLUMNS: { readonly [Kind in KubeKind]: Columns<KubeObjects[Kind]> } = {
   NetworkPolicy: NETWORK_POLICIES,
   ConfigMap: CONFIG_MAPS,
   Lease: LEASES,
+  ServiceCIDR: SERVICE_CIDRS,
   Event: EVENTS,
 };
 

@@ -108,6 +108,10 @@ export const PROTOBUF_MESSAGES: Readonly<Record<string, string>> = Object.freeze
   "networking.k8s.io/v1.NetworkPolicyPort": "1 protocol string, 2 port intstr.IntOrString, 3 endPort int32",
   "networking.k8s.io/v1.NetworkPolicySpec":
     "1 podSelector meta/v1.LabelSelector, 2 ingress *networking.k8s.io/v1.NetworkPolicyIngressRule, 3 egress *networking.k8s.io/v1.NetworkPolicyEgressRule, 4 policyTypes *string",
+  "networking.k8s.io/v1.ServiceCIDR":
+    "1 metadata meta/v1.ObjectMeta, 2 spec networking.k8s.io/v1.ServiceCIDRSpec, 3 status networking.k8s.io/v1.ServiceCIDRStatus",
+  "networking.k8s.io/v1.ServiceCIDRSpec": "1 cidrs *string",
+  "networking.k8s.io/v1.ServiceCIDRStatus": "1 conditions *meta/v1.Condition",
   "v1.AWSElasticBlockStoreVolumeSource":
     "1 volumeID string, 2 fsType string, 3 partition int32, 4 readOnly bool",
   "v1.Affinity":

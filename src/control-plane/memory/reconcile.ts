@@ -71,6 +71,7 @@ function changesOf(plane: ControlPlane, workload: KubeObject): WantedChanges | u
     case "NetworkPolicy":
     case "ConfigMap":
     case "Lease":
+    case "ServiceCIDR":
     case "Event":
       return undefined;
   }

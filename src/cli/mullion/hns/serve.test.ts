@@ -101,7 +101,7 @@ describe("mullion hns serve", () => {
     const { terminal } = await start({ profile: "ws2025", hnsVersion: "15.5", socket });
     expect(terminal.output).toContain("HNS 15.5 of Windows Server 2025");
     expect(terminal.output).toContain("No profile has HNS 15.5");
-    const client = await findHns({ variables: variablesOf(terminal) });
+    const client = findHns({ variables: variablesOf(terminal) });
     const network = await createNetwork(client, {
       Name: "cbr0",
       Type: "L2Bridge",

@@ -81,6 +81,21 @@ describe("mullion kube serve", () => {
     });
   });
 
+  it("has the ranges of Services as an object, and takes others that are ranges", async () => {
+    await serving([], async (kubeconfig) => {
+      const source = await openApiServerSource({ kubeconfig });
+      const { items } = await source.list("ServiceCIDR");
+      expect(items.map(({ metadata, spec }) => [metadata.name, spec?.cidrs])).toEqual([
+        ["kubernetes", ["10.96.0.0/12", "fd00:10:96::/112"]],
+      ]);
+      const more = (cidr: string): Promise<unknown> =>
+        source.create("ServiceCIDR", { metadata: { name: "more" }, spec: { cidrs: [cidr] } });
+      await expect(more("10.1.0.0")).rejects.toThrow("must be a valid CIDR value");
+      await more("10.1.0.0/24");
+      await source.close();
+    });
+  });
+
   it("without -f has both families: nodes have a range of each, and Services that ask for it", async () => {
     await serving([], async (kubeconfig) => {
       const source = await openApiServerSource({ kubeconfig });

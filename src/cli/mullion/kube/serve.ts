@@ -19,7 +19,7 @@ import { randomInt } from "node:crypto";
 import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { type Prefix, parsePrefix } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parsePrefix } from "#core/net/ip.ts";
 import { parseIp } from "#core/net/ip.ts";
 import { usage } from "../options.ts";
 
@@ -51,6 +51,19 @@ function range(text: string): Prefix {
   return defined(parsePrefix(text), text);
 }
 
+const SERVICE_RANGES: readonly Prefix[] = [range("10.96.0.0/12"), range("fd00:10:96::/112")];
+
+/**
+ * The ranges of Services as the API server of Kubernetes 1.33 and later writes them down at its start (ServiceCIDR
+ * `kubernetes`, pkg/controlplane/controller/defaultservicecidr): kube-proxy follows them.
+ */
+async function writeServiceRanges(source: MemoryKubeSource, ranges: readonly Prefix[]): Promise<void> {
+  const name = "kubernetes";
+  const { items } = await source.list("ServiceCIDR", { fieldSelector: `metadata.name=${name}` });
+  if (items.length > 0) return;
+  await source.create("ServiceCIDR", { metadata: { name }, spec: { cidrs: ranges.map(formatPrefix) } });
+}
+
 /**
  * A control plane without machines, for programs that bring their own nodes, with the ranges of the cluster file's defaults
  * in both families. `clock` gives the time in RFC 3339.
@@ -58,7 +71,7 @@ function range(text: string): Prefix {
 export function openEmptyCluster(clock: () => string): MemoryKubeSource {
   const options = {
     clusterCIDRs: [range("10.244.0.0/16"), range("fd00:10:244::/48")],
-    serviceCIDRs: [range("10.96.0.0/12"), range("fd00:10:96::/112")],
+    serviceCIDRs: SERVICE_RANGES,
   };
   return new MemoryKubeSource(new MemoryKube(new Prng(randomInt(SEED_MAX)), options), { now: clock });
 }
@@ -80,7 +93,9 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
   const { files, isRecursive } = inputs;
   if (files.length === 0) {
     const gitVersion = `v1.${KUBERNETES_MINOR_MAX}.0`;
-    return { source: openEmptyCluster(now), gitVersion, title: "a cluster without nodes" };
+    const source = openEmptyCluster(now);
+    await writeServiceRanges(source, SERVICE_RANGES);
+    return { source, gitVersion, title: "a cluster without nodes" };
   }
   const texts = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
@@ -89,8 +104,11 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
   const turns = new Turns();
   const options: KubeSourceOptions = { now, inTurn: (work) => turns.take(work) };
   const { file } = opened.session.cluster;
+  const source = opened.openKubeSource(options);
+  const second = file.ipv6 === undefined ? [] : [file.ipv6.serviceCIDR];
+  await writeServiceRanges(source, [file.network.serviceCIDR, ...second]);
   return {
-    source: opened.openKubeSource(options),
+    source,
     gitVersion: formatKubernetesVersion(file.kubernetes.version),
     title: `the cluster ${file.name}`,
   };

@@ -14,7 +14,18 @@ import {
   REPLICA_SET,
   STATEFUL_SET,
 } from "./check-workload.ts";
-import { COUNT, type Check, type FieldFaults, anyText, integer, object, required } from "./field-check.ts";
+import {
+  COUNT,
+  type Check,
+  type FieldFaults,
+  anyText,
+  integer,
+  list,
+  object,
+  required,
+  text,
+} from "./field-check.ts";
+import { CIDR } from "./names.ts";
 import { type Fields } from "#core/base/json.ts";
 
 const TRANSITIONS_MAX = 2_147_483_647;
@@ -28,6 +39,14 @@ const LEASE: Check = object({
     acquireTime: anyText,
     renewTime: anyText,
   }),
+});
+
+/** One range of each family at most, each with its length (k8s.io/kubernetes, `pkg/apis/networking/validation`). */
+const SERVICE_CIDR: Check = object({
+  spec: required(
+    object({ cidrs: required(list(text(CIDR)), "Write one range of addresses, or one of each family.") }),
+    "Write spec.cidrs.",
+  ),
 });
 
 /** k8s.io/kubernetes, `pkg/apis/core/validation/events.go`. */
@@ -62,6 +81,7 @@ const METADATA: Readonly<Record<KubeKind, Check>> = Object.freeze({
   NetworkPolicy: metadata("NetworkPolicy"),
   ConfigMap: metadata("ConfigMap"),
   Lease: metadata("Lease"),
+  ServiceCIDR: metadata("ServiceCIDR"),
   Event: metadata("Event"),
 });
 
@@ -81,6 +101,7 @@ const BODY: Readonly<Record<KubeKind, Check>> = Object.freeze({
   NetworkPolicy: NETWORK_POLICY,
   ConfigMap: CONFIG_MAP,
   Lease: LEASE,
+  ServiceCIDR: SERVICE_CIDR,
   Event: EVENT,
 });
 

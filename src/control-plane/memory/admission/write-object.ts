@@ -33,6 +33,7 @@ const WITH_STATUS: ReadonlySet<KubeKind> = new Set<KubeKind>([
   "Job",
   "CronJob",
   "Service",
+  "ServiceCIDR",
 ]);
 
 /** Whether objects of a kind have a status with a path of its own. */
