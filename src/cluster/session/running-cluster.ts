@@ -11,6 +11,7 @@ import { KubeError, unreachable } from "#contracts/kubernetes/error.ts";
 import type { KubeKind, KubeObject, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Ip, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../limits/network-policies.ts";
+import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies.ts";
 import { builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
@@ -245,7 +246,11 @@ export class RunningCluster implements ClusterSession {
   }
 
   limits(): readonly FlowLimit[] {
-    return [...this.inputLimits, ...networkPolicyLimits(this.cluster.objects, this.placeOfPolicy)];
+    return [
+      ...this.inputLimits,
+      ...networkPolicyLimits(this.cluster.objects, this.placeOfPolicy),
+      ...storedPolicyLimits(this.cluster),
+    ];
   }
 
   private machines(): ReadonlyMap<string, NodeSpec> {
@@ -274,6 +279,7 @@ export class RunningCluster implements ClusterSession {
       ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.serviceTroubles(), kube),
+      ...storedPolicyNotes(this.cluster),
       ...networkPolicyNotes(NetworkPolicy, Pod, this.placeOfPolicy),
     ];
   }

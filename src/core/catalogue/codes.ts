@@ -378,6 +378,7 @@ export const KNOWLEDGE_CODES = [
   "hns-policy-type-unknown",
   "hns-policy-scope",
   "hns-policy-shape-mismatch",
+  "hns-policy-not-enforced",
   "hns-acl-invalid",
   "hns-remote-subnet-route-invalid",
   "hns-dns-shape-mismatch",

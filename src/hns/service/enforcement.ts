@@ -236,6 +236,36 @@ export function notEnforcedOnEndpoint(
   return found;
 }
 
+/** Policies that let packets through or not. */
+const DECIDING: ReadonlySet<EndpointPolicyType> = new Set(["ACL", "TierAcl", "Firewall"]);
+
+/**
+ * What of the policies of an endpoint, and of its network, may decide about packets on Windows and decides about none
+ * here. Public material does not settle what ACLs of RuleType Switch do to ports without VFP: the documentation of
+ * Windows containers names Windows Firewall for Transparent and NAT networks, users saw such ACLs hold on NAT networks of
+ * Server 2019 and not of Server 2025 (https://github.com/microsoft/Windows-Containers/issues/616).
+ */
+export function undecidedOnEndpoint(
+  endpoint: EndpointRecord,
+  network: NetworkRecord | undefined,
+): readonly NotEnforced[] {
+  const found: NotEnforced[] = [];
+  const isWithoutRules = network !== undefined && !hasRules(network);
+  for (const [index, policy] of endpoint.policies.entries()) {
+    if (!DECIDING.has(policy.Type) || (policy.Type !== "Firewall" && !isWithoutRules)) continue;
+    const reason = reasonForEndpointPolicy(policy, network);
+    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
+  }
+  for (const [index, policy] of (isWithoutRules ? network.policies : []).entries()) {
+    if (policy.Type !== "NetworkACL" || network === undefined) continue;
+    const reason = reasonForNetworkPolicy(network, policy);
+    if (reason !== undefined) found.push({ Type: policy.Type, Index: index, Reason: reason });
+  }
+  if ((endpoint.flags & ENDPOINT_FLAGS.DisableInterComputeCommunication) !== 0)
+    found.push({ Type: "Flags", Reason: `DisableInterComputeCommunication is ${NOT_YET}` });
+  return found;
+}
+
 const NOT_PROCESSED: readonly NotEnforced[] = Object.freeze([
   Object.freeze({
     Type: "SchemaVersion",

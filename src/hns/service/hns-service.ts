@@ -5,6 +5,7 @@
  * and can be forked with it; clients, stores and sockets are outside (`in-process-client.ts`).
  */
 import type { Clock } from "#core/base/clock.ts";
+import { type NotEnforced, undecidedOnEndpoint } from "./enforcement.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type {
   HcnCreateOptions,
@@ -152,6 +153,23 @@ export class HnsService {
   /** True when a load balancer names the endpoint. */
   isBalanced(endpointId: Guid): boolean {
     return this.context.state.loadBalancersOfEndpoint(endpointId).length > 0;
+  }
+
+  /**
+   * By HCN namespace: what of the policies of its endpoints may decide about packets on Windows and decides about none
+   * here. Namespaces without any are left out.
+   */
+  listUndecided(): ReadonlyMap<Guid, readonly NotEnforced[]> {
+    const { state } = this.context;
+    const found = new Map<Guid, readonly NotEnforced[]>();
+    for (const endpoint of state.localEndpoints()) {
+      const { attachment } = endpoint;
+      if (attachment?.kind !== "namespace") continue;
+      const own = undecidedOnEndpoint(endpoint, state.networks.get(endpoint.networkId));
+      const { namespaceId } = attachment;
+      if (own.length > 0) found.set(namespaceId, [...(found.get(namespaceId) ?? []), ...own]);
+    }
+    return found;
   }
 
   /** How many endpoints and load balancers there are. */

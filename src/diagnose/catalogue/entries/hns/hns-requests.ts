@@ -15,6 +15,7 @@ type HnsRequestCode =
   | "hns-policy-type-unknown"
   | "hns-policy-scope"
   | "hns-policy-shape-mismatch"
+  | "hns-policy-not-enforced"
   | "hns-acl-invalid"
   | "hns-remote-subnet-route-invalid"
   | "hns-dns-shape-mismatch";
@@ -218,6 +219,34 @@ export const HNS_REQUEST_ENTRIES: EntryTable<HnsRequestCode> = {
     sources: [SCHEMA, reference("hcn.md §3, §3.6"), reference("users.md §1 G13")],
     profiles: ALL,
     severity: "error",
+  },
+
+  "hns-policy-not-enforced": {
+    title: "HNS stores a policy that may decide about packets, and nothing here acts on it",
+    cause: prose`
+      ACLs of RuleType Switch are rules of VFP, which works on networks of type L2Bridge, L2Tunnel and Overlay. What they do
+      on Transparent and NAT networks is not settled: the documentation says that Windows Firewall enforces port ACLs there,
+      Microsoft's engineers that VFP does on NAT, and users saw them hold on Server 2019 and not on Server 2025. Mullion
+      stores and returns them, and the policies of the Hyper-V firewall. Flows of pods that have them are not judged. ACLs of
+      RuleType Host go to Windows Firewall on every type of network, here, too.`,
+    onNode: prose`
+      Whether a packet is dropped, and by which of the two:
+
+          Get-HnsEndpoint | ? IPAddress -eq <pod IP> | ConvertTo-Json -Depth 10
+          netsh wfp show netevents`,
+    remedy: prose`
+      For rules that hold on Transparent and NAT networks write RuleType Host, or use a network of type L2Bridge or
+      Overlay.`,
+    sources: [
+      Object.freeze({
+        text: "Microsoft: Network isolation and security",
+        url: "https://learn.microsoft.com/en-us/virtualization/windowscontainers/container-networking/network-isolation-security",
+      }),
+      thread("microsoft/Windows-Containers", 616),
+      thread("microsoft/Windows-Containers", 617),
+      reference("dataplane.md §2.1, §2.6"),
+    ],
+    profiles: ALL,
   },
 
   "hns-acl-invalid": {
