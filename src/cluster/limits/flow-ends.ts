@@ -46,6 +46,10 @@ export class FlowEnds {
   private readonly services = new Map<string, Service>();
   private readonly serviceByAddress = new Map<Ip, Service>();
   private readonly backEnds = new Map<string, readonly FlowEnd[]>();
+  /** By `TCP 30080`. */
+  private readonly byNodePort = new Map<string, Service>();
+  /** Pods on ports of their node, by `win-1 TCP 8080`. */
+  private readonly onNodePorts = new Map<string, readonly FlowEnd[]>();
 
   constructor(cluster: Cluster) {
     this.cluster = cluster;
@@ -100,6 +104,12 @@ export class FlowEnds {
       pod: isHostNetwork ? { ...known, isHostNetwork } : known,
     };
     this.byReference.set(flowEnd.reference, flowEnd);
+    for (const { protocol, port, hostPort } of spec.ports) {
+      const ownPort = isHostNetwork ? port : hostPort;
+      if (ownPort === undefined) continue;
+      const key = `${node.spec.name} ${protocol} ${ownPort}`;
+      this.onNodePorts.set(key, [...(this.onNodePorts.get(key) ?? []), flowEnd]);
+    }
     if (isHostNetwork) return;
     for (const ip of [address, address6]) {
       if (ip === undefined) continue;
@@ -118,6 +128,8 @@ export class FlowEnds {
       this.services.set(reference, service);
       this.byReference.set(reference, { reference, kind: "service", os: "outside", node: undefined });
       for (const ip of addressesOf(service)) this.serviceByAddress.set(ip, service);
+      for (const { nodePort, protocol = "TCP" } of service.spec?.ports ?? [])
+        if (nodePort !== undefined) this.byNodePort.set(`${protocol} ${nodePort}`, service);
       const found = new Set<FlowEnd>();
       for (const { endpoints = [], metadata } of byService.get(key) ?? [])
         for (const { addresses, targetRef } of endpoints) {
@@ -161,22 +173,10 @@ export class FlowEnds {
     protocol: LimitedFlow["protocol"],
     port: number,
   ): readonly FlowEnd[] {
-    const { objects, pods } = this.cluster;
-    const wanted = protocol.toUpperCase();
-    const service = objects.Service.find(({ spec }) =>
-      (spec?.ports ?? []).some(({ nodePort, protocol: own = "TCP" }) => nodePort === port && own === wanted),
-    );
+    const asked = `${protocol.toUpperCase()} ${port}`;
+    const service = this.byNodePort.get(asked);
     if (service !== undefined) return this.behind(service);
-    const onPort = pods.filter(
-      ({ spec, node: { spec: own } }) =>
-        own.name === node.node &&
-        spec.ports.some((each) => {
-          const ownPort = spec.network === "host" ? each.port : each.hostPort;
-          return each.protocol === wanted && ownPort === port;
-        }),
-    );
-    if (onPort.length === 0) return [node];
-    return onPort.map(({ spec }) => this.endOf(`pod/${spec.namespace}/${spec.name}`));
+    return this.onNodePorts.get(`${node.node ?? ""} ${asked}`) ?? [node];
   }
 
   private nameServers(): readonly FlowEnd[] {

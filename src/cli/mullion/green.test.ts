@@ -1,0 +1,123 @@
+// What green means, as docs/reference/verify.md says it: each sentence, and an input that breaks it.
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { runMullion } from "./program.ts";
+import { verify } from "./verify.ts";
+
+const EMPTY = `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: shop }
+dns: { enabled: false }
+nodes:
+  - { name: win-1, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+`;
+const CLUSTER = `${EMPTY}pods:
+  - { name: web, node: win-1 }
+  - { name: client, node: win-1 }
+`;
+const WRONG_WISH = "expectations:\n  - { from: pod/client, to: pod/web, port: 8080, expect: denied }\n";
+const POLICY = `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: { name: closed }
+spec: { podSelector: {} }
+`;
+const REFUSED =
+  "\napiVersion: v1\nkind: Service\nmetadata: { name: web }\nspec: { ports: [{ port: 99999 }] }\n";
+const PASSED = "\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: { name: web }\nspec: {}\n";
+const DEFINITION =
+  "\napiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: { name: x.example.org }\n";
+
+function podOf(node: string, status: string): string {
+  return `
+apiVersion: v1
+kind: Pod
+metadata: { name: far, uid: 5f0c1a52-7d0e-4a0e-9a4e-0d9a5a3e7c11 }
+spec: { nodeName: ${node}, containers: [{ name: c, image: c }] }
+status: ${status}
+`;
+}
+
+interface Planted {
+  readonly texts: readonly string[];
+  /** Codes of findings that count; undefined: one without a code. */
+  readonly findings: readonly (string | undefined)[];
+  readonly words?: readonly string[];
+}
+
+const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
+  "Something was tried.": [{ texts: [EMPTY], findings: ["nothing-tried"] }],
+  "Everything that was tried came out as expected, denials included.": [
+    { texts: [CLUSTER + WRONG_WISH], findings: [undefined] },
+  ],
+  "Nothing of the input that could change a flow was refused or passed by: no Node, pod, Service, EndpointSlice, NetworkPolicy, Ingress, Gateway or configuration of a network.":
+    [
+      { texts: [CLUSTER, REFUSED], findings: ["manifest-invalid-value"] },
+      { texts: [CLUSTER, PASSED], findings: ["manifest-kind-not-carried-out"] },
+      {
+        texts: [CLUSTER, "\napiVersion: v1\nkind: Node\nmetadata: { name: win-2 }\n"],
+        findings: ["node-without-machine"],
+      },
+    ],
+  "Every pod that the input shows running, or with an address, has a network here.": [
+    { texts: [CLUSTER, podOf("win-9", "{ phase: Running }")], findings: ["node-without-machine"] },
+  ],
+  "Every flow that was tried is judged: none of them meets a policy that is not carried out.": [
+    { texts: [CLUSTER, POLICY], findings: ["network-policy-not-enforced"] },
+  ],
+  "Findings that the user allows by name do not count.": [
+    { texts: [CLUSTER, POLICY], findings: [], words: ["--allow", "not-judged"] },
+    {
+      texts: [CLUSTER, PASSED, POLICY],
+      findings: ["network-policy-not-enforced"],
+      words: ["--allow", "manifest-kind-not-carried-out"],
+    },
+  ],
+  "What the input itself calls Pending, Failed or Succeeded does not count, and neither do kinds that cannot change a flow.":
+    [
+      { texts: [CLUSTER, podOf("win-9", "{ phase: Pending }")], findings: [] },
+      { texts: [CLUSTER, podOf("win-1", "{ phase: Failed, podIP: 10.9.9.9 }")], findings: [] },
+      { texts: [CLUSTER, podOf("win-9", "{ phase: Succeeded, podIP: 10.9.9.9 }"), DEFINITION], findings: [] },
+    ],
+};
+
+async function ask({ texts, words = [] }: Planted): Promise<{ code: number; report: VerifyReport }> {
+  const terminal = new MemoryTerminal(
+    Object.fromEntries(texts.map((text, index) => [`${index}.yaml`, text])),
+  );
+  const files = texts.flatMap((_, index) => ["-f", `${index}.yaml`]);
+  const argv = ["verify", ...files, "-o", "json", ...words];
+  const code = await runMullion({ argv, verbs: { verify }, terminal, version: "0", isDebug: false });
+  return { code, report: JSON.parse(terminal.output) as VerifyReport };
+}
+
+describe("what green means", () => {
+  it("is one paragraph, of the sentences that are broken here", () => {
+    const page = readFileSync("docs/reference/verify.md", "utf8");
+    const [, section = ""] = /## What green means\n\n([\s\S]*?)\n\n/.exec(page) ?? [];
+    const sentences = section.replaceAll("\n", " ").match(/[^.]+\./g) ?? [];
+    expect(sentences.map((sentence) => sentence.trim())).toEqual(Object.keys(BROKEN));
+  });
+
+  it("the cluster in which they are planted is green", async () => {
+    const { code, report } = await ask({ texts: [CLUSTER], findings: [] });
+    expect(report.findings).toEqual([]);
+    expect(report.basis).toEqual({ assumptions: [], refused: [], notJudged: [], notes: [] });
+    expect(code).toBe(0);
+  });
+
+  it.each(
+    Object.entries(BROKEN).flatMap(([sentence, planted]) =>
+      planted.map((each, index) => ({ sentence, index, each })),
+    ),
+  )("$sentence ($index)", async ({ each }) => {
+    const { code, report } = await ask(each);
+    const counted = report.findings.filter(({ allowed }) => allowed !== true);
+    expect(counted.map((finding) => finding.code)).toEqual(each.findings);
+    expect(report.counts.findings).toBe(each.findings.length);
+    expect(code).toBe(each.findings.length === 0 ? 0 : 1);
+  });
+});
