@@ -168,6 +168,19 @@ describe("other verbs with a NetworkPolicy", () => {
     ]);
   });
 
+  it("a policy of another API counts from apply to delete", async () => {
+    const { applied } = await opened(CLUSTER);
+    const text = "apiVersion: projectcalico.org/v3\nkind: GlobalNetworkPolicy\nmetadata: { name: closed }\n";
+    const request = { from: "pod/blue/client", to: "pod/green/web", protocol: "tcp" } as const;
+    const inputs = [{ name: "p.yaml", text }];
+    await applied.apply({ inputs });
+    expect((await applied.trace(request)).report.notJudged).toMatchObject([
+      { code: "policy-kind-not-enforced", where: { file: "p.yaml" } },
+    ]);
+    await applied.delete({ inputs });
+    expect((await applied.trace(request)).report).not.toHaveProperty("notJudged");
+  });
+
   it("bring-up says it, too", async () => {
     const flannel = readFileSync("examples/flannel-bring-up/cluster.yaml", "utf8");
     const { err } = await run({ "f.yaml": flannel, "p.yaml": OWN_NAMESPACE }, "bring-up");

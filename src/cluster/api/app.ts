@@ -83,11 +83,13 @@ async function readBody(context: Context): Promise<unknown> {
 async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
   const { inputs, namespace } = readApplyRequest(body);
   return held.inTurn(async (session) => {
-    const { objects, problems, notes } = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
+    const read = held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
+    const { objects, problems, notes, limits = [] } = read;
     const report = await session.apply(objects);
     const refused = report.results.flatMap(({ problem }) => problem ?? []);
     const texts = inputs.map(({ name }) => name);
-    held.remark(texts, { problems: [...problems, ...refused], notes: [...notes, ...report.applied] });
+    const said = { problems: [...problems, ...refused], notes: [...notes, ...report.applied], limits };
+    held.remark(texts, said);
     return {
       apiVersion: DOCUMENT_VERSION,
       kind: "ApplyReport",
@@ -108,6 +110,11 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
       name: metadata.name,
     }));
     const report = await session.delete([...references, ...named]);
+    // What was said about these texts when they were applied is out of date.
+    held.remark(
+      inputs.map(({ name }) => name),
+      { problems: [], notes: [] },
+    );
     const { problems = [], notes = [] } = read ?? {};
     return {
       apiVersion: DOCUMENT_VERSION,
@@ -128,7 +135,7 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
   };
   return held.inTurn((session) => {
     const request = { from, to, protocol, port, family, isInjected: inject === true };
-    const { report, heard } = tracePacket(session.cluster, request, session.limits());
+    const { report, heard } = tracePacket(session.cluster, request, held.limits);
     const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS, scope) : undefined;
     return {
       apiVersion: DOCUMENT_VERSION,

@@ -2,6 +2,7 @@
 import { assert } from "#core/base/assert.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { Log } from "#core/base/log.ts";
+import type { FlowLimit } from "../session/flow-limit.ts";
 import type {
   ClusterSession,
   InputRemarks,
@@ -95,6 +96,8 @@ export interface ReadManifests {
   readonly objects: readonly LoadedObject[];
   readonly problems: readonly SessionProblem[];
   readonly notes: readonly SessionProblem[];
+  /** What of the rest keeps flows from being judged. */
+  readonly limits?: readonly FlowLimit[];
 }
 
 /** Reads manifests; `namespace` is for objects that name none. */
@@ -165,14 +168,21 @@ export class HeldCluster {
     return this.remarks;
   }
 
+  /** What keeps flows of the cluster, as it is, from being judged. */
+  get limits(): readonly FlowLimit[] {
+    return [...this.session.limits(), ...(this.remarks.limits ?? [])];
+  }
+
   /** Adds what is said about texts that were applied; what was said about them before is out of date. */
-  remark(texts: readonly string[], { problems, notes }: InputRemarks): void {
-    const stays = ({ where }: SessionProblem): boolean => where === undefined || !texts.includes(where.file);
+  remark(texts: readonly string[], { problems, notes, limits = [] }: InputRemarks): void {
+    const stays = ({ where }: Pick<SessionProblem, "where">): boolean =>
+      where === undefined || !texts.includes(where.file);
     const known = this.remarks;
     this.remarks = {
       ...known,
       problems: [...known.problems.filter(stays), ...problems],
       notes: [...known.notes.filter(stays), ...notes],
+      limits: [...(known.limits ?? []).filter(stays), ...limits],
     };
   }
 

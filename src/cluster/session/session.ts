@@ -77,6 +77,8 @@ export interface InputRemarks {
   readonly contradictions?: readonly SessionProblem[];
   /** What the cluster rests on; absent: of texts that were applied later. */
   readonly facts?: readonly ClusterFact[];
+  /** What of it keeps flows from being judged, and is no object of the cluster. */
+  readonly limits?: readonly FlowLimit[];
 }
 
 /** A problem of a file as sessions tell it; what is about no file and no object stands nowhere. */

@@ -2,6 +2,7 @@
 import { ProblemsError } from "#cluster/api/error-details.ts";
 import type { RunningCluster } from "#cluster/session/running-cluster.ts";
 import type { ManifestReader, Verifier } from "#cluster/api/held-cluster.ts";
+import { furtherPolicyLimits } from "#cluster/limits/further-policies.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { splitText } from "#cluster/input/split-text.ts";
 import { openSession as openCluster } from "#cluster/session/open-session.ts";
@@ -36,7 +37,7 @@ function verifier(progress: ObserveProgress | undefined): Verifier {
     const notes = [...input.notes, ...session.notes().map(toSessionProblem)];
     const options = {
       troubles: session.troubles(),
-      limits: session.limits(),
+      limits: [...session.limits(), ...(input.limits ?? [])],
       input: { ...input, notes },
       ...(progress === undefined ? {} : { progress }),
     };
@@ -57,9 +58,10 @@ const readManifests: ManifestReader = (inputs, namespace) => {
   const split = inputs.map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
   const manifests = split.flatMap((each) => each.manifests ?? []);
-  const { objects, problems, notes } = loadManifests(manifests, namespace);
+  const { objects, policies, problems, notes } = loadManifests(manifests, namespace);
   return {
     objects,
+    limits: furtherPolicyLimits(policies),
     problems: [...clusterFiles.map(refuseClusterFile), ...problems.map(toSessionProblem)],
     notes: notes.map(toSessionProblem),
   };
