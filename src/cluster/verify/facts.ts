@@ -138,6 +138,12 @@ function hasOwnRules(traceEnd: VerifySender): boolean {
   return traceEnd.kind === "pod" && traceEnd.ownRules !== "";
 }
 
+/** See `FlowFacts.mayOpenNoConnections`. */
+function mayOpenNoConnections(source: VerifySender): boolean {
+  if (source.kind !== "pod" || source.isHostNetwork) return false;
+  return source.network.driver === "NAT" && source.node.deniesNatOutbound;
+}
+
 /** Facts that every flow has; those of a Service say "none". */
 function commonFacts(
   model: VerifyModel,
@@ -172,6 +178,7 @@ function commonFacts(
     isDsr: model.isDsr,
     // Load balancers, and so the defect, are of the network that kube-proxy serves.
     losesPodsWithDsr: network.isFirst && losesPodsWithDsr(model, nodeOf(source)),
+    mayOpenNoConnections: mayOpenNoConnections(source),
     service: "none",
     isClientServed: true,
     strayBackEnds: "none",

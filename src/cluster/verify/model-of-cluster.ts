@@ -64,6 +64,7 @@ function readNode(
     // The reports are of IPv4 (#hns/failures/defects/program-defects.ts).
     losesPodsWithDsr: second === undefined && hasDefect(spec, "l2bridge-dsr-kb5005619"),
     losesOverlayNodePorts: hasDefect(spec, "overlay-nodeport-ws2022"),
+    deniesNatOutbound: hasDefect(spec, "nat-denies-outbound"),
     compat: spec.compat,
     address: second?.address ?? spec.address,
     podRange: second?.podRange ?? spec.podCIDR,

@@ -21,6 +21,8 @@ export interface VerifyNode {
   readonly losesPodsWithDsr: boolean;
   /** It has the defect `overlay-nodeport-ws2022`. */
   readonly losesOverlayNodePorts: boolean;
+  /** It has the defect `nat-denies-outbound`. */
+  readonly deniesNatOutbound: boolean;
   readonly compat: "upstream" | "hardened";
   readonly address: Ip;
   readonly podRange: Prefix;

@@ -96,6 +96,8 @@ export interface FlowFacts {
   readonly isDsr: boolean;
   /** The sender's node has the defect `l2bridge-dsr-kb5005619`, and a Service that is balanced with DSR. */
   readonly losesPodsWithDsr: boolean;
+  /** The sender is a pod behind the NAT of a node that has the defect `nat-denies-outbound`. */
+  readonly mayOpenNoConnections: boolean;
   /** The asked node has the defect `overlay-nodeport-ws2022`. */
   readonly losesOverlayNodePorts: boolean;
   /** kube-proxy of the asked Windows node takes the second family's load balancer for the first's (kube-proxy.md §3.11). */

@@ -118,6 +118,8 @@ export class Walk {
   private readonly quoted: QuotedPacket | undefined;
   /** Outer headers were put round the error: what it quotes is payload from there on. */
   private isQuoteBuried = false;
+  /** The virtual subnet of the tunnel that came off. */
+  private poppedTni = 0;
   /** What actions see of the packet. */
   private subject: ActionSubject | undefined;
   private readonly arrivedLength: number;
@@ -336,8 +338,10 @@ export class Walk {
       key: port.key,
       tunnel: port.tunnel,
       total: this.total,
+      poppedTni: 0,
     });
     subject.bytes = packet.bytes;
+    subject.poppedTni = this.poppedTni;
     const result = withExtras(evaluateAction(rule.action, subject, port), rule, layer);
     if (result.kind === "drop") return this.dropByRule(result.code, layer, match);
     if (result.kind === "pending") {
@@ -428,6 +432,7 @@ export class Walk {
       this.quoted?.answer.turn();
     }
     if (step.pops) {
+      this.poppedTni = port.tunnel.id;
       popTunnel(packet, headers, port.tunnel);
       // A tunnel inside the tunnel stays payload: the key of the packet that arrived does not reach that far.
       port.tunnel.kind = undefined;

@@ -55,6 +55,8 @@ export interface TunnelSettings {
   readonly address: PortAddressInfo;
   /** UDP destination port of VXLAN. */
   readonly vxlanPort: number;
+  /** Of the host's port: ENCAP of answers that know their virtual subnet, asked when networks of a node may hold one address. */
+  readonly answers?: readonly Group[];
   /** What a DHCP client behind the port is told; absent: nothing. */
   readonly lease?: DhcpLease;
 }

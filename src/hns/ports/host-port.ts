@@ -2,6 +2,7 @@
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { NatPool, type PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
+import type { Group } from "#dataplane/vfp/group.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
 import { HOST_LAYER_NAMES, HOST_TUNNEL_LAYERS } from "../compile/layers.ts";
 import type { HostPoolDefinition, HostProgram, TunnelSettings } from "./datapath.ts";
@@ -45,17 +46,22 @@ export class HostPort {
     this.groups.set(networkId, program.groups);
     this.followTunnel(networkId, program.tunnel);
     const all = [...this.groups.values()];
-    for (const layer of HOST_LAYER_NAMES)
-      this.port.vfp.setGroups(
-        layer,
-        all.flatMap((groups) => groups[layer]),
-      );
+    for (const layer of HOST_LAYER_NAMES) {
+      const answers = layer === "ENCAP" ? this.answerGroups() : [];
+      this.port.vfp.setGroups(layer, [...answers, ...all.flatMap((groups) => groups[layer])]);
+    }
     for (const { name } of pools.removed) this.port.vfp.removeNatPool(name);
     for (const binding of bindings.removed) this.port.removeStaticBinding(binding);
     for (const binding of bindings.added) this.port.addStaticBinding(binding);
     for (const claim of claims.removed) this.host.portClaims.remove(claim);
     for (const claim of claims.added) this.host.portClaims.set(claim, claim.code ?? "switched");
     this.port.vfp.isEnabled = this.port.vfp.layers.some((layer) => layer.groups.length > 0);
+  }
+
+  /** With one network alone, addresses say enough. */
+  private answerGroups(): readonly Group[] {
+    if (this.tunnels.size < 2) return [];
+    return [...this.tunnels.values()].flatMap(({ answers = [] }) => answers);
   }
 
   /** The port is one of the node's own, in no virtual subnet: it only sends into tunnels and takes out of them. */

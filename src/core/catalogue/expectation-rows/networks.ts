@@ -68,6 +68,17 @@ const FABRIC: readonly ExpectationRow[] = [
 /** Behind a NAT nobody is reached but by the ports that its node publishes (dataplane.md §2.7). */
 const NAT: readonly ExpectationRow[] = [
   {
+    id: "NAT-OUTBOUND-2019",
+    when: {
+      driver: "NAT",
+      flow: [...POD_TO_POD, ...TO_EXTERNAL, "pod-to-node"],
+      relation: ["other-node", "outside"],
+      mayOpenNoConnections: true,
+    },
+    expected: { outcome: "denied", code: "hns-nat-denies-outbound", proof: "drop" },
+    source: "microsoft/Windows-Containers#617, hcn.md §3.5",
+  },
+  {
     id: "NAT-OTHER-NODE",
     when: { driver: "NAT", flow: [...POD_TO_POD, "node-to-pod"], relation: "other-node" },
     expected: { outcome: "denied", code: "no-route", proof: "drop" },

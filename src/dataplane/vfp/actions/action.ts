@@ -26,6 +26,8 @@ export interface ActionSubject {
   readonly tunnel: TunnelHeaders;
   /** What the port has done to the packet so far. */
   readonly total: Transposition;
+  /** The virtual subnet that the packet came out of on this port; 0 without. */
+  poppedTni: number;
 }
 
 /** What the port lends to actions. */
@@ -111,6 +113,8 @@ function evaluateDynnat(poolName: string, subject: ActionSubject, context: Actio
   // Inferred: the answer is steered to the port by its binding and carries the host's MAC; the flow knows whose
   // packet it was (dataplane.md §2.4 B-6 row 6 shows only that the pod's MAC stands there).
   reverse.destinationMac = readU48(subject.bytes, subject.headers.ethernet + 6) as Mac;
+  // Inferred: and whose virtual subnet, where several hold the address (dataplane.md §2.3 O-5 shows one network).
+  if (subject.poppedTni > 0) reverse.tni = subject.poppedTni;
   return { kind: "pass", forward, reverse, nat: { pool, port } };
 }
 

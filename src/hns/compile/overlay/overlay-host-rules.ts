@@ -40,14 +40,14 @@ export function compileHostPaRoute(plan: OverlayPlan): readonly Group[] {
   });
 }
 
-/** To the endpoints of this node, over the router. */
-function ownSubnetRules(plan: OverlayPlan): readonly Rule[] {
+/** To the endpoints of this node, over the router. `answers`: what load balancers send back into the virtual subnet. */
+function ownSubnetRules(plan: OverlayPlan, purpose: "all" | "answers" = "all"): readonly Rule[] {
   const { providerAddress, routerMac } = plan;
   if (providerAddress === undefined) return [];
   return plan.subnets.map(({ prefix, virtualSubnet }) =>
     makeRule({
-      name: `HOSTROUTE_${formatPrefix(prefix)}`,
-      condition: { destination: [prefix] },
+      name: `${purpose === "all" ? "HOSTROUTE" : "ANSWER"}_${formatPrefix(prefix)}`,
+      condition: { destination: [prefix], ...(purpose === "answers" && { tni: virtualSubnet }) },
       action: {
         type: "routeencap",
         encapsulation: "vxlan",
@@ -57,7 +57,7 @@ function ownSubnetRules(plan: OverlayPlan): readonly Rule[] {
         innerSourceMac: routerMac,
       },
       provenance: networkProvenance(plan.network),
-      inferred: HOST_ROUTE,
+      inferred: purpose === "all" ? HOST_ROUTE : SEVERAL_NETWORKS,
     }),
   );
 }
@@ -99,6 +99,22 @@ export function compileHostEncap(
     match: "priority",
   });
   return compiledRoutes(routed, refused, []);
+}
+
+/** Before the routes of all networks: those choose by the address alone. */
+const ANSWER_GROUP_PRIORITY = 60;
+/** dataplane.md §2.3 O-5 shows one network. */
+const SEVERAL_NETWORKS = "dataplane.md §2.3 O-5";
+
+/**
+ * ENCAP OUT of the host's port, for answers of load balancers. Inferred: where networks of a node hold the same addresses,
+ * an answer goes back into the virtual subnet that its question came out of (dataplane.md §2.3 O-5 shows one network).
+ */
+export function compileHostAnswers(plan: OverlayPlan): readonly Group[] {
+  return makeGroup("ENCAP_ANSWER_IPV4_OUT", "out", ownSubnetRules(plan, "answers"), {
+    priority: ANSWER_GROUP_PRIORITY,
+    match: "priority",
+  });
 }
 
 /** DECAP_IN of the host's port. */

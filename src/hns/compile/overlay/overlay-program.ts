@@ -17,7 +17,12 @@ import {
 import { OVERLAY_STACK, ROUTER_STACK } from "../layers.ts";
 import { type NetworkView, type OverlayView, attachedKey, managementIpOf } from "../network-view.ts";
 import { type OverlayPlan, providerAddressOf, virtualSubnetOf } from "./overlay-plan.ts";
-import { compileHostDecap, compileHostEncap, compileHostPaRoute } from "./overlay-host-rules.ts";
+import {
+  compileHostAnswers,
+  compileHostDecap,
+  compileHostEncap,
+  compileHostPaRoute,
+} from "./overlay-host-rules.ts";
 import {
   compileEncapIn,
   compileEncapOut,
@@ -252,6 +257,7 @@ export function compileHostTunnel(cache: CompileCache, view: NetworkView, overla
           flags: 0,
         }),
         vxlanPort: plan.vxlanPort,
+        answers: compileHostAnswers(plan),
       }),
     }),
   );
