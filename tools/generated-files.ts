@@ -11,6 +11,7 @@ import { formatEffects } from "#contracts/hcn/faults/format-page.ts";
 import { formatCosts } from "#hns/failures/faults/cost-model.ts";
 import { formatKnownFaults, formatQuirks } from "#diagnose/catalogue/format-quirks.ts";
 import { faultPlanSchema } from "#contracts/hcn/faults/fault-schema.ts";
+import { COMPARISON_SCHEMA } from "#cluster/verify/comparison-schema.ts";
 import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
 import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
 import { dumpSchema } from "#hns/dump/dump-schema.ts";
@@ -70,6 +71,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
     { path: "schemas/bring-up.v1alpha1.json", text: formatJson(BRING_UP_SCHEMA) },
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
+    { path: "schemas/verify-comparison.v1alpha1.json", text: formatJson(COMPARISON_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
     { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
     { path: "schemas/errors.v1alpha1.json", text: formatJson(errorsSchema()) },

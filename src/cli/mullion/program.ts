@@ -36,6 +36,7 @@ import {
   type Verbs,
   type VerifyFormat,
 } from "./verbs.ts";
+import { type ComparisonOptions, addComparisonOptions, comparisonRequest } from "./verify-comparison.ts";
 import { addVfp } from "./vfp/commands.ts";
 import { addWine } from "./wine/wine-command.ts";
 
@@ -187,7 +188,7 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
     );
 }
 
-interface VerifyOptions extends TargetOptions {
+interface VerifyOptions extends TargetOptions, ComparisonOptions {
   readonly allow?: readonly string[];
   readonly output: VerifyFormat;
 }
@@ -215,7 +216,7 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
       "Tries the flows between pods, Services, nodes and the outside, and compares what it observes with\n" +
         "what the documentation of Windows promises and denies for these builds. Equal pairs are tried once.",
     );
-  addTargetOptions(command)
+  addComparisonOptions(addTargetOptions(command))
     .addOption(
       new Option("-o, --output <format>", "how to print it").choices(VERIFY_FORMATS).default("table"),
     )
@@ -232,10 +233,17 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
         "mullion verify -o json",
         "mullion verify -f cluster.yaml -o junit > verify.xml",
         "mullion verify -f dump.yaml --allow not-judged",
+        "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
+        "mullion verify -f new.yaml --before old.yaml --fail-on-change",
       ) + "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input.\n",
     )
-    .action(({ output, allow = [], ...options }: VerifyOptions) =>
-      run(() => verify({ target: clusterTarget(options), output, allowed: allow }, terminal)),
+    .action((options: VerifyOptions) =>
+      run(() => {
+        const { output, allow = [] } = options;
+        const target = clusterTarget(options);
+        const comparison = comparisonRequest(options, target, output);
+        return verify({ target, output, allowed: allow, comparison }, terminal);
+      }),
     );
 }
 

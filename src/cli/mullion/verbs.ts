@@ -8,6 +8,7 @@ import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-t
 import type { KindSelection } from "./get/kinds.ts";
 import type { KubeVerbs } from "./kube/verbs.ts";
 import type { ProgramsVerbs } from "./programs/verbs.ts";
+import type { ComparisonRequest } from "./verify-comparison.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -78,6 +79,7 @@ export interface VerifyRequest {
   readonly target: ClusterTarget;
   /** Findings that do not count: codes, or `not-judged`. */
   readonly allowed: readonly string[];
+  readonly comparison: ComparisonRequest;
   readonly output: VerifyFormat;
 }
 

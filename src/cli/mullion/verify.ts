@@ -3,7 +3,9 @@ import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import type { ObserveProgress } from "#cluster/verify/observe.ts";
 import type { VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
-import { type ClusterTarget, connectCluster } from "./cluster/cluster-target.ts";
+import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
+import type { ClusterTarget } from "./cluster/cluster-target.ts";
+import { compareAsAsked, verifyTarget } from "./verify-comparison.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import { ALLOW_NOT_JUDGED, type VerifyRequest } from "./verbs.ts";
@@ -54,21 +56,43 @@ function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Te
   }
 }
 
-/** The report with the findings marked that the user takes: by their codes, or as what is not judged. */
-function allowFindings(report: VerifyReport, allowed: readonly string[]): VerifyReport {
-  const isAllowed = ({ code, limit }: VerifyFinding): boolean =>
+/** True for a finding that the user takes: by its code, or as what is not judged. */
+function isAllowed(
+  { code, limit }: Pick<VerifyFinding, "code" | "limit">,
+  allowed: readonly string[],
+): boolean {
+  return (
     (code !== undefined && allowed.includes(code)) ||
-    (limit !== undefined && allowed.includes(ALLOW_NOT_JUDGED));
+    (limit !== undefined && allowed.includes(ALLOW_NOT_JUDGED))
+  );
+}
+
+/** The report with those findings marked. */
+function allowFindings(report: VerifyReport, allowed: readonly string[]): VerifyReport {
   const findings = report.findings.map((finding) =>
-    isAllowed(finding) ? { ...finding, allowed: true as const } : finding,
+    isAllowed(finding, allowed) ? { ...finding, allowed: true as const } : finding,
   );
   const counted = findings.filter((finding) => !("allowed" in finding)).length;
   return { ...report, counts: { ...report.counts, findings: counted }, findings };
 }
 
 export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
-  const client = await connectCluster(request.target, terminal, new ProgressLine(terminal), "in the answer");
-  const report = allowFindings(await client.verify(), request.allowed);
+  const { target, comparison: asked, output, allowed } = request;
+  const progress = new ProgressLine(terminal);
+  const compared = await compareAsAsked(asked, target, terminal, progress);
+  if (compared !== undefined) {
+    const { comparison, judged } = compared;
+    terminal.stdout(
+      output === "json"
+        ? `${JSON.stringify(comparison, undefined, 2)}\n`
+        : formatComparison(comparison, traceStyle(terminal)),
+    );
+    const isChanged = comparison.changes.length + comparison.input.length > 0;
+    const hasFindings = judged.some(({ findings }) => findings.some((each) => !isAllowed(each, allowed)));
+    return hasFindings || (asked.failsOnChange && isChanged) ? 1 : 0;
+  }
+  const verified = await verifyTarget(target, terminal, progress, asked.profiles[0]);
+  const report = allowFindings(verified, allowed);
   terminal.stdout(formatReport(report, request, terminal));
   return report.counts.findings === 0 ? 0 : 1;
 }

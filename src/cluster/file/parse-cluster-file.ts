@@ -3,8 +3,10 @@ import { type LineCounter, type ParsedNode, isMap, isScalar, isSeq } from "yaml"
 import { checkCluster } from "./check-cluster.ts";
 import type { ClusterFile } from "./cluster-file.ts";
 import { completeCluster } from "./complete-cluster.ts";
-import { CLUSTER_FILE_VERSION, CLUSTER, CLUSTER_FILE_KIND } from "./description.ts";
+import { CLUSTER_FILE_VERSION, CLUSTER, CLUSTER_FILE_KIND, type RootFields } from "./description.ts";
 import { type FileProblem, compareProblems } from "#core/catalogue/file-problem.ts";
+import type { LocatedFields } from "./mapping.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { Reading, isEmpty, quote } from "./reading.ts";
 import { readYamlText } from "./yaml-text.ts";
 
@@ -73,11 +75,21 @@ function problemsOf(reading: Reading): ClusterFileResult {
   return { problems: Object.freeze([...reading.problems].sort(compareProblems)) };
 }
 
+/** The same cluster with every Windows node on one build. */
+function onBuild(raw: LocatedFields<RootFields>, build: WindowsBuild): LocatedFields<RootFields> {
+  const value = raw.nodes.value.map((node) =>
+    node.value.os.value === "windows"
+      ? { ...node, value: { ...node.value, build: { ...node.value.build, value: build } } }
+      : node,
+  );
+  return { ...raw, nodes: { ...raw.nodes, value } };
+}
+
 /**
- * Parses a cluster file. `fileName` is only used in messages.
+ * Parses a cluster file. `fileName` is only used in messages; `build` takes the place of that of every Windows node.
  * Reports every problem it finds, not only the first; nothing is half accepted.
  */
-export function parseClusterFile(text: string, fileName: string): ClusterFileResult {
+export function parseClusterFile(text: string, fileName: string, build?: WindowsBuild): ClusterFileResult {
   const result = readYamlText(text);
   if ("faults" in result) {
     const reading = new Reading(fileName, result.lines);
@@ -95,7 +107,8 @@ export function parseClusterFile(text: string, fileName: string): ClusterFileRes
     return problemsOf(reading);
   }
   if (isForeign(root, reading)) return problemsOf(reading);
-  const raw = CLUSTER.read(root, top, reading);
+  const written = CLUSTER.read(root, top, reading);
+  const raw = written === undefined || build === undefined ? written : onBuild(written, build);
   const cluster = raw === undefined ? undefined : completeCluster(raw, fileName, reading);
   if (raw !== undefined) checkCluster(raw, cluster, reading);
   if (cluster === undefined || reading.problems.length > 0) return problemsOf(reading);

@@ -4,11 +4,14 @@
  */
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
 import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import type { ClusterFile, NetworkShape } from "../file/cluster-file.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { furtherPolicyLimits } from "../limits/further-policies.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
+import { kernelVersionOf } from "../session/node-object.ts";
 import type { ClusterFact, InputText } from "../session/session.ts";
 import { factsOfFile, factsOfObjects } from "./cluster-facts.ts";
 import { type Assumption, clusterOfManifests } from "./cluster-of-manifests.ts";
@@ -80,6 +83,13 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
   };
 }
 
+/** What counts beside the objects. */
+interface ReadContext {
+  readonly cniFiles: readonly InputText[];
+  /** In place of that of every Windows node. */
+  readonly build: WindowsBuild | undefined;
+}
+
 /** What the network part of an input comes to. */
 type Rest = Pick<ClusterInput, "assumed" | "facts" | "contradictions" | "limits">;
 
@@ -116,11 +126,11 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
 }
 
 /** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
-function derivedFile({ objects }: Manifests, files: readonly InputText[]): FileResult {
+function derivedFile({ objects }: Manifests, { cniFiles, build }: ReadContext): FileResult {
   const plain = objects.map(({ object }) => object);
-  const recognised = recogniseNetwork(objects, files);
+  const recognised = recogniseNetwork(objects, cniFiles);
   const { document, assumptions } = clusterOfManifests(plain, recognised);
-  const parsed = parseClusterFile(JSON.stringify(document), DERIVED);
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED, build);
   if ("cluster" in parsed) {
     const { cluster } = parsed;
     const rest = {
@@ -131,18 +141,18 @@ function derivedFile({ objects }: Manifests, files: readonly InputText[]): FileR
     };
     return { cluster, notes: assumptions.map((each) => noteOf(each, objects)), rest };
   }
-  return withoutNetwork(objects, recognised, parsed.problems);
+  return withoutNetwork(objects, recognised, { problems: parsed.problems, build });
 }
 
 /** A network that fits no cluster file with these nodes: they run on the usual one, and no flow of pods is answered. */
 function withoutNetwork(
   objects: readonly LoadedObject[],
   recognised: RecognisedNetwork,
-  problems: readonly FileProblem[],
+  { problems, build }: { readonly problems: readonly FileProblem[]; readonly build: WindowsBuild | undefined },
 ): FileResult {
   const plain = objects.map(({ object }) => object);
   const { document, assumptions } = clusterOfManifests(plain);
-  const parsed = parseClusterFile(JSON.stringify(document), DERIVED);
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED, build);
   const [first] = problems;
   if (!("cluster" in parsed) || recognised.account === undefined || first === undefined) {
     const advice = "It was derived from the Node objects: write a cluster file to say it yourself.";
@@ -171,15 +181,11 @@ function withoutNetwork(
   };
 }
 
-function fileOf(
-  clusterFiles: readonly InputText[],
-  loaded: Manifests,
-  cniFiles: readonly InputText[],
-): FileResult {
+function fileOf(clusterFiles: readonly InputText[], loaded: Manifests, context: ReadContext): FileResult {
   const [first, second] = clusterFiles;
-  if (first === undefined) return derivedFile(loaded, cniFiles);
+  if (first === undefined) return derivedFile(loaded, context);
   if (second !== undefined) return { problems: [secondClusterFile(first, second)] };
-  const parsed = parseClusterFile(first.text, first.name);
+  const parsed = parseClusterFile(first.text, first.name, context.build);
   if (!("cluster" in parsed)) return parsed;
   const { cluster, written } = parsed;
   const { policies } = recogniseNetwork(loaded.objects, []);
@@ -187,18 +193,33 @@ function fileOf(
   return { cluster, notes: [], rest: { assumed: [], facts, contradictions: [], limits: [] } };
 }
 
+/** A Windows node as it would report itself on another build. */
+function nodeOnBuild(loaded: LoadedObject, build: WindowsBuild): LoadedObject {
+  const { object } = loaded;
+  if (object.kind !== "Node" || nodeOs(object) !== "windows") return loaded;
+  const { metadata, status } = object;
+  const labels = { ...metadata.labels, "node.kubernetes.io/windows-build": `10.0.${build.profile.build}` };
+  const reported =
+    status?.nodeInfo === undefined
+      ? {}
+      : { status: { ...status, nodeInfo: { ...status.nodeInfo, kernelVersion: kernelVersionOf(build) } } };
+  return { ...loaded, object: { ...object, metadata: { ...metadata, labels }, ...reported } };
+}
+
 /**
  * Reads everything. A cluster file with a problem stops it, because every default would be a guess then; a broken
- * manifest does not.
+ * manifest does not. `build` takes the place of that of every Windows node.
  */
-export function readInput(texts: readonly InputText[]): ClusterInputResult {
+export function readInput(texts: readonly InputText[], build?: WindowsBuild): ClusterInputResult {
   const cniFiles = texts.filter(isNetworkText);
   const split = texts.filter((text) => !cniFiles.includes(text)).map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
-  const loaded = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));
+  const read = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));
+  const loaded =
+    build === undefined ? read : { ...read, objects: read.objects.map((each) => nodeOnBuild(each, build)) };
   if (texts.length > 0 && clusterFiles.length === 0 && loaded.objects.length === 0)
     return { problems: loaded.problems.length > 0 ? loaded.problems : emptyTexts(texts) };
-  const found = fileOf(clusterFiles, loaded, cniFiles);
+  const found = fileOf(clusterFiles, loaded, { cniFiles, build });
   if (!("cluster" in found)) return found;
   const { objects, problems } = loaded;
   const notes = [...found.notes, ...loaded.notes];

@@ -2,6 +2,7 @@
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { KUBERNETES_MINOR_MAX, KUBERNETES_MINOR_MIN } from "../file/description.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { ClusterFile, KubernetesRelease, NodeSpec } from "../file/cluster-file.ts";
 
 export function formatKubernetesVersion({ major, minor, patch }: KubernetesRelease): string {
@@ -18,9 +19,9 @@ export function parseReportedVersion(text: string): KubernetesRelease | undefine
 }
 
 /** `10.0.20348.2582`: what a Windows node reports as its kernel; without a revision when the file names none. */
-function kernelVersion(spec: NodeSpec): string {
-  if (spec.build === undefined) return "6.1.0";
-  const { profile, revision } = spec.build;
+export function kernelVersionOf(build: WindowsBuild | undefined): string {
+  if (build === undefined) return "6.1.0";
+  const { profile, revision } = build;
   return `10.0.${profile.build}${revision === undefined ? "" : `.${revision}`}`;
 }
 
@@ -69,7 +70,7 @@ export function nodeManifest(file: ClusterFile, spec: NodeSpec): JsonObject {
       nodeInfo: {
         operatingSystem: spec.os,
         architecture: "amd64",
-        kernelVersion: kernelVersion(spec),
+        kernelVersion: kernelVersionOf(spec.build),
         osImage: spec.build?.profile.title ?? "Linux",
         kubeletVersion: version,
         kubeProxyVersion: version,

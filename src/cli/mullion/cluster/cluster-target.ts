@@ -5,6 +5,8 @@ import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 import { notRunning, socketTransport } from "#cluster/api/socket-transport.node.ts";
 import { type ClusterPlace, clusterPlace, hasOwnSocket, listNames } from "#cluster/api/state-folder.node.ts";
 import type { ObserveProgress } from "#cluster/verify/observe.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { SILENT_LOG } from "#core/base/log.ts";
 import { openSession } from "./open-session.ts";
 import { processLog } from "../process-log.ts";
@@ -57,7 +59,18 @@ export async function connectCluster(
 ): Promise<ControlClient> {
   if (target.files.length === 0) return connectRunning(target);
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
-  const opened = await openSession(inputs, () => undefined, observing);
+  return connectInputs(inputs, terminal, observing, remarks);
+}
+
+/** A client of the cluster that the texts describe. `build`: that of all Windows nodes. */
+export async function connectInputs(
+  inputs: readonly InputText[],
+  terminal: Terminal,
+  observing?: ObserveProgress,
+  remarks: "on stderr" | "in the answer" = "on stderr",
+  build?: WindowsBuild,
+): Promise<ControlClient> {
+  const opened = await openSession(inputs, () => undefined, observing, build);
   const { session, readManifests, verify, input } = opened;
   if (remarks === "on stderr") reportFindings(opened, LEFT_OUT, terminal);
   const identity = { name: "", version: "", pid: process.pid };

@@ -15,6 +15,7 @@ import {
 } from "#cluster/session/session.ts";
 import type { ObserveProgress } from "#cluster/verify/observe.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
+import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 
@@ -68,15 +69,17 @@ const readManifests: ManifestReader = (inputs, namespace) => {
 };
 
 /**
- * Brings up the cluster that the texts describe. `observing` hears how far a verification is.
+ * Brings up the cluster that the texts describe. `observing` hears how far a verification is; `build` is that of all
+ * Windows nodes, whatever the texts say.
  * @throws ProblemsError with everything that is wrong with a cluster file; HcnError when HNS refuses the network.
  */
 export async function openSession(
   inputs: readonly InputText[],
   report: ReportProgress,
   observing?: ObserveProgress,
+  build?: WindowsBuild,
 ): Promise<OpenedCluster> {
-  const read = readInput(inputs);
+  const read = readInput(inputs, build);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems, assumed, facts, limits } = read.input;
   const contradictions = read.input.contradictions.map(toSessionProblem);

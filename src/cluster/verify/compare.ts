@@ -1,0 +1,298 @@
+/**
+ * Compares verifications: which flows came out otherwise, for whom. The sides are runs of one input on several builds of
+ * Windows, or an earlier run and the present one. What is compared is what was observed, not what was expected.
+ */
+import { groupBy } from "./classes.ts";
+import type { VerifyCell, VerifyFinding } from "./report.ts";
+
+/** What a comparison reads of a cell; reports of other versions may say more. */
+export type ComparedCell = Pick<
+  VerifyCell,
+  | "flow"
+  | "protocol"
+  | "family"
+  | "relation"
+  | "from"
+  | "fromSystem"
+  | "to"
+  | "toSystem"
+  | "port"
+  | "name"
+  | "code"
+  | "row"
+  | "standsFor"
+> & { readonly expected: string; readonly verdict: string };
+
+/** What a comparison reads of a report. */
+export interface ComparedReport {
+  readonly cluster: string;
+  readonly cells: readonly ComparedCell[];
+  readonly findings: readonly Pick<VerifyFinding, "cell" | "about" | "observed" | "code">[];
+}
+
+/** One run, by what it is called: `ws2019`, `before`. */
+export interface ComparedSide {
+  readonly label: string;
+  readonly report: ComparedReport;
+}
+
+/** What came of a flow on one side. `differs`: not what is documented; `absent`: the side has no such flow. */
+export interface SideOutcome {
+  readonly side: string;
+  readonly outcome: "works" | "denied" | "not-applicable" | "not-judged" | "differs" | "absent";
+  /** Why it is denied, differs or does not apply. */
+  readonly code?: string;
+  /** With `differs`. */
+  readonly observed?: string;
+  /** The row of the table of expectations. */
+  readonly row?: string;
+}
+
+/** A flow that did not come out the same on all sides. */
+export interface ChangedFlow
+  extends Pick<ComparedCell, "flow" | "protocol" | "family" | "relation" | "from" | "to" | "port" | "name"> {
+  /** Equal cells that it stands for, at most of all sides. */
+  readonly standsFor: number;
+  /** In the order of the sides. */
+  readonly outcomes: readonly SideOutcome[];
+}
+
+/** A finding about the input that not all sides have. */
+export interface ChangedInput {
+  readonly about: string;
+  readonly observed: string;
+  readonly code?: string;
+  /** The sides that have it. */
+  readonly sides: readonly string[];
+}
+
+export interface VerifyComparison {
+  readonly apiVersion: "mullion/v1alpha1";
+  readonly kind: "VerificationComparison";
+  readonly cluster: string;
+  readonly sides: readonly { readonly label: string; readonly flows: number; readonly findings: number }[];
+  readonly counts: {
+    /** Flows that some side has tried or knows not to apply. */
+    readonly flows: number;
+    readonly changed: number;
+    readonly unchanged: number;
+  };
+  readonly changes: readonly ChangedFlow[];
+  readonly input: readonly ChangedInput[];
+}
+
+type Outcome = Omit<SideOutcome, "side">;
+
+const CAME_UP: Outcome = Object.freeze({ outcome: "works" });
+const ABSENT: Outcome = Object.freeze({ outcome: "absent" });
+
+/** What is asked, by whom, of whom. */
+function questionOf({ flow, protocol, family, from, to, port = 0, name = "" }: ComparedCell): string {
+  return [flow, protocol, family ?? "", from, to, port, name].join(" ");
+}
+
+function systemOf(system: string): string {
+  return ["linux", "outside", "service"].includes(system) ? system : "windows";
+}
+
+/**
+ * Equal questions: equal cells are tried once, and who stands for them may be another one on another side. A Service is
+ * itself; pods and nodes count by their system.
+ */
+function kindOf(cell: ComparedCell): string {
+  const { flow, protocol, family, relation, fromSystem, to, toSystem } = cell;
+  const receiver = to.startsWith("service/") ? `${to}:${cell.port ?? 0}` : systemOf(toSystem);
+  return [flow, protocol, family ?? "", relation, systemOf(fromSystem), receiver].join(" ");
+}
+
+class Side {
+  readonly label: string;
+  readonly report: ComparedReport;
+  private readonly byQuestion: ReadonlyMap<string, Outcome>;
+  private readonly byKind: ReadonlyMap<string, readonly Outcome[]>;
+
+  constructor({ label, report }: ComparedSide) {
+    this.label = label;
+    this.report = report;
+    const found = new Map(
+      report.findings.flatMap((each) => (each.cell === undefined ? [] : [[each.cell, each]])),
+    );
+    const outcomes = report.cells.map((cell, index): readonly [ComparedCell, Outcome] => [
+      cell,
+      outcomeOf(cell, found.get(index)),
+    ]);
+    this.byQuestion = new Map(outcomes.map(([cell, outcome]) => [questionOf(cell), outcome]));
+    const kinds = groupBy(outcomes, ([cell]) => kindOf(cell));
+    this.byKind = new Map([...kinds].map(([kind, each]) => [kind, each.map(([, outcome]) => outcome)]));
+  }
+
+  /** What came of the question here: of itself, or of the equal ones if these agree. */
+  outcomeOf(cell: ComparedCell): { readonly outcome: Outcome; readonly isOwn: boolean } {
+    const own = this.byQuestion.get(questionOf(cell));
+    if (own !== undefined) return { outcome: own, isOwn: true };
+    // What comes up has no cell.
+    if (cell.flow === "bring-up") return { outcome: CAME_UP, isOwn: true };
+    const equal = this.byKind.get(kindOf(cell)) ?? [];
+    const [first] = equal;
+    const isOne = first !== undefined && equal.every((each) => isSame(each, first));
+    return { outcome: isOne ? first : ABSENT, isOwn: false };
+  }
+}
+
+function outcomeOf(cell: ComparedCell, finding: ComparedReport["findings"][number] | undefined): Outcome {
+  const { expected, verdict, row } = cell;
+  if (verdict === "finding") {
+    const code = finding?.code;
+    const observed = finding?.observed ?? "";
+    return { outcome: "differs", ...(code === undefined ? {} : { code }), observed, row };
+  }
+  const code = cell.code === undefined ? {} : { code: cell.code };
+  if (verdict === "not-judged") return { outcome: "not-judged", ...code, row };
+  if (verdict === "not-tried") return { outcome: "not-applicable", ...code, row };
+  return { outcome: expected === "denied" ? "denied" : "works", ...code, row };
+}
+
+/** The row may be another one, and the words of what was observed, as long as the outcome is the same. */
+function isSame(a: Outcome, b: Outcome): boolean {
+  return a.outcome === b.outcome && a.code === b.code;
+}
+
+function changeOf(
+  cell: ComparedCell,
+  sides: readonly Side[],
+): (ChangedFlow & { readonly isOwn: boolean }) | undefined {
+  const seen = sides.map((side) => ({ side: side.label, ...side.outcomeOf(cell) }));
+  const [first] = seen;
+  if (first === undefined || seen.every(({ outcome }) => isSame(outcome, first.outcome))) return undefined;
+  const { flow, protocol, family, relation, from, to, port, name, standsFor } = cell;
+  return {
+    flow,
+    protocol,
+    ...(family === undefined ? {} : { family }),
+    relation,
+    from,
+    to,
+    ...(port === undefined ? {} : { port }),
+    ...(name === undefined ? {} : { name }),
+    standsFor,
+    outcomes: seen.map(({ side, outcome }) => ({ side, ...outcome })),
+    isOwn: seen.every(({ isOwn }) => isOwn),
+  };
+}
+
+/** Changes of which one stands for the other: a side asked another pod of the same kind. */
+function withoutStandIns(
+  changes: readonly (ChangedFlow & { readonly isOwn: boolean; readonly kind: string })[],
+): readonly ChangedFlow[] {
+  const told = new Set<string>();
+  return changes.flatMap(({ isOwn, kind, ...change }) => {
+    const key = `${kind} ${JSON.stringify(change.outcomes)}`;
+    if (!isOwn && told.has(key)) return [];
+    told.add(key);
+    return [change];
+  });
+}
+
+function changedInput(sides: readonly Side[]): readonly ChangedInput[] {
+  const said = sides.flatMap(({ label, report }) =>
+    report.findings.flatMap(({ cell, about = "", observed, code }) =>
+      cell === undefined ? [{ label, about, observed, code }] : [],
+    ),
+  );
+  // Line numbers change when a file does: what is said counts, not where.
+  return [...groupBy(said, ({ observed, code = "" }) => `${code} ${observed}`).values()].flatMap((each) => {
+    const labels = [...new Set(each.map(({ label }) => label))];
+    const [first] = each;
+    if (first === undefined || labels.length === sides.length) return [];
+    const { about, observed, code } = first;
+    return [{ about, observed, ...(code === undefined ? {} : { code }), sides: labels }];
+  });
+}
+
+/** Compares at least two sides; the flows stand in the order of the last one, then of those before it. */
+export function compareVerifications(compared: readonly ComparedSide[]): VerifyComparison {
+  const sides = compared.map((each) => new Side(each));
+  const questions = new Map(
+    sides.toReversed().flatMap(({ report }) => report.cells.map((cell) => [questionOf(cell), cell] as const)),
+  );
+  // A later entry of a map keeps its first place and takes the last value: the newest side's cell is wanted.
+  for (const cell of sides.at(-1)?.report.cells ?? []) questions.set(questionOf(cell), cell);
+  const changes = [...questions.values()].flatMap((cell) => {
+    const change = changeOf(cell, sides);
+    return change === undefined ? [] : [{ ...change, kind: kindOf(cell) }];
+  });
+  const told = withoutStandIns(changes);
+  return {
+    apiVersion: "mullion/v1alpha1",
+    kind: "VerificationComparison",
+    cluster: sides.at(-1)?.report.cluster ?? "",
+    sides: sides.map(({ label, report }) => ({
+      label,
+      flows: report.cells.length,
+      findings: report.findings.length,
+    })),
+    counts: { flows: questions.size, changed: told.length, unchanged: questions.size - changes.length },
+    changes: told,
+    input: changedInput(sides),
+  };
+}
+
+// A report of an earlier run is a file like any other: what comes out of here has the shape that its type says.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** True for JSON that `mullion verify -o json` could have written, whole or not. */
+export function isVerification(value: unknown): boolean {
+  return isFields(value) && value["kind"] === "Verification";
+}
+
+const CELL_TEXTS = [
+  "flow",
+  "protocol",
+  "relation",
+  "from",
+  "fromSystem",
+  "to",
+  "toSystem",
+  "expected",
+  "verdict",
+  "row",
+] as const;
+const CELL_OPTIONAL_TEXTS = ["family", "name", "code"] as const;
+
+function isCell(value: unknown): value is ComparedCell {
+  return (
+    isFields(value) &&
+    CELL_TEXTS.every((field) => typeof value[field] === "string") &&
+    CELL_OPTIONAL_TEXTS.every((field) => ["string", "undefined"].includes(typeof value[field])) &&
+    ["number", "undefined"].includes(typeof value["port"]) &&
+    typeof value["standsFor"] === "number"
+  );
+}
+
+function isFinding(value: unknown): value is ComparedReport["findings"][number] {
+  return (
+    isFields(value) &&
+    typeof value["observed"] === "string" &&
+    ["number", "undefined"].includes(typeof value["cell"]) &&
+    ["string", "undefined"].includes(typeof value["about"]) &&
+    ["string", "undefined"].includes(typeof value["code"])
+  );
+}
+
+/** The report; or the first field of the JSON that is not as the schema has it. */
+export function readVerification(value: unknown): ComparedReport | { readonly field: string } {
+  if (!isFields(value) || typeof value["cluster"] !== "string") return { field: "cluster" };
+  const { cluster, cells, findings } = value;
+  if (!Array.isArray(cells)) return { field: "cells" };
+  if (!Array.isArray(findings)) return { field: "findings" };
+  const badCell = cells.findIndex((cell) => !isCell(cell));
+  if (badCell >= 0) return { field: `cells[${badCell}]` };
+  const badFinding = findings.findIndex((finding) => !isFinding(finding));
+  if (badFinding >= 0) return { field: `findings[${badFinding}]` };
+  return { cluster, cells: cells.filter(isCell), findings: findings.filter(isFinding) };
+}
