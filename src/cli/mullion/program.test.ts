@@ -180,7 +180,7 @@ describe("bad usage", () => {
     ],
     [
       ["trace", "a", "b", "-f", "x", "--protocol", "sctp"],
-      "option '--protocol <name>' argument 'sctp' is invalid. Allowed choices are tcp, udp, icmp",
+      "option '--protocol <name>' argument 'sctp' is invalid. Allowed choices are tcp, udp, icmp, dns",
       "See: mullion trace --help",
     ],
     [

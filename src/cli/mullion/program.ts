@@ -76,6 +76,27 @@ interface TraceOptions extends TargetOptions {
   readonly family?: "ipv4" | "ipv6";
 }
 
+const TRACE_EXAMPLES = examples(
+  `mullion trace -f ${EXAMPLE} pod/client pod/api --port 8080`,
+  `mullion trace -f ${EXAMPLE} pod/client external --protocol icmp`,
+  "mullion trace pod/client http://api:8080",
+  "mullion trace pod/client kubernetes.default --protocol dns",
+  "mullion trace external service/web",
+  "mullion trace node/win-1 pod/web -o json",
+  "mullion trace pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
+  'mullion trace pod/client pod/web --pcap port.pcapng --pcap-on "win-1:Container NIC"',
+);
+
+/** @throws Failure for options that do not go together. */
+function checkTraceOptions({ protocol, port, pcap, pcapOn }: TraceOptions): void {
+  if (protocol === "icmp" && port !== undefined)
+    throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
+  if (protocol === "dns" && port !== undefined)
+    throw usage("a lookup asks on port 53", "Leave out --port, or choose --protocol udp.");
+  if (pcapOn !== undefined && pcap === undefined)
+    throw usage("--pcap-on limits a capture, but --pcap is missing", "Name a file with --pcap.");
+}
+
 function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: Terminal): void {
   const command = program
     .command("trace")
@@ -87,12 +108,22 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     .addArgument(
       new Argument("<from>", "who sends: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address"),
     )
-    .addArgument(new Argument("<to>", "who receives, written in the same way"));
+    .addArgument(
+      new Argument(
+        "<to>",
+        "who receives, written in the same way; service/NAME; a URL or a name, which <from> resolves first;\n" +
+          "name/NAME, which is looked up and no more",
+      ),
+    );
   addTargetOptions(command)
     .addOption(
       new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
     )
-    .addOption(new Option("--protocol <name>", "protocol of the packet").choices(PROTOCOLS).default("tcp"))
+    .addOption(
+      new Option("--protocol <name>", "protocol of the packet; dns: look a name up")
+        .choices(PROTOCOLS)
+        .default("tcp"),
+    )
     .addOption(
       new Option("--family <name>", "by which of their addresses (default: that of the receiver)").choices([
         "ipv4",
@@ -108,24 +139,11 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
       "write the packets of every step as pcapng; comments name the rules that decided",
     )
     .option("--pcap-on <node[:place]>", "only packets on this machine, at a switch port or a stack of it")
-    .addHelpText(
-      "after",
-      examples(
-        `mullion trace -f ${EXAMPLE} pod/client pod/api --port 8080`,
-        `mullion trace -f ${EXAMPLE} pod/client external --protocol icmp`,
-        "mullion trace node/win-1 pod/web -o json",
-        "mullion trace pod/client 203.0.113.10 --port 443 --pcap walk.pcapng",
-        'mullion trace pod/client pod/web --pcap port.pcapng --pcap-on "win-1:Container NIC"',
-      ),
-    )
+    .addHelpText("after", TRACE_EXAMPLES)
     .action((from: string, to: string, options: TraceOptions) =>
       run(() => {
-        if (options.protocol === "icmp" && options.port !== undefined) {
-          throw usage("ICMP has no ports", "Leave out --port, or choose --protocol tcp.");
-        }
+        checkTraceOptions(options);
         const { protocol, port, output, pcap, pcapOn, inject, family } = options;
-        if (pcapOn !== undefined && pcap === undefined)
-          throw usage("--pcap-on limits a capture, but --pcap is missing", "Name a file with --pcap.");
         const target = clusterTarget(options);
         const isInjected = inject === true;
         if (isInjected && target.files.length > 0)

@@ -13,7 +13,7 @@ import type { VfpVerbs } from "./vfp/verbs.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
-export const PROTOCOLS = ["tcp", "udp", "icmp"] as const;
+export const PROTOCOLS = ["tcp", "udp", "icmp", "dns"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
 export interface TraceVerbRequest {

@@ -13,7 +13,7 @@ import type {
   NodeReport,
   RepairCount,
 } from "../session/session.ts";
-import type { AddressFamily, ProbeProtocol, TraceReport } from "../trace/trace-report.ts";
+import type { AddressFamily, TraceProtocol, TraceReport } from "../trace/trace-report.ts";
 import type { NodeChange } from "../life/node-change.ts";
 import type { NodePacketCounters } from "../views/packet-counters.ts";
 import type { ServiceFrontEnd } from "../views/service-view.ts";
@@ -169,7 +169,7 @@ export interface TraceQuestion {
   readonly from: string;
   readonly to: string;
   /** `tcp` when absent. */
-  readonly protocol?: ProbeProtocol;
+  readonly protocol?: TraceProtocol;
   /** By which of their addresses; absent: the family of the receiver's. */
   readonly family?: AddressFamily;
   /** Absent: the first port of the receiver. */

@@ -225,11 +225,13 @@ export function readTraceQuestion(body: unknown): TraceQuestion {
     "captureNode",
     "capturePlace",
   ]);
-  const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp"]) ?? "tcp";
+  const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp", "dns"]) ?? "tcp";
   const family = fields.optionalChoice("family", ["ipv4", "ipv6"]);
   const port = fields.optionalInteger("port", 1, PORT_MAX);
   if (protocol === "icmp" && port !== undefined)
     refuseRequest("ICMP has no ports", "Leave out port, or choose protocol tcp.");
+  if (protocol === "dns" && port !== undefined)
+    refuseRequest("a lookup asks on port 53", "Leave out port, or choose protocol udp.");
   return {
     from: fields.text("from"),
     to: fields.text("to"),

@@ -236,7 +236,7 @@ const WORKING: Readonly<Record<string, JsonSchema>> = {
       to: described(TEXT, "Written in the same way."),
     },
     {
-      protocol: described({ enum: ["tcp", "udp", "icmp"] }, "tcp when absent."),
+      protocol: described({ enum: ["tcp", "udp", "icmp", "dns"] }, "tcp when absent."),
       family: described(
         { enum: ["ipv4", "ipv6"] },
         "By which of their addresses; absent: the family of the receiver's.",

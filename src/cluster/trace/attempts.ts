@@ -3,6 +3,8 @@ import { type Cluster, forkCluster } from "../cluster.ts";
 import { type TraceEnd, listTraceEnds } from "./find-trace-end.ts";
 import type { ProbeProtocol } from "./trace-report.ts";
 import { assert } from "#core/base/assert.ts";
+import { DnsProbe } from "#dataplane/host/probes/dns-probe.ts";
+import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
@@ -20,10 +22,15 @@ export interface ProbeAttempt {
   readonly isFollowed: boolean;
 }
 
+/** The name that every cluster has. */
+export function clusterApiName({ file }: Cluster): string {
+  return `kubernetes.default.svc.${file.dns.domain}`;
+}
+
 /** Longer than any probe waits, and than what a closed connection still has to do. */
 const ATTEMPT_MS_MAX = 60_000;
 
-function makeProbe(attempt: ProbeAttempt): TcpProbe | UdpProbe | EchoProbe {
+function makeProbe(attempt: ProbeAttempt, dnsName: string): TcpProbe | UdpProbe | EchoProbe {
   const { from, to, port, sourcePort, isFollowed } = attempt;
   const options = { compartment: from, destination: to, isFollowed };
   const ports = { port, ...(sourcePort === undefined ? {} : { sourcePort }) };
@@ -31,7 +38,10 @@ function makeProbe(attempt: ProbeAttempt): TcpProbe | UdpProbe | EchoProbe {
     case "tcp":
       return new TcpProbe({ ...options, ...ports });
     case "udp":
-      return new UdpProbe({ ...options, ...ports });
+      // A DNS server answers questions and nothing else.
+      return port === DNS_PORT
+        ? new DnsProbe({ ...options, ...ports, name: dnsName })
+        : new UdpProbe({ ...options, ...ports });
     case "icmp":
       return new EchoProbe(options);
   }
@@ -39,7 +49,7 @@ function makeProbe(attempt: ProbeAttempt): TcpProbe | UdpProbe | EchoProbe {
 
 /** Runs the attempt; time passes in `cluster` until it has ended. */
 export function runAttempt(cluster: Cluster, attempt: ProbeAttempt): ProbeResult {
-  const probe = makeProbe(attempt);
+  const probe = makeProbe(attempt, clusterApiName(cluster));
   probe.start();
   const endMs = cluster.clock.nowMs + ATTEMPT_MS_MAX;
   while (probe.result === undefined && cluster.clock.nowMs < endMs && cluster.clock.step());

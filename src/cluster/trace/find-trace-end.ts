@@ -200,6 +200,15 @@ export function findTraceEnd(cluster: Cluster, text: string): TraceEnd {
   return found;
 }
 
+/** True for what `findTraceEnd` finds. */
+export function isKnownEnd(cluster: Cluster, text: string): boolean {
+  if (parseIp(text) !== undefined || findService(text, cluster) !== undefined) return true;
+  return (
+    namedTraceEnds(cluster).some(({ names }) => names.includes(text)) ||
+    findBarePod(text, cluster) !== undefined
+  );
+}
+
 /** Who has an address: the node itself before pods in its network. */
 function ownerOf(ip: Ip, traceEnds: readonly NamedTraceEnd[]): TraceEnd | undefined {
   const owners = traceEnds

@@ -8,7 +8,13 @@ import {
 import { wrap } from "#core/base/text-layout.ts";
 import type { FieldChange } from "#core/wire/text/fields.ts";
 import { type LimitReason, formatReason } from "../session/flow-limit.ts";
-import type { TraceLeg, TraceEndDescription, TraceReport, TraceStep } from "./trace-report.ts";
+import type {
+  TraceEndDescription,
+  TraceLeg,
+  TraceReport,
+  TraceResolution,
+  TraceStep,
+} from "./trace-report.ts";
 
 const WIDTH = 100;
 const LAYER_WIDTH = 27;
@@ -50,6 +56,7 @@ function block(text: string, indent: string): string[] {
 }
 
 function nameTraceEnd(traceEnd: TraceEndDescription): string {
+  if (traceEnd.address === "") return traceEnd.reference;
   const place = traceEnd.node === undefined ? traceEnd.address : `${traceEnd.address} on ${traceEnd.node}`;
   return traceEnd.reference === traceEnd.address ? place : `${traceEnd.reference} (${place})`;
 }
@@ -201,6 +208,46 @@ function notJudgedLines(reason: LimitReason, style: TraceStyle): readonly string
   ];
 }
 
+/** Who asks whom for which names, and what is said to each question. */
+function resolutionLines(resolution: TraceResolution, style: TraceStyle): string[] {
+  const { name, resolver, servers, search, ndots, questions, unusedSuffixes } = resolution;
+  const system = resolver === "windows" ? "Windows" : "Linux";
+  const told = [
+    `servers ${servers.length === 0 ? "none" : servers.join(", ")}`,
+    search.length === 0 ? "no search list" : `search ${search.join(", ")}`,
+    ...(ndots === undefined ? [] : [`ndots ${ndots}`]),
+  ].join("; ");
+  const asked = questions.flatMap((each) => {
+    const said = each.outcome === "answered" ? each.addresses.join(", ") : each.detail;
+    const who = each.server === undefined ? "" : `, says ${each.server}`;
+    return block(`${each.type} ${each.name} ${said}${who}`, INDENT);
+  });
+  const unused =
+    unusedSuffixes.length === 0
+      ? []
+      : block(
+          name.includes(".")
+            ? `a name with a dot gets no suffix on Windows: ${unusedSuffixes.join(", ")} not tried`
+            : `Windows tries the first suffix alone: ${unusedSuffixes.join(", ")} not tried`,
+          INDENT,
+        );
+  const end =
+    resolution.outcome === "failed"
+      ? block(resolution.detail ?? "", INDENT).map((line) => style.bad(line))
+      : [];
+  return [
+    style.heading(`Name: ${name}, by the resolver of ${system}`),
+    ...block(told, INDENT).map((line) => style.faint(line)),
+    ...(questions.length === 0 && resolution.outcome === "resolved"
+      ? block(`${resolution.addresses.join(", ")}, without a question`, INDENT)
+      : []),
+    ...asked,
+    ...unused.map((line) => style.faint(line)),
+    ...end,
+    "",
+  ];
+}
+
 /** Formats a report; every line has at most 100 columns, marks not counted. */
 export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE): string {
   const port = report.port === undefined ? "" : ` port ${report.port}`;
@@ -211,8 +258,9 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
     ),
     style.faint(`${report.protocol.toUpperCase()}${port}, compat ${report.compat}`),
     "",
-    ...legLines("Forward", report.forward, style),
-    "",
+    ...(report.resolution === undefined ? [] : resolutionLines(report.resolution, style)),
+    // A name that is known already needs no packet.
+    ...(report.forward.steps.length === 0 ? [] : [...legLines("Forward", report.forward, style), ""]),
   ];
   if (report.reply !== undefined) lines.push(...legLines("Reply", report.reply, style), "");
   lines.push(...block(report.summary, "").map((line) => (isAnswered ? style.good(line) : style.bad(line))));

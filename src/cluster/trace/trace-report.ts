@@ -5,6 +5,8 @@ import type { FieldChange } from "#core/wire/text/fields.ts";
 import type { LimitReason } from "../session/flow-limit.ts";
 
 export type ProbeProtocol = "tcp" | "udp" | "icmp";
+/** `dns`: a name is looked up, and nothing more. */
+export type TraceProtocol = ProbeProtocol | "dns";
 export type AddressFamily = "ipv4" | "ipv6";
 
 /** Somebody a packet can come from or go to. */
@@ -68,18 +70,56 @@ export interface TraceLeg {
   readonly end: "delivered" | "dropped" | "lost";
 }
 
+/** One question of a resolver, with all the times it was sent. */
+export interface TraceQuestionStep {
+  /** The whole name with its final dot. */
+  readonly name: string;
+  readonly type: "A" | "AAAA";
+  /** The suffix that the resolver added; absent for the name as it was given. */
+  readonly suffix?: string;
+  readonly outcome: "answered" | "no-data" | "name-error" | "server-failure" | "timed-out" | "unreachable";
+  /** Who answered; absent when nobody did, or the resolver remembered. */
+  readonly server?: string;
+  /** Packets that were sent; 0 when the resolver remembered. */
+  readonly sent: number;
+  readonly addresses: readonly string[];
+  /** What the answer, or the network, said: `NXDOMAIN`. */
+  readonly detail: string;
+}
+
+/** How the sender's resolver came from a name to an address. */
+export interface TraceResolution {
+  readonly name: string;
+  readonly resolver: "windows" | "linux";
+  readonly servers: readonly string[];
+  /** The search list, as the resolver was told. */
+  readonly search: readonly string[];
+  /** Of a Linux resolver: a name with so many dots is first asked for as it is. */
+  readonly ndots?: number;
+  readonly questions: readonly TraceQuestionStep[];
+  /** Suffixes that this resolver does not try. */
+  readonly unusedSuffixes: readonly string[];
+  readonly outcome: "resolved" | "failed";
+  readonly addresses: readonly string[];
+  /** Where aliases led, with its final dot. */
+  readonly canonicalName?: string;
+  /** With `failed`. */
+  readonly code?: KnowledgeCode;
+  readonly detail?: string;
+}
+
 /**
- * `answered`: somebody received the packet and the answer came back. `refused`: the destination said no.
+ * `not-resolved`: the sender's resolver found no address. `answered`: somebody received the packet and the answer came back. `refused`: the destination said no.
  * `no-answer`: the packet arrived, its answer did not come back. `not-delivered`: the packet did not arrive.
  */
-export type TraceVerdict = "answered" | "refused" | "no-answer" | "not-delivered";
+export type TraceVerdict = "not-resolved" | "answered" | "refused" | "no-answer" | "not-delivered";
 
 export interface TraceReport {
   readonly apiVersion: "mullion/v1alpha1";
   readonly kind: "Trace";
   readonly from: TraceEndDescription;
   readonly to: TraceEndDescription;
-  readonly protocol: ProbeProtocol;
+  readonly protocol: TraceProtocol;
   readonly port?: number;
   /** Which behaviour answered: the real component's with its defects, or the repaired one. */
   readonly compat: "upstream" | "hardened";
@@ -92,6 +132,9 @@ export interface TraceReport {
   readonly notJudged?: readonly LimitReason[];
   /** What the other end said, when it answered: who it was and whom it saw. */
   readonly answer?: string;
+  /** Of a receiver that was named by a name: how it was resolved. */
+  readonly resolution?: TraceResolution;
+  /** Of a lookup, and of a name that led nowhere: the packet of the question that decided; without steps when none was sent. */
   readonly forward: TraceLeg;
   readonly reply?: TraceLeg;
 }

@@ -121,6 +121,50 @@ const NOT_JUDGED = closedObject(
   },
 );
 
+const TEXTS = { type: "array", items: TEXT } as const;
+const CODE = { enum: [...KNOWLEDGE_CODES] } as const;
+
+const QUESTION = closedObject(
+  "One question of the resolver, with all the times it was sent.",
+  {
+    name: described(TEXT, "The whole name with its final dot."),
+    type: { enum: ["A", "AAAA"] },
+    outcome: {
+      enum: ["answered", "no-data", "name-error", "server-failure", "timed-out", "unreachable"],
+    },
+    sent: described(INTEGER, "Packets that were sent; 0: the resolver remembered."),
+    addresses: TEXTS,
+    detail: described(TEXT, "What the answer, or the network, said: NXDOMAIN."),
+  },
+  {
+    suffix: described(TEXT, "The suffix that was added; absent for the name as it was given."),
+    server: described(TEXT, "Who answered."),
+  },
+);
+
+const RESOLUTION = closedObject(
+  "Of a receiver that was named by a name: how the sender's resolver came to an address.",
+  {
+    name: TEXT,
+    resolver: { enum: ["windows", "linux"] },
+    servers: TEXTS,
+    search: described(TEXTS, "The search list, as the resolver was told."),
+    questions: { type: "array", items: QUESTION },
+    unusedSuffixes: described(TEXTS, "Suffixes that this resolver does not try."),
+    outcome: { enum: ["resolved", "failed"] },
+    addresses: TEXTS,
+  },
+  {
+    ndots: described(
+      INTEGER,
+      "Of a Linux resolver: from so many dots on a name is first asked for as it is.",
+    ),
+    canonicalName: described(TEXT, "Where aliases led."),
+    code: described(CODE, "Why it failed."),
+    detail: TEXT,
+  },
+);
+
 export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   title: "Mullion trace",
@@ -131,12 +175,12 @@ export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
       kind: { const: "Trace" },
       from: PARTY,
       to: PARTY,
-      protocol: { enum: ["tcp", "udp", "icmp"] },
+      protocol: { enum: ["tcp", "udp", "icmp", "dns"] },
       compat: described(
         { enum: ["upstream", "hardened"] },
         "Which behaviour answered: the real component's with its defects, or the repaired one.",
       ),
-      verdict: { enum: ["answered", "refused", "no-answer", "not-delivered"] },
+      verdict: { enum: ["not-resolved", "answered", "refused", "no-answer", "not-delivered"] },
       summary: described(TEXT, "One sentence."),
       forward: LEG,
     },
@@ -148,6 +192,7 @@ export const TRACE_SCHEMA: Readonly<Record<string, unknown>> = {
         "Why the outcome is no answer about the real cluster: what could change it and is not carried out here.",
       ),
       answer: described(TEXT, "What the receiver said: who it was and whom it saw."),
+      resolution: RESOLUTION,
       reply: LEG,
     },
   ),

@@ -2,6 +2,7 @@
 import { assert } from "#core/base/assert.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { buildLeg } from "./build-trace.ts";
 import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
@@ -13,12 +14,21 @@ import { networkNamed } from "../networks/networks-of-node.ts";
 import { runAttempt } from "./attempts.ts";
 import { RequestError } from "../request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
-import type { AddressFamily, ProbeProtocol, TraceLeg, TraceReport, TraceVerdict } from "./trace-report.ts";
+import type {
+  AddressFamily,
+  ProbeProtocol,
+  TraceLeg,
+  TraceProtocol,
+  TraceReport,
+  TraceVerdict,
+} from "./trace-report.ts";
+import { type NameRequest, describeResolution, followLookup, resolveName } from "./trace-name.ts";
+import { type AskedEnd, endAt, readTraceTarget, serviceFromOutside } from "./trace-target.ts";
 
 export interface TraceRequest {
   readonly from: string;
   readonly to: string;
-  readonly protocol: ProbeProtocol;
+  readonly protocol: TraceProtocol;
   /** Undefined: the first port on which the receiver serves the protocol. */
   readonly port: number | undefined;
   /** By which of their addresses. Undefined: the family of the receiver's. */
@@ -166,15 +176,13 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
   const stray = verdict === "answered" ? undefined : strayBackEnd(cluster, to, forward);
   const code = stray === undefined ? explain(verdict, forward, reply) : "service-back-end-in-other-network";
   const summary = summarize(verdict, result, to, { forward, reply });
-  const node = cluster.nodes.find((each) => each.spec.name === from.description.node) ?? cluster.nodes[0];
+  const { compat, ...head } = headOf(cluster, from);
   const report: TraceReport = {
-    apiVersion: "mullion/v1alpha1",
-    kind: "Trace",
-    from: from.description,
+    ...head,
     to: to.description,
     protocol,
     ...(port === undefined ? {} : { port }),
-    compat: node?.spec.compat ?? "upstream",
+    compat,
     verdict,
     summary:
       stray === undefined
@@ -188,44 +196,212 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
   return { report, heard: collector.heard };
 }
 
-/**
- * Follows one packet from `request.from` to `request.to`. The cluster itself stays as it is: the packet runs through
- * a copy, unless it is to be injected. `limits` are those of the cluster: the outcome says which of them concern it.
- * @throws RequestError for a party or port that does not exist.
- */
-export function tracePacket(
+/** A request, and what keeps its outcome from being an answer. */
+interface LimitedRequest extends TraceRequest {
+  readonly limits: readonly FlowLimit[];
+}
+
+const DNS_PORT = 53;
+
+/** The sender with a stack. @throws RequestError for who cannot send. */
+function findSender(cluster: Cluster, text: string): TraceEnd & { readonly compartment: Compartment } {
+  const sender = findTraceEnd(cluster, text);
+  const { compartment } = sender;
+  if (compartment !== undefined) return { ...sender, compartment };
+  const isService = findService(text, cluster) !== undefined;
+  throw new RequestError(
+    "unknown-object",
+    isService
+      ? `${sender.description.reference} is a Service, which answers and does not ask`
+      : `no machine or pod of the cluster has the address ${text}, so it cannot be the source`,
+    "Name a pod, a node or an outside host as the sender.",
+  );
+}
+
+function namespaceOf(cluster: Cluster, { compartment }: TraceEnd): string {
+  return cluster.pods.find((pod) => pod.compartment === compartment)?.spec.namespace ?? "default";
+}
+
+/** What a report begins with. */
+function headOf(
   cluster: Cluster,
-  request: TraceRequest,
-  limits: readonly FlowLimit[] = [],
+  from: TraceEnd,
+): Pick<TraceReport, "apiVersion" | "kind" | "from" | "compat"> {
+  const node = cluster.nodes.find((each) => each.spec.name === from.description.node) ?? cluster.nodes[0];
+  return {
+    apiVersion: "mullion/v1alpha1",
+    kind: "Trace",
+    from: from.description,
+    compat: node?.spec.compat ?? "upstream",
+  };
+}
+
+/** Where a question, or its answer, was lost. */
+function lossOf(legs: readonly (TraceLeg | undefined)[]): string {
+  const step = legs.flatMap((leg) => leg?.steps ?? []).findLast(({ kind }) => kind === "drop");
+  if (step === undefined) return "";
+  const why = step.code === undefined ? "" : ` (${step.code})`;
+  return ` The question was lost on ${step.node}, ${step.place}: ${step.text}${why}.`;
+}
+
+/** Follows the question that decides; the name leads nowhere, or nothing more is wanted. */
+function traceLookup(cluster: Cluster, request: LimitedRequest, name: string): Trace {
+  const from = findSender(cluster, request.from);
+  const followed = followLookup(cluster, nameRequest(request, name));
+  const { result, forward, reply, heard } = followed;
+  const server = result.questions.findLast(({ asked }) => asked.length > 0)?.asked[0];
+  const isResolved = result.outcome === "resolved";
+  const text = isResolved
+    ? `${name} is ${result.addresses.map(formatIp).join(", ")}${result.questions.length === 0 ? ", and no server was asked" : ""}.`
+    : `${name} does not resolve: ${result.detail}.${lossOf([forward, reply])}`;
+  const report: TraceReport = {
+    ...headOf(cluster, from),
+    to: { reference: `name/${name}`, address: server === undefined ? "" : formatIp(server) },
+    protocol: "dns",
+    verdict: isResolved ? "answered" : "not-resolved",
+    summary: text,
+    ...(isResolved ? {} : { code: result.code }),
+    resolution: describeResolution(from.compartment, result),
+    forward,
+    ...(reply === undefined ? {} : { reply }),
+  };
+  if (server === undefined) return { report, heard };
+  const question = { from, to: { description: report.to, compartment: undefined, ip: server } };
+  return { report: judgedReport(cluster, report, { ...question, protocol: "udp", port: DNS_PORT }, request), heard };
+}
+
+function nameRequest(request: TraceRequest, name: string): NameRequest {
+  return {
+    name,
+    family: request.family,
+    senderIn: (cluster) => findSender(cluster, request.from).compartment,
+  };
+}
+
+/** Resolves as the sender does, then follows the packet to the first address. */
+function traceToName(
+  cluster: Cluster,
+  request: LimitedRequest,
+  target: { name: string; port: number | undefined },
 ): Trace {
-  const copy = request.isInjected === true ? cluster : forkCluster(cluster);
-  const [sender, receiver] = [findTraceEnd(copy, request.from), findTraceEnd(copy, request.to)];
-  const to = request.family === "ipv6" ? byIpv6(receiver) : receiver;
+  const { name } = target;
+  const asked = nameRequest(request, name);
+  if (resolveName(forkCluster(cluster), asked).outcome === "failed")
+    return traceLookup(cluster, request, name);
+  const result = resolveName(cluster, asked);
+  const [address] = result.outcome === "resolved" ? result.addresses : [];
+  assert(address !== undefined, "what resolves in a copy resolves in the cluster");
+  const from = findSender(cluster, request.from);
+  const resolution = describeResolution(from.compartment, result);
+  const { end, owner } = endAt(cluster, address, request.to);
+  const wanted = portAsked(request, target.port);
+  const trace = followTo(cluster, request, { end, port: wanted, isByName: true }, owner);
+  const { from: sender, to, protocol, ...rest } = trace.report;
+  const { apiVersion, kind, ...others } = rest;
+  return { ...trace, report: { apiVersion, kind, from: sender, to, protocol, resolution, ...others } };
+}
+
+/** The port of a URL, or of --port; both, if they agree. @throws RequestError when they do not. */
+function portAsked({ port, to }: TraceRequest, own: number | undefined): number | undefined {
+  if (own !== undefined && port !== undefined && own !== port)
+    throw new RequestError(
+      "bad-usage",
+      `${JSON.stringify(to)} means port ${own}, and --port says ${port}`,
+      "Leave one of them out.",
+    );
+  return own ?? port;
+}
+
+/** Where the receiver is asked: a Service by a client outside where the outside reaches it. */
+function askedEnd(cluster: Cluster, request: LimitedRequest, from: TraceEnd, reference: string): AskedEnd {
+  const { family, port } = request;
+  const protocol = packetProtocol(request);
+  const service = findService(reference, cluster);
+  const isOutside = cluster.outside.some(({ compartment }) => compartment === from.compartment);
+  const outer =
+    isOutside && service !== undefined
+      ? serviceFromOutside(cluster, service, { protocol, port, family })
+      : undefined;
+  return outer ?? { end: findTraceEnd(cluster, reference), port };
+}
+
+/** A packet that is sent behind a resolution, or without one: a lookup sends none of its own. */
+function packetProtocol({ protocol }: TraceRequest): ProbeProtocol {
+  return protocol === "dns" ? "udp" : protocol;
+}
+
+/** `owner`: whose ports are meant when the user names none. */
+function followTo(
+  cluster: Cluster,
+  request: LimitedRequest,
+  asked: AskedEnd & { readonly isByName?: boolean },
+  owner?: string,
+): Trace {
+  const sender = findSender(cluster, request.from);
+  const protocol = packetProtocol(request);
+  const to = request.family === "ipv6" ? byIpv6(asked.end) : asked.end;
   if (request.family === "ipv4" && typeof to.ip === "bigint")
     throw new RequestError("bad-usage", `${request.to} is an IPv6 address`, "Leave out --family ipv4.");
   // What is sent to an IPv6 address leaves with one; who has none hears it from the stack.
   const from = typeof to.ip === "bigint" && sender.ip6 !== undefined ? byIpv6(sender) : sender;
-  if (from.compartment === undefined) {
-    const isService = findService(request.from, copy) !== undefined;
-    throw new RequestError(
-      "unknown-object",
-      isService
-        ? `${from.description.reference} is a Service, which answers and does not ask`
-        : `no machine or pod of the cluster has the address ${request.from}, so it cannot be the source`,
-      "Name a pod, a node or an outside host as the sender.",
-    );
-  }
-  const { protocol } = request;
-  const port = protocol === "icmp" ? undefined : (request.port ?? choosePort(copy, to, protocol));
-  const notJudged = reasonsAgainst(copy, { from, to, protocol, port }, limits);
-  const { report, heard } = followAttempt(copy, { from, to, protocol, port });
-  return { report: notJudged.length === 0 ? report : { ...report, notJudged }, heard };
+  const served = owner === undefined ? to : { ...to, description: { ...to.description, reference: owner } };
+  const port = protocol === "icmp" ? undefined : (asked.port ?? choosePort(cluster, served, protocol));
+  const attempt = { from, to, protocol, port };
+  const judge = (report: TraceReport): TraceReport =>
+    judgedReport(cluster, report, { ...attempt, isByName: asked.isByName === true }, request);
+  const followed = followAttempt(cluster, attempt);
+  const trace = { ...followed, report: judge(followed.report) };
+  const isOutside = cluster.outside.some(({ compartment }) => compartment === from.compartment);
+  const service = findService(to.description.reference, cluster);
+  const isInner = service !== undefined && service.spec?.clusterIP === to.description.address;
+  if (!isOutside || !isInner || trace.report.verdict === "answered") return trace;
+  const summary = `${trace.report.summary} ${to.description.address} is an address of the cluster alone, and the outside cannot reach a ClusterIP.`;
+  return { ...trace, report: { ...trace.report, summary, code: "cluster-ip-from-outside" } };
+}
+
+/**
+ * Follows one packet from `request.from` to `request.to`, and what the sender's resolver asks before, when that is a name.
+ * The cluster itself stays as it is: the packet runs through a copy, unless it is to be injected. `limits` are those of the
+ * cluster: the outcome says which of them concern it.
+ * @throws RequestError for a party or port that does not exist.
+ */
+export function tracePacket(cluster: Cluster, asked: TraceRequest, limits: readonly FlowLimit[] = []): Trace {
+  const request: LimitedRequest = { ...asked, limits };
+  const copy = request.isInjected === true ? cluster : forkCluster(cluster);
+  const from = findSender(copy, request.from);
+  const target = readTraceTarget(copy, request.to, {
+    protocol: request.protocol,
+    namespace: namespaceOf(copy, from),
+  });
+  if (target.kind === "lookup") return traceLookup(copy, request, target.name);
+  if (target.kind === "name") return traceToName(copy, request, target);
+  const port = portAsked(request, target.port);
+  return followTo(copy, request, askedEnd(copy, { ...request, port }, from, target.reference));
+}
+
+/** The report with the reasons why its outcome is not judged, if there are any. */
+function judgedReport(
+  cluster: Cluster,
+  report: TraceReport,
+  flow: JudgedFlow,
+  { limits }: LimitedRequest,
+): TraceReport {
+  const notJudged = reasonsAgainst(cluster, flow, limits);
+  return notJudged.length === 0 ? report : { ...report, notJudged };
+}
+
+interface JudgedFlow {
+  readonly from: TraceEnd;
+  readonly to: TraceEnd;
+  readonly protocol: ProbeProtocol;
+  readonly port: number | undefined;
+  readonly isByName?: boolean;
 }
 
 /** Why the outcome of an attempt is not judged; none when it is. */
 function reasonsAgainst(
   cluster: Cluster,
-  { from, to, protocol, port = 0 }: FollowedAttempt,
+  { from, to, protocol, port = 0, isByName = false }: JudgedFlow,
   limits: readonly FlowLimit[],
 ): readonly LimitReason[] {
   if (limits.length === 0) return [];
@@ -235,7 +411,7 @@ function reasonsAgainst(
     address: to.ip,
     protocol,
     port,
-    isByName: false,
+    isByName,
   });
   return limits.filter((limit) => limit.covers(flow)).map((limit) => reasonOf(limit, flow));
 }

@@ -416,6 +416,7 @@ export const KNOWLEDGE_CODES = [
   // Traps of manifests, and what lint says about its own input.
   "manifest-no-break-space",
   "lint-suppression-invalid",
+  "cluster-ip-from-outside",
 ] as const;
 
 /** A code of the catalogue. */

@@ -222,8 +222,19 @@ export class UdpProbe extends Attempt implements UdpOwner {
 
   udpReceived(_socket: UdpSocket, datagram: UdpDatagram): void {
     // Only who was asked may answer, as with a connected socket.
-    if (datagram.source === this.options.destination && datagram.sourcePort === this.options.port)
-      this.endAnswered(decodeAscii(datagram.bytes.subarray(0, ANSWER_BYTES_MAX)));
+    if (datagram.source !== this.options.destination || datagram.sourcePort !== this.options.port) return;
+    const answer = this.readAnswer(datagram.bytes);
+    if (answer !== undefined) this.endAnswered(answer);
+  }
+
+  /** What is sent. */
+  protected question(): Uint8Array {
+    return encodeAscii(QUESTION);
+  }
+
+  /** The answer in words; undefined for bytes that are none. */
+  protected readAnswer(bytes: Uint8Array): string | undefined {
+    return decodeAscii(bytes.subarray(0, ANSWER_BYTES_MAX));
   }
 
   udpFailed(_socket: UdpSocket, failure: DeliveryFailure): void {
@@ -260,7 +271,7 @@ export class UdpProbe extends Attempt implements UdpOwner {
     const failure = this.socket?.send({
       destination,
       port,
-      bytes: encodeAscii(QUESTION),
+      bytes: this.question(),
       tag: isFollowed ? 1 : 0,
     });
     if (failure !== undefined) this.end(socketResult(failure));

@@ -13,6 +13,24 @@ import type { OperatingSystem } from "../stack-profile.ts";
 export const DNS_PORT = 53;
 const ID_LIMIT = 0x1_0000;
 
+/** A question for one kind of records of a name, as resolvers send it. */
+export function questionFor(id: number, name: string, type: string): DnsMessage {
+  return {
+    id,
+    isResponse: false,
+    opcode: 0,
+    isAuthoritative: false,
+    isTruncated: false,
+    isRecursionDesired: true,
+    isRecursionAvailable: false,
+    rcode: DnsRcode.noError,
+    questions: [{ name, type, class: "IN" }],
+    answers: [],
+    authorities: [],
+    additionals: [],
+  };
+}
+
 /** Is told how a question ended. */
 export interface QuestionOwner {
   questionEnded(asked: AskedQuestion, ttlSeconds: number): void;
@@ -149,24 +167,10 @@ export class Question implements UdpOwner, Task {
     const { servers, candidate, type, isFollowed } = this.options;
     const destination = servers[server];
     if (destination === undefined) return;
-    const message: DnsMessage = {
-      id: this.id,
-      isResponse: false,
-      opcode: 0,
-      isAuthoritative: false,
-      isTruncated: false,
-      isRecursionDesired: true,
-      isRecursionAvailable: false,
-      rcode: DnsRcode.noError,
-      questions: [{ name: candidate.name, type, class: "IN" }],
-      answers: [],
-      authorities: [],
-      additionals: [],
-    };
     this.asked.add(server);
     const tag = isFollowed && this.sentCount === 0 ? 1 : 0;
     this.sentCount++;
-    const bytes = emitDns(message);
+    const bytes = emitDns(questionFor(this.id, candidate.name, type));
     const failure = this.socket?.send({ destination, port: DNS_PORT, bytes, tag });
     if (failure !== undefined) this.serverFailed(server, SOCKET_FAILURE_TEXTS[failure]);
   }

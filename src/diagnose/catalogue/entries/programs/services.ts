@@ -23,6 +23,7 @@ type ServiceCode =
   | "icmp-to-service-not-balanced"
   | "service-without-back-ends"
   | "node-port-without-pods-on-node"
+  | "cluster-ip-from-outside"
   | "external-name-not-proxied"
   | "headless-service-without-vip"
   | "dns-name-with-dot-not-completed"
@@ -325,6 +326,28 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       Find out why the Service has no ready pods: its selector, their readiness, their state. If it has, compare
       port and protocol, and read the log of kube-proxy on this node for a load balancer that HNS refused.`,
     sources: [reference("dataplane.md §3.2"), reference("kube-proxy.md §3.9"), reference("hcn.md §8.5")],
+    profiles: ALL,
+  },
+
+  "cluster-ip-from-outside": {
+    title: "The outside cannot reach a ClusterIP",
+    cause: prose`
+      The address of a Service of type ClusterIP is known to the nodes alone: each translates it for its own pods. Routers
+      outside the cluster have no route to it, and a packet that reaches a node all the same is nobody's. From outside a
+      Service is reached by the address of its load balancer, by an external address, or by its node port on a node.`,
+    onNode: prose`
+      The Service's type, ports and addresses:
+
+          kubectl get service <service> -o wide`,
+    remedy: prose`
+      Make the Service one of type NodePort or LoadBalancer, or put an Ingress or a Gateway before it. To try it from this
+      machine: kubectl port-forward service/<service> <port>.`,
+    sources: [
+      {
+        text: "Kubernetes: Service, publishing Services",
+        url: "https://kubernetes.io/docs/concepts/services-networking/service/#publishing-services-service-types",
+      },
+    ],
     profiles: ALL,
   },
 
