@@ -33,7 +33,25 @@ spec: {selector: {app: web}, ${spec}}
 ${status}`;
 }
 
+/** More addresses than an answer of 512 bytes holds: 16 bytes each at least. */
+const MANY = Array.from({ length: 40 }, (_, index) => `198.18.0.${index + 1}`);
+const HEADLESS = `
+---
+apiVersion: v1
+kind: Service
+metadata: {name: many}
+spec: {clusterIP: None, ports: [{name: p, port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: many-1, labels: {kubernetes.io/service-name: many}}
+addressType: IPv4
+ports: [{name: p, port: 80, protocol: TCP}]
+endpoints: [${MANY.map((ip) => `{addresses: [${ip}]}`).join(", ")}]
+`;
+
 const SERVICES = [
+  HEADLESS,
   service("api", "clusterIP: 10.96.0.20, ports: [{port: 80, targetPort: 8080}]"),
   service("door", "type: NodePort, ports: [{port: 80, targetPort: 8080, nodePort: 30080}]"),
   service(
@@ -185,9 +203,28 @@ describe("URLs and names", () => {
 });
 
 describe("a DNS server", () => {
-  it.each(["pod/client", "pod/tux"])("gets a real question over UDP: %s", (from) => {
-    const report = follow(from, "service/kube-system/kube-dns", { protocol: "udp", port: 53 });
+  it.each([
+    ["pod/client", "udp"],
+    ["pod/tux", "udp"],
+    ["pod/client", "tcp"],
+    ["pod/tux", "tcp"],
+  ] as const)("gets a real question: %s, %s", (from, protocol) => {
+    const report = follow(from, "service/kube-system/kube-dns", { protocol, port: 53 });
     expect(report.verdict).toBe("answered");
     expect(report.answer).toMatch(/^A kubernetes\.default\.svc\.cluster\.local: N/);
+  });
+
+  // RFC 1035 §4.2.1: 512 bytes over UDP; RFC 7766 §5: a client asks again over TCP when the answer is cut.
+  it.each(["pod/client", "pod/tux"])("answers whole over TCP what is too long for UDP: %s", (from) => {
+    const report = follow(from, "name/many.default.svc.cluster.local");
+    const { questions = [], addresses } = report.resolution ?? {};
+    expect(questions.map(({ outcome, detail }) => [outcome, detail])).toContainEqual([
+      "answered",
+      "NOERROR, over TCP",
+    ]);
+    expect(addresses?.toSorted()).toEqual(MANY.toSorted());
+    expect(report.reply?.steps[0]?.frame).toMatch(/^UDP /);
+    const short = follow(from, "name/api.default.svc.cluster.local");
+    expect(short.resolution?.questions.at(-1)?.detail).toBe("NOERROR");
   });
 });

@@ -158,7 +158,12 @@ export function factsOfFile(
     };
   };
   const { backend, shape, routes } = network;
-  const routesText = { static: "static, in each node", flannel: "by flanneld", none: "none" }[routes];
+  const routesText = {
+    static: "static, in each node",
+    fabric: "by the network around the nodes",
+    flannel: "by flanneld",
+    none: "none",
+  }[routes];
   return [
     fact("network plugin", network.plugin, at("network.plugin")),
     fact("network mode", backend ?? shape, at("network.backend", "network.shape")),

@@ -2,6 +2,9 @@
  * A DNS server in a compartment: CoreDNS in a pod, or a resolver outside the cluster. What it answers is decided in
  * `dns/`; here are the socket, and the questions that it passes on.
  *
+ * Over TCP it serves as over UDP, without a limit to its answers (RFC 7766). What it asks of others goes over UDP, whatever the
+ * client came by, because the names outside have short answers.
+ *
  * Forwarding follows CoreDNS' plugin `forward` (github.com/coredns/coredns, plugin/forward and plugin/pkg/proxy): each
  * server gets two seconds, no attempt begins after five, then the client is told SERVFAIL; more than 1000 questions at a
  * time are refused (kubeadm's Corefile, `max_concurrent`).
@@ -16,7 +19,10 @@ import { type DnsQuery, emitResponse, makeResponse, responseOf, serveDns } from 
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { SocketFailure } from "#dataplane/host/delivery-failure.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
+import type { TcpListener } from "#dataplane/host/tcp/tcp.ts";
+import type { TcpAcceptor, TcpConnection, TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
+import { DnsStream, withLength } from "#core/wire/dns/dns-stream.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, parseDns } from "#core/wire/dns/dns.ts";
 
@@ -44,13 +50,43 @@ function isSendable(record: DnsRecord): boolean {
 export interface DnsClient {
   readonly ip: Ip;
   readonly port: number;
+  /** Undefined: the question came over UDP. */
+  readonly connection: TcpConnection | undefined;
   /** The address that was asked, and must answer; undefined: chosen by the route. */
   readonly asked: Ip | undefined;
   /** The tag of the answer when the question is followed. */
   readonly tag: PacketTag;
 }
 
-export class DnsServer implements UdpOwner {
+const TCP_BYTES_MAX = 0xffff;
+
+/** One connection of a client: questions one after the other, until it closes. */
+class DnsSession implements TcpOwner {
+  private readonly server: DnsServer;
+  private readonly stream = new DnsStream();
+
+  constructor(server: DnsServer) {
+    this.server = server;
+  }
+
+  tcpConnected(): void {
+    // The client speaks first.
+  }
+
+  tcpData(connection: TcpConnection, bytes: Uint8Array): void {
+    for (const message of this.stream.take(bytes)) this.server.receivedOver(connection, message);
+  }
+
+  tcpPeerFinished(connection: TcpConnection): void {
+    connection.close();
+  }
+
+  tcpClosed(): void {
+    // Nothing is kept per client.
+  }
+}
+
+export class DnsServer implements UdpOwner, TcpAcceptor {
   /** May be replaced while the server runs. */
   sources: readonly NameSource[];
   upstreams: readonly Ip[];
@@ -61,6 +97,7 @@ export class DnsServer implements UdpOwner {
   readonly prng: Prng;
   readonly port: number;
   private socket: UdpSocket | undefined;
+  private listener: TcpListener | undefined;
 
   constructor(options: DnsServerOptions) {
     this.port = options.port ?? DNS_PORT;
@@ -70,12 +107,18 @@ export class DnsServer implements UdpOwner {
     this.prng = options.compartment.prng.derive("dns-server");
   }
 
-  /** Serves its UDP port. `ip` limits it to one address. @returns why it cannot. */
+  /** Serves its port, over UDP and TCP. `ip` limits it to one address. @returns why it cannot. */
   listen(ip?: Ip): SocketFailure | undefined {
-    const options = { port: this.port, owner: this, ...(ip === undefined ? {} : { ip }) };
-    const socket = this.compartment.udp.bind(options);
+    const options = { port: this.port, ...(ip === undefined ? {} : { ip }) };
+    const socket = this.compartment.udp.bind({ ...options, owner: this });
     if (typeof socket === "string") return socket;
+    const listener = this.compartment.tcp.listen({ ...options, acceptor: this });
+    if (typeof listener === "string") {
+      socket.close();
+      return listener;
+    }
     this.socket = socket;
+    this.listener = listener;
     return undefined;
   }
 
@@ -83,6 +126,8 @@ export class DnsServer implements UdpOwner {
   close(): void {
     this.socket?.close();
     this.socket = undefined;
+    this.listener?.close();
+    this.listener = undefined;
     for (const question of this.pending) question.release();
     this.pending.clear();
   }
@@ -93,9 +138,24 @@ export class DnsServer implements UdpOwner {
     const client: DnsClient = {
       ip,
       port,
+      connection: undefined,
       asked: isOwn ? destination : undefined,
       tag: this.compartment.answerTag,
     };
+    this.receive(client, bytes);
+  }
+
+  tcpAccepted(): TcpOwner {
+    return new DnsSession(this);
+  }
+
+  /** A question over TCP: the answer has no limit but that of its length field. */
+  receivedOver(connection: TcpConnection, bytes: Uint8Array): void {
+    const { remoteIp: ip, remotePort: port } = connection;
+    this.receive({ ip, port, connection, asked: undefined, tag: this.compartment.answerTag }, bytes);
+  }
+
+  private receive(client: DnsClient, bytes: Uint8Array): void {
     const step = serveDns(bytes, this.sources);
     switch (step.kind) {
       case "ignore":
@@ -119,6 +179,10 @@ export class DnsServer implements UdpOwner {
   reply(client: DnsClient, response: DnsMessage, bytesMax: number): void {
     this.answeredCount++;
     const answers = shuffleAddresses(response.answers, this.prng);
+    if (client.connection !== undefined) {
+      client.connection.send(withLength(emitResponse({ ...response, answers }, TCP_BYTES_MAX)));
+      return;
+    }
     this.socket?.send({
       destination: client.ip,
       port: client.port,

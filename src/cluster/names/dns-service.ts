@@ -25,10 +25,7 @@ export function dnsAddressIn(serviceCIDR: Prefix): string {
   );
 }
 
-/**
- * Deployment and Service. Ports and names are those of kubeadm's manifests; TCP 53 and the metrics port are
- * left out, because nothing here asks DNS over TCP.
- */
+/** Deployment and Service. Ports and names are those of kubeadm's manifests; the metrics port is left out. */
 export function dnsManifests(serviceCIDR: Prefix): readonly JsonObject[] {
   const labels = { [DNS_POD_LABEL[0]]: DNS_POD_LABEL[1] };
   return [
@@ -52,7 +49,10 @@ export function dnsManifests(serviceCIDR: Prefix): readonly JsonObject[] {
               {
                 name: "coredns",
                 image: "registry.k8s.io/coredns/coredns",
-                ports: [{ name: "dns", containerPort: DNS_PORT, protocol: "UDP" }],
+                ports: [
+                  { name: "dns", containerPort: DNS_PORT, protocol: "UDP" },
+                  { name: "dns-tcp", containerPort: DNS_PORT, protocol: "TCP" },
+                ],
               },
             ],
           },
@@ -66,7 +66,10 @@ export function dnsManifests(serviceCIDR: Prefix): readonly JsonObject[] {
       spec: {
         clusterIP: dnsAddressIn(serviceCIDR),
         selector: labels,
-        ports: [{ name: "dns", port: DNS_PORT, protocol: "UDP", targetPort: DNS_PORT }],
+        ports: [
+          { name: "dns", port: DNS_PORT, protocol: "UDP", targetPort: DNS_PORT },
+          { name: "dns-tcp", port: DNS_PORT, protocol: "TCP", targetPort: DNS_PORT },
+        ],
       },
     },
   ];

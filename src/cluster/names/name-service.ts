@@ -99,7 +99,7 @@ export class NameService {
 
   /** True for the port on which CoreDNS answers in this pod. */
   isReserved(pod: ClusterPod, { port, protocol }: PortSpec): boolean {
-    return this.servers.get(pod)?.port === port && protocol === "UDP";
+    return this.servers.get(pod)?.port === port && (protocol === "UDP" || protocol === "TCP");
   }
 
   /** Asked for each pod, so it is looked for only when a Service has changed. */
@@ -138,7 +138,7 @@ export class NameService {
         zone.addAddress(name, address);
         if (file.ipv6 !== undefined) zone.addAddress(name, outsideIpv6(address));
       }
-    host.server.closeUdp(DNS_PORT);
+    host.server.leavePort(DNS_PORT);
     new DnsServer({ compartment: host.compartment, sources: [zone] }).listen();
     return host.ip;
   }

@@ -3,7 +3,7 @@ import { type Cluster, forkCluster } from "../cluster.ts";
 import { type TraceEnd, listTraceEnds } from "./find-trace-end.ts";
 import type { ProbeProtocol } from "./trace-report.ts";
 import { assert } from "#core/base/assert.ts";
-import { DnsProbe } from "#dataplane/host/probes/dns-probe.ts";
+import { DnsProbe, DnsTcpProbe } from "#dataplane/host/probes/dns-probe.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
@@ -36,7 +36,9 @@ function makeProbe(attempt: ProbeAttempt, dnsName: string): TcpProbe | UdpProbe 
   const ports = { port, ...(sourcePort === undefined ? {} : { sourcePort }) };
   switch (attempt.protocol) {
     case "tcp":
-      return new TcpProbe({ ...options, ...ports });
+      return port === DNS_PORT
+        ? new DnsTcpProbe({ ...options, ...ports, name: dnsName })
+        : new TcpProbe({ ...options, ...ports });
     case "udp":
       // A DNS server answers questions and nothing else.
       return port === DNS_PORT

@@ -72,7 +72,7 @@ export function followLookup(cluster: Cluster, request: NameRequest): FollowedLo
 }
 
 function describeQuestion(question: AskedQuestion): TraceQuestionStep {
-  const { name, type, suffix, outcome, server, sentCount, addresses, detail, isCached } = question;
+  const { name, type, suffix, outcome, server, sentCount, addresses, detail, isCached, isOverTcp } = question;
   return {
     name,
     type,
@@ -81,7 +81,7 @@ function describeQuestion(question: AskedQuestion): TraceQuestionStep {
     ...(server === undefined ? {} : { server: formatIp(server) }),
     sent: sentCount,
     addresses: addresses.map(formatIp),
-    detail: isCached ? `${detail}, remembered` : detail,
+    detail: [detail, ...(isOverTcp ? ["over TCP"] : []), ...(isCached ? ["remembered"] : [])].join(", "),
   };
 }
 

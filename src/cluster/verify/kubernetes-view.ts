@@ -1,5 +1,6 @@
 /** What Kubernetes objects say about the cluster that is verified: Services and their back ends, names, wishes. */
 import { isHostProcess } from "#contracts/kubernetes/pod.ts";
+import { resolveTargetPort } from "#control-plane/controllers/endpoint-slices.ts";
 import type { EndpointSlice, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ip, type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { type ClusterObjects, servicesByPod, slicesByService } from "../cluster-objects.ts";
@@ -88,7 +89,7 @@ function portsOf(
   return (service.spec?.ports ?? []).flatMap(({ name = "", port, protocol, nodePort }) => {
     const transport = transportOf(protocol);
     // DNS answers questions and nothing else: the flows by name prove this port.
-    const isDns = keyOf(service.metadata) === dnsKey && port === DNS_PORT && transport === "udp";
+    const isDns = keyOf(service.metadata) === dnsKey && port === DNS_PORT;
     if (transport === undefined || isDns) return [];
     return [{ name, protocol: transport, port, nodePort, backEnds: backEndsOf(slices, name, pods, family) }];
   });
@@ -199,9 +200,14 @@ function portsServed(
       return { protocol: transport, port, hostPort: declared?.hostPort };
     },
   );
-  // The name service's own pods answer questions over UDP and nothing else.
-  const isDns = services.some(({ metadata }) => keyOf(metadata) === dnsKey);
-  return isDns ? served.filter(({ protocol }) => protocol !== "udp") : served;
+  // The name service answers questions and nothing else, and over UDP its pods do nothing but that.
+  const dns = services.find(({ metadata }) => keyOf(metadata) === dnsKey);
+  const asked = (dns?.spec?.ports ?? []).flatMap((port) =>
+    port.port === DNS_PORT ? (resolveTargetPort(port, object) ?? DNS_PORT) : [],
+  );
+  return dns === undefined
+    ? served
+    : served.filter(({ protocol, port }) => protocol !== "udp" && !asked.includes(port));
 }
 
 function withObject(

@@ -96,13 +96,18 @@ function namesOf(model: VerifyModel, asked: AskedPort, clients: readonly VerifyP
   ];
 }
 
-/** `name.namespace` of one Service: a question about resolvers, not about Services. */
+/** `name.namespace` and `name.namespace.svc` of one Service: a question about resolvers, not about Services. */
 function partialName(model: VerifyModel, asked: AskedPort, clients: readonly VerifyPod[]): readonly Cell[] {
   const source = clientAmong(clients, asked.port, model);
   if (source === undefined) return [];
   const { namespace, name } = asked.service;
-  const request = { source, name: `${name}.${namespace}`, standsFor: clients.length };
-  return [nameCell(model, "pod-to-service-partial-name", asked, request)];
+  return [`${name}.${namespace}`, `${name}.${namespace}.svc`].map((partial) =>
+    nameCell(model, "pod-to-service-partial-name", asked, {
+      source,
+      name: partial,
+      standsFor: clients.length,
+    }),
+  );
 }
 
 export function nameCells(model: VerifyModel): readonly Cell[] {

@@ -151,12 +151,23 @@ export class TcpProbe extends Attempt implements TcpOwner {
   }
 
   tcpConnected(connection: TcpConnection): void {
-    connection.send(encodeAscii(this.options.question ?? QUESTION));
+    connection.send(this.question());
   }
 
   tcpData(_connection: TcpConnection, bytes: Uint8Array): void {
+    const answer = this.readAnswer(bytes);
+    if (answer !== undefined) this.endAnswered(answer);
+  }
+
+  /** What is sent. */
+  protected question(): Uint8Array {
+    return encodeAscii(this.options.question ?? QUESTION);
+  }
+
+  /** The answer in words, once it is whole. */
+  protected readAnswer(bytes: Uint8Array): string | undefined {
     if (this.answer.length + bytes.length <= ANSWER_BYTES_MAX) this.answer += decodeAscii(bytes);
-    if (this.answer.includes("\n")) this.endAnswered(this.answer);
+    return this.answer.includes("\n") ? this.answer : undefined;
   }
 
   tcpPeerFinished(connection: TcpConnection): void {

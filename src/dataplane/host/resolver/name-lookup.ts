@@ -163,6 +163,7 @@ export class NameLookup implements QuestionOwner {
       sentCount: 0,
       isCached: true,
       isTruncated: false,
+      isOverTcp: false,
       addresses,
       canonicalName,
       detail: outcome === "name-error" ? "NXDOMAIN" : `no ${this.type} record`,

@@ -7,6 +7,8 @@ import { type DeliveryFailure, FAILURE_TEXTS, SOCKET_FAILURE_TEXTS } from "../de
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../udp.ts";
 import type { CandidateName, ResolverOptions } from "./candidate-names.ts";
 import type { AddressType, AskedQuestion, QuestionOutcome } from "./name-result.ts";
+import { TcpQuestion, type TcpQuestionOwner } from "./tcp-question.ts";
+import { assert } from "#core/base/assert.ts";
 import type { OperatingSystem } from "../stack-profile.ts";
 
 /** Where every DNS server listens. */
@@ -47,7 +49,7 @@ export interface QuestionOptions {
   readonly owner: QuestionOwner;
 }
 
-export class Question implements UdpOwner, Task {
+export class Question implements UdpOwner, TcpQuestionOwner, Task {
   private readonly options: QuestionOptions;
   private readonly id: number;
   private readonly startedAtMs: number;
@@ -58,6 +60,9 @@ export class Question implements UdpOwner, Task {
   private socket: UdpSocket | undefined;
   private timer: Timer | undefined;
   private round = -1;
+  /** The answer that was cut, while the whole one is asked for, and after. */
+  private cut: { readonly server: number; readonly message: DnsMessage } | undefined;
+  private isOverTcp = false;
   private sentCount = 0;
 
   constructor(options: QuestionOptions) {
@@ -87,7 +92,7 @@ export class Question implements UdpOwner, Task {
     // Only who was asked may answer: a reply from a back end's own address is none.
     if (sourcePort !== DNS_PORT || !this.asked.has(server)) return;
     const message = parseDns(bytes);
-    if (typeof message === "string" || !this.isAnswer(message)) return;
+    if (typeof message === "string" || !this.isAnswer(message) || this.cut !== undefined) return;
     this.take(server, message);
   }
 
@@ -109,7 +114,31 @@ export class Question implements UdpOwner, Task {
     );
   }
 
+  /** The answer over TCP; without one, what came over UDP has to do. */
+  tcpAnswered(bytes: Uint8Array | undefined): void {
+    const { cut } = this;
+    if (cut === undefined) return;
+    const message = bytes === undefined ? undefined : parseDns(bytes);
+    this.isOverTcp = typeof message === "object" && this.isAnswer(message);
+    this.take(cut.server, this.isOverTcp && typeof message === "object" ? message : cut.message);
+  }
+
+  /** An answer that was cut is asked for again over TCP, by Windows and glibc alike (RFC 7766 §5). */
+  private askOverTcp(server: number, message: DnsMessage): void {
+    const { compartment, candidate, type, servers } = this.options;
+    const destination = servers[server];
+    assert(destination !== undefined, "who answered was asked");
+    this.stopTimer();
+    this.cut = { server, message };
+    const question = emitDns(questionFor(this.id, candidate.name, type));
+    new TcpQuestion({ compartment, destination, port: DNS_PORT, question, owner: this }).start();
+  }
+
   private take(server: number, message: DnsMessage): void {
+    if (message.isTruncated && this.cut === undefined) {
+      this.askOverTcp(server, message);
+      return;
+    }
     const { rcode } = message;
     if (rcode === DnsRcode.nameError) {
       this.end("name-error", dnsRcodeName(rcode), { server, message });
@@ -209,6 +238,7 @@ export class Question implements UdpOwner, Task {
       sentCount: this.sentCount,
       isCached: false,
       isTruncated: answer?.message.isTruncated === true,
+      isOverTcp: this.isOverTcp,
       addresses: found.addresses,
       canonicalName: `${found.canonicalName}.`,
       detail,

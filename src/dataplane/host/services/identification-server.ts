@@ -118,10 +118,12 @@ export class IdentificationServer implements TcpAcceptor, UdpOwner {
     ];
   }
 
-  /** Leaves a UDP port to another server. */
-  closeUdp(port: number): void {
-    const index = this.sockets.findIndex((socket) => socket.port === port);
-    if (index >= 0) this.sockets.splice(index, 1)[0]?.close();
+  /** Leaves a port to another server, over UDP and TCP. */
+  leavePort(port: number): void {
+    for (const served of [this.sockets, this.listeners]) {
+      const index = served.findIndex((each) => each.port === port);
+      if (index >= 0) served.splice(index, 1)[0]?.close();
+    }
   }
 
   /** Serves no more. Connections that exist are still answered. */
