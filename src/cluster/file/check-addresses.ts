@@ -210,29 +210,53 @@ function refusePodAddresses(raw: RawCluster, reading: Reading): void {
   }
 }
 
+/** Addresses that somebody has; `place` of those that a node's list of addresses names. */
+interface OwnedRange {
+  readonly range: AddressRange;
+  readonly owner: string;
+  readonly place?: ValuePlace;
+}
+
+/** What machines and ranges have of the subnet of pods. */
+function ownedByOthers({ network, underlay, nodes }: ClusterFile): readonly OwnedRange[] {
+  const gateway = network.shape === "pod-subnet" ? addToIp(network.clusterCIDR.address, 1) : undefined;
+  return [
+    { range: rangeOfOne(underlay.router), owner: "the router's" },
+    ...(typeof gateway === "number"
+      ? [{ range: rangeOfOne(gateway), owner: "the gateway's of the pods" }]
+      : []),
+    ...nodes.flatMap(({ name, address, podCIDR, podAddresses }) => {
+      const own = { range: rangeOfOne(address), owner: `node ${name}'s own` };
+      const range = { first: podCIDR.address as Ipv4, last: lastIp(podCIDR) as Ipv4 };
+      return podAddresses === undefined ? [own, { range, owner: `in the podCIDR of ${name}` }] : [own];
+    }),
+  ];
+}
+
+/** Reports ranges of lists that hold an address of somebody else. Sorted, so that thousands of nodes cost little. */
+function reportShared(ranges: readonly OwnedRange[], reading: Reading): void {
+  const sorted = ranges.toSorted((a, b) => a.range.first - b.range.first || a.range.last - b.range.last);
+  let widest: OwnedRange | undefined;
+  for (const each of sorted) {
+    const { first } = each.range;
+    if (widest !== undefined && first <= widest.range.last) {
+      const isLater = (widest.place?.offset ?? -1) < (each.place?.offset ?? -1);
+      const [other, own] = isLater ? [widest, each] : [each, widest];
+      if (own.place !== undefined) {
+        const message = `${formatRange(own.range)} holds ${formatIp(first)}, which is ${other.owner}`;
+        const advice = "Choose addresses that are free.";
+        reading.report("cluster-file-overlapping-ranges", own.place, message, advice);
+      }
+    }
+    if (widest === undefined || each.range.last > widest.range.last) widest = each;
+  }
+}
+
 /** Single addresses of nodes: in the subnet of the pods, and nobody else's. */
 function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
-  const { network, underlay, nodes } = cluster;
-  const subnet = network.clusterCIDR;
-  const reserved = network.shape === "pod-subnet" ? addToIp(subnet.address, 1) : undefined;
-  const taken: { readonly range: AddressRange; readonly owner: string }[] = [
-    { range: rangeOfOne(underlay.router), owner: "the router's" },
-    ...(typeof reserved === "number"
-      ? [{ range: rangeOfOne(reserved), owner: "the gateway's of the pods" }]
-      : []),
-    ...nodes.map(({ name, address }) => ({ range: rangeOfOne(address), owner: `node ${name}'s own` })),
-    ...nodes.flatMap(({ name, podCIDR, podAddresses }) =>
-      podAddresses === undefined
-        ? [
-            {
-              range: { first: podCIDR.address as Ipv4, last: lastIp(podCIDR) as Ipv4 },
-              owner: `in the podCIDR of ${name}`,
-            },
-          ]
-        : [],
-    ),
-  ];
-  for (const [index, { name }] of nodes.entries()) {
+  const subnet = cluster.network.clusterCIDR;
+  const listed: OwnedRange[] = [];
+  for (const [index, { name }] of cluster.nodes.entries()) {
     const { podAddresses, podCIDR } = raw.nodes.value[index]?.value ?? {};
     if (podAddresses?.value === undefined) continue;
     if (podCIDR?.value !== undefined) {
@@ -241,21 +265,15 @@ function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Readi
       continue;
     }
     for (const { value: range, place } of podAddresses.value) {
-      const text = formatRange(range);
-      if (!prefixContains(subnet, range.first) || !prefixContains(subnet, range.last)) {
-        const message = `${text} is not in ${formatPrefix(subnet)}, the subnet of the pods`;
-        reading.reportValue(place, message, `Choose addresses of ${formatPrefix(subnet)}.`);
+      if (prefixContains(subnet, range.first) && prefixContains(subnet, range.last)) {
+        listed.push({ range, owner: `for pods of ${name}`, place });
         continue;
       }
-      const other = taken.find((each) => each.range.first <= range.last && range.first <= each.range.last);
-      if (other !== undefined) {
-        const shared = Math.max(other.range.first, range.first) as Ipv4;
-        const message = `${text} holds ${formatIp(shared)}, which is ${other.owner}`;
-        reading.report("cluster-file-overlapping-ranges", place, message, "Choose addresses that are free.");
-      }
-      taken.push({ range, owner: `for pods of ${name}` });
+      const message = `${formatRange(range)} is not in ${formatPrefix(subnet)}, the subnet of the pods`;
+      reading.reportValue(place, message, `Choose addresses of ${formatPrefix(subnet)}.`);
     }
   }
+  if (listed.length > 0) reportShared([...ownedByOthers(cluster), ...listed], reading);
 }
 
 function rangeOfOne(ip: Ipv4): AddressRange {
