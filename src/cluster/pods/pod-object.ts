@@ -1,6 +1,12 @@
 /** Pods of the cluster file as Kubernetes objects, and Kubernetes' pods as what a kubelet starts. */
 import type { JsonObject } from "#core/base/json.ts";
-import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
+import {
+  isHostNetwork,
+  isHostProcess,
+  isWithoutProcess,
+  podAddresses,
+  stoppedContainers,
+} from "#contracts/kubernetes/pod.ts";
 import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { type Ipv4, type Ipv6, formatIp, parseIpv4, parseIpv6 } from "#core/net/ip.ts";
 import type { NodeOs, PodPortSpec, FilePodSpec, PortSpec } from "../file/cluster-file.ts";
@@ -48,9 +54,13 @@ export function networkOf(pod: Pod, os: NodeOs): FilePodSpec["network"] {
   return isHostNetwork(pod) ? "host" : "pod";
 }
 
-function declaredPorts(pod: Pod): readonly PodPortSpec[] {
+function declaredPorts(
+  pod: Pod,
+  counts: (container: string) => boolean = () => true,
+): readonly PodPortSpec[] {
   const ports: PodPortSpec[] = [];
   for (const container of pod.spec?.containers ?? []) {
+    if (!counts(container.name)) continue;
     for (const { containerPort, protocol = "TCP", hostPort } of container.ports ?? []) {
       if (protocol !== "TCP" && protocol !== "UDP") continue;
       if (ports.some((other) => other.port === containerPort && other.protocol === protocol)) continue;
@@ -74,7 +84,8 @@ function targetPorts(services: readonly Service[]): readonly PortSpec[] {
 
 /**
  * Where the pod answers. What a container really listens on is not in a manifest: the declared ports are taken, and
- * those that Services lead to, for a server that nobody can reach would show nothing.
+ * those that Services lead to, for a server that nobody can reach would show nothing. Ports of containers that do not
+ * run are closed.
  * @param services those that select the pod.
  */
 export function servedPorts(
@@ -82,11 +93,18 @@ export function servedPorts(
   network: FilePodSpec["network"],
   services: readonly Service[],
 ): readonly PortSpec[] {
-  const ports: PortSpec[] = [...declaredPorts(pod)];
+  if (isWithoutProcess(pod)) return [];
+  const stopped = stoppedContainers(pod);
+  const ports: PortSpec[] = [...declaredPorts(pod, (container) => !stopped.has(container))];
+  const closed = declaredPorts(pod, (container) => stopped.has(container));
   for (const target of targetPorts(services)) {
-    if (!ports.some((other) => other.port === target.port && other.protocol === target.protocol))
-      ports.push(target);
+    const isKnown = [...ports, ...closed].some(
+      (other) => other.port === target.port && other.protocol === target.protocol,
+    );
+    if (!isKnown) ports.push(target);
   }
+  // What is left of a pod whose other containers do not run is not asked for a port that it has not.
+  if (closed.length > 0) return ports;
   return ports.length === 0 && network === "pod" ? [DEFAULT_POD_PORT] : ports;
 }
 

@@ -5,7 +5,7 @@
 import { CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
 import { HcnError, HcnNotFoundError } from "#contracts/hcn/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { isFinished, isHostNetwork, isHostProcess } from "#contracts/kubernetes/pod.ts";
+import { faultOfContainer, isFinished, isHostNetwork, isHostProcess } from "#contracts/kubernetes/pod.ts";
 import type { Pod } from "#contracts/kubernetes/objects.ts";
 import { formatIp, formatPrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
@@ -13,6 +13,7 @@ import type { FilePodSpec } from "../file/cluster-file.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
+import { type ContainerObstacle, isToldBy, obstaclesOf, sharedPorts } from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
 
 /** What a kubelet has to say about a pod. */
@@ -20,6 +21,8 @@ export interface PodRemark {
   readonly code: KnowledgeCode;
   /** One sentence without a full stop; it names neither pod nor node. */
   readonly text: string;
+  /** A pod that has its network does not work as it is written, and the input does not say so itself. */
+  readonly isTrouble?: boolean;
 }
 
 /** What became of a pod. */
@@ -29,6 +32,8 @@ export interface PodOutcome {
   readonly running: ClusterPod | undefined;
   /** Why it has none, or what is special about it. */
   readonly remarks: readonly PodRemark[];
+  /** What keeps its containers from starting. */
+  readonly obstacles: readonly ContainerObstacle[];
 }
 
 /** What one sync did. */
@@ -243,16 +248,18 @@ export class RunningPods {
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
     if (this.options.isLeftWaiting(pod)) return { pod, running: undefined, remarks: [waitingRemark(pod)] };
     const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
-    if (strange !== undefined) return { pod, running: undefined, remarks: [strange] };
+    if (strange !== undefined) return { pod, running: undefined, remarks: [strange], obstacles: [] };
     const dns = dnsOf(pod, node);
     try {
       const running = await this.addPatiently(kubelet, sandbox, dns.settings);
       if (!isHostNetwork(pod)) running.compartment.hosts = podHosts(pod, running.address);
       cluster.pods.push(running);
-      return { pod, running, remarks: remarksOf(pod, node, dns) };
+      const obstacles = obstaclesOf(pod, node.spec);
+      const remarks = [...remarksOf(pod, node, dns), ...containerRemarks(pod, obstacles)];
+      return { pod, running, remarks, obstacles };
     } catch (error) {
       const remark = refusalOf(error, "its sandbox cannot be set up");
-      return { pod, running: undefined, remarks: [remark] };
+      return { pod, running: undefined, remarks: [remark], obstacles: [] };
     }
   }
 }
@@ -331,4 +338,32 @@ function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark
       text: `dnsPolicy ${pod.spec?.dnsPolicy ?? ""} is not supported on Windows`,
     });
   return remarks;
+}
+
+/** What does not run in a pod that has its network. */
+function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): readonly PodRemark[] {
+  const blocked = new Set(obstacles.map(({ container }) => container));
+  const told = (pod.status?.containerStatuses ?? []).flatMap((status): readonly PodRemark[] => {
+    const fault = blocked.has(status.name) ? undefined : faultOfContainer(status);
+    if (fault === undefined) return [];
+    return [
+      {
+        code: "container-not-running",
+        text: `the input shows its container ${status.name} as ${fault.reason}: nothing of it listens`,
+      },
+    ];
+  });
+  return [
+    ...obstacles.map((each) => ({
+      code: each.code,
+      text: `its container ${each.container} does not start: ${each.text}`,
+      isTrouble: !isToldBy(pod, each),
+    })),
+    ...told,
+    ...sharedPorts(pod).map(({ containers: [first, second], port, protocol }) => ({
+      code: "container-ports-conflict" as const,
+      text: `its containers ${first} and ${second} both declare ${protocol} port ${port}: they share one network, and the second cannot open the port`,
+      isTrouble: true,
+    })),
+  ];
 }

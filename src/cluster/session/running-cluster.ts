@@ -27,6 +27,7 @@ import { SETTLE_MS } from "./open-cluster.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { type PodOutcome, RunningPods, WAITS } from "../pods/running-pods.ts";
 import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
+import { creatingStatuses, startedStatus } from "../pods/container-starts.ts";
 import { PodServers, type PortConflict } from "../pods/serve-ports.ts";
 import { ServiceProxies, type ServiceTrouble } from "../services/service-proxies.ts";
 import {
@@ -408,7 +409,7 @@ export class RunningCluster implements ClusterSession {
   }
 
   /** Writes what became of a pod into its status, as its kubelet does. */
-  private record({ pod, running, remarks }: PodOutcome): void {
+  private record({ pod, running, remarks, obstacles }: PodOutcome): void {
     const { namespace, name } = pod.metadata;
     // Its status is what the dump says.
     if (remarks.some(({ code }) => code === WAITS)) return;
@@ -416,22 +417,25 @@ export class RunningCluster implements ClusterSession {
       // What kubectl shows as ContainerCreating, with the event FailedCreatePodSandBox.
       const message = remarks.map(({ text }) => text).join("; ");
       const condition = { type: "Ready", status: "False", reason: "ContainersNotReady", message } as const;
-      this.kube.setPodStatus(namespace, name, { phase: "Pending", conditions: [condition] });
+      this.kube.setPodStatus(namespace, name, {
+        phase: "Pending",
+        conditions: [condition],
+        ...creatingStatuses(pod),
+      });
       return;
     }
     // A dump says more of its pods: which of them are ready.
     const { address, address6, node } = running;
     const isRecorded = pod.status?.phase === "Running" && pod.status.podIP === formatIp(address);
-    if (isRecorded) return;
+    if (isRecorded && (pod.status?.containerStatuses ?? []).length > 0) return;
     const { name: host, address: hostIp } = node.spec;
     const hostIps = [hostIp, this.cluster.file.ipv6?.nodes[host]?.address];
     this.kube.setPodStatus(namespace, name, {
-      phase: "Running",
       podIP: formatIp(address),
       podIPs: listIps(address, address6),
       hostIP: formatIp(hostIp),
       hostIPs: listIps(...hostIps),
-      conditions: ["Initialized", "Ready", "ContainersReady"].map((type) => ({ type, status: "True" })),
+      ...startedStatus(pod, obstacles),
     });
   }
 }

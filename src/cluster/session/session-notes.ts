@@ -25,8 +25,8 @@ export interface TroubleSources {
 }
 
 /**
- * What did not come up in a cluster: flanneld and kube-proxy of nodes, and pods that have no network. Nodes before
- * pods: the pods' trouble is often the node's. What concerns one Service alone shows in its flows.
+ * What did not come up in a cluster: flanneld and kube-proxy of nodes, pods that have no network, and containers that
+ * cannot run. Nodes before pods: the pods' trouble is often the node's. What concerns one Service alone shows in its flows.
  */
 export function clusterTroubles({
   leftOut,
@@ -99,11 +99,12 @@ function nodesThatWait(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
 }
 
 function podTroubles({ pod, running, remarks }: PodOutcome): readonly ClusterTrouble[] {
-  if (running !== undefined) return [];
   const { namespace, name } = pod.metadata;
   // Pods whose addresses no range here has come together, by node; what the input shows waiting waits here as there.
   return remarks
-    .filter(({ code }) => code !== OUTSIDE_RANGE && code !== WAITS)
+    .filter(({ code, isTrouble }) =>
+      running === undefined ? code !== OUTSIDE_RANGE && code !== WAITS : isTrouble === true,
+    )
     .map(({ code, text }) => ({
       reference: `pod/${namespace}/${name}`,
       node: pod.spec?.nodeName ?? "",

@@ -1,4 +1,5 @@
 /** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
+import { serviceKeyOf } from "../cluster-objects.ts";
 import { assert } from "#core/base/assert.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
@@ -87,6 +88,7 @@ function explain(
   verdict: TraceVerdict,
   forward: TraceLeg,
   reply: TraceLeg | undefined,
+  isToEmptyService: boolean,
 ): KnowledgeCode | undefined {
   if (verdict === "answered") return undefined;
   const leg = forward.end === "delivered" ? reply : forward;
@@ -98,8 +100,9 @@ function explain(
     return untranslated?.code ?? "no-route-back";
   }
   const service = forward.steps.find((step) => step.code !== undefined && SERVICE_CODES.includes(step.code));
-  if (forward.end !== "delivered" && service !== undefined && STRAY_CODES.includes(dropped))
-    return service.code;
+  const isAstray = forward.end !== "delivered" && STRAY_CODES.includes(dropped);
+  if (isAstray && service !== undefined) return service.code;
+  if (isAstray && isToEmptyService) return "service-without-back-ends";
   return dropped ?? (verdict === "no-answer" ? "no-answer" : undefined);
 }
 
@@ -142,6 +145,23 @@ function strayBackEnd({ file, pods }: Cluster, to: TraceEnd, forward: TraceLeg):
   return owners.every(isStray) ? owners[0] : undefined;
 }
 
+/**
+ * True for the ClusterIP of a Service without a ready back end: no node has a load balancer for it, and where pods send
+ * past the host's stack no rule of the node says so.
+ */
+function isEmptyService({ objects }: Cluster, { to, protocol }: FollowedAttempt): boolean {
+  const asked = formatIp(to.ip);
+  const service = objects.Service.find(
+    ({ spec }) => spec?.clusterIP === asked || spec?.clusterIPs?.includes(asked) === true,
+  );
+  if (service === undefined || protocol === "icmp") return false;
+  const { namespace, name } = service.metadata;
+  const slices = objects.EndpointSlice.filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`);
+  return slices.every(({ endpoints = [] }) =>
+    endpoints.every(({ conditions }) => conditions?.ready === false),
+  );
+}
+
 /** An attempt that is followed: both ends are parties of the cluster in which it runs. */
 export interface FollowedAttempt {
   readonly from: TraceEnd;
@@ -174,7 +194,10 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
   const reply = answered.length === 0 ? undefined : buildLeg(answered);
   const verdict = verdictOf(result, forward);
   const stray = verdict === "answered" ? undefined : strayBackEnd(cluster, to, forward);
-  const code = stray === undefined ? explain(verdict, forward, reply) : "service-back-end-in-other-network";
+  const code =
+    stray === undefined
+      ? explain(verdict, forward, reply, isEmptyService(cluster, attempt))
+      : "service-back-end-in-other-network";
   const summary = summarize(verdict, result, to, { forward, reply });
   const { compat, ...head } = headOf(cluster, from);
   const report: TraceReport = {

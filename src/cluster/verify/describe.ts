@@ -172,7 +172,8 @@ function contradictionFinding(problem: SessionProblem): VerifyFinding {
 
 /** True for a cell that asks for a packet: what did not come up is known without one. */
 function isAsked({ flow, verdict }: VerifyCell): boolean {
-  return verdict !== "not-tried" && flow !== "bring-up" && flow !== "pod-in-host-network";
+  const isSeen = flow === "bring-up" || flow === "pod-in-host-network" || flow === "service-state";
+  return verdict !== "not-tried" && !isSeen;
 }
 
 /** What did not come up and is on no node of the cluster, so that no cell is about it. */

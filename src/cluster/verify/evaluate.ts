@@ -124,6 +124,7 @@ function isProved(
     case "not-reached":
       return attempts.length > 0 && !attempts.some((each) => isReceiver(cell, each));
     case "not-in-host-network":
+    case "shown":
       return attempts.length > 0 && !attempts.some(isAnswered);
   }
 }

@@ -190,6 +190,7 @@ function commonFacts(
     hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
+    serviceState: "as-written",
   };
 }
 
@@ -211,6 +212,15 @@ export function hostNetworkFacts(model: VerifyModel, pod: VerifyHostNetworkPod):
     relation: "same-node",
     isHostProcess: pod.isHostProcess,
   };
+}
+
+/** Facts of what a Service lacks, seen by the kube-proxy of a node. */
+export function serviceStateFacts(
+  model: VerifyModel,
+  node: VerifyNode,
+  serviceState: FlowFacts["serviceState"],
+): FlowFacts {
+  return { ...commonFacts(model, node), flow: "service-state", protocol: "tcp", serviceState };
 }
 
 /** Facts of a program or a pod of a node that has to come up. */

@@ -126,6 +126,8 @@ function readService(
     internalTrafficPolicy: spec.internalTrafficPolicy === "Local" ? "Local" : "Cluster",
     externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",
     ingress: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ofFamily(ip)),
+    sctpPorts: (spec.ports ?? []).flatMap(({ port, protocol }) => (protocol === "SCTP" ? [port] : [])),
+    waitsForAddress: spec.type === "LoadBalancer" && (status?.loadBalancer?.ingress ?? []).length === 0,
   };
 }
 

@@ -1,6 +1,8 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
 import { defined } from "#core/base/assert.ts";
 import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
+import type { Pod } from "#contracts/kubernetes/objects.ts";
+import { isWithoutProcess } from "#contracts/kubernetes/pod.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type QuirkName, isDefaultQuirk } from "#core/catalogue/quirks.ts";
 import { type Ip, type IpFamily, type Prefix, formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
@@ -103,6 +105,10 @@ function commonPolicies(cluster: Cluster): readonly JsonObject[] {
 function accessRules(policies: readonly JsonObject[]): string {
   const rules = policies.filter((policy) => typeOf(policy) === "ACL");
   return rules.length === 0 ? "" : JSON.stringify(rules);
+}
+
+function keyOfPod({ metadata }: Pod): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
 /** `a-b-c-d.namespace.pod.zone`, as the cluster's name service answers for every pod. */
@@ -294,9 +300,12 @@ export function readModel(
   );
   const networkOf = (name: string): VerifyNetwork => defined(networks.get(name), `network ${name} is there`);
   const owners = groupBy(cluster.pods, ({ address }) => formatIp(address));
+  // A pod without a process has an address, and nothing that asks or answers.
+  const idle = new Set(cluster.objects.Pod.filter(isWithoutProcess).map(keyOfPod));
   const pods = cluster.pods.flatMap((pod, index) => {
     const address = family === 6 ? pod.address6 : pod.address;
-    if (address === undefined) return [];
+    const isIdle = pod.spec.network !== "host" && idle.has(`${pod.spec.namespace}/${pod.spec.name}`);
+    if (address === undefined || isIdle) return [];
     return readPod(pod, index, {
       network: networkOf(pod.spec.podNetwork),
       hasTwin: new Set(owners.get(formatIp(pod.address))?.map(({ spec }) => spec.podNetwork)).size > 1,

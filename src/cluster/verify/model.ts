@@ -135,6 +135,10 @@ export interface VerifyService {
   readonly internalTrafficPolicy: "Cluster" | "Local";
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly ingress: readonly Ip[];
+  /** Ports of SCTP, which are in no list of ports: nothing asks them. */
+  readonly sctpPorts: readonly number[];
+  /** It asks for the address of a load balancer, and has none. */
+  readonly waitsForAddress: boolean;
 }
 
 export interface VerifyOutside {

@@ -207,7 +207,7 @@ describe("what manifests ask for", () => {
     return verifyCluster(session.cluster, readModel(session.cluster));
   }
 
-  it("a Service that selects nobody, and one whose back end is a stranger, do not apply", async () => {
+  it("a Service that selects nobody is denied, and one whose back end is a stranger does not apply", async () => {
     const report = await verifyManifests(`
 apiVersion: v1
 kind: Service
@@ -234,7 +234,7 @@ endpoints: [{ addresses: [192.0.2.7], conditions: { ready: true } }]
           .map(({ row }) => row),
       ),
     ];
-    expect(rows("nobody")).toEqual(["SVC-NO-BACK-ENDS"]);
+    expect(rows("nobody")).toEqual(["SVC-NO-ENDPOINTS-LINUX"]);
     expect(rows("stranger")).toEqual(["SVC-STRANGERS"]);
   });
 

@@ -1,6 +1,8 @@
 /** Questions about pods that several parts ask. */
 import type { Pod, PodSpec } from "./objects.ts";
 
+export type ContainerStatus = NonNullable<NonNullable<Pod["status"]>["containerStatuses"]>[number];
+
 /** Whether a pod's containers run as processes of the Windows host (KEP-1981): in the host compartment. */
 export function isHostProcess(pod: { readonly spec?: PodSpec }): boolean {
   const spec = pod.spec;
@@ -33,6 +35,31 @@ export function conditionOf({ status }: Pod, type: string): string | undefined {
 
 export function isReady(pod: Pod): boolean {
   return conditionOf(pod, "Ready") === "True";
+}
+
+/** Reasons of a container that waits for its pod's network and volumes, and has no fault of its own. */
+const NOT_YET: readonly string[] = ["ContainerCreating", "PodInitializing"];
+
+/** Why a container does not run, as the pod's status tells; undefined when it runs, or nothing is told. */
+export function faultOfContainer({
+  state,
+}: ContainerStatus): { readonly reason: string; readonly message: string } | undefined {
+  const stopped = state?.waiting ?? state?.terminated;
+  if (stopped === undefined || NOT_YET.includes(stopped.reason ?? "")) return undefined;
+  return { reason: stopped.reason ?? "Error", message: stopped.message ?? "" };
+}
+
+/** The containers that do not run, by name: no program of theirs listens or sends. */
+export function stoppedContainers({ status }: Pod): ReadonlySet<string> {
+  const statuses = status?.containerStatuses ?? [];
+  return new Set(statuses.flatMap((each) => (faultOfContainer(each) === undefined ? [] : [each.name])));
+}
+
+/** True when none of the pod's containers runs: it may have an address, and nothing that answers there. */
+export function isWithoutProcess(pod: Pod): boolean {
+  const stopped = stoppedContainers(pod);
+  const containers = pod.spec?.containers ?? [];
+  return containers.length > 0 && containers.every(({ name }) => stopped.has(name));
 }
 
 /** All addresses of a pod, the first one first. */

@@ -25,6 +25,7 @@ import type {
   Service,
   StatefulSet,
 } from "#contracts/kubernetes/objects.ts";
+import { type ContainerStatus, isFinished } from "#contracts/kubernetes/pod.ts";
 
 /** When a column is shown: `wide` with `-o wide` only. */
 export type ColumnWidth = "always" | "wide" | "never";
@@ -129,28 +130,83 @@ function containers<T>(
   ];
 }
 
-type ContainerStatuses = NonNullable<Pod["status"]>["containerStatuses"];
+type Container = NonNullable<Pod["spec"]>["containers"][number];
 
-/** By `statuses` of containers; where there are none the pod's own condition speaks for all of them. */
-function readyContainers({ spec, status }: Pod, statuses: ContainerStatuses): string {
-  const total = spec?.containers.length ?? 0;
-  const isReady = status?.conditions?.some(({ type, status: value }) => type === "Ready" && value === "True");
-  const ready =
-    statuses === undefined ? (isReady === true ? total : 0) : statuses.filter((each) => each.ready).length;
-  return `${ready}/${total}`;
+/** An init container that goes on running beside the others. */
+function isSidecar(container: Container | undefined): boolean {
+  return container?.restartPolicy === "Always";
 }
 
-/** The reason for which a container waits or ended, when it is not simply running. */
-function containerReason({ status }: Pod): string | undefined {
-  const states = (status?.containerStatuses ?? []).map(({ state }) => state);
-  const reasons = states.map((state) => state?.waiting?.reason ?? state?.terminated?.reason);
-  return reasons.find((reason) => reason !== undefined);
+/** Why a container ended, as kubectl says it. */
+function endOf({ reason = "", signal = 0, exitCode }: ContainerEnd): string {
+  if (reason !== "") return reason;
+  return signal !== 0 ? `Signal:${signal}` : `ExitCode:${exitCode}`;
 }
 
-/** `Running`, `Pending`, `Terminating`, `CrashLoopBackOff` …; undefined where the pod has no phase. */
-function podStatus({ metadata, status }: Pod, reason?: string): string | undefined {
-  if (metadata.deletionTimestamp !== undefined) return "Terminating";
-  return status?.reason ?? reason ?? status?.phase;
+type ContainerEnd = NonNullable<NonNullable<ContainerStatus["state"]>["terminated"]>;
+
+interface Beginning {
+  /** What the pod waits for; undefined when its init containers have done their work. */
+  readonly reason: string | undefined;
+  readonly readySidecars: number;
+}
+
+function beginningOf({ spec, status }: Pod): Beginning {
+  const known = new Map((spec?.initContainers ?? []).map((each) => [each.name, each]));
+  let readySidecars = 0;
+  for (const [index, { name, state, started, ready }] of (status?.initContainerStatuses ?? []).entries()) {
+    const { terminated, waiting } = state ?? {};
+    if (terminated?.exitCode === 0) continue;
+    if (isSidecar(known.get(name)) && started === true) {
+      if (ready) readySidecars++;
+      continue;
+    }
+    const { reason = "" } = waiting ?? {};
+    const isBlocked = reason !== "" && reason !== "PodInitializing";
+    if (terminated !== undefined) return { reason: `Init:${endOf(terminated)}`, readySidecars };
+    return { reason: isBlocked ? `Init:${reason}` : `Init:${index}/${known.size}`, readySidecars };
+  }
+  return { reason: undefined, readySidecars };
+}
+
+/** READY and STATUS of a pod, as kubectl prints them (k8s.io/kubernetes, `pkg/printers/internalversion`, `printPod`). */
+interface PodSummary {
+  readonly ready: string;
+  readonly status: string;
+}
+
+function podSummary(pod: Pod): PodSummary {
+  const { metadata, spec, status } = pod;
+  const conditions = status?.conditions ?? [];
+  const isTrue = (wanted: string): boolean =>
+    conditions.some((each) => each.type === wanted && each.status === "True");
+  const isGated = conditions.some(
+    ({ type, reason }) => type === "PodScheduled" && reason === "SchedulingGated",
+  );
+  const { phase = "Pending", reason: given = "" } = status ?? {};
+  let reason = isGated ? "SchedulingGated" : given === "" ? phase : given;
+  const beginning = beginningOf(pod);
+  let ready = beginning.readySidecars;
+  if (beginning.reason !== undefined) reason = beginning.reason;
+  if (beginning.reason === undefined || isTrue("Initialized")) {
+    let hasRunning = false;
+    for (const { state, ready: isReady } of (status?.containerStatuses ?? []).toReversed()) {
+      const { waiting, terminated, running } = state ?? {};
+      if ((waiting?.reason ?? "") !== "") reason = waiting?.reason ?? reason;
+      else if (terminated !== undefined) reason = endOf(terminated);
+      else if (isReady && running !== undefined) {
+        hasRunning = true;
+        ready++;
+      }
+    }
+    if (reason === "Completed" && hasRunning) reason = isTrue("Ready") ? "Running" : "NotReady";
+  }
+  if (metadata.deletionTimestamp !== undefined) {
+    if (given === "NodeLost") reason = "Unknown";
+    else if (!isFinished(pod)) reason = "Terminating";
+  }
+  const sidecars = (spec?.initContainers ?? []).filter(isSidecar).length;
+  return { ready: `${ready}/${(spec?.containers ?? []).length + sidecars}`, status: reason };
 }
 
 function podPorts({ spec }: Pod): string | undefined {
@@ -169,21 +225,10 @@ function podMessage({ status }: Pod): string | undefined {
   return status?.message ?? failed?.message;
 }
 
-/** READY and STATUS of `mullion get` know more: why a container waits or ended, and pods without statuses of containers. */
 const PODS: Columns<Pod> = [
   NAME,
-  { name: "Ready", mullion: "never", cell: (pod) => readyContainers(pod, pod.status?.containerStatuses) },
-  {
-    name: "Ready",
-    kubectl: "never",
-    // An empty list of statuses counts as none.
-    cell: (pod) => {
-      const statuses = pod.status?.containerStatuses ?? [];
-      return readyContainers(pod, statuses.length === 0 ? undefined : statuses);
-    },
-  },
-  { name: "Status", mullion: "never", cell: (pod) => podStatus(pod) ?? "Pending" },
-  { name: "Status", kubectl: "never", cell: (pod) => podStatus(pod, containerReason(pod)) ?? "Unknown" },
+  { name: "Ready", cell: (pod) => podSummary(pod).ready },
+  { name: "Status", cell: (pod) => podSummary(pod).status },
   count(
     "Restarts",
     ({ status }) =>

@@ -22,6 +22,8 @@ export interface PodStatusChange {
   readonly reason?: string;
   readonly message?: string;
   readonly conditions?: readonly PodCondition[];
+  readonly containerStatuses?: NonNullable<PodStatus["containerStatuses"]>;
+  readonly initContainerStatuses?: NonNullable<PodStatus["initContainerStatuses"]>;
 }
 
 export function mergeStatus(status: PodStatus | undefined, change: PodStatusChange): PodStatus {

@@ -208,7 +208,13 @@ export const KNOWLEDGE_CODES = [
   "network-capability-on-windows",
   "windows-pod-without-node-selector",
   "windows-image-on-linux-node",
+  "linux-image-on-windows-node",
+  "image-of-another-build",
+  "container-ports-conflict",
+  "container-not-running",
   // What Windows' kube-proxy reads otherwise in a Service.
+  "service-sctp-unsupported",
+  "load-balancer-without-address",
   "internal-traffic-policy-ignored",
   "traffic-distribution-ignored",
   "load-balancer-source-ranges-ignored",

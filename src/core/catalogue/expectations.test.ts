@@ -51,6 +51,7 @@ const FACTS: FlowFacts = {
   hasStrangers: false,
   internalTrafficPolicy: "Cluster",
   externalTrafficPolicy: "Cluster",
+  serviceState: "as-written",
 };
 
 const OUTSIDE: Partial<FlowFacts> = {
@@ -190,7 +191,8 @@ const CASES: readonly Case[] = [
   ],
   ["SVC-HAIRPIN-LINUX", { ...SERVICE, ...LINUX, flow: "pod-to-own-service", isDsr: true }, "works, sees any"],
   ["SVC-ICMP", { ...SERVICE, protocol: "icmp" }, "icmp-to-service-not-balanced"],
-  ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "not-applicable"],
+  ["SVC-NO-BACK-ENDS", { ...SERVICE, backEnds: 0 }, "service-without-back-ends"],
+  ["SVC-NO-ENDPOINTS-LINUX", { ...SERVICE, ...LINUX, backEnds: 0 }, "service-without-endpoints"],
   // kube-proxy.md §3.4, §8 row B5.
   [
     "SVC-BACK-ENDS-STRAY",
@@ -202,7 +204,7 @@ const CASES: readonly Case[] = [
   // dataplane.md §2.2.3, §2.4 B-8.
   ["SVC-FROM-FURTHER-NETWORK", { ...SERVICE, isDsr: true, isClientServed: false }, "works, sees any"],
   ["SVC-STRANGERS", { ...SERVICE, hasStrangers: true }, "not-applicable"],
-  ["SVC-NO-BACK-ENDS", { ...SERVICE, protocol: "icmp", backEnds: 0 }, "not-applicable"],
+  ["SVC-EMPTY", { ...SERVICE, protocol: "icmp", backEnds: 0 }, "not-applicable"],
   ["SVC-NO-ROUTE", { ...SERVICE, hasRouteToTarget: false }, "not-applicable"],
   ["SVC", { ...SERVICE, isDsr: true, outboundNat: "translates" }, "works, sees any"],
   ["SVC-NO-PROXY", { ...SERVICE, hasProxy: false }, "not-applicable"],
@@ -354,6 +356,13 @@ const CASES: readonly Case[] = [
   ["HOST-NETWORK", { flow: "pod-in-host-network" }, "host-network-unsupported"],
   ["HOST-PROCESS", { flow: "pod-in-host-network", isHostProcess: true }, "works, sees any"],
   ["PROMISED", { ...LINUX, flow: "pod-in-host-network" }, "works, sees any"],
+  // Kubernetes documentation: Protocols for Services; Service of type LoadBalancer.
+  ["SERVICE-SCTP", { flow: "service-state", serviceState: "sctp" }, "service-sctp-unsupported"],
+  [
+    "SERVICE-WITHOUT-ADDRESS",
+    { flow: "service-state", serviceState: "without-address" },
+    "load-balancer-without-address",
+  ],
 ];
 
 describe("the table of expectations", () => {
@@ -427,6 +436,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   hasStrangers: [true, false],
   internalTrafficPolicy: ["Cluster", "Local"],
   externalTrafficPolicy: ["Cluster", "Local"],
+  serviceState: ["as-written", "sctp", "without-address"],
 };
 
 function concerns(row: ExpectationRow, flow: FlowName): boolean {

@@ -7,7 +7,7 @@ import type { KnowledgeCode } from "./codes.ts";
 
 /**
  * That programs and pods of the nodes come up; the nine flows of the documentation (§3); then those of its list of what does
- * not work (§8) and what goes with it.
+ * not work (§8) and what goes with it; at last what a Service lacks that no packet shows.
  */
 export const FLOWS = [
   "bring-up",
@@ -31,6 +31,7 @@ export const FLOWS = [
   "session-affinity",
   "session-affinity-timeout",
   "pod-in-host-network",
+  "service-state",
 ] as const;
 export type FlowName = (typeof FLOWS)[number];
 
@@ -121,6 +122,8 @@ export interface FlowFacts {
    * addresses lie in the range of pods (pkg/proxy/iptables/proxier.go, "pod traffic for … external destinations").
    */
   readonly externalTrafficPolicy: "Cluster" | "Local";
+  /** What keeps a Service from working as it is written: a protocol that Windows has not, an address that nobody gave. */
+  readonly serviceState: "as-written" | "sctp" | "without-address";
 }
 
 /** One fact's condition: a value, one of several, or a range of numbers. */
@@ -152,7 +155,9 @@ export type Proof =
   /** The same back end answers after the time is over. */
   | "same-back-end"
   /** The pod is not in the network of its node. */
-  | "not-in-host-network";
+  | "not-in-host-network"
+  /** The objects show it, without a packet. */
+  | "shown";
 
 export type Expectation =
   | { readonly outcome: "works"; readonly sees: SeenSource }

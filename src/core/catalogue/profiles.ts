@@ -228,3 +228,21 @@ export function processesNeighborDiscovery(build: WindowsBuild): boolean {
 export function reachesServicesFromNode(build: WindowsBuild): boolean {
   return build.profile.build >= getProfile("ws2022").build;
 }
+
+/** Long-term releases since which a host runs containers of the one before it, too. Oldest first. */
+const STABLE_RELEASES: readonly number[] = [20_348, 26_100];
+
+/**
+ * True when a host of `build` runs a container that is made for `image`, with process isolation: up to Server 2019 the
+ * builds are equal; from Server 2022 on a host takes every build from the last long-term release before it to its own
+ * (Microsoft: "Windows container version compatibility"; microsoft/hcsshim, `osversion`).
+ * @returns undefined when the host's own build is not known exactly.
+ */
+export function runsContainersOf(build: WindowsBuild, image: number): boolean | undefined {
+  if (build.note !== undefined) return undefined;
+  const host = build.profile.build;
+  const [first = 0] = STABLE_RELEASES;
+  if (host < first) return host === image;
+  const oldest = STABLE_RELEASES.findLast((release) => release < host) ?? first;
+  return oldest <= image && image <= host;
+}

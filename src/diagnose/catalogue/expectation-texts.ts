@@ -17,7 +17,7 @@ const TEXTS: Readonly<Record<string, string>> = Object.freeze({
   "SVC-STRANGERS": "a back end of the Service is not a pod of this cluster",
   "SVC-BACK-ENDS-PARTLY-STRAY":
     "some back ends of the Service are in a network that kube-proxy does not serve",
-  "SVC-NO-BACK-ENDS": "no ready pod is behind the Service",
+  "SVC-EMPTY": "no ready pod is behind the Service",
   "SVC-NO-ROUTE": "no route leads to the node of a back end",
   "SVC-LOCAL-EMPTY": "internalTrafficPolicy is Local and the client's node has no back end",
   "AFFINITY-OLD": "session affinity needs Windows Server 2022; earlier builds promise nothing",

@@ -104,6 +104,11 @@ export class LintContext {
     this.documents = documents;
     this.isKnownWindows = options.isWindows === true;
     for (const document of documents) this.index(document);
+    for (const { value } of this.ofKind("cluster"))
+      for (const node of listAt(value, "nodes")) {
+        const [name, os] = [textAt(node, "name"), textAt(node, "os")];
+        if (name !== undefined && os !== undefined && !this.nodeOs.has(name)) this.nodeOs.set(name, os);
+      }
     this.windows = this.findWindows(options);
     this.kubernetes = this.findKubernetes(options);
     this.ranges = this.findRanges();
@@ -185,9 +190,14 @@ export class LintContext {
 
   isForWindows(pod: PodView): boolean {
     if (pod.os !== "unknown") return pod.os === "windows";
+    const os = this.osOfNodeOf(pod);
+    return os === undefined ? this.isKnownWindows : os === "windows";
+  }
+
+  /** The operating system of the node that the pod names; undefined when it names none that the input has. */
+  osOfNodeOf(pod: PodView): string | undefined {
     const node = textAt(pod.spec, "nodeName");
-    if (node !== undefined && this.nodeOs.has(node)) return this.nodeOs.get(node) === "windows";
-    return this.isKnownWindows;
+    return node === undefined ? undefined : this.nodeOs.get(node);
   }
 
   /** The pods, and templates of pods, that a Service selects. */

@@ -61,6 +61,7 @@ class RowLabels {
     if (cell.flow === "cluster-file") return `${cell.from} → ${this.receiver(cell)}`;
     if (cell.flow === "pod-in-host-network") return from;
     if (cell.flow === "bring-up") return cell.from;
+    if (cell.flow === "service-state") return this.receiver(cell);
     if (cell.relation !== "service")
       return `${from} → ${this.names.label(cell.toSystem)}${RELATIONS[cell.relation]}`;
     if (this.ports.size <= SERVICE_ROWS_MAX) return `${from} → ${this.receiver(cell)}`;
@@ -104,6 +105,7 @@ export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
   "session-affinity": "session affinity",
   "session-affinity-timeout": "session affinity, its time",
   "pod-in-host-network": "pod in the node's network",
+  "service-state": "Service as its object shows it",
   "cluster-file": "expectations of the cluster file",
 };
 

@@ -1,9 +1,12 @@
-/** Cells that are answered by looking: what did not come up, and pods that ask for the network of their node. */
+/**
+ * Cells that are answered by looking: what did not come up, pods that ask for the network of their node, and what Services
+ * lack.
+ */
 import type { ClusterTrouble } from "../../session/session.ts";
 import { type Cell, type CellTarget, makeCell } from "./cell.ts";
 import { groupBy } from "../classes.ts";
-import { bringUpFacts, hostNetworkFacts } from "../facts.ts";
-import type { VerifyModel, VerifyNode } from "../model.ts";
+import { bringUpFacts, hostNetworkFacts, serviceStateFacts } from "../facts.ts";
+import type { VerifyModel, VerifyNode, VerifyService } from "../model.ts";
 import type { CellAttempt, Observation } from "../observation.ts";
 
 /** A cell with what came of it. */
@@ -54,6 +57,42 @@ function bringUpCells(model: VerifyModel, troubles: readonly ClusterTrouble[]): 
   });
 }
 
+function serviceTarget({ reference }: VerifyService, port: number): CellTarget {
+  return { reference, address: undefined, name: undefined, port, answerers: undefined };
+}
+
+/** What Services lack, as their objects show it: with Windows nodes, ports of SCTP; an address of a load balancer. */
+function serviceStateCells(model: VerifyModel): readonly StateCell[] {
+  const windows = model.nodes.find(({ os }) => os === "windows");
+  const [first] = model.nodes;
+  const cellOf = (
+    source: VerifyNode,
+    service: VerifyService,
+    port: number,
+    state: "sctp" | "without-address",
+    detail: string,
+  ): StateCell => ({
+    cell: makeCell({
+      facts: serviceStateFacts(model, source, state),
+      source,
+      sourceReference: service.reference,
+      target: serviceTarget(service, port),
+      probe: "state",
+    }),
+    observation: { attempts: [attemptOf("refused", detail)] },
+  });
+  return model.services.flatMap((service) => [
+    ...(windows === undefined ? [] : service.sctpPorts).flatMap((port) =>
+      windows === undefined
+        ? []
+        : [cellOf(windows, service, port, "sctp", `kube-proxy on Windows has no SCTP for port ${port}`)],
+    ),
+    ...(service.waitsForAddress && first !== undefined
+      ? [cellOf(first, service, 0, "without-address", "status.loadBalancer has no address")]
+      : []),
+  ]);
+}
+
 export function stateCells(model: VerifyModel, troubles: readonly ClusterTrouble[]): readonly StateCell[] {
-  return [...bringUpCells(model, troubles), ...hostNetworkCells(model)];
+  return [...bringUpCells(model, troubles), ...hostNetworkCells(model), ...serviceStateCells(model)];
 }

@@ -10,6 +10,18 @@ const FROM_ELSEWHERE: readonly FlowName[] = [...FROM_OUTSIDE, "node-to-node-port
 
 export const OUTSIDE_ROWS: readonly ExpectationRow[] = [
   {
+    id: "SERVICE-SCTP",
+    when: { flow: "service-state", serviceState: "sctp" },
+    expected: { outcome: "denied", code: "service-sctp-unsupported", proof: "shown" },
+    source: "Kubernetes documentation: SCTP is not supported on Windows nodes",
+  },
+  {
+    id: "SERVICE-WITHOUT-ADDRESS",
+    when: { flow: "service-state", serviceState: "without-address" },
+    expected: { outcome: "denied", code: "load-balancer-without-address", proof: "shown" },
+    source: "Kubernetes documentation: Service, type LoadBalancer",
+  },
+  {
     // Whoever asks, and whatever the policy: nothing forwards the port.
     id: "NODEPORT-WITHOUT-PODS",
     when: {

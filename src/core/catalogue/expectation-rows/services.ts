@@ -134,7 +134,20 @@ const KINDS: readonly ExpectationRow[] = [
     source: "kube-proxy.md §3.4, §8 row B5",
   },
   {
+    // Windows' kube-proxy makes no load balancer, so that the packet goes where its route leads.
     id: "SVC-NO-BACK-ENDS",
+    when: { flow: "pod-to-cluster-ip", protocol: ["tcp", "udp"], sourceOs: "windows", backEnds: 0 },
+    expected: { outcome: "denied", code: "service-without-back-ends", proof: "drop" },
+    source: "kube-proxy.md §3.9",
+  },
+  {
+    id: "SVC-NO-ENDPOINTS-LINUX",
+    when: { flow: "pod-to-cluster-ip", protocol: ["tcp", "udp"], sourceOs: "linux", backEnds: 0 },
+    expected: { outcome: "denied", code: "service-without-endpoints", proof: "drop" },
+    source: "Kubernetes documentation: kube-proxy on Linux refuses connections to Services without endpoints",
+  },
+  {
+    id: "SVC-EMPTY",
     when: { flow: ALL_SERVICE_FLOWS, backEnds: 0 },
     expected: { outcome: "not-applicable" },
     source: "kube-proxy.md §3.9",

@@ -1,4 +1,5 @@
 /** The pods of a document: its own, or those that it is a template for; and whether they are for Windows. */
+import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
 import type { LintDocument } from "../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, fieldsAt, isTrueAt, listAt, textAt, valueAt } from "../input/fields.ts";
@@ -93,14 +94,6 @@ function osOfAffinity(spec: Fields): PodOs | undefined {
   );
   const [first, ...rest] = terms.map(osOfTerm);
   return first !== undefined && rest.every((os) => os === first) ? first : undefined;
-}
-
-/** Images that only run on Windows, and tags that say so. */
-const WINDOWS_IMAGE =
-  /(?:^|\/)(?:windows\/)?(?:nanoserver|servercore|windowsservercore)(?:[:@/]|$)|mcr\.microsoft\.com\/(?:windows(?!-)|dotnet\/framework)|microsoft\/(?:iis|windowsservercore|nanoserver|aspnet:4)|(?:nanoserver|windowsservercore|servercore)[-_:]?(?:ltsc20\d\d|1[78]\d\d|20h2|1903|1909|2004)|[-_:](?:ltsc20(?:16|19|22|25))\b/i;
-
-export function isWindowsImage(image: string): boolean {
-  return WINDOWS_IMAGE.test(image);
 }
 
 function toleratesWindows(spec: Fields): boolean {

@@ -55,6 +55,35 @@ ${indent(spec, 6)}      nodeSelector: { kubernetes.io/os: windows }
 
 const HOST_PROCESS = "securityContext:\n  windowsOptions: { hostProcess: true }";
 
+function imagePod(image: string): string {
+  return `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  ${WINDOWS}
+  containers:
+    - name: web
+      ${image}
+`;
+}
+
+/** The port of the second container as written. */
+function twoContainers(port: string): string {
+  return `apiVersion: v1
+kind: Pod
+metadata: { name: web }
+spec:
+  ${WINDOWS}
+  containers:
+    - name: web
+      image: registry.example/web:1
+      ports: [{ containerPort: 80 }]
+    - name: proxy
+      image: registry.example/proxy:1
+      ports: [{ ${port} }]
+`;
+}
+
 export const POD_EXAMPLES: ExampleTable = {
   "host-network-unsupported": {
     bad: DAEMON_SET("«hostNetwork: true"),
@@ -137,6 +166,24 @@ spec:
 `,
     ),
     good: podExample(LINUX, "", "mcr.microsoft.com/dotnet/aspnet:8.0"),
+  },
+  "linux-image-on-windows-node": {
+    bad: oneFile("pod.yaml", imagePod("«image: nginx:1.27")),
+    // A list of manifests with Windows among its platforms.
+    good: oneFile("pod.yaml", imagePod("image: traefik:v3.1")),
+  },
+  "image-of-another-build": {
+    bad: oneFile("pod.yaml", imagePod("«image: mcr.microsoft.com/windows/nanoserver:1809"), {
+      profile: "ws2022",
+    }),
+    // Server 2025 runs what is made for Server 2022.
+    good: oneFile("pod.yaml", imagePod("image: mcr.microsoft.com/windows/nanoserver:ltsc2022"), {
+      profile: "ws2025",
+    }),
+  },
+  "container-ports-conflict": {
+    bad: oneFile("pod.yaml", twoContainers("«containerPort: 80")),
+    good: oneFile("pod.yaml", twoContainers("containerPort: 80, protocol: UDP")),
   },
   "pod-os-mismatch": {
     bad: podExample("os: { name: windows }\nnodeSelector:\n  «kubernetes.io/os: linux"),

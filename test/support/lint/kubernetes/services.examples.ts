@@ -47,6 +47,23 @@ ${more}`,
   );
 }
 
+function diameter(os: string, protocol: string): string {
+  return `apiVersion: v1
+kind: Service
+metadata: { name: diameter }
+spec:
+  selector: { app: diameter }
+  ports: [{ port: 3868, ${protocol} }]
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: diameter, labels: { app: diameter } }
+spec:
+  nodeSelector: { kubernetes.io/os: ${os} }
+  containers: [{ name: diameter, image: registry.example/diameter:1 }]
+`;
+}
+
 const SELECTOR = "selector: { app: web }";
 const OVERLAY = {
   name: "10-vxlan0.conf",
@@ -91,6 +108,10 @@ endpoints: [{ addresses: [10.9.0.4] }]
 const LOCAL = `type: LoadBalancer\n${SELECTOR}\n`;
 
 export const SERVICE_EXAMPLES: ExampleTable = {
+  "service-sctp-unsupported": {
+    bad: oneFile("web.yaml", diameter("windows", "«protocol: SCTP")),
+    good: oneFile("web.yaml", diameter("linux", "protocol: SCTP")),
+  },
   "session-affinity-timeout-ignored": {
     bad: service({
       spec: `${SELECTOR}\nsessionAffinity: ClientIP\nsessionAffinityConfig:\n  clientIP:\n    «timeoutSeconds: 600`,

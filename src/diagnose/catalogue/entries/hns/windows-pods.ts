@@ -11,7 +11,11 @@ type WindowsPodCode =
   | "network-sysctl-on-windows"
   | "network-capability-on-windows"
   | "windows-pod-without-node-selector"
-  | "windows-image-on-linux-node";
+  | "windows-image-on-linux-node"
+  | "linux-image-on-windows-node"
+  | "image-of-another-build"
+  | "container-ports-conflict"
+  | "container-not-running";
 
 const WINDOWS_IN_KUBERNETES = Object.freeze({
   text: "Kubernetes documentation: Windows containers in Kubernetes",
@@ -26,6 +30,11 @@ const HOST_PROCESS = Object.freeze({
 const WINDOWS_GUIDE = Object.freeze({
   text: "Kubernetes documentation: Guide for running Windows containers",
   url: "https://kubernetes.io/docs/concepts/windows/user-guide/",
+});
+
+const VERSION_COMPATIBILITY = Object.freeze({
+  text: "Microsoft: Windows container version compatibility",
+  url: "https://learn.microsoft.com/en-us/virtualization/windowscontainers/deploy-containers/version-compatibility",
 });
 
 export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
@@ -196,5 +205,106 @@ export const WINDOWS_POD_ENTRIES: EntryTable<WindowsPodCode> = {
     sources: [WINDOWS_GUIDE],
     profiles: ALL,
     severity: "error",
+  },
+
+  "linux-image-on-windows-node": {
+    title: "A Linux image is requested on Windows nodes",
+    cause: prose`
+      The pod is for Windows nodes, and its image exists for Linux only. The node's container runtime finds no image for
+      its platform. Only names that are certain are judged: official images of Docker Hub without Windows, and tags
+      that name a distribution of Linux.`,
+    onNode: prose`
+      The pod waits with ErrImagePull and "no match for platform in manifest":
+
+          kubectl describe pod <pod>`,
+    remedy: prose`Select Linux nodes (kubernetes.io/os: linux), or name an image for Windows.`,
+    sources: [
+      WINDOWS_GUIDE,
+      {
+        text: "docker-library/official-images: the architectures of each image",
+        url: "https://github.com/docker-library/official-images/tree/master/library",
+      },
+    ],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "image-of-another-build": {
+    title: "A Windows image is made for another build than the node's",
+    cause: prose`
+      Windows containers share the kernel of their node. With process isolation, the only one that Kubernetes knows
+      for Windows, a node up to Server 2019 runs images of its own build alone. Server 2022 runs images of Server
+      2022; Server 2025 runs those of Server 2025 and of Server 2022. The pod's sandbox has an address, and
+      the container never starts: nothing listens there. HostProcess containers take any build.`,
+    onNode: prose`
+      An image that is a list of manifests is not pulled (ErrImagePull, "no match for platform in manifest"); a single
+      one is pulled, and the container does not start (StartError, "The container operating system does not match the
+      host operating system", 0xc0370101):
+
+          kubectl describe pod <pod>
+          kubectl get node <node> -o jsonpath='{.status.nodeInfo.kernelVersion}'`,
+    remedy: prose`
+      Take the tag of the node's build (ltsc2022 for 20348, ltsc2025 for 26100), or keep the pod on nodes of the image's
+      build:
+
+          nodeSelector:
+            node.kubernetes.io/windows-build: 10.0.17763`,
+    sources: [
+      VERSION_COMPATIBILITY,
+      thread("microsoft/Windows-Containers", 223),
+      thread("containerd/containerd", 7431),
+      thread("kubernetes/kubernetes", 74019),
+      {
+        text: "microsoft/hcsshim, osversion: which containers a host runs",
+        url: "https://github.com/microsoft/hcsshim/blob/main/osversion/platform_compat_windows.go",
+      },
+    ],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "container-ports-conflict": {
+    title: "Two containers of a pod declare the same port",
+    cause: prose`
+      The containers of a pod share one network: one address, one space of ports. Two programs that listen on the same
+      port of the same protocol cannot both have it. The second one gets "address already in use", usually ends,
+      and is started again and again. A port that is declared need not be opened, so the manifest alone does not
+      prove it; two declarations of one port are a mistake in any case.`,
+    onNode: prose`
+      One container is in CrashLoopBackOff, and its log has the error of the socket (WSAEADDRINUSE, 10048):
+
+          kubectl get pod <pod>
+          kubectl logs <pod> -c <container> --previous`,
+    remedy: prose`Give the containers different ports, or take one of them to a pod of its own.`,
+    sources: [
+      WINDOWS_IN_KUBERNETES,
+      {
+        text: "Kubernetes documentation: Pods, networking of a pod",
+        url: "https://kubernetes.io/docs/concepts/workloads/pods/#pod-networking",
+      },
+    ],
+    profiles: ALL,
+    severity: "warning",
+  },
+
+  "container-not-running": {
+    title: "The input itself shows that a container does not run",
+    cause: prose`
+      The status of the pod in the input says that the container waits or has ended: CrashLoopBackOff, ImagePullBackOff,
+      an error of its configuration. The pod may have an address all the same, for that belongs to its sandbox. No
+      program of the container listens, so connections to it are refused, and it sends nothing.`,
+    onNode: prose`
+      kubectl shows the reason, and the log of the last attempt if there was one:
+
+          kubectl describe pod <pod>
+          kubectl logs <pod> --previous`,
+    remedy: prose`Mend what the reason names; the network has no part in it.`,
+    sources: [
+      {
+        text: "Kubernetes documentation: Pod lifecycle, container states",
+        url: "https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-states",
+      },
+    ],
+    profiles: ALL,
   },
 };

@@ -9,6 +9,8 @@ type ServiceFeatureCode =
   | "preserve-destination-not-active"
   | "win-proxy-optimization-not-active"
   | "node-port-equals-port"
+  | "service-sctp-unsupported"
+  | "load-balancer-without-address"
   | "service-ipv6-unsupported"
   | "dual-stack-node-port-missing"
   | "load-balancer-ip-mode-ignored"
@@ -129,6 +131,48 @@ export const SERVICE_FEATURE_ENTRIES: EntryTable<ServiceFeatureCode> = {
     sources: [thread("kubernetes/kubernetes", 78874), reference("kube-proxy.md §7 (33)")],
     profiles: ALL,
     severity: "error",
+  },
+
+  "service-sctp-unsupported": {
+    title: "Services with SCTP are not supported on Windows",
+    cause: prose`
+      Windows has no SCTP, neither in its containers nor in its load balancers. The API server takes the Service, and
+      kube-proxy on Windows asks HNS for a load balancer of protocol 132, but no packet is balanced. On Linux nodes of the
+      same cluster the Service works.`,
+    onNode: SHOW_LOAD_BALANCERS,
+    remedy: prose`Use TCP or UDP, or keep the clients and the pods of the Service on Linux nodes.`,
+    sources: [
+      {
+        text: "Kubernetes documentation: Protocols for Services, SCTP on Windows",
+        url: "https://kubernetes.io/docs/reference/networking/service-protocols/#protocol-sctp",
+      },
+      reference("hcn.md §8.5"),
+    ],
+    profiles: ALL,
+    severity: "error",
+  },
+
+  "load-balancer-without-address": {
+    title: "A Service of type LoadBalancer has no address",
+    cause: prose`
+      The address of a load balancer comes from a cloud, or from a program such as MetalLB, which writes it to the
+      Service's status. Until it does, kubectl shows the external address as pending, and no client outside has an
+      address to ask. The node ports and the ClusterIP of the Service work all the same.`,
+    onNode: prose`
+      Nothing to see on a node. The Service and its events:
+
+          kubectl get service <service>
+          kubectl describe service <service>`,
+    remedy: prose`
+      See that something in the cluster gives out addresses for Services of this type, and what its events say. In a
+      cluster file, write loadBalancers.pool.`,
+    sources: [
+      {
+        text: "Kubernetes documentation: Service, type LoadBalancer",
+        url: "https://kubernetes.io/docs/concepts/services-networking/service/#loadbalancer",
+      },
+    ],
+    profiles: ALL,
   },
 
   "service-ipv6-unsupported": {

@@ -1,6 +1,8 @@
 /** Rules over pods and their templates. */
 import { type LintPath, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import { type ContainerView, type PodView, isWindowsImage } from "../../views/pods.ts";
+import { isWindowsImage } from "#contracts/kubernetes/container-image.ts";
+import type { ContainerView, PodView } from "../../views/pods.ts";
+import { IMAGE_RULES } from "./images.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
@@ -199,18 +201,30 @@ const NO_SELECTOR: LintRule = {
   },
 };
 
-const LINUX_NODE: LintRule = {
-  code: "windows-image-on-linux-node",
+/** The containers of a pod share one network, so that two of them cannot listen on one port. */
+const SAME_PORT: LintRule = {
+  code: "container-ports-conflict",
   applies: ["kubernetes"],
   *check(document, context) {
     const pod = context.podOf(document);
-    if (pod === undefined || pod.os !== "linux") return;
-    for (const container of pod.containers)
-      if (isWindowsImage(container.image))
-        yield {
-          at: { path: [...container.path, "image"] },
-          message: `${container.image} runs on Windows only, and this pod is for Linux nodes`,
-        };
+    const statuses = listAt(document.value, "status", "containerStatuses");
+    // A pod of a dump whose containers are all ready knows better.
+    if (pod === undefined || (statuses.length > 0 && statuses.every((each) => isTrueAt(each, "ready"))))
+      return;
+    const owners = new Map<string, string>();
+    for (const container of pod.containers.filter(({ isInit }) => !isInit))
+      for (const [index, port] of listAt(container.value, "ports").entries()) {
+        const number = numberAt(port, "containerPort");
+        if (number === undefined) continue;
+        const key = `${textAt(port, "protocol") ?? "TCP"} ${number}`;
+        const owner = owners.get(key);
+        if (owner === undefined) owners.set(key, container.name);
+        else if (owner !== container.name)
+          yield {
+            at: { path: [...container.path, "ports", index, "containerPort"] },
+            message: `the container ${owner} declares ${key.replace(" ", " port ")}, too, and containers of one pod share their ports`,
+          };
+      }
   },
 };
 
@@ -245,6 +259,7 @@ export const POD_RULES: readonly LintRule[] = [
   SYSCTLS,
   CAPABILITIES,
   NO_SELECTOR,
-  LINUX_NODE,
+  ...IMAGE_RULES,
+  SAME_PORT,
   OS_MISMATCH,
 ];

@@ -175,7 +175,25 @@ const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) 
   };
 });
 
+/** Kubernetes documentation: Protocols for Services. Windows pods are clients of Services on Linux, too. */
+const SCTP: LintRule = {
+  code: "service-sctp-unsupported",
+  applies: ["kubernetes"],
+  objects: ["Service"],
+  *check(service, context) {
+    if (!context.hasWindows && !context.isServiceOfWindows(service)) return;
+    for (const [index, port] of listAt(service.value, "spec", "ports").entries())
+      if (textAt(port, "protocol") === "SCTP")
+        yield {
+          at: { path: ["spec", "ports", index, "protocol"] },
+          message: `SCTP is not supported on Windows: Windows nodes balance no connection to port ${numberAt(port, "port") ?? ""}`,
+          ...(context.isServiceOfWindows(service) ? {} : { severity: "warning" }),
+        };
+  },
+};
+
 export const SERVICE_RULES: readonly LintRule[] = [
+  SCTP,
   AFFINITY_TIME,
   AFFINITY,
   LOCAL_WITHOUT_DSR,

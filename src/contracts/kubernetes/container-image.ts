@@ -1,0 +1,91 @@
+/**
+ * What the name of a container image tells of where it runs: the operating system, and the build of Windows. Only what is
+ * certain: most names tell nothing.
+ */
+
+/** Where an image runs, as far as its name says. */
+export interface ImagePlatform {
+  readonly os: "windows" | "linux";
+  /** Builds of Windows that it is made for; none: the name does not say, or it holds several. */
+  readonly builds: readonly number[];
+  /** Published as a list of manifests, one for each platform: a node that finds none of its own pulls nothing. */
+  readonly isList: boolean;
+}
+
+/** Images that only run on Windows, and tags that say so. */
+const WINDOWS_IMAGE =
+  /(?:^|\/)(?:windows\/)?(?:nanoserver|servercore|windowsservercore)(?:[:@/]|$)|mcr\.microsoft\.com\/(?:windows(?!-)|dotnet\/framework)|microsoft\/(?:iis|windowsservercore|nanoserver|aspnet:4)|(?:nanoserver|windowsservercore|servercore)[-_:]?(?:ltsc20\d\d|1[78]\d\d|20h2|1903|1909|2004)|[-_:](?:ltsc20(?:16|19|22|25))\b/i;
+
+/** True for an image that runs on Windows alone. */
+export function isWindowsImage(image: string): boolean {
+  return WINDOWS_IMAGE.test(image);
+}
+
+/** Releases as tags name them: Microsoft, "Windows container version compatibility" and "Windows container base images". */
+const BUILDS: Readonly<Record<string, number>> = {
+  ltsc2016: 14_393,
+  "1709": 16_299,
+  "1803": 17_134,
+  "1809": 17_763,
+  ltsc2019: 17_763,
+  "1903": 18_362,
+  "1909": 18_363,
+  "2004": 19_041,
+  "20h2": 19_042,
+  ltsc2022: 20_348,
+  ltsc2025: 26_100,
+};
+
+const RELEASE = /(?<=^|[^0-9a-z]|nanoserver|servercore)(1709|1803|1809|1903|1909|2004|20h2)(?![0-9a-z])/g;
+const LONG_TERM = /ltsc20(?:16|19|22|25)(?![0-9])/g;
+/** The whole version of the operating system: `10.0.17763.3770`. */
+const VERSION = /(?<![0-9.])10\.0\.(\d{5})(?:\.\d+)?/g;
+
+function buildsOf(tag: string): readonly number[] {
+  const names = [...tag.matchAll(LONG_TERM), ...tag.matchAll(RELEASE)].flatMap(
+    ([name]) => BUILDS[name] ?? [],
+  );
+  const versions = [...tag.matchAll(VERSION)].map(([, build]) => Number(build));
+  return [...new Set([...names, ...versions])];
+}
+
+/**
+ * Official images of Docker Hub that have no Windows among their architectures
+ * (https://github.com/docker-library/official-images, folder `library`).
+ */
+const LINUX_LIBRARY: ReadonlySet<string> = new Set(
+  "almalinux alpine amazonlinux archlinux busybox debian fedora haproxy httpd mariadb memcached mysql nginx node php postgres rabbitmq redis ubuntu wordpress".split(
+    " ",
+  ),
+);
+
+/** Distributions of Linux, as the tags of many images name what they are built on. */
+const LINUX_TAG =
+  /(?:^|[-_.])(?:alpine(?:3[\d.]*)?|bookworm|bullseye|buster|stretch|trixie|focal|jammy|noble|bionic|linux)(?:$|[-_.])/;
+
+function libraryName(repository: string): string | undefined {
+  const name = repository.replace(/^(?:(?:index\.|registry-1\.)?docker\.io\/)?(?:library\/)?/, "");
+  return name.includes("/") ? undefined : name;
+}
+
+/** What the name of an image says; undefined when it says nothing of the operating system. */
+export function imagePlatform(image: string): ImagePlatform | undefined {
+  // What a template or a script still fills in.
+  if (!/^[\w.:@/-]+$/.test(image)) return undefined;
+  const [name = "", digest] = image.toLowerCase().split("@");
+  const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
+  const repository = colon < 0 ? name : name.slice(0, colon);
+  const tag = colon < 0 ? "" : name.slice(colon + 1);
+  const library = libraryName(repository);
+  if (isWindowsImage(image)) {
+    // A digest is what is pulled: the tag beside it is not looked at.
+    const builds = digest === undefined ? buildsOf(tag) : [];
+    const isOneOfList = /(?:^|-)(?:amd64|arm64)/.test(tag) || digest !== undefined;
+    const isList = (repository.startsWith("mcr.microsoft.com/") || library !== undefined) && !isOneOfList;
+    return { os: "windows", builds, isList };
+  }
+  if (library !== undefined && LINUX_LIBRARY.has(library)) return { os: "linux", builds: [], isList: true };
+  return LINUX_TAG.test(tag)
+    ? { os: "linux", builds: [], isList: repository.startsWith("mcr.microsoft.com/") }
+    : undefined;
+}
