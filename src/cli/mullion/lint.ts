@@ -1,5 +1,5 @@
 /** `mullion lint`: files and folders checked against what Windows can and cannot do. */
-import { basename, extname } from "node:path";
+import { basename, extname, normalize } from "node:path";
 import { LIMITS } from "#core/base/limits.ts";
 import { getEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
@@ -17,6 +17,8 @@ import {
   NO_LINT_CONFIGURATION,
   readConfiguration,
 } from "#diagnose/lint/suppressions.ts";
+import { isClusterFile } from "#cluster/input/split-text.ts";
+import { manifestsOf } from "./cluster/read-cluster-inputs.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
 import { packageVersion } from "../installation.ts";
@@ -91,6 +93,50 @@ async function readFiles(paths: readonly string[], terminal: Terminal): Promise<
     else reading.sources.push(source);
   }
   return reading;
+}
+
+/** What a cluster file takes from a folder among its `manifests`, as verify does. */
+const MANIFEST_ENDINGS: ReadonlySet<string> = new Set([".yaml", ".yml", ".json"]);
+
+/** Reads what cluster files name as their `manifests`, unless it was read already. */
+async function readManifests(reading: Reading, terminal: Terminal): Promise<Map<string, readonly string[]>> {
+  const known = new Map(reading.sources.map(({ file }) => [normalize(file), file]));
+  const named = new Map<string, readonly string[]>();
+  for (const { file, text } of reading.sources.filter((source) => isClusterFile(source.text))) {
+    const files: string[] = [];
+    for (const path of manifestsOf({ name: file, text })) {
+      const inside = await terminal.listFolder(path, false);
+      files.push(...(inside?.filter((each) => MANIFEST_ENDINGS.has(extname(each).toLowerCase())) ?? [path]));
+    }
+    for (const path of files) {
+      if (known.has(normalize(path))) continue;
+      const source = await readManifest(path, file, reading, terminal);
+      if (source !== undefined) known.set(normalize(path), source.file);
+    }
+    named.set(
+      file,
+      files.flatMap((path) => known.get(normalize(path)) ?? []),
+    );
+  }
+  return named;
+}
+
+async function readManifest(
+  path: string,
+  clusterFile: string,
+  { sources, passedBy }: Reading,
+  terminal: Terminal,
+): Promise<SourceText | undefined> {
+  try {
+    const source = decodeSource(path, await terminal.readBytes(path, LIMITS.inputBytesMax));
+    if (source === undefined) passedBy.push({ file: path, line: 1, reason: "the file holds no text" });
+    else sources.push(source);
+    return source;
+  } catch (error) {
+    const reason = `${clusterFile} names it, and it cannot be read: ${describeSystemError(error)}`;
+    passedBy.push({ file: path, line: 1, reason });
+    return undefined;
+  }
 }
 
 /** The configuration of the folder that the command runs in, unless one stands in a folder that is searched. */
@@ -187,8 +233,9 @@ export async function lint(request: LintRequest, terminal: Terminal): Promise<Ex
   const reading = await readFiles(request.paths, terminal);
   const isOwn = reading.configuration !== NO_LINT_CONFIGURATION;
   const configuration = isOwn ? reading.configuration : await ownConfiguration(terminal);
+  const manifests = await readManifests(reading, terminal);
   const { sources, passedBy } = reading;
-  const report = lintSources({ sources, passedBy, options, configuration });
+  const report = lintSources({ sources, manifests, passedBy, options, configuration });
   const shown = atLeast(report, request.severity);
   terminal.stdout(await format(shown, request.format, terminal));
   if (report.isUnreadable) {

@@ -222,6 +222,7 @@ function withObject(
   return {
     ...pod,
     ports,
+    hostname: object?.spec?.hostname ?? pod.hostname,
     usesClusterDns: pod.usesClusterDns && usesClusterDns(object),
     dnsName: named.name ?? pod.dnsName,
   };

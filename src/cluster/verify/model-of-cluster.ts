@@ -152,6 +152,7 @@ function readPod(
     network,
     address,
     hasTwin,
+    hostname: spec.name,
     serverName: pod.server.name,
     isHostNetwork,
     ports: spec.ports.map(({ port, protocol, hostPort }) => ({

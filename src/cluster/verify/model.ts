@@ -72,6 +72,8 @@ export interface VerifyPod {
   readonly address: Ip;
   /** Another pod, of another network, has its address, too. */
   readonly hasTwin: boolean;
+  /** As it calls itself: its hosts file leads this name to itself. */
+  readonly hostname: string;
   /** As its built-in server calls itself. */
   readonly serverName: string;
   readonly isHostNetwork: boolean;

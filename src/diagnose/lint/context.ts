@@ -85,6 +85,8 @@ export class LintContext {
   readonly plugins: ReadonlySet<string>;
   /** Something says that the cluster has Windows nodes: a flag, a Node, a cluster file, or a pod for Windows. */
   readonly hasWindows: boolean;
+  /** Pods in networks of Windows nodes are in the input: they are clients of Services. */
+  readonly hasWindowsPods: boolean;
   /** A flag says that what names no operating system is for Windows. */
   readonly isKnownWindows: boolean;
   private readonly types = new Map<string, LintDocument[]>();
@@ -118,6 +120,7 @@ export class LintContext {
       this.isKnownWindows ||
       this.windows.origin !== "assumed" ||
       [...this.pods.values()].some((pod) => pod.os === "windows");
+    this.hasWindowsPods = [...this.pods.values()].some((pod) => this.isForWindows(pod) && !pod.isHostProcess);
   }
 
   private index(document: LintDocument): void {

@@ -2,6 +2,7 @@
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
 import type { LintSeverity } from "../catalogue/entry.ts";
+import { type NamedManifests, filesByCluster } from "./clusters.ts";
 import { LintContext, type LintOptions } from "./context.ts";
 import type { LintDocument, PassedBy, Range } from "./input/document.ts";
 import { objectTypeOf, recognize } from "./input/recognize.ts";
@@ -20,6 +21,8 @@ export interface LintInput {
   readonly sources: readonly SourceText[];
   readonly options?: LintOptions;
   readonly configuration?: LintConfiguration;
+  /** The files that each cluster file names as its `manifests`; they are among the sources. */
+  readonly manifests?: NamedManifests;
   /** Files that could not be decoded, for the report. */
   readonly passedBy?: readonly PassedBy[];
   /** Default: all. */
@@ -151,7 +154,22 @@ const ORIGINS = {
   assumed: "assumed",
 } as const;
 
-function assumptionsOf({ windows, kubernetes }: LintContext): Assumptions {
+/** What the rules were asked about, cluster by cluster. */
+function assumptionsOf(contexts: readonly LintContext[]): Assumptions {
+  // A group without Nodes of its own says nothing beside clusters that do.
+  const said = contexts.filter(({ windows }) => windows.origin !== "assumed");
+  const all = (said.length === 0 ? contexts : said).map(assumptionOf);
+  const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)];
+  return {
+    windows: unique(all.flatMap(({ windows }) => windows)),
+    windowsFrom: unique(all.map(({ windowsFrom }) => windowsFrom)).join(", "),
+    kubernetes: unique(all.map(({ kubernetes }) => kubernetes)).join(", "),
+    kubernetesFrom: unique(all.map(({ kubernetesFrom }) => kubernetesFrom)).join(", "),
+    clusters: contexts.length,
+  };
+}
+
+function assumptionOf({ windows, kubernetes }: LintContext): Omit<Assumptions, "clusters"> {
   const names = windows.builds.map(({ profile, revision }) =>
     revision === undefined ? profile.title : `${profile.title} (${profile.build}.${revision})`,
   );
@@ -189,7 +207,22 @@ export function lint(input: LintInput): LintReport {
   const passedBy: PassedBy[] = [...(input.passedBy ?? [])];
   const recognized = sources.map((source) => recognize(source));
   const documents = recognized.flatMap((found) => found.documents);
-  const linting = new Linting(new LintContext(documents, options), rules, configuration);
+  const files = recognized.map((found, index) => ({
+    file: sources[index]?.file ?? "",
+    documents: found.documents,
+  }));
+  const clusters = filesByCluster(files, input.manifests).map(
+    (own) =>
+      new Linting(
+        new LintContext(
+          own.flatMap((each) => each.documents),
+          options,
+        ),
+        rules,
+        configuration,
+      ),
+  );
+  const [linting = new Linting(new LintContext([], options), rules, configuration)] = clusters;
   linting.checkConfiguration();
   for (const { faults, passedBy: left } of recognized) {
     passedBy.push(...left);
@@ -200,11 +233,15 @@ export function lint(input: LintInput): LintReport {
       linting.add(place(draft, source, source.file, { start: offset, end: offset + 1 }));
     }
   }
-  for (const document of documents) linting.checkDocument(document);
+  for (const cluster of clusters)
+    for (const document of cluster.context.documents) cluster.checkDocument(document);
   const order = new Map(sources.map((source, index) => [source.file, index]));
-  const placed = withoutRepetition(linting.placed.toSorted(compareFindings(order)));
-  const files = sources.map(({ file }) => file);
-  return reportOf(placed, passedBy, documents.length, files, assumptionsOf(linting.context));
+  const placed = withoutRepetition(
+    clusters.flatMap((cluster) => cluster.placed).toSorted(compareFindings(order)),
+  );
+  const assumptions = assumptionsOf(clusters.map(({ context }) => context));
+  const names = sources.map(({ file }) => file);
+  return reportOf(placed, passedBy, documents.length, names, assumptions);
 }
 
 function reportOf(

@@ -7,7 +7,7 @@ import { readInputs } from "../read-inputs.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** The paths that a cluster file names; none when it has problems, which are told later. */
-function manifestsOf({ name, text }: InputText): readonly string[] {
+export function manifestsOf({ name, text }: InputText): readonly string[] {
   const parsed = parseClusterFile(text, name);
   if (!("cluster" in parsed)) return [];
   const folder = name === "standard input" ? "." : dirname(name);

@@ -85,7 +85,10 @@ function nameCell(model: VerifyModel, flow: FlowName, asked: AskedPort, request:
 /** Full and short name of one Service from the clients of one class. */
 function namesOf(model: VerifyModel, asked: AskedPort, clients: readonly VerifyPod[]): readonly Cell[] {
   const { service, port } = asked;
-  const here = clients.filter((pod) => pod.namespace === service.namespace);
+  // A pod that is called as the Service finds itself under the short name, before any name service is asked.
+  const here = clients.filter(
+    (pod) => pod.namespace === service.namespace && pod.hostname.toLowerCase() !== service.name,
+  );
   const [anybody, neighbor] = [clientAmong(clients, port, model), clientAmong(here, port, model)];
   const fullName = `${service.name}.${service.namespace}.svc.${model.dnsZone ?? "cluster.local"}`;
   const full = anybody && { source: anybody, name: fullName, standsFor: clients.length };

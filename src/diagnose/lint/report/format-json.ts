@@ -62,6 +62,7 @@ export function lintSchema(): JsonSchema {
         windowsFrom: TEXT,
         kubernetes: TEXT,
         kubernetesFrom: TEXT,
+        clusters: COUNT,
       }),
       findings: { type: "array", items: closedObject("A finding.", FINDING) },
       suppressed: {

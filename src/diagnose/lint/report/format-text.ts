@@ -111,7 +111,12 @@ function formatCounts({ counts, suppressed }: LintReport, style: TextStyle): str
 }
 
 function formatAssumptions({ assumptions }: LintReport): string {
-  const { windows, windowsFrom, kubernetes, kubernetesFrom } = assumptions;
+  const { windows, windowsFrom, kubernetes, kubernetesFrom, clusters } = assumptions;
+  if (clusters > 1) {
+    const titles = [...new Set(windows.map((name) => name.replace(/ \(.*\)$/, "")))].toSorted();
+    const minors = kubernetes.split(", ").map((version) => version.replace(/^(\d+\.\d+)\..*/, "$1"));
+    return `${clusters} clusters, each by itself: for ${titles.join(", ")} and Kubernetes ${[...new Set(minors)].toSorted().join(", ")}`;
+  }
   return `for ${windows.join(", ")} (${windowsFrom}) and Kubernetes ${kubernetes} (${kubernetesFrom})`;
 }
 

@@ -37,6 +37,8 @@ export interface Assumptions {
   readonly windowsFrom: string;
   readonly kubernetes: string;
   readonly kubernetesFrom: string;
+  /** How many clusters the files are about; each is checked by itself. */
+  readonly clusters: number;
 }
 
 export interface LintReport {

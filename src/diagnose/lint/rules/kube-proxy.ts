@@ -225,13 +225,15 @@ const HOSTNAME: LintRule = {
   },
 };
 
-function isHostAndPort(text: string): boolean {
+/** `takesZero`: a server that is off is not checked any further than its flag is read. */
+function isHostAndPort(text: string, takesZero: boolean): boolean {
   const bare = parseIp(text.replace(/^\[|\]$/g, ""));
   if (bare !== undefined) return true;
   const match = /^(.*):(\d{1,5})$/.exec(text);
   const host = (match?.[1] ?? "").replace(/^\[|\]$/g, "");
   const port = Number(match?.[2] ?? 0);
-  return match !== null && port >= 1 && port <= 65_535 && (host === "" || parseIp(host) !== undefined);
+  const isPort = port <= 65_535 && (port >= 1 || takesZero);
+  return match !== null && isPort && parseIp(host) !== undefined;
 }
 
 function clusterCidrFault(text: string): string | undefined {
@@ -244,6 +246,30 @@ function clusterCidrFault(text: string): string | undefined {
   return undefined;
 }
 
+/**
+ * kube-proxy.md §1.1: port 0 of the old flags makes the address empty. That switches the health server off, and is refused
+ * for metrics, whose address is always checked, though the flag's help promises the same.
+ */
+function* serverAddresses(view: KubeProxyView): Iterable<RuleFinding> {
+  for (const server of ["healthz", "metrics"]) {
+    const port = view.isFlags ? plainOption(view, `${server}-port`) : undefined;
+    const isOff = port?.text === "0" && view.option("config") === undefined;
+    const given = plainOption(view, `${server}-bind-address`);
+    if (given !== undefined && !isHostAndPort(given.text, isOff))
+      yield {
+        at: atValue(given),
+        message: `${shown(given.text)} is not an address with a port such as 0.0.0.0:10256`,
+      };
+    else if (isOff && port !== undefined && server === "metrics")
+      yield {
+        at: atValue(port),
+        message:
+          "kube-proxy ends with --metrics-port=0: the address of its metrics is then empty, and refused",
+        fix: "Leave the flag out, or give the metrics a port.",
+      };
+  }
+}
+
 /** kube-proxy.md §1.1: checked at the start, on every operating system. */
 const ADDRESSES: LintRule = {
   code: "kube-proxy-address-invalid",
@@ -253,14 +279,7 @@ const ADDRESSES: LintRule = {
     const cidr = plainOption(view, "cluster-cidr");
     const fault = cidr === undefined ? undefined : clusterCidrFault(cidr.text);
     if (cidr !== undefined && fault !== undefined) yield { at: atValue(cidr), message: fault };
-    for (const flag of ["healthz-bind-address", "metrics-bind-address"]) {
-      const given = plainOption(view, flag);
-      if (given !== undefined && !isHostAndPort(given.text))
-        yield {
-          at: atValue(given),
-          message: `${shown(given.text)} is not an address with a port such as 0.0.0.0:10256`,
-        };
-    }
+    yield* serverAddresses(view);
     const bind = plainOption(view, "bind-address");
     if (bind !== undefined && parseIp(bind.text) === undefined && !isPlaceholder(bind.text))
       yield { at: atValue(bind), message: `${shown(bind.text)} is not an address to bind to` };

@@ -3,6 +3,7 @@ import { cniView, networkNameOf } from "./cni-view.ts";
 import type { LintContext } from "../context.ts";
 import { flannelView, networkNameOfFlannel } from "./flannel-view.ts";
 import type { LintDocument } from "../input/document.ts";
+import { textAt } from "../input/fields.ts";
 
 /**
  * True when a net-conf is for a cluster with Windows nodes: something of the input says so, or it holds what only
@@ -15,7 +16,9 @@ export function isForWindows(document: LintDocument, context: LintContext): bool
     context.ofKind("cni").some((cni) => cni.host === document.host && isWindowsCni(cni)) ||
     view.option("Name") !== undefined ||
     view.option("MacPrefix") !== undefined ||
-    view.option("VNI")?.value === 4096
+    view.option("VNI")?.value === 4096 ||
+    // Installers keep a net-conf for Windows nodes in a ConfigMap that says so.
+    /windows/i.test(textAt(document.host?.value, "metadata", "name") ?? "")
   );
 }
 

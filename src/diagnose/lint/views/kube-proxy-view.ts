@@ -103,12 +103,19 @@ export function kubeProxyView(document: LintDocument, context: LintContext): Kub
   return { isFlags, isWindows, isLinux: pod?.os === "linux", option, gates: gatesOf(document, isFlags) };
 }
 
+/** A word in the place of a value: OpenShift's operator fills in `NODE_SUBNET` on the node. */
+const VARIABLE = /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$/;
+
 /** The text of an option, unless it is still to be filled in: `$vip`, `{{ .network }}`. */
 export function plainOption(view: KubeProxyView, flag: string): OptionView | undefined {
   const found = view.option(flag);
-  return found === undefined || found.text === "" || isPlaceholder(found.text) || found.text.startsWith("$")
-    ? undefined
-    : found;
+  const isOpen =
+    found === undefined ||
+    found.text === "" ||
+    isPlaceholder(found.text) ||
+    VARIABLE.test(found.text) ||
+    found.text.startsWith("$");
+  return isOpen ? undefined : found;
 }
 
 export function isOn(view: KubeProxyView, flag: string): boolean {

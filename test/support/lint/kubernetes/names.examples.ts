@@ -69,7 +69,9 @@ args:
     ),
   },
   "hairpin-under-dsr": {
-    bad: withOwnService(podExample(WINDOWS, "env:\n  - name: SELF\n    value: «http://web:80/ready")),
+    bad: withOwnService(
+      podExample(WINDOWS, "env:\n  - name: SELF\n    value: «http://web.default.svc.cluster.local:80/ready"),
+    ),
     good: withOwnService(podExample(WINDOWS, "env:\n  - name: SELF\n    value: http://localhost:80/ready")),
   },
 };

@@ -151,10 +151,18 @@ const PING_SERVICE = pingRule(
 );
 
 /** The names of Services of one namespace that a text asks by address or by full name. */
-function asks(text: string, name: string, namespace: string): boolean {
+function asks(text: string, name: string, namespace: string, isOwnName: boolean): boolean {
   const letters = name.replace(/[^a-z0-9-]/g, "");
   const full = `${letters}\\.${namespace.replace(/[^a-z0-9-]/g, "")}\\.svc\\b`;
-  return new RegExp(`://${letters}(?=[:/]|$)|(?<![\\w.-])${full}`).test(text);
+  // Its own name leads a pod to itself, past any Service: the kubelet writes it to the pod's hosts file.
+  const short = isOwnName ? "" : `://${letters}(?=[:/]|$)|`;
+  return new RegExp(`${short}(?<![\\w.-])${full}`).test(text);
+}
+
+/** What the pod calls itself; undefined for a template, whose pods get names of their own. */
+function hostnameOf({ document, spec }: PodView): string | undefined {
+  const isPod = textAt(document.value, "kind") === "Pod";
+  return textAt(spec, "hostname") ?? (isPod ? textAt(document.value, "metadata", "name") : undefined);
 }
 
 /** dataplane.md §2.4 (B-5): only where it is certain, with one replica that asks its own Service. */
@@ -176,7 +184,7 @@ const HAIRPIN: LintRule = {
       for (const container of pod.containers)
         for (const { text, at } of containerTexts(container)) {
           const name = textAt(service.value, "metadata", "name") ?? "";
-          if (asks(text, name, pod.namespace))
+          if (asks(text, name, pod.namespace, name === hostnameOf(pod)))
             yield {
               at,
               message: `this is the pod's own Service ${name}, and with Direct Server Return a pod does not reach itself through it`,

@@ -21,7 +21,7 @@ export function windowsServices(code: LintRule["code"], check: CheckService): Li
 
 /**
  * A rule over the Services of a cluster that has Windows nodes: their kube-proxy programs all of them. One whose pods
- * are known and all for Linux is left alone: who reads about it is not who cares for Windows.
+ * are known and all for Linux is left alone, unless the input has Windows pods, which are clients of it.
  */
 export function anyServices(code: LintRule["code"], check: CheckService): LintRule {
   return {
@@ -29,7 +29,8 @@ export function anyServices(code: LintRule["code"], check: CheckService): LintRu
     applies: ["kubernetes"],
     objects: ["Service"],
     *check(document: LintDocument, context: LintContext): Iterable<RuleFinding> {
-      if (context.hasWindows && !isOfLinux(document, context)) yield* check(document, context);
+      const isAsked = !isOfLinux(document, context) || context.hasWindowsPods;
+      if (context.hasWindows && isAsked) yield* check(document, context);
     },
   };
 }

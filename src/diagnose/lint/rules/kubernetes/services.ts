@@ -15,7 +15,7 @@ function hasAffinity(service: LintDocument): boolean {
 const AFFINITY_DEFAULT_SECONDS = 10_800;
 
 /** kube-proxy.md §3.10. */
-const AFFINITY_TIME = windowsServices("session-affinity-timeout-ignored", function* (service) {
+const AFFINITY_TIME = anyServices("session-affinity-timeout-ignored", function* (service) {
   const seconds = numberAt(service.value, "spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds");
   if (!hasAffinity(service) || seconds === undefined || seconds === AFFINITY_DEFAULT_SECONDS) return;
   yield {

@@ -1,0 +1,193 @@
+// What verify denies, lint of the same input says; and what works, it does not.
+import { describe, expect, it } from "vitest";
+import type { VerifyReport } from "#cluster/verify/report.ts";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { lint } from "./lint.ts";
+import { runMullion } from "./program.ts";
+import { verify } from "./verify.ts";
+
+type Files = Readonly<Record<string, string>>;
+
+async function run(words: readonly string[], files: Files): Promise<string> {
+  const terminal = new MemoryTerminal(files);
+  const names = Object.keys(files).flatMap((name) => (words[0] === "lint" ? [name] : ["-f", name]));
+  const argv = [...words, ...names];
+  await runMullion({ argv, verbs: { lint, verify }, terminal, version: "0", isDebug: false });
+  return terminal.output;
+}
+
+async function codesOfLint(files: Files): Promise<readonly string[]> {
+  const { findings } = JSON.parse(await run(["lint", "--format", "json"], files)) as {
+    readonly findings: readonly { readonly code: string }[];
+  };
+  return [...new Set(findings.map(({ code }) => code))];
+}
+
+async function verified(files: Files): Promise<VerifyReport> {
+  return JSON.parse(await run(["verify", "-o", "json"], files)) as VerifyReport;
+}
+
+function cluster(build: string, more = ""): string {
+  return `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: shop }
+nodes:
+  - { name: win-1, os: windows, build: ${build}, address: 10.0.0.11, podCIDR: 10.244.1.0/24 }
+  - { name: linux-1, os: linux, address: 10.0.0.21, podCIDR: 10.244.2.0/24 }
+${more}
+`;
+}
+
+function pod(name: string, os: "windows" | "linux", url = "http://elsewhere"): string {
+  return `
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name}, labels: { app: ${name} } }
+spec:
+  nodeSelector: { kubernetes.io/os: ${os} }
+  containers:
+    - name: app
+      image: registry.example/app:1
+      env: [{ name: URL, value: "${url}" }]
+      ports: [{ containerPort: 80 }]
+`;
+}
+
+function service(name: string, spec = ""): string {
+  return `
+---
+apiVersion: v1
+kind: Service
+metadata: { name: ${name} }
+spec:
+  selector: { app: ${name} }
+  ports: [{ port: 80 }]
+  ${spec}
+`;
+}
+
+const DSR = "kubeProxy: { enableDSR: true }";
+
+describe("a pod that is called as its Service", () => {
+  it("is no finding of verify: its own hosts file leads the short name to itself", async () => {
+    const files = { "c.yaml": cluster("ws2022"), "web.yaml": service("web") + pod("web", "linux") };
+    const { findings, cells } = await verified(files);
+    expect(findings).toEqual([]);
+    expect(cells.filter(({ name }) => name === "web")).toEqual([]);
+  });
+
+  it("is asked by others under that name", async () => {
+    const files = {
+      "c.yaml": cluster("ws2022"),
+      "web.yaml": service("web") + pod("web", "linux") + pod("client", "linux"),
+    };
+    const { cells } = await verified(files);
+    expect(cells.filter(({ name }) => name === "web")).toMatchObject([
+      { from: "pod/default/client", expected: "works", verdict: "as-expected" },
+    ]);
+  });
+
+  it.each([
+    ["http://web/ready", false],
+    ["http://web.default.svc.cluster.local/ready", true],
+  ])("reaches itself under %s through its Service: %s", async (url, isThrough) => {
+    const files = {
+      "c.yaml": cluster("ws2022", DSR),
+      "web.yaml": service("web") + pod("web", "windows", url),
+    };
+    expect((await codesOfLint(files)).includes("hairpin-under-dsr")).toBe(isThrough);
+  });
+});
+
+describe("session affinity", () => {
+  const sticky = "sessionAffinity: ClientIP\n  sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } }";
+  const CODE = "session-affinity-timeout-ignored";
+
+  it.each([
+    { pods: pod("web", "linux"), isDenied: false },
+    { pods: pod("web", "linux") + pod("client", "windows"), isDenied: true },
+    { pods: pod("web", "windows") + pod("client", "windows"), isDenied: true },
+  ])("its time, by clients on Windows alone ($isDenied)", async ({ pods, isDenied }) => {
+    const files = { "c.yaml": cluster("ws2022"), "web.yaml": service("web", sticky) + pods };
+    const { cells } = await verified(files);
+    const denied = cells.filter(({ code, expected }) => code === CODE && expected === "denied");
+    expect(denied.length > 0).toBe(isDenied);
+    expect((await codesOfLint(files)).includes(CODE)).toBe(isDenied);
+  });
+
+  it("is told of a file without pods, for nodes that ignore it", async () => {
+    expect(await codesOfLint({ "c.yaml": cluster("ws2022"), "web.yaml": service("web", sticky) })).toEqual([
+      CODE,
+    ]);
+    expect(await codesOfLint({ "web.yaml": service("web", sticky) })).toEqual([]);
+  });
+});
+
+function netConf(name: string, backend: string): string {
+  return `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: ${name}, namespace: kube-flannel }
+data:
+  net-conf.json: |
+    { "Network": "10.244.0.0/16", "Backend": { "Type": "vxlan", ${backend} } }
+`;
+}
+
+describe("flannel's port", () => {
+  it.each([
+    ["kube-flannel-cfg", '"VNI": 4096, "Port": 8472', true],
+    ["kube-flannel-windows-cfg", '"VNI": 4097, "Port": 8472', true],
+    ["kube-flannel-windows-cfg", '"VNI": 4096, "Port": 4789', false],
+    // A cluster of Linux nodes.
+    ["kube-flannel-cfg", '"VNI": 1, "Port": 8472', false],
+  ])("%s with %s: refused by Windows %s", async (name, backend, isRefused) => {
+    const codes = await codesOfLint({ "flannel.yaml": netConf(name, backend) });
+    expect(codes.includes("flannel-vxlan-port-not-4789")).toBe(isRefused);
+  });
+});
+
+/** kube-proxy 1.34: cmd/kube-proxy/app/options.go (addressFromDeprecatedFlags) and validation.go (validateHostPort). */
+describe("kube-proxy's port 0", () => {
+  const CALL =
+    "C:\\k\\kube-proxy.exe --proxy-mode=kernelspace --kubeconfig=C:\\k\\config --network-name=cbr0 --hostname-override=win-1";
+
+  it.each([
+    ["--healthz-port=0", false],
+    ["--healthz-port=0 --healthz-bind-address=0.0.0.0:0", false],
+    ["--healthz-bind-address=0.0.0.0:0", true],
+    ["--healthz-bind-address=:10256", true],
+    ["--healthz-bind-address=0", true],
+    ["--metrics-port=0", true],
+    ["--metrics-port=10249", false],
+    ["--metrics-bind-address=127.0.0.1:0", true],
+  ])("%s is refused: %s", async (flags, isRefused) => {
+    const codes = await codesOfLint({ "start.ps1": `${CALL} ${flags}\n` });
+    expect(codes).toEqual(isRefused ? ["kube-proxy-address-invalid"] : []);
+  });
+});
+
+describe("words that an operator fills in on the node", () => {
+  it("are no values: OpenShift's windows-services", async () => {
+    const commands = JSON.stringify([
+      {
+        name: "kube-proxy",
+        command:
+          "C:\\k\\kube-proxy.exe --windows-service --proxy-mode=kernelspace --hostname-override=NODE_NAME --kubeconfig=C:\\k\\kubeconfig --cluster-cidr=NODE_SUBNET --network-name=OVNKubernetesHybridOverlayNetwork --source-vip=ENDPOINT_IP --enable-dsr=false",
+      },
+    ]);
+    const text = `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: windows-services-10.15.0, namespace: openshift-windows-machine-config-operator }
+data:
+  services: '${commands}'
+`;
+    expect(await codesOfLint({ "windows-services.yaml": text })).toEqual([]);
+    // One that was filled in wrongly is told.
+    const wrong = text.replace("NODE_SUBNET", "10.132.0.0");
+    expect(await codesOfLint({ "windows-services.yaml": wrong })).toEqual(["kube-proxy-address-invalid"]);
+  });
+});
