@@ -4,7 +4,7 @@ import { getEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DocumentKind } from "#diagnose/lint/input/document.ts";
 import { plainExample } from "#test/support/lint/example-input.ts";
-import type { RuleExamples } from "#diagnose/lint/rule.ts";
+import type { ExampleInput, RuleExamples } from "#diagnose/lint/rule.ts";
 import { LINT_EXAMPLES } from "#test/support/lint/all-examples.ts";
 import { LINT_RULES } from "#diagnose/lint/rules/all-rules.ts";
 
@@ -23,18 +23,46 @@ function escapeMarkdown(text: string): string {
   return text.replace(/[<>*_|]/g, (letter) => `\\${letter}`);
 }
 
-/** Lines of the examples of a page; longer ones are told by their first lines. */
-const EXAMPLE_LINES = 24;
+/** An example that takes hundreds of lines of one form is told by its first ones. */
+const EXAMPLE_LINES = 40;
 
+/** A no-break space, and the mark of a byte order at the beginning, as a page can show them. */
+const SHOWN_BLANK = "\u2423";
+const SHOWN_MARK = "\u25ca";
+
+function shownText(text: string): { readonly lines: readonly string[]; readonly notes: readonly string[] } {
+  const plain = text.replaceAll("\u00ab", "");
+  const shown = plain.replaceAll("\u00a0", SHOWN_BLANK).replaceAll("\ufeff", SHOWN_MARK).trimEnd();
+  const lines = shown.split("\n").map((line) => line.trimEnd());
+  const isLong = lines.length > EXAMPLE_LINES;
+  const notes = [
+    ...(plain.includes("\u00a0") ? [`${SHOWN_BLANK} stands for a no-break space`] : []),
+    ...(plain.includes("\ufeff") ? [`${SHOWN_MARK} stands for a byte order mark`] : []),
+    ...(isLong ? ["shortened: it goes on like that"] : []),
+  ];
+  return { lines: isLong ? [...lines.slice(0, EXAMPLE_LINES), "\u2026"] : lines, notes };
+}
+
+function commandOf({ files, profile, kubernetes, isWindows }: ExampleInput): string {
+  const words = [
+    ...(profile === undefined ? [] : ["--profile", profile]),
+    ...(kubernetes === undefined ? [] : ["--kubernetes", kubernetes]),
+    ...(isWindows === true ? ["--windows"] : []),
+    ...files.map(({ name }) => name),
+  ];
+  return `mullion lint ${words.join(" ")}`;
+}
+
+/** The command, where it finds what, and each file as it is: what stands here reproduces alone (a test runs it). */
 function exampleBlock({ bad }: RuleExamples): string {
-  const [first] = bad.files;
-  if (first === undefined) return "";
   const { marked } = plainExample(bad);
-  const text = first.text.replaceAll("«", "").replaceAll("\u00a0", "\u2423").trimEnd();
-  const lines = text.split("\n");
-  const shown = lines.length > EXAMPLE_LINES ? [...lines.slice(0, EXAMPLE_LINES), "…"] : lines;
   const [place = ""] = marked;
-  return [`Found at \`${place}\` in:`, "", "```text", ...shown, "```"].join("\n");
+  const blocks = bad.files.flatMap(({ name, text }) => {
+    const { lines, notes } = shownText(text);
+    const told = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
+    return [`\`${name}\`${told}:`, "", "```text", ...lines, "```", ""];
+  });
+  return [`\`${commandOf(bad)}\` finds it at \`${place}\`.`, "", ...blocks].join("\n").trimEnd();
 }
 
 function sectionOf(code: KnowledgeCode): string {

@@ -191,3 +191,21 @@ data:
     expect(await codesOfLint({ "windows-services.yaml": wrong })).toEqual(["kube-proxy-address-invalid"]);
   });
 });
+
+describe("a defect of the build that a cluster file names", () => {
+  it.each([
+    ["ws2022", "quirks: {}", true],
+    ["ws2022", "quirks: { l2bridge-dsr-kb5005619: off }", false],
+    ["ws2019", "quirks: {}", false],
+  ])("l2bridge with DSR on %s, %s: %s", async (build, quirks, isBroken) => {
+    const text = cluster(build, DSR).replace(
+      "podCIDR: 10.244.1.0/24 }",
+      `podCIDR: 10.244.1.0/24, ${quirks} }`,
+    );
+    const files = { "c.yaml": text, "pods.yaml": pod("web", "windows") + pod("api", "linux") };
+    const { cells } = await verified(files);
+    const CODE = "l2bridge-broken-with-dsr";
+    expect(cells.some(({ code }) => code === CODE)).toBe(isBroken);
+    expect((await codesOfLint(files)).includes(CODE)).toBe(isBroken);
+  });
+});

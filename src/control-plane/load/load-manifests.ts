@@ -2,6 +2,7 @@
  * Texts of Kubernetes manifests to objects. Pure: reads no files, and never throws for what they hold. A document that
  * is broken is a problem with file, line and field; the others are read as if it were not there.
  */
+import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
@@ -273,11 +274,44 @@ class Loader {
     const effect = effectOfFurther(version, name);
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
+    const removed = removedVersion(name, version);
+    if (removed !== undefined) {
+      this.passOldVersion(candidate, { version, name, removed, isEffective: effect !== undefined });
+      return;
+    }
     const [code, message, advice] = PASSED_BY[effect ?? "nothing"](name, version);
     this.report.count(`kind ${version} ${name}`, () => {
       const place = placeOfField(candidate, below(undefined, "kind"));
       return { problem: { code, file: candidate.file, ...place, path: "kind", message, advice } };
     });
+  }
+
+  /** A version that Kubernetes no longer serves. `isEffective`: in another version it could change a flow. */
+  private passOldVersion(
+    candidate: Candidate,
+    {
+      version,
+      name,
+      removed,
+      isEffective,
+    }: {
+      readonly version: string;
+      readonly name: string;
+      readonly removed: NonNullable<ReturnType<typeof removedVersion>>;
+      readonly isEffective: boolean;
+    },
+  ): void {
+    const { present } = removed;
+    this.report.count(`old ${version} ${name}`, () => ({
+      problem: {
+        code: isEffective ? "manifest-kind-not-carried-out" : "manifest-old-version",
+        file: candidate.file,
+        ...placeOfField(candidate, below(undefined, "apiVersion")),
+        path: "apiVersion",
+        message: `${version} of ${name} was removed in Kubernetes ${removed.removed}; objects of kind ${name} have no effect here and were skipped`,
+        advice: present === undefined ? "Remove it: the kind is gone." : `Write apiVersion: ${present}.`,
+      },
+    }));
   }
 
   /** `fallback`: the namespace of one that names none; undefined for a kind that has no namespaces. */

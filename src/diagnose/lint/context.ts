@@ -6,7 +6,7 @@ import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
 import { type WindowsBuild, getProfile, parseProfile } from "#core/catalogue/profiles.ts";
 import { hostPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
-import { flannelRange } from "./views/cluster-view.ts";
+import { flannelRange, pluginTypeOf } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
@@ -256,6 +256,7 @@ export class LintContext {
   /** True when something says that the Windows nodes' network is an overlay. */
   get isOverlay(): boolean {
     if (["win-overlay", "sdnoverlay"].some((type) => this.plugins.has(type))) return true;
+    if (this.ofKind("cluster").some(({ value }) => pluginTypeOf(value) === "win-overlay")) return true;
     if (/^(?:vxlan0|flannel\.\d+)$/i.test(this.kubeProxy.networkName ?? "")) return true;
     return this.ofKind("flannel").some(
       ({ value }) => textAt(value, keyOf(value, "Backend") ?? "", "Type")?.toLowerCase() === "vxlan",

@@ -36,7 +36,8 @@ export function flannelOfCluster({ value }: LintDocument): FlannelView {
   };
 }
 
-function pluginTypeOf(value: unknown): string {
+/** The plugin that attaches the pods of Windows nodes. */
+export function pluginTypeOf(value: unknown): string {
   const plugin = textAt(value, "network", "plugin");
   if (plugin === "azure-vnet") return plugin;
   const isOverlay =

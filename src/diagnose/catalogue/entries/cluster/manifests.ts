@@ -185,11 +185,12 @@ export const MANIFEST_ENTRIES: EntryTable<ManifestCode> = {
   },
 
   "manifest-old-version": {
-    title: "A manifest of an API version that Kubernetes has removed was converted",
+    title: "A manifest is of an API version that Kubernetes has removed",
     cause: prose`
       The object is in an API version that old clusters served (extensions/v1beta1, apps/v1beta1, apps/v1beta2,
-      batch/v1beta1, discovery.k8s.io/v1beta1). It was read as its present version, with the defaults of the old one:
-      a workload without a selector selects the labels of its template.`,
+      batch/v1beta1, networking.k8s.io/v1beta1, policy/v1beta1 …). Of the kinds that Mullion uses, it was read as its
+      present version, with the defaults of the old one: a workload without a selector selects the labels of its
+      template. Others, such as Ingress, have no effect here in any version.`,
     onNode: prose`
       A cluster that no longer serves the version answers "no matches for kind":
 

@@ -1,5 +1,6 @@
 /** What Kubernetes itself would refuse, and traps of a text that an editor does not show. */
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
+import { removedVersion } from "#contracts/kubernetes/removed-versions.ts";
 import { convertOld } from "#control-plane/load/convert-old.ts";
 import { FieldFaults } from "#control-plane/load/checks/field-check.ts";
 import { stepsOf } from "#contracts/kubernetes/text/field-path.ts";
@@ -34,17 +35,17 @@ const INVALID_VALUE: LintRule = {
 const OLD_VERSION: LintRule = {
   code: "manifest-old-version",
   applies: ["kubernetes"],
-  objects: Object.keys(KINDS),
   *check({ value }, { kubernetes }): Iterable<RuleFinding> {
-    const kind = objectTypeOf(value);
-    const version = textAt(value, "apiVersion") ?? "";
-    if (!isKubeKind(kind)) return;
-    const removed = KINDS[kind].oldVersions[version];
-    if (removed === undefined || kubernetes.minor < Number(removed.split(".")[1])) return;
+    const [kind, version] = [textAt(value, "kind") ?? "", textAt(value, "apiVersion") ?? ""];
+    const found = removedVersion(kind, version);
+    if (found === undefined || kubernetes.minor < Number(found.removed.split(".")[1])) return;
     yield {
       at: { path: ["apiVersion"] },
-      message: `${version} of ${kind} was removed in Kubernetes ${removed}`,
-      fix: `Write apiVersion: ${KINDS[kind].apiVersion}.`,
+      message: `${version} of ${kind} was removed in Kubernetes ${found.removed}`,
+      fix:
+        found.present === undefined
+          ? "Remove the object: the kind is gone."
+          : `Write apiVersion: ${found.present}.`,
     };
   },
 };

@@ -1,5 +1,6 @@
 /** Node objects: builds that are known to be broken, addresses, ranges, what flannel wrote on them. */
 import { type WindowsBuild, parseProfile, updateRevision } from "#core/catalogue/profiles.ts";
+import { isDefaultQuirk } from "#core/catalogue/quirks.ts";
 import {
   type Ip,
   type Prefix,
@@ -14,7 +15,8 @@ import {
 import { type LintContext, buildOfNode, osOfNode } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
-import { type LintPath, listAt, numberAt, textAt } from "../../input/fields.ts";
+import { type LintPath, isTrueAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import { pluginTypeOf } from "../../views/cluster-view.ts";
 import { readJsonText } from "../../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
@@ -92,12 +94,40 @@ const OVERLAY_UPDATE = revisions("overlay-needs-windows-update", ({ profile }, r
   return `build 17763.${revision} cannot carry the overlay network that this input configures`;
 });
 
-const L2BRIDGE = revisions("l2bridge-broken-with-dsr", ({ profile }, revision, context) => {
+const L2BRIDGE_OF_NODES = revisions("l2bridge-broken-with-dsr", ({ profile }, revision, context) => {
   const isConcerned = profile.name === "ws2022" && revision >= updateRevision("KB5005619");
   const isBridge = ["win-bridge", "sdnbridge"].some((plugin) => context.plugins.has(plugin));
   if (!isConcerned || !isBridge || context.kubeProxy.enableDSR !== true) return undefined;
   return `the documentation lists pod to pod on l2bridge as broken with 20348.${revision} and DSR`;
 });
+
+const DEFECT = "l2bridge-dsr-kb5005619";
+
+/** The same over the nodes of a cluster file, which are as they are unless `quirks` says otherwise. */
+const L2BRIDGE: LintRule = {
+  ...L2BRIDGE_OF_NODES,
+  applies: ["kubernetes", "cluster"],
+  *check(document, context) {
+    const { kind, value } = document;
+    if (kind !== "cluster") {
+      yield* L2BRIDGE_OF_NODES.check(document, context);
+      return;
+    }
+    if (pluginTypeOf(value) !== "win-bridge" || !isTrueAt(value, "kubeProxy", "enableDSR")) return;
+    for (const [index, node] of listAt(value, "nodes").entries()) {
+      const build =
+        textAt(node, "os") === "windows" ? parseProfile(textAt(node, "build") ?? "ws2022") : undefined;
+      const setting = valueAt(node, "quirks", DEFECT);
+      const isOn =
+        build !== undefined && (setting === undefined ? isDefaultQuirk(DEFECT, build) : setting === "on");
+      if (isOn)
+        yield {
+          at: { path: ["nodes", index, "name"] },
+          message: `the documentation lists pod to pod on l2bridge as broken on ${build.profile.title} with DSR`,
+        };
+    }
+  },
+};
 
 interface NodeAddress {
   readonly ip: Ip;
