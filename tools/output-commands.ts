@@ -176,6 +176,7 @@ function thorough(files: Files): readonly Command[] {
     words(`vfpctrl --mullion-file ${file} /get-switch-forwarding-settings`),
     words(`vfpctrl --mullion-file ${file} /list-vmswitch-port /format 1`),
     words(`mullion demo -f ${file}`),
+    words(`mullion demo --full -f ${file}`),
   ]);
 }
 

@@ -1,7 +1,9 @@
 /** `mullion demo`, which is `npm start`: a cluster from manifests, its flows, one Service call explained, its capture. */
 import { join, relative } from "node:path";
 import type { ControlClient } from "#cluster/api/client.ts";
+import { foldTrace } from "#cluster/trace/fold-trace.ts";
 import { formatTrace } from "#cluster/trace/format-trace.ts";
+import { foldVerification } from "#diagnose/verify-text/fold-verification.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import type { KubeObject, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { packageRoot } from "../installation.ts";
@@ -69,26 +71,55 @@ function hasAddress(clusterIP: string | undefined): boolean {
   return clusterIP !== undefined && clusterIP !== "" && clusterIP !== "None";
 }
 
+/** Rows of a table that are shown; more are counted. */
+const ROWS_MAX = 6;
+
+/** The table with its first rows; those of the system are not among them. */
+function foldTable(table: string): string {
+  const [titles = "", ...rows] = table.trimEnd().split("\n");
+  const own = rows.filter((row) => !row.startsWith("kube-system "));
+  const hidden = own.length - ROWS_MAX;
+  const rest = hidden > 0 ? [`… and ${hidden} more`] : [];
+  return `${[titles, ...own.slice(0, ROWS_MAX), ...rest].join("\n")}\n`;
+}
+
+/** What to do with files of one's own; every line can be typed as it is, with another path. */
+function ownFiles(file: string): string {
+  return [
+    "Your own files instead: manifests, a folder, or what kubectl get -A -o yaml prints",
+    "  npx mullion verify -f FILE                              what works, and what does not",
+    "  npx mullion trace -f FILE pod/NAME service/NAME         one packet, every rule that decided",
+    "  npx mullion lint FILE                                   what Windows cannot do, before it runs",
+    `All of the above in full: npx mullion demo --full${file === packagedPath(DEMO_EXAMPLE) ? "" : ` -f ${file}`}`,
+    "",
+  ].join("\n");
+}
+
 export async function demo(request: DemoRequest, terminal: Terminal): Promise<ExitCode> {
-  const { pcap } = request;
+  const { pcap, isFull } = request;
   const file = request.file === DEMO_EXAMPLE ? packagedPath(DEMO_EXAMPLE) : request.file;
   terminal.stderr(`Bringing up the cluster of ${file} …\n`);
   const target = { files: [file], isRecursive: false, name: undefined, socket: undefined };
   const client = await connectCluster(target, terminal);
   const { name } = await client.cluster();
-  terminal.stdout(`${terminal.bold(`Cluster ${name}`)}\n\n`);
-  for (const kind of ["nodes", "pods", "services"])
-    terminal.stdout(`${await formatKind(client, parseKind(kind), "table")}\n`);
-  terminal.stderr("Trying every flow …\n");
-  terminal.stdout(`${terminal.bold("What works, and what does not")}\n\n`);
+  terminal.stdout(`${terminal.bold(`Cluster ${name}`)}${isFull ? "\n" : ", without kube-system"}\n`);
+  for (const kind of ["nodes", "pods", "services"]) {
+    const table = await formatKind(client, parseKind(kind), "table");
+    terminal.stdout(`${isFull ? table : foldTable(table)}\n`);
+  }
+  if (isFull) terminal.stderr("Trying every flow …\n");
+  terminal.stdout(`${terminal.bold("What works, and what does not")}\n${isFull ? "\n" : ""}`);
   const verified = await client.verify();
   const style = traceStyle(terminal);
-  terminal.stdout(`${formatVerification(verified, `mullion trace -f ${file}`, style)}\n`);
+  terminal.stdout(
+    `${isFull ? formatVerification(verified, `mullion trace -f ${file}`, style) : foldVerification(verified, style)}\n`,
+  );
   const { from, to } = await chooseCall(client);
-  terminal.stdout(`${terminal.bold("One call, explained")}\n\n`);
+  terminal.stdout(`${terminal.bold("One call, explained")}\n${isFull ? "\n" : ""}`);
   const { report, capture } = await client.trace({ from, to, protocol: "tcp", capture: true });
-  terminal.stdout(formatTrace(report, style));
+  terminal.stdout(isFull ? formatTrace(report, style) : foldTrace(report, style));
   await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
-  terminal.stdout(`\nThe packets are in ${pcap}; Wireshark and tshark open it.\n`);
+  terminal.stdout(`${isFull ? "\n" : ""}The packets are in ${pcap}; Wireshark and tshark open it.\n`);
+  if (!isFull) terminal.stdout(`\n${ownFiles(file)}`);
   return report.verdict === "answered" && verified.counts.findings === 0 ? 0 : 1;
 }

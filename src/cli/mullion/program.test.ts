@@ -309,8 +309,8 @@ describe("verbs", () => {
       ["delete", "po/web", "--ignore-not-found"],
       { selections: [{ ...PODS, objects: ["web"] }], isMissingGood: true, namespace: "default" },
     ],
-    [["demo"], { file: "examples/mixed-services/cluster.yaml", pcap: "out/demo.pcapng" }],
-    [["demo", "-f", "c", "--pcap", "p"], { file: "c", pcap: "p" }],
+    [["demo"], { file: "examples/mixed-services/cluster.yaml", pcap: "out/demo.pcapng", isFull: false }],
+    [["demo", "-f", "c", "--pcap", "p", "--full"], { file: "c", pcap: "p", isFull: true }],
   ])("%j", async (argv, request) => {
     expect(await run(argv)).toMatchObject({ exitCode: 0, stderr: "", request });
   });

@@ -327,6 +327,7 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
 interface DemoOptions {
   readonly file?: string;
   readonly pcap: string;
+  readonly full?: boolean;
 }
 
 function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Terminal): void {
@@ -339,8 +340,11 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     )
     .addOption(new Option("-f, --file <file>", 'the cluster file; "-" reads standard input'))
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
+    .option("--full", "the whole matrix, and every step of the packet")
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
-    .action(({ file, pcap }: DemoOptions) => run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap }, terminal)));
+    .action(({ file, pcap, full }: DemoOptions) =>
+      run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap, isFull: full === true }, terminal)),
+    );
 }
 
 /** Verbs share how they print help and faults. */

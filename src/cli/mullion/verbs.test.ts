@@ -23,6 +23,19 @@ const FILES: Record<string, string> = {
   ),
   [EXAMPLE]: readFileSync(EXAMPLE, "utf8"),
   "empty.yaml": "",
+  // Nodes that do not know where the pods of the others are.
+  "unrouted.yaml": `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: unrouted}
+nodes:
+  - {name: a, os: windows, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+  - {name: b, os: windows, address: 10.0.0.12, podCIDR: 10.244.2.0/24}
+network: {plugin: win-bridge, routes: none}
+pods:
+  - {name: one, node: a, ports: [{port: 80}]}
+  - {name: two, node: b, ports: [{port: 80}]}
+`,
   "overlap.yaml": `
 apiVersion: mullion/v1alpha1
 kind: Cluster
@@ -194,6 +207,39 @@ describe("mullion demo", () => {
     const second = await run("demo");
     expect(second.out).toBe(first.out);
     expect(second.terminal.files.get("out/demo.pcapng")).toEqual(first.terminal.files.get("out/demo.pcapng"));
+  });
+
+  it("fits a terminal of 60 lines with npm's own, and 100 columns, and ends with one's own files", async () => {
+    const { out, err } = await run("demo");
+    const lines = out.trimEnd().split("\n");
+    // `npm start` prints four lines of its own before.
+    expect(lines.length + err.trimEnd().split("\n").length).toBeLessThanOrEqual(60 - 4);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
+    const commands = lines.flatMap((line) => /^ {2}npx mullion (\w+) /.exec(line)?.[1] ?? []);
+    expect(commands).toEqual(["verify", "trace", "lint"]);
+    // What differs from "works", and by which code; what the packet met, and whose it was.
+    for (const code of ["icmp-to-service-not-balanced", "icmp-outbound-not-translated", "dns-name-with-dot"])
+      expect(out).toContain(code);
+    expect(out).toMatch(/LB: ip\.dst 10\.107\.226\.110 → 10\.244\.2\.\d/);
+    expect(out).toContain('HostComputeLoadBalancer "10.107.226.110:80"');
+    expect(out).not.toContain("ACL_ENDPOINT_LAYER");
+  });
+
+  it("prints the whole matrix and every step with --full", async () => {
+    const { out } = await run("demo --full");
+    expect(out).toMatch(/^ {2}Windows → Windows, same node +works +works +works$/m);
+    expect(out).toContain("ACL_ENDPOINT_LAYER");
+    expect(out).toContain("kube-dns");
+  });
+
+  it("shows of a cluster that differs what differs, and the drop", async () => {
+    const { code, out } = await run("demo -f unrouted.yaml");
+    expect(code).toBe(1);
+    expect(out).toContain(
+      "  denied  pod → pod (IP): Windows → Windows, other node, TCP, UDP, ICMP, no-route\n",
+    );
+    expect(out).toMatch(/^ {2}\S+ +DROPPED /m);
+    expect(out).toContain("npx mullion demo --full -f unrouted.yaml");
   });
 });
 

@@ -130,6 +130,8 @@ export const DEMO_EXAMPLE = "examples/mixed-services/cluster.yaml";
 export interface DemoRequest {
   readonly file: string;
   readonly pcap: string;
+  /** Everything, not only what fits a screen. */
+  readonly isFull: boolean;
 }
 
 /** What is undefined, or not there, is as the cluster has it. */

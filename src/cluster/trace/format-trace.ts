@@ -55,13 +55,13 @@ function block(text: string, indent: string): string[] {
   return wrap(text, WIDTH - indent.length).map((line) => indent + line);
 }
 
-function nameTraceEnd(traceEnd: TraceEndDescription): string {
+export function nameTraceEnd(traceEnd: TraceEndDescription): string {
   if (traceEnd.address === "") return traceEnd.reference;
   const place = traceEnd.node === undefined ? traceEnd.address : `${traceEnd.address} on ${traceEnd.node}`;
   return traceEnd.reference === traceEnd.address ? place : `${traceEnd.reference} (${place})`;
 }
 
-function nameProvenance(provenance: Provenance): string {
+export function nameProvenance(provenance: Provenance): string {
   if (provenance.object === "default") return `${provenance.name}'s defaults`;
   const policy = provenance.policy;
   const object = `${provenance.object} "${provenance.name}"`;
@@ -73,7 +73,7 @@ function isTelling(change: FieldChange): boolean {
   return !change.field.endsWith("checksum");
 }
 
-function nameChange(change: FieldChange): string {
+export function nameChange(change: FieldChange): string {
   if (change.before === undefined) return `+ ${change.field} ${change.after ?? ""}`;
   if (change.after === undefined) return `- ${change.field} ${change.before}`;
   return `${change.field} ${change.before} → ${change.after}`;

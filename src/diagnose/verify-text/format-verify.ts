@@ -19,7 +19,7 @@ const SERVICE_ROWS_MAX = 8;
 const WITHOUT_BUILD: ReadonlySet<string> = new Set(["linux", "outside", "service", "windows"]);
 
 /** How systems are called in one report: by their build only where there are several. */
-class SystemNames {
+export class SystemNames {
   private readonly builds: ReadonlySet<string>;
 
   constructor(report: VerifyReport) {
@@ -42,7 +42,7 @@ const RELATIONS: Readonly<Record<VerifyCell["relation"], string>> = {
 };
 
 /** What the rows of one flow are called: kinds of pairs, and Services as long as there are few. */
-class RowLabels {
+export class RowLabels {
   private readonly names: SystemNames;
   /** Ports by what is asked on them. */
   private readonly ports = new Map<string, Set<number>>();
@@ -123,7 +123,7 @@ function countUnjudged(cells: readonly VerifyCell[]): number {
   return cells.filter(({ verdict }) => verdict === "not-judged").length;
 }
 
-function valueOf(cells: readonly VerifyCell[]): string {
+export function valueOf(cells: readonly VerifyCell[]): string {
   const failed = cells.filter(({ verdict }) => verdict === "finding").length;
   if (failed > 0) return cells.length === 1 ? "DIFFERS" : `DIFFERS ${failed}/${cells.length}`;
   if (countUnjudged(cells) > 0) return NOT_JUDGED;
@@ -321,7 +321,7 @@ function summaryLine({ counts }: VerifyReport): string {
   return `${tried}. ${outcome}${unjudged}.`;
 }
 
-function verdictLine({ findings, basis }: VerifyReport, style: TraceStyle): string {
+export function verdictLine({ findings, basis }: Pick<VerifyReport, "findings" | "basis">, style: TraceStyle): string {
   const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
   const counted = findings.filter(({ allowed }) => allowed !== true);
   const taken = findings.length - counted.length;
