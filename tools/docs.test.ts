@@ -11,6 +11,7 @@ import {
   findBrokenLinks,
   findMissingPaths,
   findUnknownCommands,
+  findUnpublished,
 } from "./documents.ts";
 import { listPaths, readFiles, readImportMap } from "./source-files.ts";
 
@@ -87,6 +88,24 @@ describe("the documentation", () => {
   it("shows commands that exist", () => {
     expect(findUnknownCommands(PAGES, KNOWN)).toEqual([]);
   });
+
+  it("tells nobody to install a package that is not published", () => {
+    expect(findUnpublished(PAGES)).toEqual([]);
+  });
+
+  it("has a first page that is read in one go", () => {
+    expect(readFileSync("README.md", "utf8").split("\n").length).toBeLessThan(150);
+  });
+
+  it.each(["AKS", "EKS", "RKE2", "Calico", "flannel"])(
+    "says on the first page what there is of %s",
+    (name) => {
+      const rows = readFileSync("README.md", "utf8")
+        .split("\n")
+        .filter((line) => line.startsWith("| "));
+      expect(rows.some((row) => row.split("|")[1]?.includes(name))).toBe(true);
+    },
+  );
 
   it("shows cluster files that are accepted", () => {
     const blocks = PAGES.flatMap(({ path, text }) =>
@@ -182,6 +201,18 @@ describe("a planted fault", () => {
     expect(
       findMissingPaths([page("See `#core/base/tidy.ts`, `#core/base/` and `#core/base/where.ts`.")], known),
     ).toEqual(["docs/a.md: #core/base/where.ts does not exist"]);
+  });
+
+  it.each([
+    ["npm install --prefix C:\\mullion mullion", true],
+    ["npm i -g mullion@latest", true],
+    ["npx -y mullion verify", true],
+    ["npm install --global .", false],
+    ["npm install --prefix C:\\mullion .\\mullion-0.1.0.tgz", false],
+    ["npm --prefix ../mullion ci", false],
+    ["npx mullion verify -f mullion", false],
+  ])("install %j is found: %s", (line, isFound) => {
+    expect(findUnpublished([page(`\`\`\`powershell\n${line}\n\`\`\`\n`)])).toHaveLength(isFound ? 1 : 0);
   });
 
   it.each([

@@ -93,7 +93,7 @@ export function findMissingPaths(pages: readonly SourceFile[], known: Known): re
 }
 
 /** npm's own words that need no script. */
-const NPM_WORDS: ReadonlySet<string> = new Set(["ci", "install", "start", "test"]);
+const NPM_WORDS: ReadonlySet<string> = new Set(["ci", "install", "pack", "start", "test"]);
 
 function checkCommand(line: string, known: Known): string | undefined {
   const words = line.replace(/^\$ /, "").split(/\s+/);
@@ -111,6 +111,22 @@ function checkCommand(line: string, known: Known): string | undefined {
   if (words.includes("-f") && file.includes("/") && !known.paths.has(file) && !isFolder)
     return `${file} does not exist`;
   return undefined;
+}
+
+/** npm asks the registry for these: a package of that name there is not this one. */
+const FROM_REGISTRY =
+  /\b(?:npm|pnpm|yarn)\s(?:[\w-]+\s+)*?(?:install|i|add|exec)\s(?:[^#\n]*?\s)?mullion(?:@\S*)?(?=\s|$)|\bnpx\s+(?:-y|--yes|mullion@\S+)/;
+
+/** Commands that install or run a package of our name from the registry, where it is not published. */
+export function findUnpublished(pages: readonly SourceFile[]): readonly string[] {
+  return pages.flatMap(({ path, text }) =>
+    [...text.matchAll(FENCE)].flatMap(([, , code = ""]) =>
+      code
+        .split("\n")
+        .filter((line) => FROM_REGISTRY.test(line))
+        .map((line) => `${path}: ${line.trim()}: the package is not published`),
+    ),
+  );
 }
 
 /** Commands in shell blocks that cannot work: unknown scripts, verbs, files. */

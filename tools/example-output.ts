@@ -16,15 +16,15 @@ async function outputOf(program: string, argv: readonly string[]): Promise<strin
   return terminal.output.replaceAll(/ *\r?\n/g, "\n");
 }
 
-/** `<!-- output of mullion verify …, from Findings, 40 lines: begin -->`, what stands there, `<!-- output: end -->`. */
+/** `<!-- output of mullion verify …, from Findings, 40 lines: begin -->` (or `from "Two words"`), what stands there, `<!-- output: end -->`. */
 const MARK =
-  /(<!-- output of (mullion|hnsdiag|vfpctrl|pktmon) ([^>]+?)(?:, from (\w+))?(?:, (\d+) lines)?: begin -->\n)[\s\S]*?(<!-- output: end -->)/g;
+  /(<!-- output of (mullion|hnsdiag|vfpctrl|pktmon) ([^>]+?)(?:, from (\w+|"[^"]+"))?(?:, (\d+) lines)?: begin -->\n)[\s\S]*?(<!-- output: end -->)/g;
 
 /** What stands from the line `start` on. */
 function fromLine(text: string, start: string | undefined): string {
   if (start === undefined) return text;
   const lines = text.split("\n");
-  const index = lines.indexOf(start);
+  const index = lines.indexOf(start.replaceAll('"', ""));
   if (index < 0) throw new Error(`no line of the output is ${JSON.stringify(start)}`);
   return lines.slice(index).join("\n");
 }

@@ -34,3 +34,12 @@ export interface Terminal {
   /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
   writeFile(path: string, bytes: Uint8Array | string): Promise<void>;
 }
+
+/**
+ * How what stays in front is ended, for the last line of what it says. The id is that of the process which serves: `npx`
+ * and the shell before it do not pass a kill on.
+ */
+export function howToEnd(pid: number, platform: NodeJS.Platform): string {
+  const elsewhere = platform === "win32" ? `Stop-Process -Id ${pid}` : `kill ${pid}`;
+  return `Ctrl-C ends it. From elsewhere: ${elsewhere}\n`;
+}

@@ -9,7 +9,7 @@ import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "../process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
 import { reportFindings } from "../report-findings.ts";
-import type { ExitCode, Terminal } from "../terminal.ts";
+import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import type { UpRequest } from "../verbs.ts";
 
 /** With many steps, one of these is shown: a hundredth of a large cluster is nothing to read. */
@@ -61,7 +61,7 @@ async function upInFront(request: UpRequest, place: ClusterPlace, terminal: Term
     report: progressLines(terminal),
     onReady: (started) => {
       announce(started, terminal);
-      terminal.stdout(`\n  socket: ${place.socket}\n\nCtrl-C ends it.\n`);
+      terminal.stdout(`\n  socket: ${place.socket}\n\n${howToEnd(process.pid, process.platform)}`);
       return true;
     },
     untilInterrupted: () => terminal.untilInterrupted(),

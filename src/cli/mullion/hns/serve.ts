@@ -15,7 +15,7 @@ import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { usage } from "../options.ts";
 import { processLog } from "../process-log.ts";
-import type { ExitCode, Terminal } from "../terminal.ts";
+import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import { parseAdapters, parseHnsVersion, parseListen } from "./serve-options.ts";
 import type { HnsServeRequest } from "./verbs.ts";
 import type { FaultInjector } from "#hns/failures/faults/fault-injector.ts";
@@ -207,7 +207,7 @@ function announce(running: Running, server: HnsHttpServer, place: Place, termina
   reportNotes(running.notes, terminal);
   terminal.stdout(`\n  export MULLION_HNS=${url}\n`);
   if (tokenFile !== undefined) terminal.stdout(`  export MULLION_HNS_TOKEN_FILE=${tokenFile}\n`);
-  terminal.stdout(`\nTry: ${curlOf(url, place)}\nCtrl-C ends it.\n`);
+  terminal.stdout(`\nTry: ${curlOf(url, place)}\n${howToEnd(process.pid, process.platform)}`);
 }
 
 /** Serves until the user ends it. @throws Failure when the profile is unknown or the place cannot be had. */

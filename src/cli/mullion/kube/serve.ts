@@ -12,7 +12,7 @@ import { openSession } from "../cluster/open-session.ts";
 import { processLog } from "../process-log.ts";
 import { readClusterInputs } from "../cluster/read-cluster-inputs.ts";
 import { reportFindings } from "../report-findings.ts";
-import type { ExitCode, Terminal } from "../terminal.ts";
+import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import { progressLines } from "../cluster/up.ts";
 import type { KubeServeRequest } from "./verbs.ts";
 import { randomInt } from "node:crypto";
@@ -144,9 +144,8 @@ export async function serve(request: KubeServeRequest, terminal: Terminal): Prom
     );
   }
   terminal.stdout(`Kubernetes ${served.gitVersion} of ${served.title}, in memory, at ${server.url}\n`);
-  terminal.stdout(
-    `\n  export KUBECONFIG=${path}\n\nTry: kubectl get nodes,pods,services -A -o wide\nCtrl-C ends it.\n`,
-  );
+  terminal.stdout(`\n  export KUBECONFIG=${path}\n\nTry: kubectl get nodes,pods,services -A -o wide\n`);
+  terminal.stdout(howToEnd(process.pid, process.platform));
   await stopped;
   await server.close();
   await served.source.close();
