@@ -32,6 +32,9 @@ const VERBS: Verbs = {
   hns: {
     serve: async (...given) => (await import("./hns/serve.ts")).serve(...given),
     get: async (...given) => (await import("./hns/get.ts")).get(...given),
+    create: async (...given) => (await import("./hns/change.ts")).create(...given),
+    modify: async (...given) => (await import("./hns/change.ts")).modify(...given),
+    delete: async (...given) => (await import("./hns/change.ts")).deleteObjects(...given),
     watch: async (...given) => (await import("./hns/watch.ts")).watch(...given),
     dump: async (...given) => (await import("./hns/dump.ts")).dump(...given),
     restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),

@@ -4,13 +4,14 @@ import { EXIT_CODES, type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { addServe } from "./serve-options.ts";
 import { addDump, addGet, addRestore, addWatch } from "./object-commands.ts";
+import { addCreate, addDelete, addModify } from "./change-commands.ts";
 import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
 
 export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, terminal: Terminal): void {
   const hns = program
     .command("hns")
-    .summary("serve, look at, restore and break a Host Networking Service")
+    .summary("serve, look at, change, restore and break a Host Networking Service")
     .description(
       "Serves the Host Networking Service of a Windows node to other programs, and works on one that runs:\n" +
         "that of --socket, of MULLION_HNS, or of this node.",
@@ -26,6 +27,9 @@ export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, ter
     );
   if (verbs.serve !== undefined) addServe(hns, run, verbs.serve, terminal);
   if (verbs.get !== undefined) addGet(hns, run, verbs.get, terminal);
+  if (verbs.create !== undefined) addCreate(hns, run, verbs.create, terminal);
+  if (verbs.modify !== undefined) addModify(hns, run, verbs.modify, terminal);
+  if (verbs.delete !== undefined) addDelete(hns, run, verbs.delete, terminal);
   if (verbs.watch !== undefined) addWatch(hns, run, verbs.watch, terminal);
   if (verbs.dump !== undefined) addDump(hns, run, verbs.dump, terminal);
   if (verbs.restore !== undefined) addRestore(hns, run, verbs.restore, terminal);

@@ -10,6 +10,7 @@ import { HnsHttpServer } from "#hns/http/http-server.node.ts";
 import { createHns } from "#hns/local-hns.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "../program.ts";
+import { create, deleteObjects, modify } from "./change.ts";
 import { dump, restore } from "./dump.ts";
 import { get } from "./get.ts";
 import { watch } from "./watch.ts";
@@ -72,7 +73,7 @@ async function serveHns(name: string): Promise<Served> {
 
 async function run(line: string, files: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const terminal = new MemoryTerminal(files);
-  const verbs = { hns: { get, dump, restore, watch } };
+  const verbs = { hns: { get, dump, restore, watch, create, modify, delete: deleteObjects } };
   const argv = line.split(" ");
   const code = await runMullion({ argv, verbs, terminal, version: "0", isDebug: true });
   return { code, out: terminal.output, err: terminal.errors, terminal };
@@ -290,5 +291,62 @@ describe("mullion hns watch", { timeout: 30_000 }, () => {
       .map((line) => JSON.parse(line) as { type: string });
     expect(lines.map(({ type }) => type)).toEqual(["NetworkPreCreate", "NetworkCreate"]);
     await hns.close();
+  });
+});
+
+describe("mullion hns create, modify, delete", () => {
+  const GUID = "7cb720c0-ac4c-4266-92e1-dc277b2a9b94";
+  const CBR0 =
+    "Name: cbr0\nType: L2Bridge\nIpams: [{ Type: Static, Subnets: [{ IpAddressPrefix: 10.244.2.0/24 }] }]\n";
+  const WEB = JSON.stringify({
+    Name: "web",
+    IpConfigurations: [{ IpAddress: "10.244.2.9", PrefixLength: 24 }],
+  });
+  let hns: Served;
+  beforeAll(async () => {
+    hns = await serveHns("change.sock");
+  });
+  afterAll(async () => hns.close());
+  const at = (line: string, files: Readonly<Record<string, string>> = {}): Promise<Ran> =>
+    run(`${line} --socket ${hns.socket}`, files);
+
+  it("makes what a pod needs, attaches it, and takes it away in turn", async () => {
+    const network = await at("hns create network -f cbr0.yaml", { "cbr0.yaml": CBR0 });
+    expect(network).toMatchObject({ code: 0, out: "network/cbr0 created\n", err: "" });
+    expect(await at(`hns create ns --id ${GUID}`)).toMatchObject({ out: `namespace/${GUID} created\n` });
+    const made = await at("hns create ep --network cbr0 -f - -o json", { "-": WEB });
+    const { ID: endpoint } = JSON.parse(made.out) as { ID: string };
+    const add = { ResourceType: "Endpoint", RequestType: "Add", Settings: { EndpointId: endpoint } };
+    const attached = await at("hns modify ns 7cb720c0 -f add.json", { "add.json": JSON.stringify(add) });
+    expect(attached).toMatchObject({ code: 0, out: "namespace/7cb720c0 modified\n" });
+    expect((await at("hns get ns 7cb720c0 -o yaml")).out).toContain(endpoint.toLowerCase());
+    expect((await at("hns delete endpoint web")).out).toBe("endpoint/web deleted\n");
+    expect((await at(`hns delete namespace ${GUID}`)).code).toBe(0);
+    expect((await at("hns delete network cbr0")).code).toBe(0);
+    expect((await at("hns get networks,endpoints")).err).toContain("There are no objects");
+  });
+
+  it.each([
+    ["hns create network", /a network needs a document/],
+    ["hns create network -f none.yaml", /cannot read "none.yaml": there is no such file/],
+    ["hns create network -f list.yaml", /list\.yaml does not hold one object/],
+    ["hns create network -f broken.yaml", /broken\.yaml is neither JSON nor YAML/],
+    ["hns create all -f cbr0.yaml", /"all" stands for several kinds/],
+    ["hns create namespace --id 7cb7", /--id takes a GUID, not "7cb7"/],
+    ["hns create namespace --network cbr0", /--network is for an endpoint, not for a namespace/],
+    ["hns create endpoint --network cbr9 -f cbr0.yaml", /there is no network "cbr9"/],
+    ["hns delete network cbr9", /there is no network "cbr9"/],
+  ])("%s: exit 2, said in words", async (line, message) => {
+    const { code, err } = await at(line, { "cbr0.yaml": CBR0, "list.yaml": "[1]", "broken.yaml": "a: [" });
+    expect(code).toBe(2);
+    expect(err).toMatch(message);
+  });
+
+  it("says what HNS refuses as HNS says it", async () => {
+    const { code, err } = await at("hns create network -f bad.yaml", {
+      "bad.yaml": "Name: x\nType: Bridge\n",
+    });
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/HNS refuses|Bridge/);
   });
 });

@@ -59,10 +59,40 @@ export interface HnsRestoreRequest {
   readonly isReplacing: boolean;
 }
 
+export interface HnsCreateRequest {
+  readonly target: HnsServiceTarget;
+  readonly kind: HnsKindNames;
+  /** Undefined: the least document of the kind. */
+  readonly file: string | undefined;
+  /** Undefined: HNS chooses. */
+  readonly id: string | undefined;
+  /** For endpoints: their network by name or id. */
+  readonly network: string | undefined;
+  readonly isV1: boolean;
+  readonly output: "text" | "json" | "yaml" | "name";
+}
+
+export interface HnsChangeRequest {
+  readonly target: HnsServiceTarget;
+  readonly kind: HnsKindNames;
+  readonly object: string;
+  readonly file: string;
+}
+
+export interface HnsDeleteRequest {
+  readonly target: HnsServiceTarget;
+  readonly kind: HnsKindNames;
+  /** At least one. */
+  readonly objects: readonly string[];
+}
+
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface HnsVerbs {
   readonly serve: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: HnsGetRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly create: (request: HnsCreateRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly modify: (request: HnsChangeRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly delete: (request: HnsDeleteRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly watch: (request: HnsWatchRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly dump: (request: HnsDumpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly restore: (request: HnsRestoreRequest, terminal: Terminal) => Promise<ExitCode>;
