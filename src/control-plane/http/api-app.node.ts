@@ -15,6 +15,7 @@ import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
+import { OPENAPI_V2_PROTOBUF, openApiV2Protobuf } from "./openapi-v2-protobuf.ts";
 import {
   badRequest,
   isDryRun,
@@ -118,6 +119,10 @@ export class KubeApi {
       if (isHealth) return new Response("ok");
       this.options.checkAccess(context.req.header("authorization"));
       if (target !== undefined) return await this.perform(context, target);
+      if (path === "/openapi/v2" && (context.req.header("accept") ?? "").includes("protobuf")) {
+        const headers = { "content-type": OPENAPI_V2_PROTOBUF };
+        return new Response(Uint8Array.from(openApiV2Protobuf()), { headers });
+      }
       const document = discoveryDocument(path, this.options.gitVersion);
       if (document === undefined) throw unknownResource();
       if (context.req.method !== "GET") throw methodNotAllowed();

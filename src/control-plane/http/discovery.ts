@@ -1,4 +1,5 @@
-/** What the emulator's API says it has: versions, groups, resources, and the little OpenAPI that kubectl asks for. */
+/** What the emulator's API says it has: versions, groups, resources, schemas. */
+import { openApiV2, openApiV3 } from "./openapi.ts";
 import { isScaled } from "./scale.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
 
@@ -57,28 +58,6 @@ function rootOf(groupVersion: string): string {
   return groupVersion.includes("/") ? `apis/${groupVersion}` : `api/${groupVersion}`;
 }
 
-/** Tells kubectl that the server reads `fieldValidation`, so that it checks nothing by schemas of its own. */
-function openApi(groupVersion: string): object {
-  const paths = SERVED_RESOURCES.filter((each) => apiVersionOf(each) === groupVersion).map((resource) => {
-    const { plural, isNamespaced, group, version, kind } = resource;
-    const inside = isNamespaced ? "/namespaces/{namespace}" : "";
-    const patch = {
-      operationId: `patch${kind}`,
-      parameters: [{ name: "fieldValidation", in: "query", schema: { type: "string" } }],
-      responses: { 200: { description: "OK" } },
-      "x-kubernetes-action": "patch",
-      "x-kubernetes-group-version-kind": { group, version, kind },
-    };
-    return [`/${rootOf(groupVersion)}${inside}/${plural}/{name}`, { patch }] as const;
-  });
-  return {
-    openapi: "3.0.0",
-    info: { title: "Kubernetes", version: "mullion" },
-    paths: Object.fromEntries(paths),
-    components: { schemas: {} },
-  };
-}
-
 /** The document at a path; undefined when it is none of discovery. `gitVersion` is `v1.34.4`. */
 export function discoveryDocument(path: string, gitVersion: string): object | undefined {
   const groups = groupsOf();
@@ -89,6 +68,7 @@ export function discoveryDocument(path: string, gitVersion: string): object | un
   }
   if (path === "/api") return { kind: "APIVersions", versions: ["v1"], serverAddressByClientCIDRs: [] };
   if (path === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupDocument) };
+  if (path === "/openapi/v2") return openApiV2();
   if (path === "/openapi/v3") {
     const entries = groupVersions().map((each) => {
       const root = rootOf(each);
@@ -98,7 +78,7 @@ export function discoveryDocument(path: string, gitVersion: string): object | un
   }
   if (path.startsWith("/openapi/v3/")) {
     const wanted = groupVersions().find((each) => path === `/openapi/v3/${rootOf(each)}`);
-    return wanted === undefined ? undefined : openApi(wanted);
+    return wanted === undefined ? undefined : openApiV3(wanted, rootOf(wanted));
   }
   const [, root, first = "", second] = path.split("/");
   if (root === "api" && second === undefined) return resourceList(first);

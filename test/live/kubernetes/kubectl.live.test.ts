@@ -130,6 +130,28 @@ describe("kubectl on the emulator", () => {
     expect(kubectl("get", "pods", "-n", "shop", "-o", "name").trim().split("\n")).toHaveLength(1);
   });
 
+  it("apply takes a List, checks its fields, and takes it away again", () => {
+    const list = (field: string): string =>
+      `{"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one"}, "data": {"a": "b"}},
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "two"}, "spec": {"${field}": [{"port": 80}]}}]}`;
+    expect(apply(list("ports"))).toBe("configmap/one created\nservice/two created\n");
+    const { code, stderr } = run(["apply", "-f", "-"], list("portz"));
+    expect([code, stderr]).toEqual([1, expect.stringContaining('unknown field "portz"') as string]);
+    expect(run(["delete", "-f", "-"], list("ports")).code).toBe(0);
+  });
+
+  it("explain names the fields of every kind", () => {
+    expect(kubectl("explain", "deployment.spec.replicas")).toMatch(/^FIELD: replicas <integer>$/m);
+    expect(kubectl("explain", "pods")).toMatch(/^ {2}spec\t<PodSpec>$/m);
+    expect(kubectl("explain", "netpol.spec", "--recursive")).toMatch(/^ {2}podSelector\t<LabelSelector>/m);
+    for (const kind of kubectl("api-resources", "--no-headers")
+      .trim()
+      .split("\n")
+      .map((line) => line.split(" ")[0] ?? ""))
+      expect(kubectl("explain", kind)).toMatch(/^KIND: /m);
+  });
+
   it("apply takes away what is not in the file any more", () => {
     const map = (data: string): string =>
       `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "shop"}, "data": ${data}}`;

@@ -164,7 +164,10 @@ export const EXPECTED: readonly Expected[] = [
   { line: /hns get ep web-0 -o yaml$/, output: /^Name: web-0$/m },
   { line: /hns get network flannel\.4096 --v1 -o json$/, output: /"AddressPrefix": "10\.42\.6\.0\/24"/ },
   { line: /hns dump -o node\.json$/, output: /^$/ },
-  { line: /hns restore --replace /, output: /^Restored 1 network, 3 namespaces, 3 endpoints, 2 load balancers into / },
+  {
+    line: /hns restore --replace /,
+    output: /^Restored 1 network, 3 namespaces, 3 endpoints, 2 load balancers into /,
+  },
   { line: /hns serve --socket \S+ &$/, output: /[^]*/ },
   { line: /^server=|^kill /, output: /^$/ },
   { line: /hns get all --socket/, output: /^(?:networks|namespaces)\n/ },

@@ -1,0 +1,188 @@
+/**
+ * The schemas of the served kinds, for `kubectl explain`, `kubectl apply` and clients that check what they send: OpenAPI v3
+ * by group and version, and v2 as one document. They say names and types of fields, from the messages in
+ * protobuf-schema.ts; descriptions are not among them. Schemas are called as in k8s.io/kubernetes, `api/openapi-spec`.
+ */
+import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
+import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
+
+/** What of JSON Schema both versions share. */
+export interface OpenApiSchema {
+  readonly $ref?: string;
+  readonly type?: "array" | "boolean" | "integer" | "object" | "string";
+  readonly format?: string;
+  readonly description?: string;
+  readonly items?: OpenApiSchema;
+  readonly additionalProperties?: OpenApiSchema;
+  readonly properties?: Readonly<Record<string, OpenApiSchema>>;
+  readonly "x-kubernetes-group-version-kind"?: readonly object[];
+}
+
+const SCALARS: Readonly<Record<string, OpenApiSchema>> = {
+  string: { type: "string" },
+  bool: { type: "boolean" },
+  bytes: { type: "string", format: "byte" },
+  int32: { type: "integer", format: "int32" },
+  int64: { type: "integer", format: "int64" },
+};
+
+/** Messages that are one value in JSON. */
+const VALUES: Readonly<Record<string, OpenApiSchema>> = {
+  "meta/v1.Time": { type: "string", format: "date-time" },
+  "meta/v1.MicroTime": { type: "string", format: "date-time" },
+  "meta/v1.FieldsV1": { type: "object" },
+  "intstr.IntOrString": { type: "string", format: "int-or-string" },
+  "resource.Quantity": { type: "string" },
+  "runtime.RawExtension": { type: "object" },
+};
+
+/** Packages of Go by their short names: how their schemas begin. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  v1: "io.k8s.api.core.v1",
+  "apps/v1": "io.k8s.api.apps.v1",
+  "batch/v1": "io.k8s.api.batch.v1",
+  "coordination.k8s.io/v1": "io.k8s.api.coordination.v1",
+  "discovery.k8s.io/v1": "io.k8s.api.discovery.v1",
+  "events.k8s.io/v1": "io.k8s.api.events.v1",
+  "networking.k8s.io/v1": "io.k8s.api.networking.v1",
+  "meta/v1": "io.k8s.apimachinery.pkg.apis.meta.v1",
+  intstr: "io.k8s.apimachinery.pkg.util.intstr",
+  resource: "io.k8s.apimachinery.pkg.api.resource",
+  runtime: "io.k8s.apimachinery.pkg.runtime",
+};
+
+/** `apps/v1.Deployment` as `io.k8s.api.apps.v1.Deployment`. */
+function schemaName(message: string): string {
+  const dot = message.lastIndexOf(".");
+  return `${PACKAGES[message.slice(0, dot)] ?? message.slice(0, dot)}${message.slice(dot)}`;
+}
+
+/** A field of a message. */
+interface MessageField {
+  readonly name: string;
+  readonly type: string;
+  readonly form: "single" | "list" | "mapping" | "inline";
+}
+
+const FORMS = { "*": "list", "%": "mapping", "^": "inline" } as const;
+
+function fieldsOf(message: string): readonly MessageField[] {
+  const text = PROTOBUF_MESSAGES[message] ?? "";
+  return text === ""
+    ? []
+    : text.split(", ").map((field) => {
+        const [, name = "", mark = "", type = ""] = /^\d+ (\S+) ([*%^]?)(\S+)$/.exec(field) ?? [];
+        return { name, type, form: FORMS[mark as keyof typeof FORMS] ?? "single" };
+      });
+}
+
+/** Builds the schemas that some messages consist of. */
+class Schemas {
+  readonly built = new Map<string, OpenApiSchema>();
+  private readonly prefix: string;
+
+  /** `prefix`: where references look, `#/definitions/`. */
+  constructor(prefix: string) {
+    this.prefix = prefix;
+  }
+
+  private typeOf(type: string): OpenApiSchema {
+    const scalar = SCALARS[type];
+    if (scalar !== undefined) return scalar;
+    this.build(type);
+    return { $ref: `${this.prefix}${schemaName(type)}` };
+  }
+
+  private propertiesOf(message: string): readonly (readonly [string, OpenApiSchema])[] {
+    return fieldsOf(message).flatMap(({ name, type, form }) => {
+      if (form === "inline") return this.propertiesOf(type);
+      const value = this.typeOf(type);
+      if (form === "list") return [[name, { type: "array", items: value }] as const];
+      if (form === "mapping") return [[name, { type: "object", additionalProperties: value }] as const];
+      return [[name, value] as const];
+    });
+  }
+
+  /** The schema of a message and of all that it refers to; `more` stands in it besides. */
+  build(message: string, more: OpenApiSchema = {}): void {
+    const name = schemaName(message);
+    if (this.built.has(name)) return;
+    // Before its fields, because messages may hold themselves.
+    this.built.set(name, {});
+    const value = VALUES[message];
+    const fields = Object.fromEntries(this.propertiesOf(message));
+    const properties = { ...more.properties, ...fields };
+    this.built.set(name, value ?? { type: "object", ...more, properties });
+  }
+}
+
+const DESCRIPTION =
+  "Names and types of the fields that Mullion knows. What they mean: https://kubernetes.io/docs/reference/kubernetes-api/";
+
+function schemasOf(resources: readonly ServedResource[], prefix: string): ReadonlyMap<string, OpenApiSchema> {
+  const schemas = new Schemas(prefix);
+  for (const resource of resources) {
+    const { group, version, kind } = resource;
+    schemas.build(`${apiVersionOf(resource)}.${kind}`, {
+      description: DESCRIPTION,
+      properties: { apiVersion: { type: "string" }, kind: { type: "string" } },
+      "x-kubernetes-group-version-kind": [{ group, version, kind }],
+    });
+  }
+  return schemas.built;
+}
+
+const FIELD_VALIDATION = [{ name: "fieldValidation", in: "query", schema: { type: "string" } }];
+
+/** Where explain looks for the kind of a resource, and apply for `fieldValidation`. */
+function pathsOf(resource: ServedResource, root: string): readonly (readonly [string, object])[] {
+  const { plural, isNamespaced, group, version, kind } = resource;
+  const inside = isNamespaced ? "/namespaces/{namespace}" : "";
+  const common = {
+    responses: { 200: { description: "OK" } },
+    "x-kubernetes-group-version-kind": { group, version, kind },
+  };
+  const operation = (action: string, parameters: readonly object[] = []): object => ({
+    operationId: `${action}${kind}`,
+    parameters,
+    ...common,
+    "x-kubernetes-action": action,
+  });
+  const collection = { get: operation("list"), post: operation("post", FIELD_VALIDATION) };
+  const single = {
+    get: operation("get"),
+    put: operation("put", FIELD_VALIDATION),
+    patch: operation("patch", FIELD_VALIDATION),
+    delete: operation("delete"),
+  };
+  const path = `/${root}${inside}/${plural}`;
+  return [
+    [path, collection],
+    [`${path}/{name}`, single],
+  ];
+}
+
+/** The document of one group and version; `root` is its path, such as `apis/apps/v1`. */
+export function openApiV3(groupVersion: string, root: string): object {
+  const resources = SERVED_RESOURCES.filter((each) => apiVersionOf(each) === groupVersion);
+  return {
+    openapi: "3.0.0",
+    info: { title: "Kubernetes", version: "mullion" },
+    paths: Object.fromEntries(resources.flatMap((resource) => pathsOf(resource, root))),
+    components: { schemas: Object.fromEntries(schemasOf(resources, "#/components/schemas/")) },
+  };
+}
+
+/** The schemas of all kinds by name, for v2, whose references look under `#/definitions/`. */
+export function openApiV2Definitions(): ReadonlyMap<string, OpenApiSchema> {
+  return schemasOf(SERVED_RESOURCES, "#/definitions/");
+}
+
+export function openApiV2(): object {
+  return {
+    swagger: "2.0",
+    info: { title: "Kubernetes", version: "mullion" },
+    paths: {},
+    definitions: Object.fromEntries(openApiV2Definitions()),
+  };
+}
