@@ -223,6 +223,7 @@ export class RunningCluster implements ClusterSession {
    */
   openKubeSource({ now, inTurn, settles = true }: KubeSourceOptions): MemoryKubeSource {
     if (!settles) return new MemoryKubeSource(this.kube, { now });
+    this.kube.dateObjects(now());
     const change = async <T>(write: () => T): Promise<T> =>
       inTurn(async () => {
         this.requireApi();

@@ -15,7 +15,7 @@ import { applyJsonPatch } from "../patch/json-patch.ts";
 import { applyMergePatch } from "../patch/apply-patch.ts";
 import { isScaled, patchOfScale, scaleOf } from "./scale.ts";
 import { discoveryDocument } from "./discovery.ts";
-import { OPENAPI_V2_PROTOBUF, openApiV2Protobuf } from "./openapi-v2-protobuf.ts";
+import { OPENAPI_V2_PROTOBUF, openApiV2Protobuf } from "./openapi.ts";
 import {
   badRequest,
   isDryRun,

@@ -3,11 +3,12 @@
  * by group and version, and v2 as one document. They say names and types of fields, from the messages in
  * protobuf-schema.ts; descriptions are not among them. Schemas are called as in k8s.io/kubernetes, `api/openapi-spec`.
  */
+import { encodeUtf8 } from "#core/base/encodings.ts";
 import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
 
 /** What of JSON Schema both versions share. */
-export interface OpenApiSchema {
+interface OpenApiSchema {
   readonly $ref?: string;
   readonly type?: "array" | "boolean" | "integer" | "object" | "string";
   readonly format?: string;
@@ -174,7 +175,7 @@ export function openApiV3(groupVersion: string, root: string): object {
 }
 
 /** The schemas of all kinds by name, for v2, whose references look under `#/definitions/`. */
-export function openApiV2Definitions(): ReadonlyMap<string, OpenApiSchema> {
+function openApiV2Definitions(): ReadonlyMap<string, OpenApiSchema> {
   return schemasOf(SERVED_RESOURCES, "#/definitions/");
 }
 
@@ -185,4 +186,84 @@ export function openApiV2(): object {
     paths: {},
     definitions: Object.fromEntries(openApiV2Definitions()),
   };
+}
+
+/**
+ * OpenAPI v2 in protobuf, the only form in which clients in Go read it: kubectl asks for it before it applies a `List`
+ * (google/gnostic-models, `openapiv2/OpenAPIv2.proto`; k8s.io/client-go, `discovery.OpenAPISchema`).
+ */
+export const OPENAPI_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/** Wire type of texts and messages. */
+const LENGTH = 2;
+const MORE = 0x80;
+
+function varint(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  while (rest >= MORE) {
+    bytes.push((rest % MORE) + MORE);
+    rest = Math.floor(rest / MORE);
+  }
+  return [...bytes, rest];
+}
+
+/** A field that holds a text, or another message. */
+function encodeField(number: number, content: Uint8Array | string): Uint8Array {
+  const bytes = typeof content === "string" ? encodeUtf8(content) : content;
+  const head = varint(number * 8 + LENGTH);
+  return join([Uint8Array.from([...head, ...varint(bytes.length)]), bytes]);
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+/** `NamedSchema`s, each in its field 1: what `Definitions` and `Properties` are. */
+function namedSchemas(schemas: Iterable<readonly [string, OpenApiSchema]>): Uint8Array {
+  const named = [...schemas].map(([name, schema]) =>
+    encodeField(1, join([encodeField(1, name), encodeField(2, encodeSchema(schema))])),
+  );
+  return join(named);
+}
+
+/** `NamedAny`, whose value is a text of YAML; JSON is one. */
+function extension(name: string, value: unknown): Uint8Array {
+  return join([encodeField(1, name), encodeField(2, encodeField(2, JSON.stringify(value)))]);
+}
+
+/** A `Schema`; the numbers are those of its fields. */
+function encodeSchema(schema: OpenApiSchema): Uint8Array {
+  const { $ref, type, format, description, items, additionalProperties, properties } = schema;
+  const kinds = schema["x-kubernetes-group-version-kind"];
+  return join([
+    ...($ref === undefined ? [] : [encodeField(1, $ref)]),
+    ...(format === undefined ? [] : [encodeField(2, format)]),
+    ...(description === undefined ? [] : [encodeField(4, description)]),
+    ...(additionalProperties === undefined
+      ? []
+      : [encodeField(21, encodeField(1, encodeSchema(additionalProperties)))]),
+    ...(type === undefined ? [] : [encodeField(22, encodeField(1, type))]),
+    ...(items === undefined ? [] : [encodeField(23, encodeField(1, encodeSchema(items)))]),
+    ...(properties === undefined ? [] : [encodeField(25, namedSchemas(Object.entries(properties)))]),
+    ...(kinds === undefined ? [] : [encodeField(31, extension("x-kubernetes-group-version-kind", kinds))]),
+  ]);
+}
+
+/** The whole `Document`. */
+export function openApiV2Protobuf(): Uint8Array {
+  const info = join([encodeField(1, "Kubernetes"), encodeField(2, "mullion")]);
+  const definitions = namedSchemas(openApiV2Definitions());
+  return join([
+    encodeField(1, "2.0"),
+    encodeField(2, info),
+    encodeField(8, new Uint8Array()),
+    encodeField(9, definitions),
+  ]);
 }

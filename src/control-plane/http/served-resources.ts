@@ -3,6 +3,7 @@
  * as with Kubernetes: kube-proxy writes them in the group events.k8s.io, kubectl reads them in the core.
  */
 import { KINDS, KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
+import { withServedDefaults } from "./served-defaults.ts";
 import { hasStatus } from "../memory/admission/write-object.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
@@ -60,9 +61,9 @@ function same<T>(value: T): T {
   return value;
 }
 
-/** Cluster-scoped objects carry an empty namespace here and none on the wire. */
-function withoutEmptyNamespace(object: KubeObject): object {
-  if (object.metadata.namespace !== "") return object;
+/** Cluster-scoped objects carry an empty namespace here and none on the wire; the others get what a server fills in. */
+function servedObject(object: KubeObject): object {
+  if (object.metadata.namespace !== "") return withServedDefaults(object);
   const { namespace: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
@@ -80,7 +81,7 @@ function resourceOf(kind: KubeKind): ServedResource {
     isNamespaced,
     hasStatus: hasStatus(kind),
     toStored: same,
-    toServed: withoutEmptyNamespace,
+    toServed: servedObject,
   });
 }
 

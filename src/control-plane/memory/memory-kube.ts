@@ -6,6 +6,7 @@
  * It is plain data and is forked with the world. Who listens to a watch is no part of the world: a fork has no listeners.
  */
 import { type KubeApplyReport, applyObjects } from "./admission/apply.ts";
+import { KUBE_KINDS } from "#contracts/kubernetes/kinds.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { KubeKind, KubeObject, KubeObjects, Pod } from "#contracts/kubernetes/objects.ts";
 import type { DeleteOptions, KubeList, KubeReader, WriteOptions } from "#contracts/kubernetes/source.ts";
@@ -55,6 +56,18 @@ export class MemoryKube implements KubeReader {
   /** The `creationTimestamp` of what is made from now on, in RFC 3339; undefined: none, as long as it is not set. */
   set time(time: string | undefined) {
     this.plane.time = time;
+  }
+
+  /** What is there and does not say when it was made was made then, in RFC 3339: programs show ages. */
+  dateObjects(time: string): void {
+    for (const kind of KUBE_KINDS) {
+      for (const object of this.store.list(kind)) {
+        if (object.metadata.creationTimestamp !== undefined) continue;
+        const metadata = { ...object.metadata, creationTimestamp: time };
+        this.store.put({ ...object, metadata });
+      }
+    }
+    this.publish();
   }
 
   /** Stores objects: new ones are created, others replaced by what is given, with what the server filled in kept. */

@@ -130,6 +130,31 @@ describe("kubectl on the emulator", () => {
     expect(kubectl("get", "pods", "-n", "shop", "-o", "name").trim().split("\n")).toHaveLength(1);
   });
 
+  it("rollout status, wait and ages are as on a cluster", () => {
+    expect(kubectl("rollout", "status", "deployment/web", "-n", "shop", "--timeout=10s")).toContain(
+      'deployment "web" successfully rolled out',
+    );
+    kubectl("wait", "-n", "shop", "--for=condition=Available", "deployment/web", "--timeout=5s");
+    kubectl("rollout", "restart", "deployment/web", "-n", "shop");
+    kubectl("rollout", "status", "deployment/web", "-n", "shop", "--timeout=10s");
+    expect(kubectl("describe", "deployment", "web", "-n", "shop")).toMatch(/^NewReplicaSet: +web-/m);
+    const set = (kind: string, more: string): string =>
+      `{"apiVersion": "apps/v1", "kind": "${kind}", "metadata": {"name": "set", "namespace": "shop"}, "spec": {${more}
+        "selector": {"matchLabels": {"app": "s"}}, "template": {"metadata": {"labels": {"app": "s"}}, "spec": {
+        "nodeSelector": {"kubernetes.io/os": "windows"}, "containers": [{"name": "s", "image": "s:1"}]}}}}`;
+    apply(set("StatefulSet", '"serviceName": "set",'));
+    expect(kubectl("rollout", "status", "statefulset/set", "-n", "shop", "--timeout=10s")).toContain(
+      "complete",
+    );
+    kubectl("delete", "statefulset", "set", "-n", "shop");
+    apply(set("DaemonSet", ""));
+    expect(kubectl("rollout", "status", "daemonset/set", "-n", "shop", "--timeout=10s")).toContain(
+      "rolled out",
+    );
+    kubectl("delete", "daemonset", "set", "-n", "shop");
+    expect(kubectl("get", "nodes,namespaces,pods", "-A")).not.toContain("<unknown>");
+  });
+
   it("apply takes a List, checks its fields, and takes it away again", () => {
     const list = (field: string): string =>
       `{"apiVersion": "v1", "kind": "List", "items": [
