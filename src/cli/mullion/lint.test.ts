@@ -1,4 +1,5 @@
 // `mullion lint` as a user would run it, over files in memory.
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { lint } from "./lint.ts";
@@ -105,6 +106,7 @@ describe("mullion lint", () => {
     ["pod.yaml --profile windows95", '"windows95" is not a build of Windows'],
     ["pod.yaml --kubernetes new", '"new" is not a version of Kubernetes'],
     ["pod.yaml --format xml", "xml"],
+    ["pod.yaml -o json --format text", "-o and --format both say how to print it"],
     ["binary.yaml", "there is nothing here that lint reads"],
     ["empty", "there is nothing here that lint reads"],
   ])("lint %s ends with 2", async (line, message) => {
@@ -127,6 +129,22 @@ describe("mullion lint", () => {
     expect(JSON.parse((await run("--list --format json")).out)).toContainEqual(
       expect.objectContaining({ code: "host-network-unsupported", severity: "error" }),
     );
+  });
+
+  it.each(["json", "sarif", "junit"])("prints %s by either name of the flag", async (format) => {
+    expect((await run(`pod.yaml -o ${format}`)).out).toBe((await run(`pod.yaml --format ${format}`)).out);
+  });
+
+  it("gives code scanning paths from the root of the repository", async () => {
+    const absolute = join(process.cwd(), "k8s", "pod.yaml");
+    const terminal = new MemoryTerminal({ [absolute]: FILES["pod.yaml"] });
+    const argv = ["lint", absolute, "-o", "sarif"];
+    await runMullion({ argv, verbs: { lint }, terminal, version: "0", isDebug: false });
+    const { runs } = JSON.parse(terminal.output) as {
+      runs: [{ results: { locations: [{ physicalLocation: { artifactLocation: { uri: string } } }] }[] }];
+    };
+    const uris = runs[0].results.map(({ locations }) => locations[0].physicalLocation.artifactLocation.uri);
+    expect([...new Set(uris)]).toEqual(["k8s/pod.yaml"]);
   });
 
   it.each(["json", "sarif"])("prints %s", async (format) => {

@@ -1,5 +1,6 @@
 /** `mullion lint`: files and folders checked against what Windows can and cannot do. */
-import { basename, extname, normalize } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, dirname, extname, join, normalize, relative, resolve } from "node:path";
 import { LIMITS } from "#core/base/limits.ts";
 import { getEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
@@ -189,12 +190,42 @@ function atLeast(report: LintReport, severity: LintSeverity): LintReport {
 }
 
 /** Formats are loaded when they are asked for: the XML writer alone takes longer to load than everything else. */
+/** The folder of the repository that this one is in: the nearest one with `.git`; undefined outside of any. */
+function repositoryRoot(): string | undefined {
+  for (let folder = process.cwd(); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git"))) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
+
+/** The report with paths as code scanning looks for them: from the root of the repository. Others stay as they are. */
+function inRepository(report: LintReport): LintReport {
+  const root = repositoryRoot();
+  if (root === undefined) return report;
+  const place = (file: string): string => {
+    const path = relative(root, resolve(file));
+    return file === "-" || path.startsWith("..") ? file : path;
+  };
+  return {
+    ...report,
+    findings: report.findings.map((finding) => ({ ...finding, file: place(finding.file) })),
+    suppressed: report.suppressed.map((each) => ({
+      ...each,
+      finding: { ...each.finding, file: place(each.finding.file) },
+    })),
+    passedBy: report.passedBy.map((each) => ({ ...each, file: place(each.file) })),
+  };
+}
+
 async function format(report: LintReport, wanted: LintFormat, terminal: Terminal): Promise<string> {
   switch (wanted) {
     case "json":
       return (await import("#diagnose/lint/report/format-json.ts")).formatJson(report);
     case "sarif":
-      return (await import("#diagnose/lint/report/format-sarif.ts")).formatSarif(report, packageVersion());
+      return (await import("#diagnose/lint/report/format-sarif.ts")).formatSarif(
+        inRepository(report),
+        packageVersion(),
+      );
     case "junit":
       return (await import("#diagnose/lint/report/format-junit.ts")).formatJunit(report);
     case "text":
@@ -215,8 +246,7 @@ function listRules(wanted: LintFormat, terminal: Terminal): ExitCode {
     terminal.stdout(`${JSON.stringify(rows, undefined, 2)}\n`);
     return 0;
   }
-  if (wanted !== "text")
-    throw usage("--list is printed as text or json", "Leave out --format, or write json.");
+  if (wanted !== "text") throw usage("--list is printed as text or json", "Leave out -o, or write json.");
   const width = Math.max(...codes.map((code) => code.length));
   for (const { code, severity, title } of rows)
     terminal.stdout(`${code.padEnd(width)}  ${severity.padEnd(7)}  ${title}\n`);

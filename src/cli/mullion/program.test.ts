@@ -314,6 +314,7 @@ describe("verbs", () => {
     [["control-plane", "stop"], { apiServer: "down" }],
     [["control-plane", "start"], { apiServer: "up" }],
     [["pass", "2m"], { milliseconds: 120_000 }],
+    [["pass", "1m30s"], { milliseconds: 90_000 }],
     [["apply", "-f", "a", "-f", "b", "-n", "shop"], { inputs: { files: ["a", "b"] }, namespace: "shop" }],
     [
       ["delete", "po/web", "--ignore-not-found"],

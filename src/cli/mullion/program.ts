@@ -269,9 +269,18 @@ interface LintCommandOptions {
   readonly profile?: string;
   readonly kubernetes?: string;
   readonly windows?: boolean;
-  readonly format: LintFormat;
+  readonly output?: LintFormat;
+  /** An older name of `output`. */
+  readonly format?: LintFormat;
   readonly severity: "error" | "warning" | "info";
   readonly list?: boolean;
+}
+
+/** @throws Failure when both names say different things. */
+function lintFormat({ output, format }: LintCommandOptions): LintFormat {
+  if (output !== undefined && format !== undefined && output !== format)
+    throw usage("-o and --format both say how to print it", "Leave out --format, the older name of -o.");
+  return output ?? format ?? "text";
 }
 
 const LINT_HELP = `
@@ -297,7 +306,8 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
     .option("--profile <build>", "the build of Windows (default: that of the Node objects, or ws2022)")
     .option("--kubernetes <version>", "the version of Kubernetes (default: that of the Node objects)")
     .option("--windows", "take pods that name no operating system for Windows pods")
-    .addOption(new Option("--format <format>", "how to print it").choices(LINT_FORMATS).default("text"))
+    .addOption(new Option("-o, --output <format>", "how to print it (default: text)").choices(LINT_FORMATS))
+    .addOption(new Option("--format <format>", "an older name of -o").choices(LINT_FORMATS).hideHelp())
     .addOption(
       new Option("--severity <least>", "show nothing that weighs less")
         .choices(["info", "warning", "error"])
@@ -311,14 +321,14 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
           "mullion lint examples/two-windows-nodes/cluster.yaml",
           "mullion lint examples/ --profile ws2019 --kubernetes 1.28",
           "kubectl get nodes,svc,deploy,ds,netpol,cm -A -o yaml | mullion lint -",
-          "mullion lint examples/ --format sarif > lint.sarif",
+          "mullion lint examples/ -o sarif > lint.sarif",
           "mullion lint --list",
         ),
     )
     .action((paths: readonly string[], options: LintCommandOptions) =>
       run(() => {
-        const { profile, kubernetes, windows, format, severity, list } = options;
-        const request = { paths, profile, kubernetes, format, severity };
+        const { profile, kubernetes, windows, severity, list } = options;
+        const request = { paths, profile, kubernetes, format: lintFormat(options), severity };
         return lint({ ...request, isWindows: windows === true, isList: list === true }, terminal);
       }),
     );
@@ -344,6 +354,37 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
     .action(({ file, pcap, full }: DemoOptions) =>
       run(() => demo({ file: file ?? DEMO_EXAMPLE, pcap, isFull: full === true }, terminal)),
+    );
+}
+
+const VERSION_FORMATS = ["text", "json", "yaml"] as const;
+
+interface VersionOptions {
+  readonly output: (typeof VERSION_FORMATS)[number];
+}
+
+/** Which Mullion, on which Node and system: what belongs into a report. */
+function addVersion(program: Command, run: Run, terminal: Terminal, version: string): void {
+  program
+    .command("version")
+    .summary("show the version, and on what it runs")
+    .description("Shows the version of Mullion, and the Node and the system that it runs on.")
+    .addOption(
+      new Option("-o, --output <format>", "how to print it").choices(VERSION_FORMATS).default("text"),
+    )
+    .addHelpText("after", examples("mullion version", "mullion version -o json"))
+    .action(({ output }: VersionOptions) =>
+      run(async () => {
+        const { platform, arch, versions } = process;
+        const facts = { mullion: version, node: versions.node, system: `${platform}/${arch}` };
+        const line = (separator: string): string =>
+          Object.entries(facts)
+            .map(([name, value]) => `${name}${separator}${value}\n`)
+            .join("");
+        if (output === "json") terminal.stdout(`${JSON.stringify(facts, undefined, 2)}\n`);
+        else terminal.stdout(line(output === "yaml" ? ": " : " "));
+        return Promise.resolve(0);
+      }),
     );
 }
 
@@ -414,6 +455,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.wine !== undefined) addWine(program, run, verbs.wine, terminal);
   if (verbs.programs !== undefined) addPrograms(program, run, verbs.programs, terminal);
   if (verbs.programs?.run !== undefined) addRun(program, run, verbs.programs.run, terminal);
+  addVersion(program, run, terminal, version);
   configure(program, terminal);
   return program;
 }

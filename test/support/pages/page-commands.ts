@@ -151,7 +151,7 @@ interface Expected {
 /** From the pages' own sentences, for the commands that work on a service, a running cluster, or the machine. */
 export const EXPECTED: readonly Expected[] = [
   { line: /^npm start$/, output: /What works, and what does not[^]*One call, explained[^]*demo --full\n$/ },
-  { line: /^npx mullion --version$/, output: /^\d+\.\d+\.\d+\n$/ },
+  { line: /^npx mullion version$/, output: /^mullion \d+\.\d+\.\d+\nnode \d+\.\d+\.\d+\nsystem \S+\n$/ },
   { line: /^npm install --global \.$/, output: /added 1 package/ },
   {
     line: /^npx node --conditions=mullion-source examples\/hns-client/,
