@@ -3,11 +3,14 @@
  * (shim/), the launchers of our own executables (launcher/), and what tests them.
  */
 import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PROGRAM_NAMES } from "./bundle-programs.ts";
 
 const ROOT = join(fileURLToPath(new URL(".", import.meta.url)), "..");
+
+const DLLS: readonly string[] = ["bcryptprimitives", "computenetwork", "vmcompute"];
 
 /** Programs that the build needs, and the Debian packages that they are in. */
 const NEEDED: readonly (readonly [program: string, debianPackage: string])[] = [
@@ -34,9 +37,40 @@ function make(folder: string, ...variables: readonly string[]): void {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+/** Of what is shipped: DLLs and launchers. */
+function productsOf(root: string): readonly string[] {
+  return [
+    ...DLLS.map((name) => join(root, "dist", "shim", `${name}.dll`)),
+    ...PROGRAM_NAMES.map((name) => join(root, "dist", "programs", `${name}.exe`)),
+  ];
+}
+
+/** What they are made from. */
+function sourcesOf(root: string): readonly string[] {
+  const folders = ["shim", "shim/core", "shim/surface", "launcher"].map((folder) => join(root, folder));
+  return folders
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((path) => statSync(path).isFile() && !path.endsWith(".md"));
+}
+
+/** Whether all that is shipped has been built, and after the last change of a source. */
+export function isShimBuilt(root: string): boolean {
+  const products = productsOf(root);
+  if (!products.every((path) => existsSync(path))) return false;
+  const oldest = Math.min(...products.map((path) => statSync(path).mtimeMs));
+  return sourcesOf(root).every((path) => statSync(path).mtimeMs <= oldest);
+}
+
 /** Builds what is not built yet. Ends the process when it cannot. */
 export function buildShim(): void {
   const fault = missingPrograms();
+  if (fault !== undefined && isShimBuilt(ROOT)) {
+    process.stderr.write(
+      "There are no compilers here: the DLLs and launchers are taken as they were built.\n",
+    );
+    return;
+  }
   if (fault !== undefined) {
     process.stderr.write(fault);
     process.exit(2);
