@@ -111,6 +111,14 @@ beforeAll(async () => {
   cluster = await openExample();
 });
 
+/** A word in capitals stands for a namespace. */
+function orNamespace(loaded: LoadedObject): LoadedObject {
+  const { name } = loaded.object.metadata;
+  if (name !== name.toUpperCase()) return loaded;
+  const metadata = { ...loaded.object.metadata, namespace: "" };
+  return { ...loaded, object: { ...loaded.object, kind: "Namespace", metadata } as LoadedObject["object"] };
+}
+
 function world(): World {
   let isEnded = false;
   const session = new WillingSession(cluster);
@@ -119,7 +127,12 @@ function world(): World {
     // One pod for each word of the inputs; a text that begins with ! cannot be read.
     readManifests: (inputs, namespace) => ({
       objects: inputs.flatMap(({ text }) =>
-        text.startsWith("!") ? [] : text.split(" ").map((name) => pod(name, namespace)),
+        text.startsWith("!")
+          ? []
+          : text
+              .split(" ")
+              .map((name) => pod(name, namespace))
+              .map(orNamespace),
       ),
       problems: inputs
         .filter(({ text }) => text.startsWith("!"))
@@ -321,6 +334,22 @@ describe("apply and delete", () => {
       apply("c"),
     ]);
     expect(session.course).toEqual(["begin a", "end a", "begin b", "end b", "begin c", "end c"]);
+  });
+
+  it("delete what files name from their end, and namespaces last, for they take along what is in them", async () => {
+    const inputs = [
+      { name: "a", text: "SHOP config web" },
+      { name: "b", text: "OTHER late" },
+    ];
+    const { answer } = await ask(world().app, "POST /delete", { inputs });
+    const { results } = answer as { results: { reference: { name: string } }[] };
+    expect(results.map(({ reference }) => reference.name)).toEqual([
+      "late",
+      "web",
+      "config",
+      "OTHER",
+      "SHOP",
+    ]);
   });
 
   it("give kinds without namespace an empty one", async () => {

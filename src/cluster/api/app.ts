@@ -2,6 +2,7 @@
  * The control API: paths and what answers them. Pure: it takes a request and gives a response; `server.node.ts` puts
  * it on a socket, `inProcessClient` calls it directly.
  */
+import type { ObjectReference } from "../session/session.ts";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
@@ -100,6 +101,18 @@ async function apply(held: HeldCluster, body: unknown): Promise<ApplyAnswer> {
   });
 }
 
+/**
+ * What files name, the last first, as what needs another stands behind it, and namespaces at the very end: they take
+ * along what lies in them, which would then not be found.
+ */
+function inOrderOfDeletion(named: readonly ObjectReference[]): readonly ObjectReference[] {
+  const last = named.toReversed();
+  return [
+    ...last.filter(({ kind }) => kind !== "Namespace"),
+    ...last.filter(({ kind }) => kind === "Namespace"),
+  ];
+}
+
 async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
   const { inputs = [], references = [], namespace } = readDeleteRequest(body);
   return held.inTurn(async (session) => {
@@ -109,7 +122,7 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
       namespace: metadata.namespace,
       name: metadata.name,
     }));
-    const report = await session.delete([...references, ...named]);
+    const report = await session.delete([...references, ...inOrderOfDeletion(named)]);
     // What was said about these texts when they were applied is out of date.
     held.remark(
       inputs.map(({ name }) => name),
