@@ -50,6 +50,29 @@ pods:
   });
 });
 
+describe("names", () => {
+  // windows-networking-documentation.md §6: `kubernetes.default` and `kubernetes.default.svc` do not resolve in a Windows pod.
+  it("over both transports, and with a part of the full name", async () => {
+    const { code, report } = await ask(`
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: names}
+nodes:
+  - {name: win-1, os: windows, address: 10.0.0.11}
+  - {name: linux-1, os: linux, address: 10.0.0.21}
+pods:
+  - {name: web, node: win-1}
+`);
+    expect(code).toBe(0);
+    const asked = report.cells.filter(({ flow }) => flow === "pod-to-cluster-dns");
+    const own = asked.filter(({ from }) => from === "pod/default/web");
+    expect(own.map(({ protocol, to, verdict }) => [protocol, to, verdict])).toEqual([
+      ["udp", "service/kube-system/kube-dns", "as-expected"],
+      ["tcp", "service/kube-system/kube-dns", "as-expected"],
+    ]);
+  });
+});
+
 describe("NAT networks by build", () => {
   const nat = (build: string): string => `
 apiVersion: mullion/v1alpha1

@@ -19,6 +19,8 @@ import { driverTraits } from "../file/driver-traits.ts";
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
+import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
+import type { Service } from "#contracts/kubernetes/objects.ts";
 import { groupBy } from "./classes.ts";
 import { isServed } from "./service-port.ts";
 import type {
@@ -336,7 +338,19 @@ export function readModel(
     hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,
     isDsr: file.kubeProxy.enableDSR,
     dnsZone: isNamed ? view.dnsZone : undefined,
+    dns: isNamed && view.dnsZone !== undefined ? readDns(dnsService) : undefined,
   };
+}
+
+function readDns(service: Service | undefined): VerifyModel["dns"] {
+  if (service === undefined) return undefined;
+  const { namespace, name } = service.metadata;
+  const protocols = (["udp", "tcp"] as const).filter((transport) =>
+    (service.spec?.ports ?? []).some(
+      ({ port, protocol = "TCP" }) => port === DNS_PORT && protocol === transport.toUpperCase(),
+    ),
+  );
+  return { reference: `service/${namespace}/${name}`, protocols };
 }
 
 /** Pod ranges that the router knows. */

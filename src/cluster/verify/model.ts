@@ -177,4 +177,6 @@ export interface VerifyModel {
   readonly isDsr: boolean;
   /** The zone of the cluster's names; undefined without a name service. */
   readonly dnsZone: string | undefined;
+  /** The Service of the cluster's DNS, and the transports that it has; undefined as the zone is. */
+  readonly dns: { readonly reference: string; readonly protocols: readonly TransportProtocol[] } | undefined;
 }

@@ -144,6 +144,8 @@ const CASES: readonly Case[] = [
   ["PP-OWN-ADDRESS", { protocol: "icmp", areAnswersTranslated: true }, "works, sees client"],
   ["OWN-RULES", { hasOwnRules: true }, "not-applicable"],
   ["NO-DNS", { flow: "pod-to-pod-name", hasDns: false }, "not-applicable"],
+  ["DNS-SERVER", { flow: "pod-to-cluster-dns", protocol: "tcp" }, "works, sees any"],
+  ["NO-DNS", { flow: "pod-to-cluster-dns", hasDns: false }, "not-applicable"],
   ["NO-NAME", { ...OUTSIDE, flow: "pod-to-external-name", hasName: false }, "not-applicable"],
   // dataplane.md §2.4 B-8.
   ["NP", { flow: "node-to-pod" }, "works, sees any"],

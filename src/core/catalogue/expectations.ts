@@ -22,6 +22,7 @@ export const FLOWS = [
   "pod-to-node",
   "pod-to-own-service",
   "pod-to-service-partial-name",
+  "pod-to-cluster-dns",
   "node-to-cluster-ip",
   "node-to-own-node-port",
   "node-to-node-port",

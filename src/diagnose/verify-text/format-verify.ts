@@ -96,6 +96,7 @@ export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
   "pod-to-node": "pod → node",
   "pod-to-own-service": "pod → itself through its Service",
   "pod-to-service-partial-name": "pod → Service (name.namespace[.svc])",
+  "pod-to-cluster-dns": "pod → cluster DNS (a question)",
   "node-to-cluster-ip": "node → Service (ClusterIP)",
   "node-to-own-node-port": "node → its own NodePort",
   "node-to-node-port": "node → NodePort of another node",

@@ -10,6 +10,7 @@ import {
   TcpProbe,
   UdpProbe,
 } from "#dataplane/host/probes/probe.ts";
+import { DnsProbe, DnsTcpProbe } from "#dataplane/host/probes/dns-probe.ts";
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
 import type { NameResult, ResolverOwner } from "#dataplane/host/resolver/name-result.ts";
 import { parseIdentification } from "#dataplane/host/services/identification-server.ts";
@@ -138,7 +139,15 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   }
 
   probeEnded(probe: Probe): void {
-    const attempt = attemptOf(defined(probe.result, "an ended probe has a result"), this.sourcePort);
+    const seen = attemptOf(defined(probe.result, "an ended probe has a result"), this.sourcePort);
+    const { address, question } = this.cell.target;
+    // The DNS server has an address of its own under the name that it is asked for.
+    const isWrong =
+      seen.outcome === "answered" &&
+      question !== undefined &&
+      address !== undefined &&
+      !seen.detail.endsWith(` ${formatIp(address)}`);
+    const attempt: CellAttempt = isWrong ? { ...seen, outcome: "name-wrong" } : seen;
     this.end(this.resolvedIp === undefined ? attempt : { ...attempt, resolved: this.resolvedIp });
   }
 
@@ -151,7 +160,7 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
       port: target.port,
       ...(this.sourcePort === undefined ? {} : { sourcePort: this.sourcePort }),
     };
-    makeProbe(protocol, common, ports).start();
+    makeProbe(protocol, common, ports, target.question).start();
   }
 
   private end(attempt: CellAttempt): void {
@@ -169,12 +178,14 @@ function makeProbe(
   protocol: Cell["protocol"],
   common: { readonly compartment: Compartment; readonly destination: Ip; readonly owner: ProbeOwner },
   ports: { readonly port: number; readonly sourcePort?: number },
+  question: string | undefined,
 ): TcpProbe | UdpProbe | EchoProbe {
+  const asked = question === undefined ? undefined : { ...common, ...ports, name: question };
   switch (protocol) {
     case "tcp":
-      return new TcpProbe({ ...common, ...ports });
+      return asked === undefined ? new TcpProbe({ ...common, ...ports }) : new DnsTcpProbe(asked);
     case "udp":
-      return new UdpProbe({ ...common, ...ports });
+      return asked === undefined ? new UdpProbe({ ...common, ...ports }) : new DnsProbe(asked);
     case "icmp":
       return new EchoProbe(common);
   }

@@ -14,6 +14,8 @@ export interface CellTarget {
   readonly name: string | undefined;
   /** 0 for ICMP. */
   readonly port: number;
+  /** Of a DNS server: the name that it is asked for, which has its own address; absent for all others. */
+  readonly question?: string;
   /** The built-in servers that may answer, by the names they call themselves; undefined: anybody. */
   readonly answerers: readonly string[] | undefined;
 }

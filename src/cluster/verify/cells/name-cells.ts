@@ -113,6 +113,33 @@ function partialName(model: VerifyModel, asked: AskedPort, clients: readonly Ver
   );
 }
 
+const DNS_PORT = 53;
+
+/** Each transport of the cluster's DNS, from one client: what is too long for UDP goes over TCP. */
+function dnsCells(model: VerifyModel, clients: readonly VerifyPod[]): readonly Cell[] {
+  const [source] = clients;
+  const service = model.services.find(({ reference }) => reference === model.dns?.reference);
+  const address = service?.clusterIp;
+  if (source === undefined || service === undefined || address === undefined) return [];
+  const question = `${service.name}.${service.namespace}.svc.${model.dnsZone ?? "cluster.local"}`;
+  return (model.dns?.protocols ?? []).map((protocol) => {
+    const port = { name: "", protocol, port: DNS_PORT, nodePort: undefined, backEnds: [] };
+    return makeCell({
+      facts: serviceFacts(model, "pod-to-cluster-dns", protocol, { source, service, port }),
+      source,
+      target: {
+        reference: service.reference,
+        address,
+        name: undefined,
+        port: DNS_PORT,
+        question,
+        answerers: undefined,
+      },
+      standsFor: clients.length,
+    });
+  });
+}
+
 export function nameCells(model: VerifyModel): readonly Cell[] {
   const asked = model.services.flatMap((service) => {
     const port = portOf(model, service);
@@ -127,6 +154,7 @@ export function nameCells(model: VerifyModel): readonly Cell[] {
     ...asked.flatMap((each, index) =>
       classes.flatMap((clients) => namesOf(model, each, rotate(clients, index))),
     ),
+    ...classes.flatMap((clients) => dnsCells(model, clients)),
     ...(partial === undefined ? [] : classes.flatMap((clients) => partialName(model, partial, clients))),
   ];
 }

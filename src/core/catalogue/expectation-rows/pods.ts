@@ -8,6 +8,7 @@ export const NAME_FLOWS: readonly FlowName[] = [
   "pod-to-service-full-name",
   "pod-to-service-partial-name",
   "pod-to-external-name",
+  "pod-to-cluster-dns",
 ];
 const POD_TO_POD: readonly FlowName[] = ["pod-to-pod-ip", "pod-to-pod-name"];
 const TO_EXTERNAL: readonly FlowName[] = ["pod-to-external-ip", "pod-to-external-name"];
@@ -43,6 +44,12 @@ export const GENERAL_ROWS: readonly ExpectationRow[] = [
     when: { flow: NAME_FLOWS, hasDns: false },
     expected: { outcome: "not-applicable" },
     source: "windows-networking-documentation.md §6",
+  },
+  {
+    id: "DNS-SERVER",
+    when: { flow: "pod-to-cluster-dns", hasDns: true },
+    expected: { outcome: "works", sees: "any" },
+    source: "windows-networking-documentation.md §6; RFC 7766 §5: servers answer over UDP and TCP",
   },
   {
     id: "NO-NAME",
