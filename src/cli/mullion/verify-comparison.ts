@@ -178,7 +178,9 @@ export async function compareAsAsked(
   target: ClusterTarget,
   terminal: Terminal,
   progress: ObserveProgress,
-): Promise<{ readonly comparison: VerifyComparison; readonly judged: readonly ComparedReport[] } | undefined> {
+): Promise<
+  { readonly comparison: VerifyComparison; readonly judged: readonly ComparedReport[] } | undefined
+> {
   if (request.before.length === 0 && request.profiles.length < 2) return undefined;
   const sides = await sidesOf(request, target, terminal, progress);
   const judged = request.before.length > 0 ? sides.slice(-1) : sides;

@@ -148,7 +148,10 @@ function derivedFile({ objects }: Manifests, { cniFiles, build }: ReadContext): 
 function withoutNetwork(
   objects: readonly LoadedObject[],
   recognised: RecognisedNetwork,
-  { problems, build }: { readonly problems: readonly FileProblem[]; readonly build: WindowsBuild | undefined },
+  {
+    problems,
+    build,
+  }: { readonly problems: readonly FileProblem[]; readonly build: WindowsBuild | undefined },
 ): FileResult {
   const plain = objects.map(({ object }) => object);
   const { document, assumptions } = clusterOfManifests(plain);

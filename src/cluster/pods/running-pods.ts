@@ -246,7 +246,8 @@ export class RunningPods {
     const node = this.nodeOf(pod);
     const kubelet = kubelets.get(node.spec.name);
     if (kubelet === undefined) throw new RangeError(`no kubelet for node ${node.spec.name}`);
-    if (this.options.isLeftWaiting(pod)) return { pod, running: undefined, remarks: [waitingRemark(pod)], obstacles: [] };
+    if (this.options.isLeftWaiting(pod))
+      return { pod, running: undefined, remarks: [waitingRemark(pod)], obstacles: [] };
     const strange = missingNetwork(sandbox, cluster) ?? strangeAddress(sandbox, cluster);
     if (strange !== undefined) return { pod, running: undefined, remarks: [strange], obstacles: [] };
     const dns = dnsOf(pod, node);

@@ -290,7 +290,10 @@ function traceLookup(cluster: Cluster, request: LimitedRequest, name: string): T
   };
   if (server === undefined) return { report, heard };
   const question = { from, to: { description: report.to, compartment: undefined, ip: server } };
-  return { report: judgedReport(cluster, report, { ...question, protocol: "udp", port: DNS_PORT }, request), heard };
+  return {
+    report: judgedReport(cluster, report, { ...question, protocol: "udp", port: DNS_PORT }, request),
+    heard,
+  };
 }
 
 function nameRequest(request: TraceRequest, name: string): NameRequest {

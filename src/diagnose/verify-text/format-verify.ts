@@ -322,7 +322,10 @@ function summaryLine({ counts }: VerifyReport): string {
   return `${tried}. ${outcome}${unjudged}.`;
 }
 
-export function verdictLine({ findings, basis }: Pick<VerifyReport, "findings" | "basis">, style: TraceStyle): string {
+export function verdictLine(
+  { findings, basis }: Pick<VerifyReport, "findings" | "basis">,
+  style: TraceStyle,
+): string {
   const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
   const counted = findings.filter(({ allowed }) => allowed !== true);
   const taken = findings.length - counted.length;
