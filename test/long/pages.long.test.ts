@@ -1,6 +1,6 @@
 // Every command of the first page, the start pages and the how-to pages, typed on the system's Node in the order of the page.
 import { readFileSync } from "node:fs";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFailed } from "vitest";
 import { runCommand } from "../../tools/run-command.ts";
 import { readFiles } from "../../tools/source-files.ts";
 import {
@@ -25,6 +25,9 @@ describe("the commands of the pages, on the system's Node", () => {
 
   it.each(PAGES.map(({ path, text }) => [path, text] as const))("%s", async (page, text) => {
     const reader = new PageReader(filesOf(text));
+    onTestFailed(async () => {
+      await reader.close();
+    });
     const typed = commandsOf(page, text).filter((command) => findLeftOut(command) === undefined);
     let inBackground = "";
     for (const command of typed) {
