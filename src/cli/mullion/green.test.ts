@@ -41,6 +41,35 @@ status: ${status}
 `;
 }
 
+/** flannel as nobody changed it for Windows: its Nodes publish different identifiers. */
+const CLUSTER_OF_FLANNEL = `
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata:
+      name: win-1
+      labels: { kubernetes.io/os: windows }
+      annotations:
+        flannel.alpha.coreos.com/backend-type: vxlan
+        flannel.alpha.coreos.com/backend-data: '{"VNI":4096,"VtepMAC":"00:15:5d:96:95:db"}'
+    spec: { podCIDR: 10.244.1.0/24 }
+    status:
+      addresses: [{ type: InternalIP, address: 172.29.4.31 }]
+      nodeInfo: { kernelVersion: 10.0.20348.2966, operatingSystem: windows }
+  - apiVersion: v1
+    kind: Node
+    metadata:
+      name: linux-1
+      labels: { kubernetes.io/os: linux }
+      annotations:
+        flannel.alpha.coreos.com/backend-type: vxlan
+        flannel.alpha.coreos.com/backend-data: '{"VNI":1,"VtepMAC":"a2:ab:26:a3:65:c8"}'
+    spec: { podCIDR: 10.244.0.0/24 }
+    status: { addresses: [{ type: InternalIP, address: 172.29.4.5 }] }
+`;
+
 interface Planted {
   readonly texts: readonly string[];
   /** Codes of findings that count; undefined: one without a code. */
@@ -62,6 +91,9 @@ const BROKEN: Readonly<Record<string, readonly Planted[]>> = {
         findings: ["node-without-machine"],
       },
     ],
+  "Nothing of the input contradicts itself, or what Windows can.": [
+    { texts: [CLUSTER_OF_FLANNEL], findings: ["vxlan-identifiers-differ"], words: ["--allow", "not-judged"] },
+  ],
   "Every pod that the input shows running, or with an address, has a network here.": [
     { texts: [CLUSTER, podOf("win-9", "{ phase: Running }")], findings: ["node-without-machine"] },
   ],
@@ -105,7 +137,15 @@ describe("what green means", () => {
   it("the cluster in which they are planted is green", async () => {
     const { code, report } = await ask({ texts: [CLUSTER], findings: [] });
     expect(report.findings).toEqual([]);
-    expect(report.basis).toEqual({ assumptions: [], refused: [], notJudged: [], notes: [] });
+    const { facts, ...remarks } = report.basis;
+    expect(facts.length).toBeGreaterThan(0);
+    expect(remarks).toEqual({
+      contradictions: [],
+      assumptions: [],
+      refused: [],
+      notJudged: [],
+      notes: [],
+    });
     expect(code).toBe(0);
   });
 

@@ -206,6 +206,19 @@ function attachmentOf(machines: readonly DumpedNode[], { shape }: ClusterRanges)
   return isAzure ? { plugin: "azure-vnet", shape, name: "azure" } : { plugin: "hns", shape };
 }
 
+/** Fields that the objects show; those of networks with a range for each node do not hold where pods share a subnet. */
+function shownFields(
+  { fields }: ShownNetwork,
+  { shape }: ClusterRanges,
+  assumptions: Assumption[],
+): JsonObject {
+  if (shape === "own-subnet" || Object.keys(fields).length === 0) return fields;
+  const message =
+    "the objects show a network in which each node has a range for its pods, and pods share a subnet: an L2Bridge network with these addresses is taken";
+  assumptions.push({ message });
+  return {};
+}
+
 function clusterOfDump(
   nodes: readonly Node[],
   objects: readonly KubeObject[],
@@ -246,7 +259,7 @@ function clusterOfDump(
     }),
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
     network: {
-      ...shown.fields,
+      ...shownFields(shown, ranges, assumptions),
       ...(second === undefined ? attachmentOf(machines, ranges) : { plugin: "hns" }),
       clusterCIDR: formatPrefix(ranges.pods),
       nodeCIDRMaskSize: ranges.blockLength,

@@ -110,12 +110,12 @@ describe("a pod that a dump shows Pending", () => {
     expect(ask(fresh, "pod/running", "pod/creating")).toBe("creating saw 10.244.5.7");
   });
 
-  it("with an address has a sandbox, and runs", async () => {
+  it("with an address has a sandbox, and waits for its containers", async () => {
     const pulling = CREATING.replace("phase: Pending", "phase: Pending\n  podIP: 10.244.4.8").replace(
       "ContainerCreating",
       "ImagePullBackOff",
     );
     const world = await openSessionWorld(NODES + POD("pulling", "win", pulling));
-    expect(stateOf(world)).toEqual(expect.arrayContaining(["pulling Running win 10.244.4.8"]));
+    expect(stateOf(world)).toEqual(expect.arrayContaining(["pulling Pending win 10.244.4.8"]));
   });
 });

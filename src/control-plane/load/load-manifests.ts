@@ -275,10 +275,8 @@ class Loader {
     if (effect === "policy") this.passPolicy(candidate, name, this.namespace);
     if (effect === "cluster-policy") this.passPolicy(candidate, name, undefined);
     const removed = removedVersion(name, version);
-    if (removed !== undefined) {
-      this.passOldVersion(candidate, { version, name, removed, isEffective: effect !== undefined });
-      return;
-    }
+    if (removed !== undefined) this.passOldVersion(candidate, name, version, removed);
+    if (removed !== undefined && effect === undefined) return;
     const [code, message, advice] = PASSED_BY[effect ?? "nothing"](name, version);
     this.report.count(`kind ${version} ${name}`, () => {
       const place = placeOfField(candidate, below(undefined, "kind"));
@@ -286,29 +284,19 @@ class Loader {
     });
   }
 
-  /** A version that Kubernetes no longer serves. `isEffective`: in another version it could change a flow. */
   private passOldVersion(
     candidate: Candidate,
-    {
-      version,
-      name,
-      removed,
-      isEffective,
-    }: {
-      readonly version: string;
-      readonly name: string;
-      readonly removed: NonNullable<ReturnType<typeof removedVersion>>;
-      readonly isEffective: boolean;
-    },
+    name: string,
+    version: string,
+    { removed, present }: NonNullable<ReturnType<typeof removedVersion>>,
   ): void {
-    const { present } = removed;
     this.report.count(`old ${version} ${name}`, () => ({
       problem: {
-        code: isEffective ? "manifest-kind-not-carried-out" : "manifest-old-version",
+        code: "manifest-old-version",
         file: candidate.file,
         ...placeOfField(candidate, below(undefined, "apiVersion")),
         path: "apiVersion",
-        message: `${version} of ${name} was removed in Kubernetes ${removed.removed}; objects of kind ${name} have no effect here and were skipped`,
+        message: `${version} of ${name} was removed in Kubernetes ${removed}; objects of kind ${name} have no effect here and were skipped`,
         advice: present === undefined ? "Remove it: the kind is gone." : `Write apiVersion: ${present}.`,
       },
     }));

@@ -146,6 +146,9 @@ function denialOf(
   // windows-networking-documentation.md §5: NodePort on overlay fails where the asked node runs Server 2022; Linux's answers.
   if (flow === "outside-to-node-port" && network === "Overlay" && build === "ws2022")
     return { code: "node-port-on-overlay-server-2022", answers: 1 };
+  // What leaves a NAT network of HNS on Server 2019 is dropped, a defect that is on by default (dataplane.md §9).
+  if (flow === "pod-to-external-ip" && network === "NAT" && build === "ws2019")
+    return { code: "hns-nat-denies-outbound", answers: 0 };
   return undefined;
 }
 
