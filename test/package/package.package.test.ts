@@ -8,6 +8,8 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -42,7 +44,7 @@ const ONE_NAME: Readonly<Record<string, string>> = {
 };
 
 /** The size that a reader of a pipeline's log would call large: fifteen programs, two Windows binaries and the library, compressed. */
-const TARBALL_BYTES_MAX = 5_500_000;
+const TARBALL_BYTES_MAX = 6_000_000;
 
 let tarball = "";
 let project = "";
@@ -335,17 +337,34 @@ describe.each([22, 24])("on Node %i", (major) => {
   });
 });
 
-it("without the compiler for Windows npm pack fails, and says how to install it", () => {
-  const tools = join(project, "tools");
-  mkdirSync(tools);
-  for (const name of ["node", "npm", "make", "gcc", "sh"]) {
-    const found = execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
-    writeFileSync(join(tools, name), `#!/bin/sh\nexec ${found} "$@"\n`, { mode: 0o755 });
-  }
-  const { status, stderr } = end(process.execPath, [join(ROOT, "tools", "build.ts"), "--all"], {
-    cwd: ROOT,
-    env: { PATH: tools },
+describe("npm pack on a machine without the compiler for Windows", () => {
+  const SOURCE = join(ROOT, "shim", "core", "text.c");
+  let tools = "";
+  const buildAll = (): { readonly status: number | null; readonly stderr: string } =>
+    end(process.execPath, [join(ROOT, "tools", "build.ts"), "--all"], { cwd: ROOT, env: { PATH: tools } });
+
+  beforeAll(() => {
+    tools = join(project, "tools");
+    mkdirSync(tools);
+    for (const name of ["node", "npm", "make", "gcc", "sh"]) {
+      const found = execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim();
+      writeFileSync(join(tools, name), `#!/bin/sh\nexec ${found} "$@"\n`, { mode: 0o755 });
+    }
   });
-  expect(status).toBe(2);
-  expect(stderr).toContain("apt-get install --no-install-recommends gcc-mingw-w64-x86-64");
+
+  it("works with what was built, while no source is newer", () => {
+    expect(buildAll()).toMatchObject({ status: 0 });
+  });
+
+  it("fails when a source is newer, and says how to install it", () => {
+    const { atime, mtime } = statSync(SOURCE);
+    utimesSync(SOURCE, new Date(), new Date());
+    try {
+      const { status, stderr } = buildAll();
+      expect(status).toBe(2);
+      expect(stderr).toContain("apt-get install --no-install-recommends gcc-mingw-w64-x86-64");
+    } finally {
+      utimesSync(SOURCE, atime, mtime);
+    }
+  });
 });
