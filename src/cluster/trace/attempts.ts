@@ -22,6 +22,17 @@ export interface ProbeAttempt {
   readonly isFollowed: boolean;
 }
 
+/** An attempt that is followed: both ends are parties of the cluster in which it runs. */
+export interface FollowedAttempt {
+  readonly from: TraceEnd;
+  readonly to: TraceEnd;
+  readonly protocol: ProbeProtocol;
+  /** Undefined for ICMP. */
+  readonly port: number | undefined;
+  /** Undefined: one of the system's choice. */
+  readonly sourcePort?: number | undefined;
+}
+
 /** The name that every cluster has. */
 export function clusterApiName({ file }: Cluster): string {
   return `kubernetes.default.svc.${file.dns.domain}`;

@@ -181,14 +181,17 @@ function unknownTraceEnd(text: string, cluster: Cluster, traceEnds: readonly Nam
   );
 }
 
-/** Finds a party by name or address. @throws RequestError when there is none, with the nearest name. */
-export function findTraceEnd(cluster: Cluster, text: string): TraceEnd {
+/**
+ * Finds a party by name or address. `asker`: of several pods with the address, it means the one of its own network.
+ * @throws RequestError when there is none, with the nearest name.
+ */
+export function findTraceEnd(cluster: Cluster, text: string, asker?: TraceEnd): TraceEnd {
   const traceEnds = namedTraceEnds(cluster);
   const ip = parseIp(text);
   if (ip !== undefined) {
     const description = { reference: text, address: formatIp(ip) };
     const nobody = { description, compartment: undefined, ip, ip6: undefined };
-    return ownerOf(ip, traceEnds) ?? nobody;
+    return ownerInNetworkOf(cluster, asker, ip) ?? ownerOf(ip, traceEnds) ?? nobody;
   }
   const service = findService(text, cluster);
   if (service !== undefined) return serviceTraceEnd(service);
@@ -207,6 +210,19 @@ export function isKnownEnd(cluster: Cluster, text: string): boolean {
     namedTraceEnds(cluster).some(({ names }) => names.includes(text)) ||
     findBarePod(text, cluster) !== undefined
   );
+}
+
+/** The pod of the asker's network that has an address, where pods of several networks have it. */
+function ownerInNetworkOf({ pods }: Cluster, asker: TraceEnd | undefined, ip: Ip): TraceEnd | undefined {
+  const own = pods.find(({ compartment }) => compartment === asker?.compartment);
+  const owners = pods.filter(
+    ({ address, address6, spec }) => (address === ip || address6 === ip) && spec.network !== "host",
+  );
+  if (own === undefined || new Set(owners.map(({ spec }) => spec.podNetwork)).size < 2) return undefined;
+  const near = owners.find(({ spec }) => spec.podNetwork === own.spec.podNetwork);
+  if (near === undefined) return undefined;
+  const end = podTraceEnd(near);
+  return end.ip === ip ? end : byIpv6(end);
 }
 
 /** Who has an address: the node itself before pods in its network. */

@@ -1,18 +1,15 @@
 /** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
-import { serviceKeyOf } from "../cluster-objects.ts";
 import { assert } from "#core/base/assert.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { buildLeg } from "./build-trace.ts";
-import { type Cluster, type ClusterPod, forkCluster } from "../cluster.ts";
-import { driverTraits } from "../file/driver-traits.ts";
+import { type Cluster, forkCluster } from "../cluster.ts";
+import { causeOf } from "./cause-of.ts";
 import { type TraceEnd, byIpv6, findTraceEnd, findService } from "./find-trace-end.ts";
 import { FlowEnds } from "../limits/flow-ends.ts";
 import { type FlowLimit, type LimitReason, reasonOf } from "../session/flow-limit.ts";
-import { networkNamed } from "../networks/networks-of-node.ts";
-import { runAttempt } from "./attempts.ts";
+import { type FollowedAttempt, runAttempt } from "./attempts.ts";
 import { RequestError } from "../request-error.ts";
 import { type HeardEvent, TraceCollector } from "./trace-collector.ts";
 import type {
@@ -71,41 +68,6 @@ function verdictOf(result: ProbeResult, forward: TraceLeg): TraceVerdict {
   return forward.end === "delivered" ? "no-answer" : "not-delivered";
 }
 
-/** What a source NAT left alone explains an answer that finds no way back better than the missing route does. */
-const NAT_CODES: readonly KnowledgeCode[] = ["icmp-outbound-not-translated", "outbound-nat-exception"];
-
-/** What a service's rules said of a packet explains its end on a way that it should not have gone. */
-const SERVICE_CODES: readonly KnowledgeCode[] = ["service-without-back-ends", "icmp-to-service-not-balanced"];
-const STRAY_CODES: readonly (KnowledgeCode | undefined)[] = [
-  undefined,
-  "no-route",
-  "destination-not-local",
-  "neighbor-unresolved",
-  "ttl-expired",
-];
-
-function explain(
-  verdict: TraceVerdict,
-  forward: TraceLeg,
-  reply: TraceLeg | undefined,
-  isToEmptyService: boolean,
-): KnowledgeCode | undefined {
-  if (verdict === "answered") return undefined;
-  const leg = forward.end === "delivered" ? reply : forward;
-  const dropped = leg?.steps.findLast((step) => step.kind === "drop")?.code;
-  if (forward.end === "delivered" && dropped === "no-route") {
-    const untranslated = forward.steps.find(
-      (step) => step.code !== undefined && NAT_CODES.includes(step.code),
-    );
-    return untranslated?.code ?? "no-route-back";
-  }
-  const service = forward.steps.find((step) => step.code !== undefined && SERVICE_CODES.includes(step.code));
-  const isAstray = forward.end !== "delivered" && STRAY_CODES.includes(dropped);
-  if (isAstray && service !== undefined) return service.code;
-  if (isAstray && isToEmptyService) return "service-without-back-ends";
-  return dropped ?? (verdict === "no-answer" ? "no-answer" : undefined);
-}
-
 function summarize(
   verdict: TraceVerdict,
   result: ProbeResult,
@@ -113,64 +75,19 @@ function summarize(
   legs: { readonly forward: TraceLeg; readonly reply: TraceLeg | undefined },
 ): string {
   const name = to.description.reference;
-  if (result.outcome === "answered") {
+  if (verdict === "answered" && result.outcome === "answered") {
     return `Answered after ${result.rttMs.toFixed(3)} ms: ${result.answer.trim()}.`;
   }
   const drop = (leg: TraceLeg | undefined): string => {
     const step = leg?.steps.findLast((each) => each.kind === "drop");
     return step === undefined ? "no further trace of it" : `${step.node}, ${step.place}: ${step.text}`;
   };
+  if (result.outcome === "answered")
+    return `The packet did not reach ${name}: another answered (${result.answer.trim()}).`;
   if (verdict === "refused") return `Refused by ${name}: ${result.detail}.`;
   return verdict === "no-answer"
     ? `The packet reached ${name}, but its answer did not come back: ${drop(legs.reply)}.`
     : `The packet did not reach ${name}: ${drop(legs.forward)}.`;
-}
-
-const DESTINATIONS: readonly string[] = ["ip.dst", "ipv6.dst"];
-
-/** The back end that a Service chose, when it is a pod of a network that its address does not lead to. */
-function strayBackEnd({ file, pods }: Cluster, to: TraceEnd, forward: TraceLeg): ClusterPod | undefined {
-  const asked = formatIp(to.ip);
-  const chosen = forward.steps
-    .flatMap(({ changes }) => changes)
-    .find(({ field, before }) => DESTINATIONS.includes(field) && before === asked)?.after;
-  const owners = pods.filter(({ address, address6 }) =>
-    [address, address6].some((ip) => ip !== undefined && formatIp(ip) === chosen),
-  );
-  const isStray = ({ spec }: ClusterPod): boolean => {
-    const { driver, name } = networkNamed(file, spec.podNetwork);
-    const isCutOff = driverTraits(driver).isIsolated || driver === "NAT";
-    return spec.network !== "host" && name !== file.network.name && isCutOff;
-  };
-  return owners.every(isStray) ? owners[0] : undefined;
-}
-
-/**
- * True for the ClusterIP of a Service without a ready back end: no node has a load balancer for it, and where pods send
- * past the host's stack no rule of the node says so.
- */
-function isEmptyService({ objects }: Cluster, { to, protocol }: FollowedAttempt): boolean {
-  const asked = formatIp(to.ip);
-  const service = objects.Service.find(
-    ({ spec }) => spec?.clusterIP === asked || spec?.clusterIPs?.includes(asked) === true,
-  );
-  if (service === undefined || protocol === "icmp") return false;
-  const { namespace, name } = service.metadata;
-  const slices = objects.EndpointSlice.filter((slice) => serviceKeyOf(slice) === `${namespace}/${name}`);
-  return slices.every(({ endpoints = [] }) =>
-    endpoints.every(({ conditions }) => conditions?.ready === false),
-  );
-}
-
-/** An attempt that is followed: both ends are parties of the cluster in which it runs. */
-export interface FollowedAttempt {
-  readonly from: TraceEnd;
-  readonly to: TraceEnd;
-  readonly protocol: ProbeProtocol;
-  /** Undefined for ICMP. */
-  readonly port: number | undefined;
-  /** Undefined: one of the system's choice. */
-  readonly sourcePort?: number | undefined;
 }
 
 /** Follows one packet and its answer in `cluster` itself, on whose clock time passes. */
@@ -192,12 +109,9 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
   const forward = buildLeg(collector.legOf(1));
   const answered = collector.legOf(2);
   const reply = answered.length === 0 ? undefined : buildLeg(answered);
-  const verdict = verdictOf(result, forward);
-  const stray = verdict === "answered" ? undefined : strayBackEnd(cluster, to, forward);
-  const code =
-    stray === undefined
-      ? explain(verdict, forward, reply, isEmptyService(cluster, attempt))
-      : "service-back-end-in-other-network";
+  const seen = verdictOf(result, forward);
+  const cause = causeOf(cluster, attempt, { verdict: seen, forward, reply });
+  const verdict = cause.isAnsweredByOther === true ? "not-delivered" : seen;
   const summary = summarize(verdict, result, to, { forward, reply });
   const { compat, ...head } = headOf(cluster, from);
   const report: TraceReport = {
@@ -207,11 +121,8 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
     ...(port === undefined ? {} : { port }),
     compat,
     verdict,
-    summary:
-      stray === undefined
-        ? summary
-        : `${summary} Its back end ${stray.spec.namespace}/${stray.spec.name} is in network ${stray.spec.podNetwork}, and kube-proxy serves ${cluster.file.network.name}.`,
-    ...(code === undefined ? {} : { code }),
+    summary: cause.remark === undefined ? summary : `${summary} ${cause.remark}`,
+    ...(cause.code === undefined ? {} : { code: cause.code }),
     ...(result.outcome === "answered" ? { answer: result.answer.trim() } : {}),
     forward,
     ...(reply === undefined ? {} : { reply }),
@@ -348,7 +259,7 @@ function askedEnd(cluster: Cluster, request: LimitedRequest, from: TraceEnd, ref
     isOutside && service !== undefined
       ? serviceFromOutside(cluster, service, { protocol, port, family })
       : undefined;
-  return outer ?? { end: findTraceEnd(cluster, reference), port };
+  return outer ?? { end: findTraceEnd(cluster, reference, from), port };
 }
 
 /** A packet that is sent behind a resolution, or without one: a lookup sends none of its own. */

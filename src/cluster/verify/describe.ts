@@ -79,9 +79,16 @@ export function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, Ve
 /** The words behind `mullion trace` that show the cell. */
 export function traceWords(cell: Cell): string | undefined {
   const { target, protocol } = cell;
-  if (target.address === undefined || cell.source === undefined || cell.flow === "bring-up") return undefined;
+  if (cell.source === undefined || cell.flow === "bring-up") return undefined;
   const isNamed = /^(?:pod|node|service)\//.test(target.reference) || cell.relation === "outside";
-  const to = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : formatIp(target.address);
+  const reference = isNamed && cell.flow !== "outside-to-ingress" ? target.reference : undefined;
+  // Who is asked by name is traced by name: the name may be what leads nowhere. Not where the receiver itself is meant.
+  const isReceiverMeant = cell.expected.outcome === "denied" && cell.expected.proof === "not-reached";
+  const to =
+    (isReceiverMeant ? undefined : target.name) ??
+    reference ??
+    (target.address === undefined ? undefined : formatIp(target.address));
+  if (to === undefined) return undefined;
   const how =
     protocol === "icmp"
       ? "--protocol icmp"

@@ -239,7 +239,7 @@ function settle(cell: Cell, first: Observation, bench: Bench, cluster: Cluster):
 const NO_LIMITS: Evaluated["limits"] = Object.freeze([]);
 
 /** All cells of the matrix, each question once. `states` are those that are answered by looking. */
-function listCells(
+export function listCells(
   cluster: Cluster,
   model: VerifyModel,
   limits: CellLimits,
