@@ -209,3 +209,35 @@ describe("a defect of the build that a cluster file names", () => {
     expect((await codesOfLint(files)).includes(CODE)).toBe(isBroken);
   });
 });
+
+describe("a Service beside a cluster file that has pods itself", () => {
+  const two = (build: string, more = ""): string =>
+    `${cluster(build).replace("linux-1, os: linux", `win-2, os: windows, build: ${build}`)}
+pods:
+  - { name: web-a, node: win-1, labels: { app: web } }
+  - { name: client, node: win-2 }
+${more}`;
+
+  it.each([
+    ["service-without-back-ends", two("ws2022"), service("shop")],
+    ["load-balancer-without-address", two("ws2022"), service("web", "type: LoadBalancer")],
+    [
+      "external-traffic-policy-local-without-local-endpoint",
+      two("ws2022"),
+      service("web", "type: NodePort\n  externalTrafficPolicy: Local"),
+    ],
+    ["service-vip-from-node-unsupported", two("ws2019"), service("web")],
+    [
+      "node-port-on-overlay-server-2022",
+      two("ws2022", "network: { driver: Overlay }"),
+      service("web", "type: NodePort"),
+    ],
+  ] as const)("%s is denied by verify and told by lint", async (code, file, manifest) => {
+    const files = { "c.yaml": file, "web.yaml": manifest };
+    const { cells } = await verified(files);
+    expect(cells.some((cell) => cell.code === code && cell.expected === "denied")).toBe(true);
+    expect(await codesOfLint(files)).toContain(code);
+    const healthy = { "c.yaml": two("ws2022"), "web.yaml": service("web") };
+    expect(await codesOfLint(healthy)).toEqual([]);
+  });
+});

@@ -10,7 +10,7 @@ import { flannelRange, pluginTypeOf } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, isTrueAt, keyOf, listAt, numberAt, textAt, valueAt } from "./input/fields.ts";
-import { type PodView, podView } from "./views/pods.ts";
+import { type PodView, podView, podsOfCluster } from "./views/pods.ts";
 import { objectTypeOf } from "./input/recognize.ts";
 
 function meets(expression: unknown, labels: Fields): boolean {
@@ -111,6 +111,8 @@ export class LintContext {
         const [name, os] = [textAt(node, "name"), textAt(node, "os")];
         if (name !== undefined && os !== undefined && !this.nodeOs.has(name)) this.nodeOs.set(name, os);
       }
+    for (const document of this.ofKind("cluster"))
+      for (const pod of podsOfCluster(document, this.nodeOs)) this.addPod(pod);
     this.windows = this.findWindows(options);
     this.kubernetes = this.findKubernetes(options);
     this.ranges = this.findRanges();
@@ -135,18 +137,22 @@ export class LintContext {
     const pod = podView(document);
     if (pod !== undefined) {
       this.pods.set(document, pod);
-      for (const label of Object.entries(pod.labels))
-        this.addLabelled(labelKey(pod.namespace, ...label), pod);
       this.workloads.add(`${type} ${nameOf(document.value)}`);
-      const others = this.podsByNamespace.get(pod.namespace);
-      if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
-      else others.push(pod);
+      this.addPod(pod);
     }
     if (type === "Node") {
       const os = osOfNode(document.value);
       const name = textAt(document.value, "metadata", "name");
       if (os !== undefined && name !== undefined) this.nodeOs.set(name, os);
     }
+  }
+
+  /** A pod that Services select. */
+  private addPod(pod: PodView): void {
+    for (const label of Object.entries(pod.labels)) this.addLabelled(labelKey(pod.namespace, ...label), pod);
+    const others = this.podsByNamespace.get(pod.namespace);
+    if (others === undefined) this.podsByNamespace.set(pod.namespace, [pod]);
+    else others.push(pod);
   }
 
   private addLabelled(key: string, pod: PodView): void {

@@ -162,3 +162,23 @@ export function podView(document: LintDocument): PodView | undefined {
     containers,
   };
 }
+
+/** The pods that a cluster file has itself: they run on the node that they name. */
+export function podsOfCluster(
+  document: LintDocument,
+  nodeOs: ReadonlyMap<string, string>,
+): readonly PodView[] {
+  return listAt(document.value, "pods").flatMap((pod, index) => {
+    if (!isFields(pod)) return [];
+    return {
+      document,
+      path: ["pods", index],
+      spec: pod,
+      labels: fieldsAt(pod, "labels"),
+      namespace: textAt(pod, "namespace") ?? "default",
+      os: osOfText(nodeOs.get(textAt(pod, "node") ?? "")) ?? "unknown",
+      isHostProcess: false,
+      containers: [],
+    };
+  });
+}

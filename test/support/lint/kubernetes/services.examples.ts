@@ -105,12 +105,66 @@ endpoints: [{ addresses: [10.9.0.4] }]
   );
 }
 
+/** The same with a cluster file, whose pods the Service may select. */
+function inCluster(
+  spec: string,
+  { build = "ws2022", more = "", mark = "" }: { build?: string; more?: string; mark?: string } = {},
+): ExampleInput {
+  return {
+    files: [
+      {
+        name: "cluster.yaml",
+        text: `apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: { name: shop }
+nodes:
+  - { name: win-1, os: windows, build: ${build}, address: 10.0.0.11 }
+  - { name: win-2, os: windows, build: ${build}, address: 10.0.0.12 }
+pods:
+  - { name: web, node: win-1, labels: { app: web } }
+${more}`,
+      },
+      {
+        name: "web.yaml",
+        text: `apiVersion: v1
+kind: Service
+metadata: { ${mark}name: web }
+spec:
+${indent(spec, 2)}  ports: [{ port: 80 }]
+`,
+      },
+    ],
+  };
+}
+
+const SECOND_POD = "  - { name: web-2, node: win-2, labels: { app: web } }\n";
+
 const LOCAL = `type: LoadBalancer\n${SELECTOR}\n`;
 
 export const SERVICE_EXAMPLES: ExampleTable = {
   "service-sctp-unsupported": {
     bad: oneFile("web.yaml", diameter("windows", "«protocol: SCTP")),
     good: oneFile("web.yaml", diameter("linux", "protocol: SCTP")),
+  },
+  "service-without-back-ends": {
+    bad: inCluster("«selector: { app: shop }"),
+    good: inCluster("selector: { app: web }"),
+  },
+  "load-balancer-without-address": {
+    bad: inCluster("«type: LoadBalancer\nselector: { app: web }"),
+    good: inCluster("type: LoadBalancer\nselector: { app: web }", {
+      more: "loadBalancers: { pool: 198.51.100.0/24 }\n",
+    }),
+  },
+  "external-traffic-policy-local-without-local-endpoint": {
+    bad: inCluster("type: NodePort\n«externalTrafficPolicy: Local\nselector: { app: web }"),
+    good: inCluster("type: NodePort\nexternalTrafficPolicy: Local\nselector: { app: web }", {
+      more: SECOND_POD,
+    }),
+  },
+  "service-vip-from-node-unsupported": {
+    bad: inCluster("selector: { app: web }", { build: "ws2019", mark: "«" }),
+    good: inCluster("selector: { app: web }"),
   },
   "session-affinity-timeout-ignored": {
     bad: service({

@@ -173,6 +173,7 @@ export const SERVICE_FEATURE_ENTRIES: EntryTable<ServiceFeatureCode> = {
       },
     ],
     profiles: ALL,
+    severity: "warning",
   },
 
   "service-ipv6-unsupported": {

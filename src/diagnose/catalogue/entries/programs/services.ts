@@ -59,6 +59,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("dataplane.md §2.4 (B-8)"),
     ],
     profiles: ["ws2019", "1903", "2004"],
+    severity: "info",
   },
 
   "ipv6-host-port-from-node": {
@@ -193,6 +194,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       reference("dataplane.md §2.4 (B-7)"),
     ],
     profiles: ALL,
+    severity: "info",
   },
 
   "external-traffic-policy-local-without-dsr": {
@@ -327,6 +329,7 @@ export const SERVICE_ENTRIES: EntryTable<ServiceCode> = {
       port and protocol, and read the log of kube-proxy on this node for a load balancer that HNS refused.`,
     sources: [reference("dataplane.md §3.2"), reference("kube-proxy.md §3.9"), reference("hcn.md §8.5")],
     profiles: ALL,
+    severity: "warning",
   },
 
   "cluster-ip-from-outside": {

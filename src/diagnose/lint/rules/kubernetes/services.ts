@@ -5,6 +5,7 @@ import type { LintDocument } from "../../input/document.ts";
 import { listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
 import { ADDRESS_RULES } from "./service-addresses.ts";
+import { BACK_END_RULES } from "./service-back-ends.ts";
 import { anyServices, hns, isLocal, windowsServices } from "./service-scope.ts";
 
 function hasAffinity(service: LintDocument): boolean {
@@ -205,4 +206,5 @@ export const SERVICE_RULES: readonly LintRule[] = [
   PROXY_OPTIMIZATION,
   TOO_MANY,
   ...ADDRESS_RULES,
+  ...BACK_END_RULES,
 ];

@@ -1,0 +1,139 @@
+/**
+ * What keeps a Service from being reached by whom it is for: no back ends, none on a node, no address, a node that cannot
+ * ask. Only said where the input decides it: a file of a few manifests does not show what else the cluster has.
+ */
+import { getProfile } from "#core/catalogue/profiles.ts";
+import { type LintContext, osOfNode } from "../../context.ts";
+import type { LintDocument } from "../../input/document.ts";
+import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
+import type { LintRule } from "../../rule.ts";
+import type { PodView } from "../../views/pods.ts";
+import { anyServices, hasNodePorts, isLocal } from "./service-scope.ts";
+
+function namespaceOf({ value }: LintDocument): string {
+  return textAt(value, "metadata", "namespace") ?? "default";
+}
+
+function slicesOf(service: LintDocument, context: LintContext): readonly LintDocument[] {
+  return context.slicesOf(namespaceOf(service), textAt(service.value, "metadata", "name") ?? "");
+}
+
+/** The endpoints of a Service's slices that take connections. What says nothing is ready. */
+function readyEndpoints(slices: readonly LintDocument[]): readonly unknown[] {
+  return slices
+    .flatMap(({ value }) => listAt(value, "endpoints"))
+    .filter((endpoint) => valueAt(endpoint, "conditions", "ready") !== false);
+}
+
+/** True when the input describes a cluster, not only some manifests for one. */
+function isWholeCluster({ windows: { origin } }: LintContext): boolean {
+  return origin === "nodes" || origin === "cluster-file";
+}
+
+function mayRun({ document }: PodView): boolean {
+  return numberAt(document.value, "spec", "replicas") !== 0;
+}
+
+/** kube-proxy.md §3.9: kube-proxy on Windows makes no load balancer, and clients wait. */
+const WITHOUT_BACK_ENDS = anyServices("service-without-back-ends", function* (service, context) {
+  const spec = fieldsAt(service.value, "spec");
+  const hasAddress = textAt(spec, "clusterIP") !== "None" && textAt(spec, "type") !== "ExternalName";
+  if (!hasAddress || Object.keys(fieldsAt(spec, "selector")).length === 0) return;
+  const slices = slicesOf(service, context);
+  const isShown = slices.length > 0 || context.podsSelectedBy({}, namespaceOf(service)).length > 0;
+  if (!isWholeCluster(context) || !isShown) return;
+  const hasSome =
+    slices.length > 0 ? readyEndpoints(slices).length > 0 : context.podsBehind(service).some(mayRun);
+  if (hasSome) return;
+  yield {
+    at: { path: ["spec", "selector"] },
+    message:
+      slices.length > 0
+        ? "the EndpointSlices of this Service have no ready endpoint, and clients on Windows nodes wait until they give up"
+        : "no pod of the input has these labels, so no load balancer is made, and clients on Windows nodes wait until they give up",
+    fix: "Let the selector name the labels of the pods that answer, and let them be ready.",
+  };
+});
+
+/** Addresses for Services of type LoadBalancer: a cluster file has a pool of them, or none. */
+function givesAddresses({ value }: LintDocument): boolean {
+  return valueAt(value, "loadBalancers") !== undefined;
+}
+
+const WITHOUT_ADDRESS: LintRule = anyServices("load-balancer-without-address", function* (service, context) {
+  if (textAt(service.value, "spec", "type") !== "LoadBalancer") return;
+  if (listAt(service.value, "status", "loadBalancer", "ingress").length > 0) return;
+  const files = context.ofKind("cluster");
+  // Manifests have no status: only a dump shows that nothing has given an address yet.
+  const isDump = valueAt(service.value, "status", "loadBalancer") !== undefined;
+  if (files.some(givesAddresses) || (files.length === 0 && !isDump)) return;
+  yield {
+    at: { path: ["spec", "type"] },
+    message: isDump
+      ? "nothing has given this Service the address of a load balancer, so that no client outside has one to ask"
+      : "the cluster file has no addresses for load balancers, so that no client outside has one to ask",
+    ...(isDump ? {} : { fix: "Write loadBalancers.pool in the cluster file." }),
+  };
+});
+
+/** The nodes on which the back ends are; undefined when the input does not say it of each. */
+function nodesWithBackEnds(service: LintDocument, context: LintContext): ReadonlySet<string> | undefined {
+  const slices = slicesOf(service, context);
+  const names =
+    slices.length > 0
+      ? readyEndpoints(slices).map((endpoint) => textAt(endpoint, "nodeName"))
+      : context.podsBehind(service).map(({ spec }) => textAt(spec, "nodeName") ?? textAt(spec, "node"));
+  const known = names.filter((name) => name !== undefined);
+  return known.length === names.length && known.length > 0 ? new Set(known) : undefined;
+}
+
+function windowsNodesOf(context: LintContext): readonly string[] {
+  const ofFile = context
+    .ofKind("cluster")
+    .flatMap(({ value }) => listAt(value, "nodes"))
+    .filter((node) => textAt(node, "os") === "windows")
+    .map((node) => textAt(node, "name"));
+  const objects = context
+    .objects("Node")
+    .filter(({ value }) => osOfNode(value) === "windows")
+    .map(({ value }) => textAt(value, "metadata", "name"));
+  return [...new Set([...objects, ...ofFile])].filter((name) => name !== undefined);
+}
+
+/** kube-proxy.md §3.8. */
+const LOCAL_EMPTY = anyServices(
+  "external-traffic-policy-local-without-local-endpoint",
+  function* (service, context) {
+    const serving =
+      isLocal(service) && hasNodePorts(service) ? nodesWithBackEnds(service, context) : undefined;
+    if (serving === undefined) return;
+    const empty = windowsNodesOf(context).filter((name) => !serving.has(name));
+    const [first] = empty;
+    if (first === undefined) return;
+    const others = empty.length === 1 ? "" : ` and ${empty.length - 1} more`;
+    yield {
+      at: { path: ["spec", "externalTrafficPolicy"] },
+      message: `no back end runs on ${first}${others}, and with this policy the node port is not answered there`,
+    };
+  },
+);
+
+const WS2022 = getProfile("ws2022").build;
+
+/** windows-networking-documentation.md §9 (8). Told once: it is the node's, whatever the Service. */
+const FROM_NODE: LintRule = anyServices("service-vip-from-node-unsupported", function* (service, context) {
+  if (!isWholeCluster(context) || context.serviceAt(0) !== service) return;
+  const build = context.buildWhere((each) => each.profile.build < WS2022);
+  if (build === undefined) return;
+  yield {
+    at: { path: ["metadata", "name"] },
+    message: `nodes with ${build.profile.title} reach neither this nor another Service by its address; their pods do`,
+  };
+});
+
+export const BACK_END_RULES: readonly LintRule[] = [
+  WITHOUT_BACK_ENDS,
+  WITHOUT_ADDRESS,
+  LOCAL_EMPTY,
+  FROM_NODE,
+];
