@@ -91,7 +91,26 @@ function* otherVniOfCluster(view: FlannelView): Iterable<RuleFinding> {
 
 const VNI_OTHER = andOfClusters(windowsRule("flannel-vni-other-than-4096", otherVni), otherVniOfCluster);
 
+/** Go's json.Unmarshal takes no text for a number (flannel, pkg/backend/vxlan/vxlan_windows.go). */
+function* notNumbers(view: FlannelView): Iterable<RuleFinding> {
+  const right = { VNI: VNI_MIN, Port: PORT };
+  for (const name of ["VNI", "Port"] as const) {
+    const option = view.type === "vxlan" ? view.option(name) : undefined;
+    const value = option?.value;
+    if (option === undefined || (typeof value !== "string" && typeof value !== "boolean")) continue;
+    if (isPlaceholder(String(value))) continue;
+    yield {
+      at: at(option),
+      code: "flanneld-configuration-invalid",
+      severity: "error",
+      message: `flanneld reads ${shown(name)} as a number and ends over ${JSON.stringify(value)}, so that no network is made`,
+      fix: `Write ${shown(name)}: ${right[name]}, without quotes.`,
+    };
+  }
+}
+
 const VXLAN_PORT = windowsRule("flannel-vxlan-port-not-4789", function* (view) {
+  yield* notNumbers(view);
   const port = view.type === "vxlan" ? view.option("Port") : undefined;
   if (typeof port?.value !== "number" || port.value === PORT || port.value === 0) return;
   yield {

@@ -28,6 +28,17 @@ it("DT-048 a VNI of 100 is too low for flannel on Windows", () => {
   expect(findings.map(({ code }) => code)).toContain("flannel-vni-below-4096");
 });
 
+it.each(['"Port": "8472"', '"Port": "4789"', '"VNI": "4096", "Port": 4789', '"Port": true'])(
+  "flanneld takes no text for a number: %s",
+  (fields) => {
+    const text = `{ "Network": "10.244.0.0/16", "Backend": { "Type": "vxlan", ${fields} } }`;
+    const { findings } = lintExample({ files: [{ name: "net-conf.json", text }], isWindows: true });
+    expect(findings.map(({ code, severity }) => `${severity} ${code}`)).toContain(
+      "error flanneld-configuration-invalid",
+    );
+  },
+);
+
 describe.each(CODES)("%s", (code) => {
   const examples = LINT_EXAMPLES[code];
 
