@@ -4,6 +4,7 @@ import type { VerifyReport } from "#cluster/verify/report.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { lint } from "./lint.ts";
 import { runMullion } from "./program.ts";
+import { trace } from "./trace.ts";
 import { verify } from "./verify.ts";
 
 type Files = Readonly<Record<string, string>>;
@@ -240,4 +241,16 @@ ${more}`;
     const healthy = { "c.yaml": two("ws2022"), "web.yaml": service("web") };
     expect(await codesOfLint(healthy)).toEqual([]);
   });
+});
+
+it("a Service of SCTP: trace says that Windows does not support it, as lint and verify do", async () => {
+  const terminal = new MemoryTerminal({
+    "c.yaml": cluster("ws2022"),
+    "s.yaml": `${pod("web", "windows")}${service("web").replace("port: 80", "port: 3868, protocol: SCTP")}`,
+  });
+  const argv = ["trace", "-f", "c.yaml", "-f", "s.yaml", "pod/web", "service/web"];
+  const code = await runMullion({ argv, verbs: { trace }, terminal, version: "0", isDebug: false });
+  expect(code).toBe(2);
+  expect(terminal.errors).toContain("SCTP on port 3868, which is not supported on Windows");
+  expect(terminal.errors).toContain("[service-sctp-unsupported]");
 });

@@ -55,6 +55,13 @@ function choosePort(cluster: Cluster, to: TraceEnd, protocol: ProbeProtocol): nu
   const ports = pod?.server.listPorts() ?? outside?.ports ?? servicePorts(cluster, reference);
   const port = ports.find((each) => each.protocol === wanted)?.port;
   if (port !== undefined) return port;
+  const sctp = ports.find((each) => each.protocol === "SCTP");
+  if (sctp !== undefined && findService(reference, cluster) !== undefined)
+    throw new RequestError(
+      "service-sctp-unsupported",
+      `${reference} serves SCTP on port ${sctp.port}, which is not supported on Windows: its nodes balance no such connection`,
+      "Give the Service a port of TCP or UDP, or ask one with --port and --protocol.",
+    );
   throw new RequestError(
     "bad-usage",
     `${reference} serves no ${wanted} port that the cluster file names`,
