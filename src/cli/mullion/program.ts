@@ -8,6 +8,7 @@ import { addExplain } from "./explain/explain-command.ts";
 import { wrap } from "#core/base/text-layout.ts";
 import { type Failure, reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
+import { addCompletion } from "./completion/completion-command.ts";
 import { addHns } from "./hns/commands.ts";
 import { addKube } from "./kube/commands.ts";
 import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./get/kinds.ts";
@@ -456,6 +457,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.programs !== undefined) addPrograms(program, run, verbs.programs, terminal);
   if (verbs.programs?.run !== undefined) addRun(program, run, verbs.programs.run, terminal);
   addVersion(program, run, terminal, version);
+  addCompletion(program, run, terminal);
   configure(program, terminal);
   return program;
 }

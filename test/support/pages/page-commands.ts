@@ -74,6 +74,12 @@ export const LEFT_OUT: readonly LeftOut[] = [
     why: "for a shell with a person",
     instead: "the same file is run here",
   },
+  {
+    pattern: /^eval "\$\(mullion completion|^mullion completion fish/,
+    page: INSTALL,
+    why: "for a shell with a person, and mullion on its PATH",
+    instead: "src/cli/mullion/completion/completion.test.ts",
+  },
   { pattern: /\/path\/to\/config/, why: "needs a real cluster", instead: "test/live/kubernetes" },
   {
     pattern: /--config=kube-proxy\.yaml/,
