@@ -131,7 +131,7 @@ describe("mullion lint", () => {
     );
   });
 
-  it.each(["json", "sarif", "junit"])("prints %s by either name of the flag", async (format) => {
+  it.each(["json", "yaml", "sarif", "junit"])("prints %s by either name of the flag", async (format) => {
     expect((await run(`pod.yaml -o ${format}`)).out).toBe((await run(`pod.yaml --format ${format}`)).out);
   });
 

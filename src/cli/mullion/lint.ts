@@ -23,6 +23,7 @@ import { manifestsOf } from "./cluster/read-cluster-inputs.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
 import { packageVersion } from "../installation.ts";
+import { formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { LintFormat, LintRequest } from "./verbs.ts";
 
@@ -220,7 +221,11 @@ function inRepository(report: LintReport): LintReport {
 async function format(report: LintReport, wanted: LintFormat, terminal: Terminal): Promise<string> {
   switch (wanted) {
     case "json":
-      return (await import("#diagnose/lint/report/format-json.ts")).formatJson(report);
+    case "yaml":
+      return formatDocument(
+        (await import("#diagnose/lint/report/format-json.ts")).lintDocument(report),
+        wanted,
+      );
     case "sarif":
       return (await import("#diagnose/lint/report/format-sarif.ts")).formatSarif(
         inRepository(report),
@@ -242,11 +247,12 @@ function listRules(wanted: LintFormat, terminal: Terminal): ExitCode {
     ];
     return { code, severity, applies, title };
   });
-  if (wanted === "json") {
-    terminal.stdout(`${JSON.stringify(rows, undefined, 2)}\n`);
+  if (isDocumentFormat(wanted)) {
+    terminal.stdout(formatDocument(rows, wanted));
     return 0;
   }
-  if (wanted !== "text") throw usage("--list is printed as text or json", "Leave out -o, or write json.");
+  if (wanted !== "text")
+    throw usage("--list is printed as text, json or yaml", "Leave out -o, or write json or yaml.");
   const width = Math.max(...codes.map((code) => code.length));
   for (const { code, severity, title } of rows)
     terminal.stdout(`${code.padEnd(width)}  ${severity.padEnd(7)}  ${title}\n`);

@@ -24,6 +24,7 @@ import {
 } from "./options.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
 import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
+import { formatDocument } from "./print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import {
@@ -33,6 +34,8 @@ import {
   type LintFormat,
   PROTOCOLS,
   type Protocol,
+  TRACE_FORMATS,
+  type TraceFormat,
   VERIFY_FORMATS,
   type Verbs,
   type VerifyFormat,
@@ -70,7 +73,7 @@ function parsePort(text: string): number {
 interface TraceOptions extends TargetOptions {
   readonly port?: number;
   readonly protocol: Protocol;
-  readonly output: "text" | "json";
+  readonly output: TraceFormat;
   readonly pcap?: string;
   readonly pcapOn?: string;
   readonly inject?: boolean;
@@ -131,9 +134,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         "ipv6",
       ]),
     )
-    .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
-    )
+    .addOption(new Option("-o, --output <format>", "how to print it").choices(TRACE_FORMATS).default("text"))
     .option("--inject", "send the packet through the running cluster itself: flows and counters see it")
     .option(
       "--pcap <file>",
@@ -250,6 +251,7 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
       examples(
         `mullion verify -f ${EXAMPLE}`,
         "mullion verify -o json",
+        "mullion verify -o yaml",
         "mullion verify -f cluster.yaml -o junit > verify.xml",
         "mullion verify -f dump.yaml --allow not-judged",
         "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
@@ -378,12 +380,8 @@ function addVersion(program: Command, run: Run, terminal: Terminal, version: str
       run(async () => {
         const { platform, arch, versions } = process;
         const facts = { mullion: version, node: versions.node, system: `${platform}/${arch}` };
-        const line = (separator: string): string =>
-          Object.entries(facts)
-            .map(([name, value]) => `${name}${separator}${value}\n`)
-            .join("");
-        if (output === "json") terminal.stdout(`${JSON.stringify(facts, undefined, 2)}\n`);
-        else terminal.stdout(line(output === "yaml" ? ": " : " "));
+        const lines = Object.entries(facts).map(([name, value]) => `${name} ${value}\n`);
+        terminal.stdout(output === "text" ? lines.join("") : formatDocument(facts, output));
         return Promise.resolve(0);
       }),
     );

@@ -1,5 +1,5 @@
 /** Lists of objects as people and programs want them: table, wide table, JSON, YAML, names. */
-import { stringify } from "yaml";
+import { formatDocument } from "./print-document.ts";
 
 export const LIST_FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
 export type ListFormat = (typeof LIST_FORMATS)[number];
@@ -67,9 +67,8 @@ export function formatListing<T>(listing: Listing<T>, format: ListFormat): strin
     case "wide":
       return formatTable(listing, true);
     case "json":
-      return `${JSON.stringify(list, undefined, 2)}\n`;
     case "yaml":
-      return stringify(list, { lineWidth: 0, aliasDuplicateObjects: false });
+      return formatDocument(list, format);
     case "name":
       return listing.rows.map((row) => `${listing.singular}/${listing.name(row)}\n`).join("");
   }

@@ -2,6 +2,7 @@
 import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
+import { formatDocument } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { TraceVerbRequest } from "./verbs.ts";
 
@@ -51,9 +52,7 @@ export async function trace(request: TraceVerbRequest, terminal: Terminal): Prom
   if (pcap !== undefined)
     await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
   terminal.stdout(
-    output === "json"
-      ? `${JSON.stringify(report, undefined, 2)}\n`
-      : formatTrace(report, traceStyle(terminal)),
+    output === "text" ? formatTrace(report, traceStyle(terminal)) : formatDocument(report, output),
   );
   if (pcap !== undefined) terminal.stderr(`Packets: ${pcap}\n`);
   return report.verdict === "answered" ? 0 : 1;

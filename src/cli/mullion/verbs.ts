@@ -16,6 +16,9 @@ import type { ExitCode, Terminal } from "./terminal.ts";
 export const PROTOCOLS = ["tcp", "udp", "icmp", "dns"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
+export const TRACE_FORMATS = ["text", "json", "yaml"] as const;
+export type TraceFormat = (typeof TRACE_FORMATS)[number];
+
 export interface TraceVerbRequest {
   readonly target: ClusterTarget;
   /** `pod/ns/name`, `pod/name`, `node/name`, `external`, an address. */
@@ -26,7 +29,7 @@ export interface TraceVerbRequest {
   readonly family: "ipv4" | "ipv6" | undefined;
   /** 1 to 65535. Undefined: the first port of the receiver; always for ICMP. */
   readonly port: number | undefined;
-  readonly output: "text" | "json";
+  readonly output: TraceFormat;
   /** Where to write the packets as pcapng. */
   readonly pcap: string | undefined;
   /** Sends the packet through the cluster itself, not through a copy. */
@@ -52,7 +55,7 @@ export interface GetRequest {
   readonly output: ListFormat;
 }
 
-export const LINT_FORMATS = ["text", "json", "sarif", "junit"] as const;
+export const LINT_FORMATS = ["text", "json", "yaml", "sarif", "junit"] as const;
 export type LintFormat = (typeof LINT_FORMATS)[number];
 
 export interface LintRequest {
@@ -69,7 +72,7 @@ export interface LintRequest {
   readonly isList: boolean;
 }
 
-export const VERIFY_FORMATS = ["table", "json", "junit"] as const;
+export const VERIFY_FORMATS = ["table", "json", "yaml", "junit"] as const;
 export type VerifyFormat = (typeof VERIFY_FORMATS)[number];
 
 /** What `--allow` calls all flows that are not judged. */

@@ -1,5 +1,6 @@
 /** `mullion verify --profile A,B` and `--before FILE`: the same flows on several builds, or earlier and now. */
 import { type Command, InvalidArgumentError } from "commander";
+import { parse } from "yaml";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import {
   type ComparedReport,
@@ -68,7 +69,7 @@ export function addComparisonOptions(command: Command): Command {
     )
     .option(
       "--before <file>",
-      "compare with an earlier report (-o json) or with an earlier input; may be repeated",
+      "compare with an earlier report (-o json, -o yaml) or with an earlier input; may be repeated",
       collect,
     )
     .option("--fail-on-change", "with several builds or --before: end with 1 when an outcome changes");
@@ -97,7 +98,7 @@ export function comparisonRequest(
       "Add --before FILE, or --profile ws2019,ws2022.",
     );
   if (isComparing && output === "junit")
-    throw usage("a comparison has no form for JUnit", "Choose -o table or -o json.");
+    throw usage("a comparison has no form for JUnit", "Choose -o table, -o json or -o yaml.");
   return { profiles, before, failsOnChange: failOnChange };
 }
 
@@ -114,11 +115,12 @@ export async function verifyTarget(
   return (await connectInputs(inputs, terminal, progress, "in the answer", profile?.build)).verify();
 }
 
-/** JSON as it may be; undefined for what is none. */
-function parseJson(text: string): unknown {
-  if (!text.trimStart().startsWith("{")) return undefined;
+/** A report as it may be, in JSON or as -o yaml writes it; undefined for what is none. */
+function parseReport(text: string): unknown {
+  const isJson = text.trimStart().startsWith("{");
+  if (!isJson && !/^kind: Verification\r?$/m.test(text)) return undefined;
   try {
-    return JSON.parse(text) as unknown;
+    return isJson ? (JSON.parse(text) as unknown) : (parse(text) as unknown);
   } catch {
     return undefined;
   }
@@ -143,7 +145,7 @@ async function earlier(
 ): Promise<ComparedReport> {
   const inputs = await readClusterInputs(before, isRecursive, terminal);
   const [first, ...others] = inputs;
-  const parsed = first === undefined || others.length > 0 ? undefined : parseJson(first.text);
+  const parsed = first === undefined || others.length > 0 ? undefined : parseReport(first.text);
   if (first !== undefined && isVerification(parsed)) return reportIn(parsed, first.name);
   return (await connectInputs(inputs, terminal, progress, "in the answer")).verify();
 }

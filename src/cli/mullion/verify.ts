@@ -6,6 +6,7 @@ import type { VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
 import type { ClusterTarget } from "./cluster/cluster-target.ts";
 import { compareAsAsked, verifyTarget } from "./verify-comparison.ts";
+import { formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import { ALLOW_NOT_JUDGED, type VerifyRequest } from "./verbs.ts";
@@ -50,7 +51,8 @@ function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Te
     case "table":
       return formatVerification(report, command, traceStyle(terminal));
     case "json":
-      return `${JSON.stringify(report, undefined, 2)}\n`;
+    case "yaml":
+      return formatDocument(report, request.output);
     case "junit":
       return formatJunit(report, command);
   }
@@ -83,8 +85,8 @@ export async function verify(request: VerifyRequest, terminal: Terminal): Promis
   if (compared !== undefined) {
     const { comparison, judged } = compared;
     terminal.stdout(
-      output === "json"
-        ? `${JSON.stringify(comparison, undefined, 2)}\n`
+      isDocumentFormat(output)
+        ? formatDocument(comparison, output)
         : formatComparison(comparison, traceStyle(terminal)),
     );
     const isChanged = comparison.changes.length + comparison.input.length > 0;

@@ -1,5 +1,4 @@
 /** `mullion get`: lists what a cluster consists of. */
-import { stringify } from "yaml";
 import type { ControlClient } from "#cluster/api/client.ts";
 import { namesOfKind } from "#cluster/api/kube-kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
@@ -9,6 +8,7 @@ import { Failure } from "../failure.ts";
 import type { Kind, KindSelection } from "./kinds.ts";
 import { hnsListing, servicesListing } from "./listings-hns.ts";
 import { type Column, type Listing, formatListing } from "../table.ts";
+import { type DocumentFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { GetRequest, ListScope } from "../verbs.ts";
 
@@ -138,7 +138,7 @@ function emptyLine(listing: AnyListing, kind: Kind, scope: ListScope): string {
 function formatData(
   found: readonly Found[],
   selections: readonly KindSelection[],
-  output: "json" | "yaml",
+  output: DocumentFormat,
 ): string {
   const items = found.flatMap(({ listing }) => listing.rows.map((row) => listing.data(row)));
   const [selection] = selections;
@@ -146,9 +146,7 @@ function formatData(
   const isKube = selections.every(({ kind }) => kind.of === "kubernetes");
   const head = isKube ? { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" } } : {};
   const value = isSingle ? items[0] : { ...head, items };
-  return output === "json"
-    ? `${JSON.stringify(value, undefined, 2)}\n`
-    : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  return formatDocument(value, output);
 }
 
 /** The listing of one kind as text; for programs that print several. */
@@ -205,7 +203,7 @@ export async function get(request: GetRequest, terminal: Terminal): Promise<Exit
   const found: Found[] = [];
   for (const selection of request.selections) found.push(await listKind(client, selection, request.scope));
   const { output, selections, scope } = request;
-  if (output === "json" || output === "yaml") terminal.stdout(formatData(found, selections, output));
+  if (isDocumentFormat(output)) terminal.stdout(formatData(found, selections, output));
   else await printTables(client, found, request, terminal);
   const missing = found.flatMap(({ listing, missing: names }) =>
     names.map((name) => `${listing.singular}/${name}`),

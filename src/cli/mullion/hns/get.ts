@@ -1,8 +1,8 @@
 /** `mullion hns get`: what a service holds. */
-import { stringify } from "yaml";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { Failure } from "../failure.ts";
+import { formatDocument } from "../print-document.ts";
 import { formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
@@ -36,11 +36,7 @@ function printData(found: readonly Found[], request: HnsGetRequest, terminal: Te
   });
   const isSingle = request.objects.length === 1 && items.length === 1;
   const value = isSingle ? items[0] : { items };
-  terminal.stdout(
-    request.output === "json"
-      ? `${JSON.stringify(value, undefined, 2)}\n`
-      : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }),
-  );
+  terminal.stdout(formatDocument(value, request.output === "json" ? "json" : "yaml"));
 }
 
 function printTables(found: readonly Found[], request: HnsGetRequest, terminal: Terminal): void {

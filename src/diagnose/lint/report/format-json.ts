@@ -1,4 +1,4 @@
-/** A report as JSON (schemas/lint.v1alpha1.json), and the schema itself. */
+/** A report as data (schemas/lint.v1alpha1.json), and the schema itself. */
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
@@ -9,9 +9,10 @@ function findingJson(finding: LintFinding): Readonly<Record<string, unknown>> {
   return { ...rest, remedy: fix === "" ? remedyOf(finding.code) : fix, page: pageOf(finding.code) };
 }
 
-export function formatJson(report: LintReport): string {
+/** What `-o json` and `-o yaml` print. */
+export function lintDocument(report: LintReport): Readonly<Record<string, unknown>> {
   const { findings, suppressed, passedBy, assumptions, counts } = report;
-  const document = {
+  return {
     apiVersion: "mullion/v1alpha1",
     kind: "LintReport",
     counts,
@@ -20,7 +21,6 @@ export function formatJson(report: LintReport): string {
     suppressed: suppressed.map(({ finding, reason }) => ({ ...findingJson(finding), reason })),
     passedBy,
   };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
 const TEXT = { type: "string" } as const;
