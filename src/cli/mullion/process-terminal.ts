@@ -5,9 +5,8 @@ import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { LIMITS } from "#core/base/limits.ts";
-import type { Terminal } from "./terminal.ts";
+import { type Terminal, textColumns } from "./terminal.ts";
 
-const COLUMNS_MAX = 100;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** Whoever is asked a second time after this ends at once. */
 const SAME_SIGNAL_MS = 500;
@@ -71,7 +70,7 @@ export function processTerminal(): Terminal {
   return {
     stdout: (text) => void process.stdout.write(text),
     stderr: (text) => void process.stderr.write(text),
-    columns: Math.min(process.stdout.columns || COLUMNS_MAX, COLUMNS_MAX),
+    columns: textColumns(process.stdout),
     isInteractive: process.stdout.isTTY,
     bold: (text) => style("bold", text),
     dim: (text) => style("dim", text),

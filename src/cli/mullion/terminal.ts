@@ -8,7 +8,7 @@ export interface Terminal {
   stdout(text: string): void;
   /** Progress and faults. */
   stderr(text: string): void;
-  /** Columns that text should keep to: at most 100. */
+  /** Columns that text should keep to, as `textColumns` has them. */
   readonly columns: number;
   /** True when results go to a person's screen. */
   readonly isInteractive: boolean;
@@ -33,6 +33,21 @@ export interface Terminal {
   untilInterrupted(): Promise<void>;
   /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
   writeFile(path: string, bytes: Uint8Array | string): Promise<void>;
+}
+
+const COLUMNS_MIN = 60;
+const COLUMNS_MAX = 160;
+/** Of what goes to a file or a program: the same on every machine. */
+const COLUMNS_ELSEWHERE = 100;
+
+/**
+ * How wide text is on a stream: as its terminal, from 60 to 160 columns; 100 for what is no terminal, and for one that does
+ * not know its width (0, or undefined).
+ */
+export function textColumns(stream: { readonly isTTY?: boolean; readonly columns?: number }): number {
+  const { isTTY = false, columns = 0 } = stream;
+  if (!isTTY || columns === 0) return COLUMNS_ELSEWHERE;
+  return Math.min(Math.max(columns, COLUMNS_MIN), COLUMNS_MAX);
 }
 
 /**

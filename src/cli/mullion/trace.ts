@@ -12,6 +12,7 @@ export function traceStyle(terminal: Terminal): TraceStyle {
     good: (text) => terminal.green(text),
     bad: (text) => terminal.red(text),
     faint: (text) => terminal.dim(text),
+    columns: terminal.columns,
   };
 }
 

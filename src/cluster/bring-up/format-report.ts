@@ -5,7 +5,8 @@ import type { BringUpReport, Change, StepOutcome, StepReport } from "./report.ts
 
 const GAP = "  ";
 /** What a line keeps to. */
-const COLUMNS = 96;
+/** Kept free at the right of a line. */
+const MARGIN = 4;
 const WORDS: Readonly<Record<StepOutcome, string>> = {
   done: "done",
   "went-on": "warning",
@@ -79,7 +80,7 @@ function formatTable({ steps }: BringUpReport, style: TraceStyle): readonly stri
         return column === OUTCOME_COLUMN && outcome !== undefined ? paint(outcome, text, style) : text;
       })
       .join(GAP);
-  const rest = COLUMNS - widths.reduce((sum, width) => sum + width + GAP.length, 0);
+  const rest = style.columns - MARGIN - widths.reduce((sum, width) => sum + width + GAP.length, 0);
   return [
     style.heading(`${line(titles)}${GAP}CHANGED`),
     ...steps.map((step, index) =>
@@ -94,7 +95,7 @@ const OUTCOME_COLUMN = 3;
 function formatFindings(step: StepReport, style: TraceStyle): readonly string[] {
   const place = `Step ${step.number}, ${step.name}`;
   return step.findings.flatMap(({ code, message }) => [
-    ...wrap(`${place}: ${message}`, COLUMNS).map((line, index) =>
+    ...wrap(`${place}: ${message}`, style.columns - MARGIN).map((line, index) =>
       index === 0 ? line.replace(place, style.bad(place)) : `    ${line}`,
     ),
     `    More: mullion explain ${code}`,

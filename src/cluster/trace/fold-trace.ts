@@ -3,7 +3,6 @@ import { wrap } from "#core/base/text-layout.ts";
 import { PLAIN_STYLE, type TraceStyle, nameChange, nameProvenance, nameTraceEnd } from "./format-trace.ts";
 import type { TraceLeg, TraceReport, TraceStep } from "./trace-report.ts";
 
-const WIDTH = 100;
 const NODE_WIDTH_MIN = 8;
 
 /**
@@ -74,9 +73,11 @@ function decisionsOf(leg: TraceLeg, withEnd: boolean): readonly Decision[] {
 
 function legLines(title: string, leg: TraceLeg, nodeWidth: number, style: TraceStyle): readonly string[] {
   // Where an answer ends is what the summary says.
-  const head = wrap(`${title}: ${leg.steps[0]?.frame ?? ""}`, WIDTH).map((line) => style.heading(line));
+  const head = wrap(`${title}: ${leg.steps[0]?.frame ?? ""}`, style.columns).map((line) =>
+    style.heading(line),
+  );
   const lines = decisionsOf(leg, title === "Forward").flatMap(({ node, text, isDrop }) =>
-    wrap(text, WIDTH - nodeWidth - 4).map((line, index) => {
+    wrap(text, style.columns - nodeWidth - 4).map((line, index) => {
       const margin = (index === 0 ? node : "").padEnd(nodeWidth);
       return `  ${margin}  ${isDrop ? style.bad(line) : line}`;
     }),
@@ -84,16 +85,16 @@ function legLines(title: string, leg: TraceLeg, nodeWidth: number, style: TraceS
   return [...head, ...lines];
 }
 
-/** At most 100 columns. What is left out stands in `formatTrace`. */
+/** At most as wide as the style says. What is left out stands in `formatTrace`. */
 export function foldTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE): string {
   const steps = [...report.forward.steps, ...(report.reply?.steps ?? [])];
   const nodeWidth = Math.max(NODE_WIDTH_MIN, ...steps.map(({ node }) => node.length));
   const sum = report.verdict === "answered" ? style.good : style.bad;
   return [
-    ...wrap(`${nameTraceEnd(report.from)} → ${nameTraceEnd(report.to)}`, WIDTH),
+    ...wrap(`${nameTraceEnd(report.from)} → ${nameTraceEnd(report.to)}`, style.columns),
     ...legLines("Forward", report.forward, nodeWidth, style),
     ...(report.reply === undefined ? [] : legLines("Reply", report.reply, nodeWidth, style)),
-    ...wrap(report.summary, WIDTH).map(sum),
+    ...wrap(report.summary, style.columns).map(sum),
     ...(report.code === undefined ? [] : [`Why, and what to do: mullion explain ${report.code}`]),
     "",
   ].join("\n");

@@ -16,7 +16,6 @@ import type {
   TraceStep,
 } from "./trace-report.ts";
 
-const WIDTH = 100;
 const LAYER_WIDTH = 27;
 const INDENT = " ".repeat(5);
 const DETAIL = `${INDENT}${" ".repeat(4)}`;
@@ -37,6 +36,8 @@ export interface TraceStyle {
   readonly good: (text: string) => string;
   readonly bad: (text: string) => string;
   readonly faint: (text: string) => string;
+  /** What lines should keep to, at least 60; a word that is longer gets a line of its own. */
+  readonly columns: number;
 }
 
 function identity(text: string): string {
@@ -49,10 +50,11 @@ export const PLAIN_STYLE: TraceStyle = Object.freeze({
   good: identity,
   bad: identity,
   faint: identity,
+  columns: 100,
 });
 
-function block(text: string, indent: string): string[] {
-  return wrap(text, WIDTH - indent.length).map((line) => indent + line);
+function block(text: string, indent: string, { columns }: TraceStyle): string[] {
+  return wrap(text, columns - indent.length).map((line) => indent + line);
 }
 
 export function nameTraceEnd(traceEnd: TraceEndDescription): string {
@@ -79,31 +81,30 @@ export function nameChange(change: FieldChange): string {
   return `${change.field} ${change.before} → ${change.after}`;
 }
 
-function ruleLines(rule: RuleReference, group: string | undefined): string[] {
+function ruleLines(rule: RuleReference, group: string | undefined, style: TraceStyle): string[] {
   const place = group === undefined ? "" : ` in ${group}`;
   return [
-    ...block(`${rule.action} ${rule.name}`, DETAIL),
-    ...block(`priority ${rule.priority}${place}, from ${nameProvenance(rule.provenance)}`, DETAIL),
+    ...block(`${rule.action} ${rule.name}`, DETAIL, style),
+    ...block(`priority ${rule.priority}${place}, from ${nameProvenance(rule.provenance)}`, DETAIL, style),
   ];
 }
 
 /** What stands under any step: its changes, what explains it, whether it is inferred. */
 function detailLines(step: TraceStep, style: TraceStyle): string[] {
-  const lines = step.changes.filter(isTelling).flatMap((change) => block(nameChange(change), DETAIL));
-  if (step.provenance !== undefined) lines.push(...block(`from ${nameProvenance(step.provenance)}`, DETAIL));
-  if (step.code !== undefined) lines.push(...block(`why: mullion explain ${step.code}`, DETAIL));
+  const lines = step.changes.filter(isTelling).flatMap((change) => block(nameChange(change), DETAIL, style));
+  if (step.provenance !== undefined)
+    lines.push(...block(`from ${nameProvenance(step.provenance)}`, DETAIL, style));
+  if (step.code !== undefined) lines.push(...block(`why: mullion explain ${step.code}`, DETAIL, style));
   if (step.inferred !== undefined) {
-    lines.push(...block(`inferred, ${step.inferred}`, DETAIL).map((line) => style.faint(line)));
+    lines.push(...block(`inferred, ${step.inferred}`, DETAIL, style).map((line) => style.faint(line)));
   }
   return lines;
 }
 
 function layerLines(step: TraceStep, style: TraceStyle): string[] {
   const name = (step.layer ?? "unified flow").padEnd(LAYER_WIDTH);
-  const lines = block(`${name}${step.text}`, INDENT);
-  // `wrap` joins words by one blank; the first line keeps its columns.
-  lines[0] = `${INDENT}${name}${step.text}`.slice(0, WIDTH);
-  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group));
+  const lines = block(`${name}${step.text}`, INDENT, style);
+  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group, style));
   return [...lines, ...detailLines(step, style)];
 }
 
@@ -125,14 +126,14 @@ function isReported(step: TraceStep): boolean {
 function unifiedFlowLines(step: TraceStep, style: TraceStyle): string[] {
   if (step.transposition === undefined) return layerLines(step, style);
   const lines = [`${INDENT}${"unified flow".padEnd(LAYER_WIDTH)}cached for later packets`];
-  for (const part of changedParts(step)) lines.push(...block(part, DETAIL));
+  for (const part of changedParts(step)) lines.push(...block(part, DETAIL, style));
   return lines.map((line) => style.faint(line));
 }
 
 /** Neighbouring layers that let pass silently share a line. */
 function quietLines(steps: readonly TraceStep[], style: TraceStyle): string[] {
   const names = steps.map((step) => step.layer).join(", ");
-  return block(`${names}: ${steps[0]?.text ?? ""}`, INDENT).map((line) => style.faint(line));
+  return block(`${names}: ${steps[0]?.text ?? ""}`, INDENT, style).map((line) => style.faint(line));
 }
 
 function isQuiet(step: TraceStep): boolean {
@@ -141,8 +142,8 @@ function isQuiet(step: TraceStep): boolean {
 
 function dropLines(step: TraceStep, style: TraceStyle): string[] {
   const where = step.layer === undefined ? "" : `in ${step.layer}: `;
-  const lines = block(`DROPPED ${where}${step.text}`, INDENT).map((line) => style.bad(line));
-  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group));
+  const lines = block(`DROPPED ${where}${step.text}`, INDENT, style).map((line) => style.bad(line));
+  if (step.rule !== undefined) lines.push(...ruleLines(step.rule, step.group, style));
   return [...lines, ...detailLines(step, style)];
 }
 
@@ -155,15 +156,15 @@ function plainStepLines(step: TraceStep, style: TraceStyle): string[] {
     case "unified-flow":
       return unifiedFlowLines(step, style);
     case "switch":
-      return [...block(`→ ${step.place}, ${step.text}`, INDENT), ...detailLines(step, style)];
+      return [...block(`→ ${step.place}, ${step.text}`, INDENT, style), ...detailLines(step, style)];
     case "forward":
-      return [...block(`routed ${step.text}`, INDENT), ...detailLines(step, style)];
+      return [...block(`routed ${step.text}`, INDENT, style), ...detailLines(step, style)];
     case "translate":
-      return [...block(`${step.hook ?? ""}: ${step.text}`, INDENT), ...detailLines(step, style)];
+      return [...block(`${step.hook ?? ""}: ${step.text}`, INDENT, style), ...detailLines(step, style)];
     case "send":
     case "deliver":
     case "wire":
-      return [...block(step.text, INDENT), ...detailLines(step, style)];
+      return [...block(step.text, INDENT, style), ...detailLines(step, style)];
   }
 }
 
@@ -176,7 +177,7 @@ function placeOf(step: TraceStep, current: string): string {
 
 function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
   const [first] = leg.steps;
-  const lines = block(`${title}: ${first?.frame ?? ""}`, "").map((line) => style.heading(line));
+  const lines = block(`${title}: ${first?.frame ?? ""}`, "", style).map((line) => style.heading(line));
   let place = "";
   let number = 0;
   let quiet: TraceStep[] = [];
@@ -189,7 +190,7 @@ function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
     if (next !== place || !isQuiet(step) || step.text !== quiet.at(-1)?.text) flush();
     if (next !== place) {
       number++;
-      lines.push(style.heading(`${String(number).padStart(3)}  ${next}`.slice(0, WIDTH)));
+      lines.push(style.heading(`${String(number).padStart(3)}  ${next}`.slice(0, style.columns)));
     }
     place = next;
     if (isQuiet(step)) quiet.push(step);
@@ -197,13 +198,14 @@ function legLines(title: string, leg: TraceLeg, style: TraceStyle): string[] {
   }
   flush();
   const last = leg.steps.at(-1);
-  if (last !== undefined && last.frame !== first?.frame) lines.push(...block(`as ${last.frame}`, INDENT));
+  if (last !== undefined && last.frame !== first?.frame)
+    lines.push(...block(`as ${last.frame}`, INDENT, style));
   return lines;
 }
 
 function notJudgedLines(reason: LimitReason, style: TraceStyle): readonly string[] {
   return [
-    ...block(`Not judged: ${formatReason(reason)}.`, "").map((line) => style.bad(line)),
+    ...block(`Not judged: ${formatReason(reason)}.`, "", style).map((line) => style.bad(line)),
     `What that means: mullion explain ${reason.code}`,
   ];
 }
@@ -220,7 +222,7 @@ function resolutionLines(resolution: TraceResolution, style: TraceStyle): string
   const asked = questions.flatMap((each) => {
     const said = each.outcome === "answered" ? each.addresses.join(", ") : each.detail;
     const who = each.server === undefined ? "" : `, says ${each.server}`;
-    return block(`${each.type} ${each.name} ${said}${who}`, INDENT);
+    return block(`${each.type} ${each.name} ${said}${who}`, INDENT, style);
   });
   const unused =
     unusedSuffixes.length === 0
@@ -230,16 +232,17 @@ function resolutionLines(resolution: TraceResolution, style: TraceStyle): string
             ? `a name with a dot gets no suffix on Windows: ${unusedSuffixes.join(", ")} not tried`
             : `Windows tries the first suffix alone: ${unusedSuffixes.join(", ")} not tried`,
           INDENT,
+          style,
         );
   const end =
     resolution.outcome === "failed"
-      ? block(resolution.detail ?? "", INDENT).map((line) => style.bad(line))
+      ? block(resolution.detail ?? "", INDENT, style).map((line) => style.bad(line))
       : [];
   return [
     style.heading(`Name: ${name}, by the resolver of ${system}`),
-    ...block(told, INDENT).map((line) => style.faint(line)),
+    ...block(told, INDENT, style).map((line) => style.faint(line)),
     ...(questions.length === 0 && resolution.outcome === "resolved"
-      ? block(`${resolution.addresses.join(", ")}, without a question`, INDENT)
+      ? block(`${resolution.addresses.join(", ")}, without a question`, INDENT, style)
       : []),
     ...asked,
     ...unused.map((line) => style.faint(line)),
@@ -253,7 +256,7 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
   const port = report.port === undefined ? "" : ` port ${report.port}`;
   const isAnswered = report.verdict === "answered";
   const lines = [
-    ...block(`${nameTraceEnd(report.from)} → ${nameTraceEnd(report.to)}`, "").map((line) =>
+    ...block(`${nameTraceEnd(report.from)} → ${nameTraceEnd(report.to)}`, "", style).map((line) =>
       style.heading(line),
     ),
     style.faint(`${report.protocol.toUpperCase()}${port}, compat ${report.compat}`),
@@ -263,7 +266,9 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
     ...(report.forward.steps.length === 0 ? [] : [...legLines("Forward", report.forward, style), ""]),
   ];
   if (report.reply !== undefined) lines.push(...legLines("Reply", report.reply, style), "");
-  lines.push(...block(report.summary, "").map((line) => (isAnswered ? style.good(line) : style.bad(line))));
+  lines.push(
+    ...block(report.summary, "", style).map((line) => (isAnswered ? style.good(line) : style.bad(line))),
+  );
   if (report.code !== undefined) lines.push(`Why, and what to do: mullion explain ${report.code}`);
   for (const reason of report.notJudged ?? []) lines.push(...notJudgedLines(reason, style));
   return `${lines.join("\n")}\n`;

@@ -7,7 +7,6 @@ import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
 import { FLOW_TITLES, RowLabels, SystemNames, valueOf, verdictLine } from "./format-verify.ts";
 
-const WIDTH = 100;
 const VALUE_WIDTH = 8;
 const INPUT_MAX = 3;
 /** Keeps words of one title on one line. */
@@ -62,8 +61,13 @@ function codesOf(cells: readonly VerifyCell[]): readonly KnowledgeCode[] {
 }
 
 /** A word in the margin, and a text that is wrapped beside it. */
-function beside(margin: string, text: string, paint: (text: string) => string): readonly string[] {
-  return wrap(text, WIDTH - VALUE_WIDTH - 2).map(
+function beside(
+  margin: string,
+  text: string,
+  paint: (text: string) => string,
+  { columns }: TraceStyle,
+): readonly string[] {
+  return wrap(text, columns - VALUE_WIDTH - 2).map(
     (line, index) =>
       `  ${paint((index === 0 ? margin : "").padEnd(VALUE_WIDTH))}${line.replaceAll(NO_BREAK, " ")}`,
   );
@@ -71,9 +75,9 @@ function beside(margin: string, text: string, paint: (text: string) => string): 
 
 function differenceLines(difference: Difference, style: TraceStyle): readonly string[] {
   const { value, isBad, flow, row, protocols, codes } = difference;
-  const reasons = codes.flatMap((code) => beside("", getEntry(code).title, style.faint));
+  const reasons = codes.flatMap((code) => beside("", getEntry(code).title, style.faint, style));
   const text = [`${flow}: ${row}, ${protocols}`, ...codes].join(", ");
-  return [...beside(value, text, isBad ? style.bad : style.heading), ...reasons];
+  return [...beside(value, text, isBad ? style.bad : style.heading, style), ...reasons];
 }
 
 /** `pod → pod (IP)` and `pod → pod (name)` as `pod → pod (IP, name)`. */
@@ -96,12 +100,12 @@ function inputLines({ findings }: VerifyReport, style: TraceStyle): readonly str
   return [
     ...ofInput
       .slice(0, INPUT_MAX)
-      .flatMap(({ about = "", observed }) => beside("input", `${about}: ${observed}`, style.bad)),
-    ...(hidden > 0 ? beside("", `… and ${hidden} more findings about the input`, style.faint) : []),
+      .flatMap(({ about = "", observed }) => beside("input", `${about}: ${observed}`, style.bad, style)),
+    ...(hidden > 0 ? beside("", `… and ${hidden} more findings about the input`, style.faint, style) : []),
   ];
 }
 
-/** At most 100 columns. Flows whose every row works share one entry; `does not apply` is left to the whole report. */
+/** As wide as the style says. Flows whose every row works share one entry; `does not apply` is left to the whole report. */
 export function foldVerification(report: VerifyReport, style: TraceStyle = PLAIN_STYLE): string {
   const names = new SystemNames(report);
   const flows = [...groupBy(report.cells, titleOf)];
@@ -116,9 +120,9 @@ export function foldVerification(report: VerifyReport, style: TraceStyle = PLAIN
   const hidden = differences.length - ROWS_MAX;
   return [
     ...inputLines(report, style),
-    ...(works.length === 0 ? [] : beside("works", joinTitles(works), style.good)),
+    ...(works.length === 0 ? [] : beside("works", joinTitles(works), style.good, style)),
     ...differences.slice(0, ROWS_MAX).flatMap((difference) => differenceLines(difference, style)),
-    ...(hidden > 0 ? beside("", `… and ${hidden} more`, style.faint) : []),
+    ...(hidden > 0 ? beside("", `… and ${hidden} more`, style.faint, style) : []),
     `  ${report.counts.cells} cells, ${report.counts.attempts} attempts. ${verdictLine(report, style)}`,
     "",
   ].join("\n");

@@ -1,6 +1,6 @@
 /**
  * A comparison of verifications as text: for each flow a table of those that came out otherwise, with a column for each
- * side, and below it why. At most 100 columns, as long as the sides are few.
+ * side, and below it why. As wide as the style says, as long as the sides are few.
  */
 import { wrap } from "#core/base/text-layout.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
@@ -8,9 +8,7 @@ import { groupBy } from "#cluster/verify/classes.ts";
 import type { ChangedFlow, SideOutcome, VerifyComparison } from "#cluster/verify/compare.ts";
 import { FLOW_TITLES } from "./format-verify.ts";
 
-const WIDTH = 100;
 const VALUE_WIDTH = 12;
-const LABEL_WIDTH_MIN = 40;
 /** Rows of one flow; the JSON has them all. */
 const ROWS_MAX = 12;
 
@@ -22,6 +20,11 @@ const WORDS: Readonly<Record<SideOutcome["outcome"], string>> = {
   differs: "DIFFERS",
   absent: "-",
 };
+
+/** Two fifths of a line are for names. */
+function labelWidthMin({ columns }: TraceStyle): number {
+  return Math.min(40, Math.floor(columns * 0.4));
+}
 
 function valueOf({ outcome }: SideOutcome, style: TraceStyle): string {
   const word = WORDS[outcome];
@@ -47,7 +50,7 @@ function reasonLines(changes: readonly ChangedFlow[], style: TraceStyle): readon
   );
   return [...groupBy(said, ({ reason }) => reason)].flatMap(([reason, each]) => {
     const sides = [...new Set(each.map(({ side }) => side))].join(", ");
-    return wrap(`${sides}: ${reason}`, WIDTH - 6).map((line) => style.faint(`      ${line}`));
+    return wrap(`${sides}: ${reason}`, style.columns - 6).map((line) => style.faint(`      ${line}`));
   });
 }
 
@@ -65,7 +68,7 @@ function flowLines(
   const [first] = changes;
   if (first === undefined) return [];
   const family = first.family === "ipv6" ? ", IPv6" : "";
-  const width = Math.max(LABEL_WIDTH_MIN, WIDTH - labels.length * VALUE_WIDTH);
+  const width = Math.max(labelWidthMin(style), style.columns - labels.length * VALUE_WIDTH);
   const heads = labels.map((label) => label.padEnd(VALUE_WIDTH - 1)).join(" ");
   const rows = rowsOf(changes);
   const lines = rows.slice(0, ROWS_MAX).flatMap((row) => {
@@ -76,7 +79,7 @@ function flowLines(
     const values = change.outcomes.map((outcome) => valueOf(outcome, style)).join("");
     const isLong = label.length > width - 3;
     const line = `  ${(isLong ? "" : label).padEnd(width - 2)}${values}`.trimEnd();
-    return isLong ? [...wrap(label, WIDTH - 2).map((each) => `  ${each}`), line] : [line];
+    return isLong ? [...wrap(label, style.columns - 2).map((each) => `  ${each}`), line] : [line];
   });
   const hidden = rows.length - ROWS_MAX;
   return [
@@ -93,7 +96,7 @@ function inputLines({ input }: VerifyComparison, style: TraceStyle): readonly st
   const lines = input.flatMap(({ about, observed, code, sides }) => {
     const why = code === undefined ? "" : ` [${code}]`;
     const text = `${sides.join(", ")}: ${about === "" ? "" : `${about}: `}${observed}${why}`;
-    return wrap(text, WIDTH - 2).map((line) => `  ${line}`);
+    return wrap(text, style.columns - 2).map((line) => `  ${line}`);
   });
   return [style.heading("Findings about the input that not all have"), ...lines, ""];
 }
@@ -116,7 +119,7 @@ export function formatComparison(comparison: VerifyComparison, style: TraceStyle
     "",
     ...[...flows.values()].flatMap((each) => flowLines(each, labels, style)),
     ...inputLines(comparison, style),
-    ...wrap(`${summary} Against the documentation: ${findings}.`, WIDTH),
+    ...wrap(`${summary} Against the documentation: ${findings}.`, style.columns),
     isChanged ? style.bad("Not the same for all.") : style.good("The same for all."),
   ];
   return `${lines.join("\n")}\n`;

@@ -76,8 +76,7 @@ export class RowLabels {
   }
 }
 
-const WIDTH = 100;
-const LABEL_WIDTH = 40;
+const LABEL_WIDTH_MAX = 40;
 const VALUE_WIDTH = 12;
 const FINDINGS_MAX = 20;
 const PROTOCOLS: readonly FlowProtocol[] = ["tcp", "udp", "icmp"];
@@ -113,9 +112,14 @@ export const FLOW_TITLES: Readonly<Record<VerifyCell["flow"], string>> = {
 /** What findings without a cell are called. */
 export const INPUT_TITLE = "input";
 
-function block(text: string, indent: number): readonly string[] {
+/** The column of names: on a narrow terminal what the values leave. */
+function labelWidth({ columns }: TraceStyle): number {
+  return Math.min(LABEL_WIDTH_MAX, columns - PROTOCOLS.length * VALUE_WIDTH);
+}
+
+function block(text: string, indent: number, { columns }: TraceStyle): readonly string[] {
   const blanks = " ".repeat(indent);
-  return wrap(text, WIDTH - indent).map((line) => blanks + line);
+  return wrap(text, columns - indent).map((line) => blanks + line);
 }
 
 const NOT_JUDGED = "not judged";
@@ -168,15 +172,16 @@ function noteOf(cells: readonly VerifyCell[]): string {
 function rowLines(label: string, cells: readonly VerifyCell[], style: TraceStyle): readonly string[] {
   const values = PROTOCOLS.map((protocol) => valueOf(cells.filter((cell) => cell.protocol === protocol)));
   const columns = values.map((value) => padded(value, style)).join("");
+  const width = labelWidth(style);
   const note = noteOf(cells);
-  const isNoteBelow = note.length > WIDTH - LABEL_WIDTH - 3 * VALUE_WIDTH - 2;
-  const isLabelAbove = label.length > LABEL_WIDTH - 3;
+  const isNoteBelow = note.length > style.columns - width - 3 * VALUE_WIDTH - 2;
+  const isLabelAbove = label.length > width - 3;
   const name = isLabelAbove ? "" : label;
-  const line = `  ${name.padEnd(LABEL_WIDTH - 2)}${columns}${isNoteBelow ? "" : style.faint(note)}`.trimEnd();
+  const line = `  ${name.padEnd(width - 2)}${columns}${isNoteBelow ? "" : style.faint(note)}`.trimEnd();
   return [
-    ...(isLabelAbove ? block(label, 2) : []),
+    ...(isLabelAbove ? block(label, 2, style) : []),
     line,
-    ...(isNoteBelow ? block(note, 6).map((each) => style.faint(each)) : []),
+    ...(isNoteBelow ? block(note, 6, style).map((each) => style.faint(each)) : []),
   ];
 }
 
@@ -189,7 +194,7 @@ function flowLines(
   const labels = new RowLabels(cells, names);
   const rows = groupBy(cells, (cell) => labels.labelOf(cell));
   const family = cells[0]?.family === "ipv6" ? ", IPv6" : "";
-  const title = style.heading(`${FLOW_TITLES[flow]}${family}`.padEnd(LABEL_WIDTH));
+  const title = style.heading(`${FLOW_TITLES[flow]}${family}`.padEnd(labelWidth(style)));
   const heads = PROTOCOLS.map((protocol) => protocol.toUpperCase().padEnd(VALUE_WIDTH)).join("");
   return [
     `${title}${style.faint(heads.trimEnd())}`,
@@ -206,7 +211,7 @@ function deniedLines(report: VerifyReport, style: TraceStyle): readonly string[]
   if (codes.size === 0) return [];
   const lines = [...codes].flatMap((code) => [
     `  ${code}`,
-    ...block(getEntry(code).title, 6).map((line) => style.faint(line)),
+    ...block(getEntry(code).title, 6, style).map((line) => style.faint(line)),
   ]);
   return [style.heading("Denied, as documented"), ...lines, ""];
 }
@@ -222,10 +227,10 @@ function notApplicableLines(report: VerifyReport, style: TraceStyle): readonly s
 }
 
 /** A labelled line of a finding; the text is wrapped under itself, its commands stand as they are. */
-function labelled(label: string, text: string): readonly string[] {
+function labelled(label: string, text: string, { columns }: TraceStyle): readonly string[] {
   const lines = text
     .split("\n")
-    .flatMap((line) => (line.startsWith(VERBATIM_INDENT) ? [line] : wrap(line, WIDTH - 14)));
+    .flatMap((line) => (line.startsWith(VERBATIM_INDENT) ? [line] : wrap(line, columns - 14)));
   return lines.map((line, index) => `    ${(index === 0 ? label : "").padEnd(10)}${line}`);
 }
 
@@ -237,11 +242,15 @@ function titleOf(code: KnowledgeCode): string {
 const REMARKS_MAX = 5;
 const LABEL_OF_REMARKS = 10;
 
-function remarkLines(label: string, remarks: readonly SessionProblem[]): readonly string[] {
+function remarkLines(
+  label: string,
+  remarks: readonly SessionProblem[],
+  { columns }: TraceStyle,
+): readonly string[] {
   const lines: string[] = [];
   for (const alike of groupBy(remarks, ({ code }) => code).values()) {
     for (const remark of alike.slice(0, REMARKS_MAX)) {
-      const wrapped = wrap(`${formatFault(remark)} [${remark.code}]`, WIDTH - LABEL_OF_REMARKS - 2);
+      const wrapped = wrap(`${formatFault(remark)} [${remark.code}]`, columns - LABEL_OF_REMARKS - 2);
       lines.push(
         ...wrapped.map((line, index) => `  ${(index === 0 ? label : "").padEnd(LABEL_OF_REMARKS)}${line}`),
       );
@@ -261,7 +270,7 @@ function sourceOf({ source, where }: ClusterFact): string {
 }
 
 function factLines(fact: ClusterFact, style: TraceStyle): readonly string[] {
-  const wrapped = wrap(`${fact.value} [${sourceOf(fact)}]`, WIDTH - LABEL_OF_FACTS);
+  const wrapped = wrap(`${fact.value} [${sourceOf(fact)}]`, style.columns - LABEL_OF_FACTS);
   return wrapped.map((line, index) => {
     const label = `  ${(index === 0 ? fact.name : "").padEnd(LABEL_OF_FACTS - 2)}`;
     return `${style.faint(label)}${line}`;
@@ -272,11 +281,11 @@ function factLines(fact: ClusterFact, style: TraceStyle): readonly string[] {
 function basisLines({ basis }: VerifyReport, style: TraceStyle): readonly string[] {
   const lines = [
     ...basis.facts.flatMap((fact) => factLines(fact, style)),
-    ...remarkLines("against", basis.contradictions),
-    ...remarkLines("assumed", basis.assumptions),
-    ...remarkLines("left out", basis.refused),
-    ...remarkLines("unjudged", basis.notJudged),
-    ...remarkLines("note", basis.notes),
+    ...remarkLines("against", basis.contradictions, style),
+    ...remarkLines("assumed", basis.assumptions, style),
+    ...remarkLines("left out", basis.refused, style),
+    ...remarkLines("unjudged", basis.notJudged, style),
+    ...remarkLines("note", basis.notes, style),
   ];
   return lines.length === 0 ? [] : [style.heading("What this rests on"), ...lines, ""];
 }
@@ -303,13 +312,13 @@ function findingLines(
 ): readonly string[] {
   const source = cell === undefined ? "" : ` (${cell.row}: ${cell.documentedIn})`;
   return [
-    ...block(headOf(finding, cell), 2).map((line) =>
+    ...block(headOf(finding, cell), 2, style).map((line) =>
       finding.allowed === true ? style.faint(line) : style.bad(line),
     ),
-    ...labelled("expected", `${finding.expected}${source}`),
-    ...labelled("observed", finding.observed),
-    ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code))),
-    ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy)),
+    ...labelled("expected", `${finding.expected}${source}`, style),
+    ...labelled("observed", finding.observed, style),
+    ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code), style)),
+    ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy, style)),
     ...(finding.trace === undefined ? [] : [`    ${"see".padEnd(10)}${command} ${finding.trace}`]),
     "",
   ];
@@ -371,7 +380,7 @@ export function formatVerification(
     ...(findings.length === 0 ? [] : [style.heading("Findings")]),
     ...shown,
     ...(hidden > 0 ? [`  … and ${hidden} more: -o json has them all.`, ""] : []),
-    ...block(summaryLine(report), 0),
+    ...block(summaryLine(report), 0, style),
     verdictLine(report, style),
   ];
   return `${lines.join("\n")}\n`;

@@ -2,14 +2,15 @@
 import type { Terminal } from "#cli/mullion/terminal.ts";
 
 export class MemoryTerminal implements Terminal {
-  readonly columns = 100;
+  readonly columns: number;
   readonly isInteractive = false;
   readonly files: Map<string, Uint8Array | string>;
   output = "";
   errors = "";
 
   /** `files` are there from the start. */
-  constructor(files: Readonly<Record<string, string>> = {}) {
+  constructor(files: Readonly<Record<string, string>> = {}, columns = 100) {
+    this.columns = columns;
     this.files = new Map(Object.entries(files));
   }
 
