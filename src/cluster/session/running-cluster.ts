@@ -281,9 +281,29 @@ export class RunningCluster implements ClusterSession {
       ...podNotes(pods, kube, machines),
       ...found,
       ...serviceNotes(this.serviceTroubles(), kube),
+      ...this.sctpNotes(),
       ...storedPolicyNotes(this.cluster),
       ...networkPolicyNotes(NetworkPolicy, Pod, this.placeOfPolicy),
     ];
+  }
+
+  /** Kubernetes documentation: Protocols for Services; kube-proxy on Windows passes such ports by in silence. */
+  private sctpNotes(): readonly FileProblem[] {
+    if (!this.cluster.nodes.some(({ spec }) => spec.os === "windows")) return [];
+    return this.cluster.objects.Service.flatMap(({ metadata, spec }) => {
+      const port = spec?.ports?.find(({ protocol }) => protocol === "SCTP");
+      if (port === undefined) return [];
+      const { file, line, column } = this.kube.placeOf("Service", metadata.namespace, metadata.name);
+      return {
+        code: "service-sctp-unsupported" as const,
+        file,
+        line,
+        column,
+        path: "spec.ports",
+        message: `Windows nodes balance no connection to port ${port.port}: SCTP is not supported on Windows`,
+        advice: "Give the Service a port of TCP or UDP, if Windows pods are to ask it.",
+      };
+    });
   }
 
   /**
