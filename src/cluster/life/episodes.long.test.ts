@@ -8,3 +8,8 @@ describe(`a cluster with flannel whose nodes come and go, replay: SEED=${seed} n
     expect(await liveThrough(backend, seed, 200)).toEqual([]);
   });
 });
+
+// A kube-proxy that waited for its next try when its node left: its time was due for ever, and time stood still.
+it.each([1005, 2006])("time goes on, seed %i", async (known) => {
+  expect(await liveThrough("vxlan", known, 12)).toEqual([]);
+});

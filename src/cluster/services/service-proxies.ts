@@ -72,6 +72,11 @@ class SyncSchedule {
     // At least a moment, so that time goes on.
     else this.retryAtMs.set(node, this.clock.nowMs + Math.max(1, Math.min(...waits)));
   }
+
+  /** A node without a kube-proxy tries nothing again: its time would be due for ever. */
+  forget(node: string): void {
+    this.retryAtMs.delete(node);
+  }
 }
 
 /** Something that keeps a Service, or all of them, from working on a Windows node. */
@@ -172,6 +177,7 @@ export class ServiceProxies {
   /** The kube-proxy of a node ends; what it has programmed stays. Rules of Linux are those of its successor. */
   stopOn(node: string): void {
     this.windows.delete(node);
+    this.schedule.forget(node);
     this.unstarted.delete(node);
     this.troubles.delete(node);
     this.misnamed.delete(node);
