@@ -8,6 +8,8 @@ import {
   type FlowFacts,
   type FlowName,
 } from "./expectations.ts";
+import { differenceFromPage, findSentence } from "./documentation.ts";
+import { DOCUMENTED_SENTENCES } from "./page-sentences.ts";
 import { EXPECTATION_ROWS, findExpectation, matchesRow } from "./expectation-table.ts";
 
 /** A pod on Windows Server 2022 with all updates, in a cluster as the defaults make it. */
@@ -23,6 +25,7 @@ const FACTS: FlowFacts = {
   targetRevision: ALL_UPDATES,
   driver: "L2Bridge",
   shape: "own-subnet",
+  hasOtherVni: false,
   networks: "same",
   hasTwin: false,
   isMacRefused: false,
@@ -33,6 +36,7 @@ const FACTS: FlowFacts = {
   hasRouteToTarget: true,
   hasRouteToSource: true,
   hasOwnRules: false,
+  hasLoopbackDsr: false,
   hasDns: true,
   isHostProcess: false,
   hasName: true,
@@ -42,6 +46,7 @@ const FACTS: FlowFacts = {
   mayOpenNoConnections: false,
   losesOverlayNodePorts: false,
   losesSecondNodePort: false,
+  preservesDestination: false,
   service: "none",
   isClientServed: true,
   strayBackEnds: "none",
@@ -52,6 +57,7 @@ const FACTS: FlowFacts = {
   internalTrafficPolicy: "Cluster",
   externalTrafficPolicy: "Cluster",
   serviceState: "as-written",
+  asDocumented: "no",
 };
 
 const OUTSIDE: Partial<FlowFacts> = {
@@ -85,6 +91,16 @@ const CASES: readonly Case[] = [
     "NODEPORT-OVERLAY-2022",
     { ...NODE_PORT, driver: "Overlay", losesOverlayNodePorts: true },
     "node-port-on-overlay-server-2022",
+  ],
+  [
+    "PRESERVE-EMPTY",
+    { ...NODE_PORT, preservesDestination: true, localBackEnds: 0 },
+    "service-without-usable-endpoints",
+  ],
+  [
+    "PRESERVE-INGRESS",
+    { ...NODE_PORT, flow: "outside-to-ingress", preservesDestination: true, localBackEnds: 1 },
+    "destination-not-local",
   ],
   ["NODEPORT-SECOND-FAMILY", { ...NODE_PORT, losesSecondNodePort: true }, "dual-stack-node-port-missing"],
   [
@@ -185,6 +201,11 @@ const CASES: readonly Case[] = [
     "works, sees client-source-vip",
   ],
   ["SVC-DSR", { ...SERVICE, driver: "Overlay", isDsr: true }, "works, sees client"],
+  [
+    "SVC-HAIRPIN-LOOPBACK-DSR",
+    { ...SERVICE, flow: "pod-to-own-service", isDsr: true, hasLoopbackDsr: true },
+    "works, sees client-node",
+  ],
   ["SVC-HAIRPIN-DSR", { ...SERVICE, flow: "pod-to-own-service", isDsr: true }, "hairpin-under-dsr"],
   [
     "SVC-HAIRPIN",
@@ -288,7 +309,7 @@ const CASES: readonly Case[] = [
     "service-vip-from-node-unsupported",
   ],
   ["SVC", { ...SERVICE, flow: "node-to-cluster-ip" }, "works, sees any"],
-  // windows-networking-documentation.md §8, §9 (3); dataplane.md DT-117.
+  // windows-networking-documentation.md §8, §9 (3); dataplane.md §10.
   [
     "NODEPORT-SELF-2019",
     { ...SERVICE, ...WS2019, flow: "node-to-own-node-port", targetRevision: 1431 },
@@ -309,7 +330,7 @@ const CASES: readonly Case[] = [
     { ...SERVICE, flow: "node-to-node-port", targetBuild: 17_763, targetRevision: 1 },
     "works, sees any",
   ],
-  // dataplane.md DT-116.
+  // dataplane.md §10.
   ["NODEPORT-WITHOUT-PODS", { ...NODE_PORT, askedHasPods: false }, "node-port-without-pods-on-node"],
   ["NODEPORT", { ...NODE_PORT, askedHasPods: false, targetOs: "linux" }, "works, sees any"],
   // dataplane.md §2.4 B-7; kube-proxy.md §3.8.
@@ -348,6 +369,19 @@ const CASES: readonly Case[] = [
   ],
   ["HOST-PORT", { flow: "outside-to-host-port", sourceOs: "outside" }, "works, sees client"],
   // windows-networking-documentation.md §5.
+  // windows-networking-documentation.md §9 (8): whatever the policy of the Service, and however old kube-proxy is.
+  [
+    "SVC-FROM-NODE",
+    {
+      ...SERVICE,
+      ...WS2019,
+      flow: "node-to-cluster-ip",
+      internalTrafficPolicy: "Local",
+      localBackEnds: 0,
+      kubernetesMinor: 26,
+    },
+    "service-vip-from-node-unsupported",
+  ],
   ["AFFINITY", { ...SERVICE, flow: "session-affinity" }, "works, sees any"],
   ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity" }, "not-applicable"],
   ["AFFINITY-OLD", { ...SERVICE, ...WS2019, flow: "session-affinity-timeout" }, "not-applicable"],
@@ -410,6 +444,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   targetRevision: [886, 1_431, 3_287],
   driver: ["L2Bridge", "Overlay", "NAT"],
   shape: ["own-subnet"],
+  hasOtherVni: [true, false],
   networks: ["same", "virtual", "joined"],
   hasTwin: [true, false],
   isMacRefused: [true, false],
@@ -420,6 +455,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   hasRouteToTarget: [true, false],
   hasRouteToSource: [true, false],
   hasOwnRules: [true, false],
+  hasLoopbackDsr: [true, false],
   hasDns: [true, false],
   isHostProcess: [true, false],
   hasName: [true, false],
@@ -429,6 +465,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   mayOpenNoConnections: [true, false],
   losesOverlayNodePorts: [true, false],
   losesSecondNodePort: [true, false],
+  preservesDestination: [true, false],
   service: ["cluster-ip", "headless", "external-name"],
   isClientServed: [true, false],
   strayBackEnds: ["none", "some", "all"],
@@ -439,6 +476,7 @@ const DOMAIN: { readonly [Fact in keyof FlowFacts]: readonly FlowFacts[Fact][] }
   internalTrafficPolicy: ["Cluster", "Local"],
   externalTrafficPolicy: ["Cluster", "Local"],
   serviceState: ["as-written", "sctp", "without-address"],
+  asDocumented: ["no"],
 };
 
 function concerns(row: ExpectationRow, flow: FlowName): boolean {
@@ -493,5 +531,44 @@ describe("combinations of facts that the table can tell apart", () => {
 
   it("are decided at all: the last row has no conditions", () => {
     expect(EXPECTATION_ROWS.at(-1)?.when).toEqual({});
+  });
+});
+
+/** By DOMAIN no sample has what the page's sentences differ by alone. */
+const NEAR_UPDATES: Partial<typeof DOMAIN> = {
+  hasOtherVni: [true, false],
+  isDsr: [true, false],
+  sourceBuild: [17_763, 20_348, 26_100],
+  sourceRevision: [261, 886, 887, 1_431, 1_432, 3_286, 3_287],
+  targetBuild: [17_763, 19_041, 20_348, 26_100],
+  targetRevision: [261, 886, 887, 1_431, 1_432, 3_286, 3_287],
+  externalTrafficPolicy: ["Cluster", "Local"],
+  backEnds: [1, 64, 65],
+  localBackEnds: [0, 1],
+};
+
+describe("what the Kubernetes page denies and the table does not", () => {
+  it("has a known reason on every build", () => {
+    const prng = new Prng(2);
+    const differing = new Set<string>();
+    for (const flow of FLOWS) {
+      for (const facts of combinations(flow, prng)) {
+        const near = Object.entries(NEAR_UPDATES).map(([fact, values]) => [
+          fact,
+          values[prng.below(values.length)],
+        ]);
+        const drawn = { ...facts, ...Object.fromEntries(near) } as FlowFacts;
+        const { outcome } = findExpectation(drawn).expected;
+        const sentence = findSentence(drawn);
+        if (outcome !== "works" || sentence?.outcome !== "denied") continue;
+        const page = differenceFromPage(drawn, outcome);
+        expect([sentence.id, drawn, page?.difference.id]).toEqual([sentence.id, drawn, expect.any(String)]);
+        differing.add(sentence.id);
+      }
+    }
+    const denied = DOCUMENTED_SENTENCES.filter(
+      ({ outcome, differs, speaksOf }) => outcome === "denied" && differs.length > 0 && speaksOf.length > 0,
+    );
+    expect(denied.map(({ id }) => id).filter((id) => !differing.has(id))).toEqual([]);
   });
 });

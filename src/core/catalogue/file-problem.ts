@@ -1,4 +1,5 @@
 /** What is wrong with a file, or worth knowing about it: where, and what to write instead. */
+import type { ValueOf } from "../base/shape.ts";
 import type { KnowledgeCode } from "./codes.ts";
 
 export interface FileProblem {
@@ -18,16 +19,19 @@ export interface FileProblem {
 }
 
 /** Where a problem stands in a text. */
-export interface ProblemPlace {
-  /** As the user named it. */
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  /** From 1, in characters. */
-  readonly column: number;
-  /** The field, such as `spec.ports[0].port`; empty when the problem is not about a field. */
-  readonly field: string;
-}
+export const PROBLEM_PLACE = {
+  text: "Where it stands.",
+  fields: {
+    file: {
+      is: "text",
+      text: "As the user named it; for an object that stands in no file kind/namespace/name.",
+    },
+    line: { is: "integer", text: "From 1; 0 for what stands in no file." },
+    column: { is: "integer", text: "From 1, in characters; 0 for what stands in no file." },
+    field: { is: "text", text: "Such as spec.ports[0].port; empty when it is not about a field." },
+  },
+} as const;
+export type ProblemPlace = ValueOf<typeof PROBLEM_PLACE>;
 
 /** Formats a problem on two lines: place and fault, then the advice with the code. */
 export function formatProblem(problem: FileProblem): string {

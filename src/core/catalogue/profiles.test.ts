@@ -1,12 +1,6 @@
 import { describe, expect, it } from "vitest";
-import {
-  PROFILE_NAMES,
-  backEndsMaxOf,
-  hasUpdate,
-  hnsVersionOf,
-  parseProfile,
-  reachesServicesFromNode,
-} from "./profiles.ts";
+import { PROFILE_NAMES, hasUpdate, hnsVersionOf, parseProfile } from "./profiles.ts";
+import { backEndsMaxOf, isDefaultQuirk } from "./quirks.ts";
 
 describe("profiles (hcn.md §7.2)", () => {
   it.each([
@@ -105,6 +99,6 @@ describe("updates", () => {
     ["ws2022", true],
     ["ws2025", true],
   ])("a node of %s reaches Services by their addresses: %s", (text, reaches) => {
-    expect(reachesServicesFromNode(parseProfile(text)!)).toBe(reaches);
+    expect(isDefaultQuirk("services-unreachable-from-node", parseProfile(text)!)).toBe(!reaches);
   });
 });

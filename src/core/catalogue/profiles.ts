@@ -199,34 +199,9 @@ export function updateRevision(kb: string): number {
   throw new RangeError(`no profile names ${kb}`);
 }
 
-/** Back ends of one load balancer: as released, and since updates raised it (kube-proxy.md §3.13). */
-const BACK_ENDS_MAX_AT_RELEASE = 64;
-const BACK_ENDS_MAX = 1_024;
-/**
- * The updates that carried more. Inferred: nobody has published which ones did; providers documented 1024 in August
- * 2022, so the updates of that month stand here. Builds that were out of support by then kept 64.
- */
-const BACK_ENDS_UPDATES: readonly string[] = ["KB5016623", "KB5016627"];
-
-/** How many back ends HNS takes in one load balancer. */
-export function backEndsMaxOf(build: WindowsBuild): number {
-  const isNewer = build.profile.build > getProfile("ws2022").build;
-  return isNewer || BACK_ENDS_UPDATES.some((kb) => hasUpdate(build, kb))
-    ? BACK_ENDS_MAX
-    : BACK_ENDS_MAX_AT_RELEASE;
-}
-
 /** True where ports of overlay networks process neighbour discovery: seen on WS2025, not on WS2022 (dataplane.md §2.10). */
 export function processesNeighborDiscovery(build: WindowsBuild): boolean {
   return build.profile.build >= getProfile("ws2025").build;
-}
-
-/**
- * True when a node of `build` reaches Services by their addresses from its own stack. The documentation of 2019
- * promises it for a future release (dataplane.md §2.4 B-8). Inferred: that release is Windows Server 2022.
- */
-export function reachesServicesFromNode(build: WindowsBuild): boolean {
-  return build.profile.build >= getProfile("ws2022").build;
 }
 
 /** Long-term releases since which a host runs containers of the one before it, too. Oldest first. */

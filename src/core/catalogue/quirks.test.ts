@@ -3,7 +3,7 @@ import { PROFILE_NAMES, parseProfile } from "./profiles.ts";
 import { QUIRKS, QUIRK_NAMES, type QuirkName, concernsBuild, isDefaultQuirk, parseQuirk } from "./quirks.ts";
 
 describe("defects by build", () => {
-  // hcn.md §3.3, §4.2, §4.5, §7.1, §8.5; dataplane.md F-21, F-27, F-47, DT-111, DT-117; users.md G9, G19.
+  // hcn.md §3.3, §4.2, §4.5, §7.1, §8.5; dataplane.md F-21, F-27, F-47; users.md G9, G19.
   it.each<[name: QuirkName, build: string, isOn: boolean]>([
     ["duplicate-local-address", "ws2019", true],
     ["duplicate-local-address", "ws2022", false],

@@ -1,31 +1,111 @@
 /**
- * Defects of HNS that users have met, by name (hcn.md §3–8, dataplane.md §9, users.md §1). Each is one row: which
- * builds have it, and how it strikes. What people read of it is in the catalogue. A service asks `hasQuirk(name)` where the defect would strike.
+ * Defects of HNS that users have met, by name (hcn.md §3–8, dataplane.md §9, users.md §1). Each is one
+ * row of `data/facts/quirks.yaml`: which builds have it, how it strikes, and what people read of it. A service asks
+ * `hasQuirk(name)` where the defect would strike.
  *
  * A defect that always strikes is on by default in the builds that it concerns. Inferred: one that strikes now and then is off
  * until a rate is given, because no source says how often it strikes, and a service that always fails is
  * further from Windows than one that never does.
  */
-import { type ServiceVersion, type WindowsBuild, hnsVersionOf, updateRevision } from "./profiles.ts";
-import type { BuildSpan, QuirkRow } from "./quirk.ts";
-import { LIFE_CYCLE_QUIRKS, type LifeCycleQuirk } from "./quirk-rows/life-cycle.ts";
-import { LOAD_BALANCER_QUIRKS, type LoadBalancerQuirk } from "./quirk-rows/load-balancers.ts";
-import { NODE_QUIRKS, type NodeQuirk } from "./quirk-rows/nodes.ts";
-import { PACKET_QUIRKS, type PacketQuirk } from "./quirk-rows/packets.ts";
-import { PORT_QUIRKS, type PortQuirk } from "./quirk-rows/ports.ts";
+import { type Table, quirks } from "#data/facts.js";
+import { CheckedFields } from "./checked-fields.ts";
+import type { KnowledgeCode, QuirkName } from "./codes.ts";
+import {
+  PROFILE_NAMES,
+  type ProfileName,
+  type ServiceVersion,
+  WINDOWS_PROFILES,
+  type WindowsBuild,
+  hnsVersionOf,
+  updateRevision,
+} from "./profiles.ts";
 
-/** The name of a defect; stable, as it stands in cluster files and scripts. */
-export type QuirkName = LifeCycleQuirk | LoadBalancerQuirk | PacketQuirk | PortQuirk | NodeQuirk;
+export { QUIRK_NAMES, type QuirkName } from "./codes.ts";
 
-export const QUIRKS: Readonly<Record<QuirkName, QuirkRow>> = Object.freeze({
-  ...LIFE_CYCLE_QUIRKS,
-  ...LOAD_BALANCER_QUIRKS,
-  ...PACKET_QUIRKS,
-  ...PORT_QUIRKS,
-  ...NODE_QUIRKS,
-});
+/** Builds that a defect concerns: one profile, or the part of it between two updates. */
+export interface BuildSpan {
+  readonly profile: ProfileName;
+  /** The update that brought the defect; absent: it was there at release. */
+  readonly since?: string;
+  /** The update that ended it; absent: none is known. */
+  readonly until?: string;
+  /** The version of HNS that has it; absent: whatever the build runs. */
+  readonly hns?: ServiceVersion;
+}
 
-export const QUIRK_NAMES: readonly QuirkName[] = Object.freeze(Object.keys(QUIRKS) as QuirkName[]);
+/** One defect that users have met: facts, no words for people. */
+export interface QuirkRow {
+  /** Builds on which it was met; empty: no build is known, or all can have it. */
+  readonly concerns: readonly BuildSpan[];
+  /** `always`: each time the situation comes up. `sometimes`: now and then, at a rate that is not published. */
+  readonly strikes: "always" | "sometimes";
+  /** The entry of the catalogue that explains it to people. */
+  readonly explanation: KnowledgeCode;
+  /** Sections of the reference, and public threads as `owner/repository#number`. */
+  readonly sources: readonly string[];
+}
+
+/** How Windows is, not what one build has wrong. */
+export const ALL_PROFILES: readonly BuildSpan[] = Object.freeze(
+  PROFILE_NAMES.map((profile) => Object.freeze({ profile })),
+);
+
+const STRIKES = ["always", "sometimes"] as const;
+const UPDATES: readonly string[] = WINDOWS_PROFILES.flatMap(({ updates }) => updates.map(({ kb }) => kb));
+
+function readSpan(fields: CheckedFields): BuildSpan {
+  const profile = fields.word("profile", PROFILE_NAMES);
+  const [since, until] = [fields.optionalWord("since", UPDATES), fields.optionalWord("until", UPDATES)];
+  const hns = fields.has("hns") ? readVersion(fields.within("hns")) : undefined;
+  fields.end();
+  return Object.freeze({
+    profile,
+    ...(since !== undefined && { since }),
+    ...(until !== undefined && { until }),
+    ...(hns !== undefined && { hns }),
+  });
+}
+
+function readVersion(fields: CheckedFields): ServiceVersion {
+  const version = { Major: fields.number("Major"), Minor: fields.number("Minor") };
+  fields.end();
+  return Object.freeze(version);
+}
+
+function readConcerns(row: CheckedFields): readonly BuildSpan[] {
+  if (row.take("concerns") === "all") return ALL_PROFILES;
+  const spans = row
+    .list("concerns")
+    .map((each, index) =>
+      typeof each === "string"
+        ? Object.freeze({ profile: row.toWord("concerns", each, PROFILE_NAMES) })
+        : readSpan(row.item("concerns", index)),
+    );
+  return Object.freeze(spans);
+}
+
+function readQuirk(row: CheckedFields): QuirkRow {
+  const quirk: QuirkRow = {
+    concerns: readConcerns(row),
+    strikes: row.word("strikes", STRIKES),
+    explanation: row.code("explanation"),
+    sources: row.texts("sources"),
+  };
+  // The words are for people (diagnose/catalogue/quirk-texts.ts).
+  row.text("title");
+  row.optionalText("notActedOn");
+  row.end();
+  return Object.freeze(quirk);
+}
+
+/** @throws Error that names file and line of what is wrong. */
+export function readQuirks(table: Table): Readonly<Record<string, QuirkRow>> {
+  const rows = CheckedFields.ofTable(table).rows();
+  return Object.freeze(Object.fromEntries(rows.map(([name, row]) => [name, readQuirk(row)])));
+}
+
+/** By name, in the order of the table. `npm run schemas` tells the compiler of its names. */
+export const QUIRKS: Readonly<Record<QuirkName, QuirkRow>> = readQuirks(quirks());
 
 export function isQuirkName(text: string): text is QuirkName {
   return Object.hasOwn(QUIRKS, text);
@@ -54,6 +134,17 @@ export function concernsBuild(name: QuirkName, build: WindowsBuild): boolean {
 /** True when the defect is on unless it is set otherwise. */
 export function isDefaultQuirk(name: QuirkName, build: WindowsBuild): boolean {
   return QUIRKS[name].strikes === "always" && concernsBuild(name, build);
+}
+
+/** How many back ends HNS takes in one load balancer (kube-proxy.md §3.13). */
+export const BACK_ENDS_MAX: Readonly<Record<"limited" | "raised", number>> = Object.freeze({
+  limited: 64,
+  raised: 1_024,
+});
+
+/** How many back ends HNS of `build` takes in one load balancer. */
+export function backEndsMaxOf(build: WindowsBuild): number {
+  return BACK_ENDS_MAX[isDefaultQuirk("back-ends-limited-to-64", build) ? "limited" : "raised"];
 }
 
 /** What is wanted of a defect: never, always, or at a rate (0 to 1) drawn from a seed. */

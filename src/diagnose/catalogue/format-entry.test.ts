@@ -4,23 +4,26 @@ import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import type { KnowledgeEntry } from "./entry.ts";
 import { formatEntry } from "./format-entry.ts";
 import { wrap } from "#core/base/text-layout.ts";
-import { blocksOf, prose } from "./prose.ts";
+import { joinParagraphs } from "../../../data/read-texts.node.ts";
+import { blocksOf } from "./prose.ts";
 
 const ENTRY: KnowledgeEntry = {
   code: "no-route",
   title: "A title that is a little longer than the screen is wide",
-  cause: prose`
-    The first paragraph is broken where
-    the width says so.
-
-    The second one follows.`,
-  onNode: prose`
-    Ask the node:
-
-        route print -4
-          indented C:\temp
-
-    Look at it.`,
+  cause: joinParagraphs([
+    "The first paragraph is broken where",
+    "the width says so.",
+    "",
+    "The second one \\*follows\\*.",
+  ]),
+  onNode: joinParagraphs([
+    "Ask the node:",
+    "",
+    "    route print -4",
+    "      indented C:\\temp",
+    "",
+    "Look at it.",
+  ]),
   remedy: "Add the route.",
   sources: [
     { text: "dataplane.md §2.4" },
@@ -33,7 +36,7 @@ describe("prose", () => {
   it("joins lines of a paragraph and keeps commands as they are", () => {
     expect(blocksOf(ENTRY.cause)).toEqual([
       { kind: "paragraph", text: "The first paragraph is broken where the width says so." },
-      { kind: "paragraph", text: "The second one follows." },
+      { kind: "paragraph", text: "The second one *follows*." },
     ]);
     expect(blocksOf(ENTRY.onNode)).toEqual([
       { kind: "paragraph", text: "Ask the node:" },
@@ -58,7 +61,7 @@ Why
   The first paragraph is broken where the
   width says so.
 
-  The second one follows.
+  The second one *follows*.
 
 How to see it on a Windows node
   Ask the node:
@@ -75,7 +78,7 @@ Holds for
   ws2019, ws2022
 
 Sources
-  - dataplane.md §2.4
+  - docs/sources/dataplane.md §2.4
   - A page
     https://example.com/a/long/address/of/a/page
 `);

@@ -1,6 +1,7 @@
 /** An entry as text for a terminal. */
 import type { KnowledgeEntry, Source } from "./entry.ts";
 import { wrap } from "#core/base/text-layout.ts";
+import { pageOnEntry } from "./documentation-texts.ts";
 import { blocksOf } from "./prose.ts";
 
 const INDENT = "  ";
@@ -21,9 +22,12 @@ export function formatText(text: string, width: number): string[] {
   return lines;
 }
 
-/** A source on a line, its address on the next. */
+/** The pages of docs/sources/, as texts name them. */
+const PAGE = /(?<![\w./-])(?=[a-z-]+\.md\b)/;
+
+/** A source on a line, its address on the next; where it begins with a page of the project, with its folder. */
 export function formatSource(source: Source): string[] {
-  if (source.url === undefined) return [`${INDENT}- ${source.text}`];
+  if (source.url === undefined) return [`${INDENT}- ${source.text.replace(PAGE, "docs/sources/")}`];
   return [`${INDENT}- ${source.text}`, `${INDENT}${INDENT}${source.url}`];
 }
 
@@ -49,6 +53,10 @@ export function formatEntry(
     ["What to do", entry.remedy],
   ];
   for (const [title, text] of parts) lines.push(heading(title), ...formatText(text, columns), "");
+  const page = [...new Set(pageOnEntry(entry.code))];
+  if (page.length > 0) {
+    lines.push(heading("What the Kubernetes page says"), ...formatText(page.join("\n\n"), columns), "");
+  }
   lines.push(heading("Holds for"), `${INDENT}${formatProfiles(entry.profiles)}`, "");
   lines.push(heading("Sources"), ...entry.sources.flatMap(formatSource));
   return `${lines.join("\n")}\n`;

@@ -1,9 +1,8 @@
 /** The table of defects in docs/reference/hns-faults.md. */
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
-import { KNOWN_FAULTS, type KnownFault } from "./known-faults.ts";
-import { ALL_PROFILES, type BuildSpan, type QuirkRow } from "#core/catalogue/quirk.ts";
-import { QUIRK_TEXTS } from "./quirk-texts.ts";
-import { QUIRKS, QUIRK_NAMES } from "#core/catalogue/quirks.ts";
+import { pathOfEntry } from "./catalogue.ts";
+import { KNOWN_FAULTS, type KnownFault, QUIRK_TEXTS } from "./quirk-texts.ts";
+import { ALL_PROFILES, type BuildSpan, QUIRKS, QUIRK_NAMES, type QuirkRow } from "#core/catalogue/quirks.ts";
 
 function spanText({ profile, since, until, hns }: BuildSpan): string {
   const version = hns === undefined ? "" : ` with HNS ${hns.Major}.${hns.Minor}`;
@@ -54,7 +53,7 @@ export function formatQuirks(): string {
       metOn(quirk),
       defaultText(quirk),
       notActedOn === undefined ? "yes" : `no: ${notActedOn}`,
-      `[${quirk.explanation}](codes.md#${quirk.explanation})`,
+      `[${quirk.explanation}](../../${pathOfEntry(quirk.explanation)})`,
       quirk.sources.join(", "),
     ];
   });

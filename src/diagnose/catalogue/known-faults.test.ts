@@ -1,9 +1,8 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { KNOWN_FAULTS, type KnownFaultId, faultsOf } from "./known-faults.ts";
+import { KNOWN_FAULTS, type KnownFaultId, QUIRK_TEXTS, faultsOf } from "./quirk-texts.ts";
 import { WINDOWS_PROFILES } from "#core/catalogue/profiles.ts";
-import { QUIRK_TEXTS } from "./quirk-texts.ts";
 import { QUIRKS, isDefaultQuirk } from "#core/catalogue/quirks.ts";
 
 const IDS = Array.from({ length: 56 }, (_, index): KnownFaultId => {

@@ -8,38 +8,6 @@
 /** Four blanks: marks a line that is shown as it is. */
 export const VERBATIM_INDENT = "    ";
 
-function indentOf(line: string): number {
-  return line.length - line.trimStart().length;
-}
-
-/**
- * Tag for the texts of the catalogue. The indentation of the first line is taken off every line; what is
- * indented by four blanks more is verbatim; all other lines of a paragraph are joined.
- * Backslashes stand for themselves, so Windows paths need no escapes.
- */
-export function prose(strings: TemplateStringsArray): string {
-  const lines = String.raw(strings).split("\n");
-  const first = lines.find((line) => line.trim() !== "") ?? "";
-  const indent = indentOf(first);
-  const blocks: string[] = [];
-  let paragraph: string[] = [];
-  let verbatim: string[] = [];
-  const flush = (): void => {
-    if (paragraph.length > 0) blocks.push(paragraph.join(" "));
-    if (verbatim.length > 0) blocks.push(verbatim.join("\n"));
-    paragraph = [];
-    verbatim = [];
-  };
-  for (const line of lines) {
-    const text = line.trimEnd();
-    if (text === "") flush();
-    else if (indentOf(text) >= indent + VERBATIM_INDENT.length) verbatim.push(text.slice(indent));
-    else paragraph.push(text.trim());
-  }
-  flush();
-  return blocks.join("\n\n");
-}
-
 /** A part of a text: a paragraph, or lines that are shown as they are (without the four blanks). */
 export type Block =
   | { readonly kind: "paragraph"; readonly text: string }

@@ -1,29 +1,87 @@
 /** What `mullion explain -o json` prints about errors: documents with published schemas. */
-import type { KnowledgeEntry, Source } from "../entry.ts";
-import { type DecodedHresult, decodeHresult, formatNumber } from "./windows/hresult.ts";
-import type { KnownError } from "./known-error.ts";
+import {
+  DOCUMENT_VERSION,
+  type JsonSchema,
+  type Leaf,
+  type ValueOf,
+  documentSchema,
+} from "#core/base/shape.ts";
+import { KNOWLEDGE_ENTRY, type KnowledgeEntry } from "../entry.ts";
+import { CALL_IDS } from "./calls.ts";
+import { decodeHresult, formatNumber } from "./windows/hresult.ts";
+import type { FoundError } from "./find-error.ts";
+import { shownText } from "./holes.ts";
+import { certaintyAlone, decidingCommands, unknownCause } from "./judge.ts";
+import { CERTAINTIES, type KnownError, NAMED_ERROR } from "./known-error.ts";
 
-const API_VERSION = "mullion/v1alpha1";
+/** An HRESULT as documents write it. */
+export const HRESULT: Leaf<string> = { schema: { type: "string", pattern: "^0x[0-9a-f]{8}$" } };
 
 /** An error; its numbers as text, since they are known in hexadecimal. */
-export interface ErrorDocument extends Omit<KnownError, "hresults" | "sources"> {
-  readonly hresults: readonly string[];
-  readonly sources: readonly Source[];
+export const ERROR_DOCUMENT = {
+  text: "An error that Windows or a program of a Windows node prints.",
+  base: (): typeof NAMED_ERROR => NAMED_ERROR,
+  fields: {
+    hresults: { list: (): typeof HRESULT => HRESULT },
+    certainty: {
+      is: (): typeof CERTAINTIES => CERTAINTIES,
+      text: "certain: text, or call and code, have this one cause. likely: the usual cause. unknown: what was read does not tell the cause; next says what decides.",
+    },
+  },
+  optional: {
+    call: {
+      is: (): typeof CALL_IDS => CALL_IDS,
+      text: "The call that the line names for the code.",
+    },
+    codes: {
+      list: (): typeof HRESULT => HRESULT,
+      min: 1,
+      text: "Codes that may stand beside the text; without texts, the codes that mean this in these calls.",
+    },
+  },
+} as const;
+export type ErrorDocument = ValueOf<typeof ERROR_DOCUMENT>;
+
+/**
+ * An error as it was found. Where the table does not explain it, `cause` says so, `next` decides about it, and no
+ * remedy is given.
+ */
+export function errorDocument(error: FoundError): ErrorDocument {
+  const { codes, ...rest } = error;
+  const isUnexplained = error.certainty === "unknown" && error.standing !== "wrapper";
+  return {
+    ...rest,
+    hresults: error.hresults.map(formatNumber),
+    texts: error.texts.map(shownText),
+    ...(codes === undefined ? {} : { codes: codes.map(formatNumber) }),
+    ...(isUnexplained
+      ? { cause: unknownCause(error), next: decidingCommands(error), remedy: NO_REMEDY }
+      : {}),
+  };
 }
 
-export function errorDocument(error: KnownError): ErrorDocument {
-  return { ...error, hresults: error.hresults.map(formatNumber) };
-}
+const NO_REMEDY = "None before the cause is known.";
 
 /** A number taken apart. */
-export interface NumberDocument extends Omit<DecodedHresult, "value" | "facilityName"> {
-  readonly hresult: string;
-  readonly unsigned: number;
-  readonly signed: number;
-  readonly facilityName?: string;
-  /** Whether the table has it. */
-  readonly isKnown: boolean;
-}
+export const NUMBER_DOCUMENT = {
+  text: "A number taken apart.",
+  fields: {
+    hresult: (): typeof HRESULT => HRESULT,
+    unsigned: "integer",
+    signed: "integer",
+    severity: ["success", "failure"],
+    facility: "integer",
+    code: "integer",
+    isKnown: { is: "boolean", text: "Whether the table has it." },
+  },
+  optional: {
+    facilityName: {
+      is: "words",
+      text: "As winerror.h calls it; absent for one that is not among the usual ones.",
+    },
+  },
+} as const;
+export type NumberDocument = ValueOf<typeof NUMBER_DOCUMENT>;
 
 export function numberDocument(hresult: number, isKnown: boolean): NumberDocument {
   const { severity, facility, facilityName, code } = decodeHresult(hresult);
@@ -39,23 +97,29 @@ export function numberDocument(hresult: number, isKnown: boolean): NumberDocumen
   };
 }
 
-export interface ErrorsDocument {
-  readonly apiVersion: typeof API_VERSION;
-  readonly kind: "ErrorExplanation";
-  readonly query: string;
-  /** When the query is a number. */
-  readonly number?: NumberDocument;
-  /** What names the fault comes first. */
-  readonly errors: readonly ErrorDocument[];
+export const ERRORS_DOCUMENT = {
+  text: "What `mullion explain` prints with `-o json` for an error; for a code of the catalogue it prints the entry itself.",
+  document: "ErrorExplanation",
+  fields: {
+    query: "text",
+    errors: { list: (): typeof ERROR_DOCUMENT => ERROR_DOCUMENT, text: "What names the fault comes first." },
+  },
+  optional: { number: { is: (): typeof NUMBER_DOCUMENT => NUMBER_DOCUMENT, text: "When the query is one." } },
+} as const;
+export type ErrorsDocument = ValueOf<typeof ERRORS_DOCUMENT>;
+
+/** Of `mullion explain NUMBER|NAME|TEXT -o json`. */
+export function errorsSchema(): JsonSchema {
+  return documentSchema("Mullion error explanation", ERRORS_DOCUMENT, "draft-07");
 }
 
 export function errorsDocument(
   query: string,
-  errors: readonly KnownError[],
+  errors: readonly FoundError[],
   hresult: number | undefined,
 ): ErrorsDocument {
   return {
-    apiVersion: API_VERSION,
+    apiVersion: DOCUMENT_VERSION,
     kind: "ErrorExplanation",
     query,
     ...(hresult === undefined ? {} : { number: numberDocument(hresult, errors.length > 0) }),
@@ -63,16 +127,29 @@ export function errorsDocument(
   };
 }
 
-export interface ExplanationList {
-  readonly apiVersion: typeof API_VERSION;
-  readonly kind: "ExplanationList";
-  readonly codes: readonly KnowledgeEntry[];
-  readonly errors: readonly ErrorDocument[];
+export const EXPLANATION_LIST = {
+  text: "What `mullion explain --list -o json` prints: all that can be explained, or what the filters leave.",
+  document: "ExplanationList",
+  fields: {
+    codes: { list: (): typeof KNOWLEDGE_ENTRY => KNOWLEDGE_ENTRY },
+    errors: { list: (): typeof ERROR_DOCUMENT => ERROR_DOCUMENT },
+  },
+} as const;
+export type ExplanationList = ValueOf<typeof EXPLANATION_LIST>;
+
+/** Of `mullion explain --list -o json`. */
+export function explanationListSchema(): JsonSchema {
+  return documentSchema("Mullion explanation list", EXPLANATION_LIST, "draft-07");
 }
 
 export function explanationList(
   codes: readonly KnowledgeEntry[],
   errors: readonly KnownError[],
 ): ExplanationList {
-  return { apiVersion: API_VERSION, kind: "ExplanationList", codes, errors: errors.map(errorDocument) };
+  return {
+    apiVersion: DOCUMENT_VERSION,
+    kind: "ExplanationList",
+    codes,
+    errors: errors.map((error) => errorDocument({ ...error, certainty: certaintyAlone(error) })),
+  };
 }

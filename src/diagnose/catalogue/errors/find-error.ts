@@ -1,17 +1,27 @@
 /** From what a person typed or pasted to errors of the table. */
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { piecesOf, squeeze } from "../log/squeeze.ts";
+import { squeeze } from "../log/squeeze.ts";
 import { LogScanner } from "../log/log-scanner.ts";
 import { encodeUtf8 } from "#core/base/encodings.ts";
 import type { Signatures } from "../log/signatures.ts";
 import { type WrittenNumber, hresultOfWin32, parseErrorNumber } from "./windows/hresult.ts";
-import type { KnownError } from "./known-error.ts";
-import { rootsFirst } from "./order.ts";
+import type { CallId } from "./calls.ts";
+import { fitsSqueezed, patternOf, shownText } from "./holes.ts";
+import { certaintyAlone } from "./judge.ts";
+import type { Certainty, KnownError } from "./known-error.ts";
+import { byLikelihood } from "./order.ts";
 import { KNOWN_ERRORS } from "./table.ts";
+
+/** An error, and how sure it is that it explains what was asked. */
+export interface FoundError extends Omit<KnownError, "certainty"> {
+  readonly certainty: Certainty;
+  /** The call that the line names for the code. */
+  readonly call?: CallId;
+}
 
 /** What was found. `errors` may be empty; then `suggestions` may help. */
 export interface ErrorSearch {
-  readonly errors: readonly KnownError[];
+  readonly errors: readonly FoundError[];
   /** The HRESULT that the text writes, when it writes one. */
   readonly hresult: number | undefined;
   /** Ids and texts that may be meant, best first. */
@@ -25,12 +35,22 @@ const PART_LENGTH_MIN = 8;
 const COMPARED_LENGTH_MAX = 64;
 const QUERY_LENGTH_MAX = 65_536;
 
-function byNumber(number: WrittenNumber): readonly KnownError[] {
+/** Errors that are found by what they are called: nothing around them says more. */
+function alone(errors: readonly KnownError[]): readonly FoundError[] {
+  return errors.map((error) => ({ ...error, certainty: certaintyAlone(error) }));
+}
+
+/** Errors of a number; what it means in single calls only comes last. */
+function byNumber(number: WrittenNumber): readonly FoundError[] {
   const hresult = number.isShort ? hresultOfWin32(number.value) : number.value;
-  return KNOWN_ERRORS.filter(
+  const own = KNOWN_ERRORS.filter(
     (error) =>
       error.hresults.includes(hresult) || (number.isShort && !number.isHex && error.cniCode === number.value),
   );
+  const inCalls = KNOWN_ERRORS.filter(
+    ({ codes, texts, hresults }) => texts.length + hresults.length === 0 && codes?.includes(hresult) === true,
+  );
+  return alone([...own, ...inCalls]);
 }
 
 function normalizeName(text: string): string {
@@ -40,57 +60,79 @@ function normalizeName(text: string): string {
     .replace(/[\s_]+/g, "-");
 }
 
-function byName(query: string): readonly KnownError[] {
+function byName(query: string): readonly FoundError[] {
   const wanted = normalizeName(query);
-  return KNOWN_ERRORS.filter(
-    (error) => error.id === wanted || error.names.some((name) => normalizeName(name) === wanted),
+  return alone(
+    KNOWN_ERRORS.filter(
+      (error) => error.id === wanted || error.names.some((name) => normalizeName(name) === wanted),
+    ),
   );
 }
 
+/** Whether squeezed letters are a text of the table, with what fits in its holes. */
+function isText(wanted: string, text: string): boolean {
+  const { pieces, holes, beginsWithHole, endsWithHole } = patternOf(text);
+  const bare = pieces.join("");
+  if (bare.replace(/\.$/, "") === wanted.replaceAll("...", "")) return true;
+  if (holes.length === 0 && !beginsWithHole && !endsWithHole) return false;
+  let end = 0;
+  for (const [index, piece] of pieces.entries()) {
+    const at = wanted.indexOf(piece, end);
+    if (at < 0 || (index === 0 && at > 0 && !beginsWithHole)) return false;
+    if (index > 0 && !fitsSqueezed(holes[index - 1] ?? "words", wanted.slice(end, at))) return false;
+    end = at + piece.length;
+  }
+  return endsWithHole || end === wanted.length;
+}
+
 /** Errors one of whose texts the query is, with or without the full stop; blanks of the text may be filled. */
-function byText(query: string): readonly KnownError[] {
+function byText(query: string): readonly FoundError[] {
   const wanted = squeeze(query).replace(/\.$/, "");
-  const isText = (text: string): boolean => {
-    const pieces = piecesOf(text);
-    if (pieces.join("").replace(/\.$/, "") === wanted.replaceAll("...", "")) return true;
-    if (pieces.length === 1) return false;
-    let from = 0;
-    for (const piece of pieces) {
-      const at = wanted.indexOf(piece, from);
-      if (at < 0 || (from === 0 && !text.startsWith("…") && at > 0)) return false;
-      from = at + piece.length;
-    }
-    return text.endsWith("…") || from === wanted.length;
-  };
-  return wanted === "" ? [] : KNOWN_ERRORS.filter((error) => error.texts.some(isText));
+  if (wanted === "") return [];
+  return alone(KNOWN_ERRORS.filter((error) => error.texts.some((text) => isText(wanted, text))));
 }
 
 /** Errors that a pasted piece of a log shows; what names the cause comes first. */
-function inLog(query: string, signatures?: Signatures): readonly KnownError[] {
+function inLog(query: string, signatures?: Signatures): readonly FoundError[] {
   const scanner = new LogScanner(signatures);
   scanner.push(encodeUtf8(query.slice(0, QUERY_LENGTH_MAX)));
-  const indexes = [...scanner.finish().errors.keys()].toReversed();
-  return rootsFirst(indexes.flatMap((index) => KNOWN_ERRORS[index] ?? []));
+  const read = scanner.finish().errors.toReversed().toSorted(byLikelihood);
+  return read.map(({ error, certainty, call }) => ({
+    ...error,
+    certainty,
+    ...(call === undefined ? {} : { call }),
+  }));
 }
 
 /** Errors of whose texts the query is a part. */
-function byPart(query: string): readonly KnownError[] {
+function byPart(query: string): readonly FoundError[] {
   const wanted = squeeze(query).replace(/\.$/, "");
   if (wanted.length < PART_LENGTH_MIN) return [];
-  return KNOWN_ERRORS.filter((error) => error.texts.some((text) => piecesOf(text).join("").includes(wanted)));
+  return alone(
+    KNOWN_ERRORS.filter((error) =>
+      error.texts.some((text) => patternOf(text).pieces.join("").includes(wanted)),
+    ),
+  );
 }
 
 /** Numbers within a sentence. */
 const NUMBERS_WITHIN = /(?<![\w-])(?:0x[0-9a-f]{1,8}|-?2\d{9})(?!\w)/gi;
 
-/** Errors whose numbers stand in the query. */
-function byNumberWithin(query: string): readonly KnownError[] {
+/** Errors whose numbers stand in the query: the line around them names nothing that is known here. */
+function byNumberWithin(query: string): readonly FoundError[] {
   const numbers = query.slice(0, QUERY_LENGTH_MAX).match(NUMBERS_WITHIN) ?? [];
   const errors = numbers.flatMap((text) => {
     const number = parseErrorNumber(text);
     return number === undefined ? [] : byNumber(number);
   });
-  return rootsFirst([...new Set(errors)]);
+  const found = errors.filter(
+    ({ id, hresults }, index) =>
+      hresults.length > 0 && errors.findIndex((other) => other.id === id) === index,
+  );
+  return found.map((error) => {
+    const { calls } = error;
+    return { ...error, certainty: calls === undefined || calls === "any" ? "likely" : "unknown" };
+  });
 }
 
 function wordsOf(text: string): readonly string[] {
@@ -113,7 +155,7 @@ const COMMON_WORDS = new Set([
 ]);
 
 /** The text or name under which an error is best known. */
-function shownName(error: KnownError): string {
+function shownName(error: Pick<KnownError, "id" | "names">): string {
   return error.names[0] ?? error.id;
 }
 
@@ -121,7 +163,7 @@ function shownName(error: KnownError): string {
 function suggest(query: string): readonly string[] {
   const names = KNOWN_ERRORS.flatMap((error) => [error.id, ...error.names]);
   const texts = KNOWN_ERRORS.flatMap((error) =>
-    error.texts.filter((text) => text.length <= COMPARED_LENGTH_MAX),
+    error.texts.map(shownText).filter((text) => text.length <= COMPARED_LENGTH_MAX),
   );
   const near = nearestNames(query.trim().replace(/\.$/, ""), [...names, ...texts], SUGGESTIONS_MAX);
   if (near.length > 0) return near;

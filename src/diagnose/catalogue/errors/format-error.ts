@@ -2,7 +2,11 @@
 import { formatSource, formatText } from "../format-entry.ts";
 import { wrap } from "#core/base/text-layout.ts";
 import { FACILITY_WIN32, decodeHresult, formatNumber } from "./windows/hresult.ts";
-import { type KnownError, ORIGIN_TITLES } from "./known-error.ts";
+import { CALLS, CALL_IDS } from "./calls.ts";
+import type { FoundError } from "./find-error.ts";
+import { shownText } from "./holes.ts";
+import { decidingCommands, unknownCause } from "./judge.ts";
+import { type Certainty, type KnownError, ORIGIN_TITLES, type Standing } from "./known-error.ts";
 
 const INDENT = "  ";
 const COLUMNS_MIN = 40;
@@ -16,13 +20,14 @@ const PLAIN: Emphasis = (text) => text;
 export const INFERRED_NOTE = "The cause follows from the name of the code; no public source explains it.";
 
 /** The name that people look for: the symbolic one, else the id. */
-export function nameOf(error: KnownError): string {
+export function nameOf(error: Pick<KnownError, "id" | "names">): string {
   return error.names[0] ?? error.id;
 }
 
 /** Its numbers in the spellings that logs have: `0x803b0013 (2151350291, -2143617005)`. */
-export function formatNumbers(error: KnownError): string {
-  const numbers = error.hresults.map((hresult) => {
+export function formatNumbers(error: Pick<KnownError, "hresults" | "cniCode" | "codes" | "texts">): string {
+  const isOfCalls = error.hresults.length + error.texts.length === 0;
+  const numbers = (isOfCalls ? (error.codes ?? []) : error.hresults).map((hresult) => {
     const isWin32 = hresult >>> 16 === 0x8007;
     const short = isWin32 ? [`0x${(hresult & 0xffff).toString(16)}`, String(hresult & 0xffff)] : [];
     return `${formatNumber(hresult)} (${[hresult, hresult | 0, ...short].join(", ")})`;
@@ -31,8 +36,44 @@ export function formatNumbers(error: KnownError): string {
   return [...numbers, ...cni].join(", ");
 }
 
+const CERTAINTY_TEXTS: Readonly<Record<Certainty, string>> = {
+  certain: "certain",
+  likely: "likely: the usual cause; others print the same",
+  unknown: "unknown",
+};
+
+const WRAPPER_TEXT = "unknown: it passes on what failed below it";
+
+/** How sure the explanation is, in words. */
+export function formatCertainty(certainty: Certainty, standing: Standing): string {
+  return certainty === "unknown" && standing === "wrapper" ? WRAPPER_TEXT : CERTAINTY_TEXTS[certainty];
+}
+
+/** True when the table does not explain it where it was read. */
+function isUnexplained({ certainty, standing }: FoundError): boolean {
+  return certainty === "unknown" && standing !== "wrapper";
+}
+
+function formatUnexplained(error: FoundError, columns: number, heading: Emphasis): string[] {
+  return [
+    heading("Why"),
+    ...formatText(unknownCause(error), columns),
+    "",
+    heading("What would decide"),
+    ...decidingCommands(error).map((command) => `${INDENT}${INDENT}${command}`),
+    "",
+    heading("More"),
+    `${INDENT}mullion explain ${nameOf(error)}`,
+  ];
+}
+
 /** Cause, next commands, remedy, sources: what a query and a finding in a log both show. */
-export function formatExplanation(error: KnownError, columns: number, heading: Emphasis = PLAIN): string[] {
+export function formatExplanation(
+  error: FoundError,
+  columns: number,
+  heading: Emphasis = PLAIN,
+): readonly string[] {
+  if (isUnexplained(error)) return formatUnexplained(error, columns, heading);
   const note =
     error.isInferred === true
       ? ["", ...wrap(INFERRED_NOTE, columns - INDENT.length).map((line) => INDENT + line)]
@@ -56,15 +97,27 @@ export function formatExplanation(error: KnownError, columns: number, heading: E
   ];
 }
 
+/** For which calls an explanation holds, when not for all: `makes an endpoint of HNS, or changes one`. */
+export function formatCalls({ calls }: Pick<KnownError, "calls">): readonly string[] {
+  if (calls === undefined || calls === "any") return [];
+  const isAllOfHns = calls.length > CALL_IDS.length / 2;
+  const what = isAllOfHns ? "goes to HNS" : calls.map((call) => CALLS[call].does).join("; or ");
+  return [`Holds for a call that ${what}.`];
+}
+
 /** An error for a terminal of `width` columns. */
-export function formatError(error: KnownError, width: number, heading: Emphasis = PLAIN): string {
+export function formatError(error: FoundError, width: number, heading: Emphasis = PLAIN): string {
   const columns = Math.max(width, COLUMNS_MIN);
   const numbers = formatNumbers(error);
   const head = [
     heading(nameOf(error)),
     ...(numbers === "" ? [] : wrap(numbers, columns)),
     `Printed by: ${ORIGIN_TITLES[error.origin]}`,
-    ...error.texts.flatMap((text) => wrap(`"${text}"`, columns - INDENT.length).map((line) => INDENT + line)),
+    `Cause: ${formatCertainty(error.certainty, error.standing)}`,
+    ...(error.call === undefined ? formatCalls(error).flatMap((line) => wrap(line, columns)) : []),
+    ...error.texts.flatMap((text) =>
+      wrap(`"${shownText(text)}"`, columns - INDENT.length).map((line) => INDENT + line),
+    ),
     "",
   ];
   return `${[...head, ...formatExplanation(error, columns, heading)].join("\n")}\n`;

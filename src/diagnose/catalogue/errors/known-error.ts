@@ -1,6 +1,8 @@
 /** The shape of one error that Windows or a program of a Windows node prints. */
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Source } from "../entry.ts";
+import type { Leaf, ValueOf } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { SOURCE } from "../entry.ts";
+import { CALL_IDS } from "./calls.ts";
 
 /** Who prints it. */
 export const ERROR_ORIGINS = [
@@ -13,6 +15,7 @@ export const ERROR_ORIGINS = [
   "kubelet",
   "calico",
   "azure",
+  "antrea",
   "ovn",
   "powershell",
   "vfp",
@@ -31,6 +34,7 @@ export const ORIGIN_TITLES: Readonly<Record<ErrorOrigin, string>> = {
   kubelet: "kubelet and containerd",
   calico: "Calico",
   azure: "Azure CNI and CNS",
+  antrea: "Antrea",
   ovn: "ovn-kubernetes hybrid overlay",
   powershell: "PowerShell, netsh and the event log",
   vfp: "VFP and the switch",
@@ -46,43 +50,80 @@ export const STANDINGS = ["root", "refusal", "wrapper"] as const;
 
 export type Standing = (typeof STANDINGS)[number];
 
-/** What is written about an error. */
-export interface ErrorExplanation {
-  readonly standing: Standing;
-  /** Why it is printed. */
-  readonly cause: string;
-  /** Commands to run next, on the node unless they begin with `kubectl`. */
-  readonly next: readonly string[];
-  readonly remedy: string;
-  /** The entry of the catalogue with more about it. */
-  readonly related?: KnowledgeCode;
-  readonly sources: readonly Source[];
-  /** True when the cause follows from the name of the code, and no public source explains it. */
-  readonly isInferred?: true;
+/**
+ * How sure it is that an explanation is the cause of what was read:
+ * - `certain`: the text, or the call together with its code, has this one cause;
+ * - `likely`: the usual cause; others print the same;
+ * - `unknown`: what was read does not tell the cause.
+ */
+export const CERTAINTIES = ["certain", "likely", "unknown"] as const;
+
+export type Certainty = (typeof CERTAINTIES)[number];
+
+/** What is written about an error, in the table and in documents. */
+export const EXPLANATION = {
+  text: "What is written about an error.",
+  fields: {
+    standing: {
+      is: (): typeof STANDINGS => STANDINGS,
+      text: "root: names the fault. refusal: names the rule that a call broke. wrapper: passes a failure on.",
+    },
+    cause: { is: "words", text: "Why it is printed. Paragraphs are separated by an empty line." },
+    next: {
+      list: "words",
+      min: 1,
+      text: "Commands to run next, on the node unless they begin with kubectl.",
+    },
+    remedy: "words",
+    sources: { list: (): typeof SOURCE => SOURCE, min: 1 },
+  },
+  optional: {
+    related: {
+      is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+      text: "The entry of the catalogue with more about it.",
+    },
+    isInferred: {
+      is: [true],
+      text: "The cause follows from the name of the code, and no public source explains it.",
+    },
+    calls: {
+      is: { oneOf: [["any"], { list: (): typeof CALL_IDS => CALL_IDS, min: 1 }] },
+      text: "Calls in which the code has this cause; without it, all calls of HNS. any: the explanation names no object.",
+    },
+  },
+} as const;
+
+/** What only the table says. */
+interface TableMarks {
+  /** Set when the text or code has further causes; else a root is certain. */
+  readonly certainty?: "likely";
+  /**
+   * HRESULTs that may stand beside it. With texts: another code in the same record means another cause. Without texts
+   * and with `calls`: the code means this in these calls.
+   */
+  readonly codes?: readonly number[];
 }
 
-/** One error with everything by which it is found. */
-export interface KnownError extends ErrorExplanation {
-  /** Stable, in kebab-case. Of a code with a symbolic name it is that name. */
-  readonly id: string;
-  readonly origin: ErrorOrigin;
+/** Stable, in kebab-case. Of a code with a symbolic name it is that name. */
+export const ERROR_ID: Leaf<string> = { schema: { type: "string", pattern: "^[a-z0-9-]+$" } };
+
+/** With everything by which it is found. */
+export const NAMED_ERROR = {
+  text: "An error that Windows or a program of a Windows node prints.",
+  base: (): typeof EXPLANATION => EXPLANATION,
+  fields: {
+    id: { is: (): typeof ERROR_ID => ERROR_ID, text: "Stable." },
+    origin: { is: (): typeof ERROR_ORIGINS => ERROR_ORIGINS, text: "Who prints it." },
+    names: { list: "words", text: "Symbolic names." },
+    texts: { list: "words", text: "What is printed; … stands for words that differ." },
+  },
+  optional: {
+    cniCode: { is: "integer", text: "The code of the CNI specification, or of its library." },
+  },
+} as const;
+
+/** In the table `texts` have holes of a kind (`holes.ts`) for words that differ. The first one is shown. */
+export interface KnownError extends ValueOf<typeof NAMED_ERROR>, TableMarks {
   /** HRESULTs, unsigned; a Win32 error counts as the HRESULT that holds it. */
   readonly hresults: readonly number[];
-  /** The code of the CNI specification, or of the CNI library. */
-  readonly cniCode?: number;
-  /** Symbolic names. */
-  readonly names: readonly string[];
-  /** What is printed, in English; `…` stands for words that differ. The first one is shown. */
-  readonly texts: readonly string[];
 }
-
-/** An error that is known by its text alone. */
-export interface PrintedError extends ErrorExplanation {
-  readonly texts: readonly string[];
-  readonly names?: readonly string[];
-  readonly hresults?: readonly number[];
-  readonly cniCode?: number;
-}
-
-/** Errors of one file by id. */
-export type PrintedErrors = Readonly<Record<string, PrintedError>>;

@@ -1,16 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { HCN_ERRORS } from "#contracts/hcn/error-codes.ts";
 import { findCode } from "../find-code.ts";
 import { numberSpellings } from "../log/signatures.ts";
-import { piecesOf } from "../log/squeeze.ts";
 import { blocksOf } from "../prose.ts";
+import { CALLS, CALL_IDS } from "./calls.ts";
 import { findError } from "./find-error.ts";
+import { HOLE_KINDS, filledText, patternOf } from "./holes.ts";
 import { formatNumber } from "./windows/hresult.ts";
 import type { KnownError } from "./known-error.ts";
 import { KNOWN_ERRORS } from "./table.ts";
 
-/** Stands in for the words that differ. */
-const FILLED = "cbr0";
+function piecesOf(text: string): readonly string[] {
+  return patternOf(text).pieces;
+}
 
 function idsFor(query: string): readonly string[] {
   return findError(query).errors.map((error) => error.id);
@@ -26,6 +29,11 @@ describe("the table of errors", () => {
     expect(ids.length).toBeGreaterThanOrEqual(90);
     expect(duplicatesOf(ids)).toEqual([]);
     expect(ids.filter((id) => findCode(id).code !== undefined)).toEqual([]);
+  });
+
+  it("explains every code of HNS", () => {
+    const names = new Set(KNOWN_ERRORS.flatMap((error) => error.names));
+    expect(Object.keys(HCN_ERRORS).filter((name) => !names.has(name))).toEqual([]);
   });
 
   it("has each number, CNI code and name once", () => {
@@ -54,6 +62,7 @@ describe("the table of errors", () => {
         .map((other) => `${id} in ${other.id}`),
     );
     expect([...new Set(within)].toSorted()).toEqual([
+      "cni-add-failed in cni-plugin-said-nothing",
       "hcs-e-unexpected-exit in hcs-e-terminated-during-start",
     ]);
   });
@@ -68,7 +77,7 @@ const QUESTIONS = KNOWN_ERRORS.flatMap((error) => {
     return [...numberSpellings(hresult), hex.toUpperCase(), `hr=0x${hex}`, `(0x${hex})`, ...short];
   });
   const texts = error.texts.flatMap((text) => {
-    const filled = text.replaceAll("…", FILLED);
+    const filled = filledText(text);
     return [filled, `${filled}.`, filled.toUpperCase()];
   });
   const cni = error.cniCode === undefined ? [] : [String(error.cniCode)];
@@ -92,7 +101,9 @@ function problemsOf(error: KnownError): readonly string[] {
   );
   return [
     ...(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(error.id) ? [] : ["id"]),
-    ...(error.hresults.length + error.texts.length + error.names.length > 0 || error.cniCode !== undefined
+    ...(error.hresults.length + error.texts.length + error.names.length > 0 ||
+    error.cniCode !== undefined ||
+    (error.codes !== undefined && error.calls !== undefined)
       ? []
       : ["nothing to find it by"]),
     ...paragraphs.filter((text) => !/[.:…]$/.test(text) || text.includes("  ") || text.length < 8),
@@ -115,3 +126,47 @@ describe("each error", () => {
     expect(problems).toEqual([]);
   });
 });
+
+describe("a match names a call or a message, and what may differ in it", () => {
+  it("holes say what stands in them; a hole for any words has whole messages around it", () => {
+    const texts = KNOWN_ERRORS.flatMap(({ id, texts: own }) => own.map((text) => ({ id, text })));
+    const bare = texts.filter(({ text }) => /…|\.\.\./.test(text) || hasUnknownHole(text));
+    expect(bare).toEqual([]);
+    const WORDS_BETWEEN_MIN = 6;
+    const loose = texts.filter(({ text }) => {
+      const { pieces, holes } = patternOf(text);
+      return holes.includes("words") && pieces.some((piece) => piece.length < WORDS_BETWEEN_MIN);
+    });
+    expect(loose).toEqual([]);
+  });
+
+  it("a code that any call of Windows may return says in which calls it has its cause", () => {
+    const WIN32 = 0x8007;
+    const boundless = KNOWN_ERRORS.filter(
+      ({ hresults, calls }) => calls === undefined && hresults.some((hresult) => hresult >>> 16 === WIN32),
+    );
+    expect(boundless.map(({ id }) => id)).toEqual([]);
+  });
+
+  it("no mark of a call is short, or stands for two calls", () => {
+    const marks = CALL_IDS.flatMap((call) => CALLS[call].marks.map((mark) => piecesOf(mark)[0] ?? ""));
+    expect(marks.filter((mark) => mark.length < 5)).toEqual([]);
+    expect(duplicatesOf(marks)).toEqual([]);
+  });
+
+  it("rows without text and number name calls and codes, and no call has two meanings of one code", () => {
+    const rows = KNOWN_ERRORS.filter(
+      ({ codes, texts, hresults }) => codes && texts.length + hresults.length === 0,
+    );
+    const pairs = rows.flatMap(({ codes = [], calls = [] }) =>
+      codes.flatMap((code) => (calls === "any" ? [] : calls).map((call) => `${formatNumber(code)} ${call}`)),
+    );
+    expect(rows.length).toBeGreaterThan(10);
+    expect(duplicatesOf(pairs)).toEqual([]);
+  });
+});
+
+function hasUnknownHole(text: string): boolean {
+  const kinds = [...text.matchAll(/\{([a-z]+)\}/g)].map(([, kind]) => kind);
+  return kinds.some((kind) => !HOLE_KINDS.some((known) => known === kind));
+}

@@ -1,81 +1,63 @@
-/** The table of errors: one row per error, joined from the files of this folder. */
-import { AZURE_ERRORS } from "./programs/azure-errors.ts";
-import { CALICO_ERRORS } from "./programs/calico-errors.ts";
-import { CNI_ERRORS } from "./programs/cni-errors.ts";
-import { FLANNELD_ERRORS } from "./programs/flanneld-errors.ts";
-import type { HcnExplanation, HcnExplanations } from "./hcn-explanation.ts";
+/** The table of errors: one row per error, from the files of `data/errors/`. */
+import { listSubjects, readText } from "#data/texts.js";
 import { HCN_ERRORS, type HcnErrorCode } from "#contracts/hcn/error-codes.ts";
-import { HCS_ERRORS, HCS_HNS_ERRORS } from "./windows/hcs-errors.ts";
-import { HNS_CONFLICT_ERRORS } from "./windows/hns-conflicts.ts";
-import { HNS_DOCUMENT_ERRORS } from "./windows/hns-documents.ts";
-import { HNS_MISSING_ERRORS } from "./windows/hns-missing.ts";
-import { HNS_SERVICE_ERRORS } from "./windows/hns-service.ts";
-import { IPAM_ERRORS } from "./programs/ipam-errors.ts";
-import { ERROR_ORIGINS, type ErrorOrigin, type KnownError, type PrintedErrors } from "./known-error.ts";
-import { KUBE_PROXY_ERRORS } from "./programs/kube-proxy-errors.ts";
-import { KUBELET_ERRORS } from "./programs/kubelet-errors.ts";
-import { OVN_ERRORS } from "./programs/ovn-errors.ts";
-import { POWERSHELL_ERRORS } from "./windows/powershell-errors.ts";
-import { VFP_ERRORS } from "./windows/vfp-errors.ts";
-import { WIN32_ERRORS, WIN32_HNS_ERRORS } from "./windows/win32-errors.ts";
-import { WINSOCK_ERRORS } from "./windows/winsock-errors.ts";
+import { FrontMatter } from "../front-matter.ts";
+import { CALL_IDS } from "./calls.ts";
+import { ERROR_ORIGINS, type ErrorOrigin, type KnownError, STANDINGS } from "./known-error.ts";
 
-/** Every code of `#contracts/hcn/error-codes.ts` has an explanation, or this does not compile. */
-const HCN_EXPLANATIONS: HcnExplanations<HcnErrorCode> = {
-  ...HNS_MISSING_ERRORS,
-  ...HNS_DOCUMENT_ERRORS,
-  ...HNS_CONFLICT_ERRORS,
-  ...HNS_SERVICE_ERRORS,
-  ...WIN32_HNS_ERRORS,
-  ...HCS_HNS_ERRORS,
-};
+const SHELF = "errors";
+const ANY_CALL = "any";
+const HCN_NAMES = Object.keys(HCN_ERRORS) as HcnErrorCode[];
 
-function originOf(name: HcnErrorCode): ErrorOrigin {
-  if (name in WIN32_HNS_ERRORS) return "win32";
-  return name in HCS_HNS_ERRORS ? "hcs" : "hns";
+/** The calls in which a code has this cause: a list, or `any`. */
+function callsOf(file: FrontMatter): Pick<KnownError, "calls"> {
+  const calls = file.words("calls", [...CALL_IDS, ANY_CALL]);
+  if (calls.includes(ANY_CALL)) return { calls: ANY_CALL };
+  return calls.length === 0 ? {} : { calls: calls.filter((call) => call !== ANY_CALL) };
 }
 
-function hcnError(name: HcnErrorCode, explanation: HcnExplanation): KnownError {
-  const { moreTexts = [], moreNames = [], moreHresults = [], ...rest } = explanation;
-  const { hresult, text } = HCN_ERRORS[name];
-  return Object.freeze({
-    id: name.toLowerCase().replaceAll("_", "-"),
-    origin: originOf(name),
-    hresults: [hresult, ...moreHresults],
-    names: [name, ...moreNames],
-    texts: [text, ...moreTexts],
-    ...rest,
-  });
+function readError(origin: ErrorOrigin, id: string): KnownError {
+  const file = new FrontMatter(`${SHELF}/${origin}/${id}`, readText(SHELF, origin, id));
+  // Its number, name and text the contract has, too.
+  const hcn = file.optionalWord("hcn", HCN_NAMES);
+  const facts = hcn === undefined ? undefined : HCN_ERRORS[hcn];
+  const cniCode = file.optionalNumber("cniCode");
+  const related = file.optionalCode("related");
+  const certainty = file.optionalWord("certainty", ["likely"] as const);
+  const codes = file.texts("codes").map(Number);
+  const error: KnownError = {
+    id,
+    origin,
+    hresults: [...(facts === undefined ? [] : [facts.hresult]), ...file.texts("numbers").map(Number)],
+    ...(cniCode !== undefined && { cniCode }),
+    names: [...(hcn === undefined ? [] : [hcn]), ...file.texts("names")],
+    texts: [...(facts === undefined ? [] : [facts.text]), ...file.texts("texts")],
+    standing: file.word("standing", STANDINGS),
+    cause: file.section(""),
+    next: file.texts("next"),
+    remedy: file.section("Remedy"),
+    ...(related !== undefined && { related }),
+    sources: file.sources(),
+    ...(file.isSet("inferred") && { isInferred: true }),
+    ...(certainty !== undefined && { certainty }),
+    ...callsOf(file),
+    ...(codes.length > 0 && { codes }),
+  };
+  file.end();
+  return Object.freeze(error);
 }
 
-function printedErrors(origin: ErrorOrigin, errors: PrintedErrors): readonly KnownError[] {
-  return Object.entries(errors).map(([id, error]) =>
-    Object.freeze({ id, origin, hresults: [], names: [], ...error }),
-  );
+/** Codes of HNS are in the order of the contract, which is that of their numbers, and before other texts. */
+function rankOf({ names }: KnownError): number {
+  const index = HCN_NAMES.findIndex((name) => name === names[0]);
+  return index < 0 ? HCN_NAMES.length : index;
 }
-
-const HCN_ROWS = (Object.keys(HCN_ERRORS) as HcnErrorCode[]).map((name) =>
-  hcnError(name, HCN_EXPLANATIONS[name]),
-);
-
-const ROWS: readonly KnownError[] = [
-  ...HCN_ROWS,
-  ...printedErrors("hcs", HCS_ERRORS),
-  ...printedErrors("win32", WIN32_ERRORS),
-  ...printedErrors("win32", WINSOCK_ERRORS),
-  ...printedErrors("cni", CNI_ERRORS),
-  ...printedErrors("cni", IPAM_ERRORS),
-  ...printedErrors("kube-proxy", KUBE_PROXY_ERRORS),
-  ...printedErrors("flanneld", FLANNELD_ERRORS),
-  ...printedErrors("kubelet", KUBELET_ERRORS),
-  ...printedErrors("calico", CALICO_ERRORS),
-  ...printedErrors("azure", AZURE_ERRORS),
-  ...printedErrors("ovn", OVN_ERRORS),
-  ...printedErrors("powershell", POWERSHELL_ERRORS),
-  ...printedErrors("vfp", VFP_ERRORS),
-];
 
 /** Every error, by origin. */
 export const KNOWN_ERRORS: readonly KnownError[] = Object.freeze(
-  ERROR_ORIGINS.flatMap((origin) => ROWS.filter((row) => row.origin === origin)),
+  listSubjects(SHELF).flatMap(({ folder, names }) => {
+    const origin = ERROR_ORIGINS.find((each) => each === folder);
+    const errors = origin === undefined ? [] : names.map((id) => readError(origin, id));
+    return errors.toSorted((a, b) => rankOf(a) - rankOf(b));
+  }),
 );

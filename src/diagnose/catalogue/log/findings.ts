@@ -1,44 +1,49 @@
 /** What a log shows, in order and with its explanations. */
-import {
-  type ErrorDocument,
-  type NumberDocument,
-  errorDocument,
-  numberDocument,
-} from "../errors/error-documents.ts";
-import type { KnownError } from "../errors/known-error.ts";
+import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import { ERROR_DOCUMENT, NUMBER_DOCUMENT, errorDocument, numberDocument } from "../errors/error-documents.ts";
+import type { FoundError } from "../errors/find-error.ts";
+import type { Standing } from "../errors/known-error.ts";
 import { byLikelihood } from "../errors/order.ts";
-import { KNOWN_ERRORS } from "../errors/table.ts";
-import type { LogEncoding } from "./log-encoding.ts";
+import { LOG_ENCODINGS } from "./log-encoding.ts";
 import type { LogScan, Sighting } from "./log-scanner.ts";
-import type { ReadLog } from "./read-log.ts";
+import { DESCRIBED, type ReadLog } from "./read-log.ts";
+
+/** Where a log has something. */
+export const LOG_PLACES = {
+  text: "Where the log has it.",
+  fields: {
+    count: { is: "position", text: "Records in which it occurs." },
+    firstLine: "position",
+    lastLine: "position",
+    line: { is: "text", text: "The line of the first one, cut." },
+  },
+} as const;
+type Places = ValueOf<typeof LOG_PLACES>;
 
 /** An error, and where the log has it. */
-export interface LogFinding {
-  readonly error: KnownError;
-  /** Records in which it occurs. */
-  readonly count: number;
-  readonly firstLine: number;
-  readonly lastLine: number;
-  /** The line of the first one, cut. */
-  readonly line: string;
+export interface LogFinding extends Places {
+  readonly error: FoundError;
+  /** What it is worth where it was read; a text beside a telling code passes on only. */
+  readonly standing: Standing;
 }
 
-export interface UnknownNumber extends Omit<LogFinding, "error"> {
+export interface UnknownNumber extends Places {
   readonly hresult: number;
 }
 
-function placesOf({ count, firstLine, lastLine, excerpt }: Sighting): Omit<LogFinding, "error"> {
+function placesOf({ count, firstLine, lastLine, excerpt }: Sighting): Places {
   return { count, firstLine, lastLine, line: excerpt };
 }
 
 /** The findings of a log, the likeliest fault first (`byLikelihood`). */
 export function findingsOf(scan: LogScan): readonly LogFinding[] {
-  const findings = [...scan.errors].flatMap(([index, sighting]) => {
-    const error = KNOWN_ERRORS[index];
-    return error === undefined ? [] : [{ error, ...placesOf(sighting) }];
-  });
   // Of one line, what was found last stands first: programs put the reason behind what it is a reason for.
-  return findings.toReversed().toSorted(byLikelihood);
+  const read = scan.errors.toReversed().toSorted(byLikelihood);
+  return read.map((sighting) => {
+    const { error, certainty, standing, call } = sighting;
+    const found = { ...error, certainty, ...(call === undefined ? {} : { call }) };
+    return { error: found, standing, ...placesOf(sighting) };
+  });
 }
 
 /** Codes of HNS and HCS that the table does not have, the frequent ones first. */
@@ -47,31 +52,92 @@ export function unknownNumbersOf(scan: LogScan): readonly UnknownNumber[] {
   return numbers.toSorted((a, b) => b.count - a.count || a.firstLine - b.firstLine);
 }
 
-type Places = Omit<LogFinding, "error">;
+export const LOG_FINDINGS = {
+  text: "What `mullion explain --log FILE -o json` prints. The likeliest fault comes first: by standing, then by count, then by line.",
+  document: "LogFindings",
+  fields: {
+    file: "words",
+    encoding: (): typeof LOG_ENCODINGS => LOG_ENCODINGS,
+    lines: "count",
+    findings: {
+      list: {
+        text: "An error, and where the log has it.",
+        base: (): typeof LOG_PLACES => LOG_PLACES,
+        fields: { error: (): typeof ERROR_DOCUMENT => ERROR_DOCUMENT },
+      },
+    },
+    unknown: {
+      list: {
+        text: "A code of HNS or HCS that the table does not have.",
+        base: (): typeof LOG_PLACES => LOG_PLACES,
+        fields: { number: (): typeof NUMBER_DOCUMENT => NUMBER_DOCUMENT },
+      },
+    },
+  },
+  optional: { described: { list: (): typeof DESCRIBED => DESCRIBED } },
+} as const;
+export type LogFindings = ValueOf<typeof LOG_FINDINGS>;
 
-export interface LogFindings {
-  readonly apiVersion: "mullion/v1alpha1";
-  readonly kind: "LogFindings";
-  readonly file: string;
-  readonly encoding: LogEncoding;
-  readonly lines: number;
-  /** The likeliest fault first. */
-  readonly findings: readonly (Places & { readonly error: ErrorDocument })[];
-  readonly unknown: readonly (Places & { readonly number: NumberDocument })[];
+/** Of `mullion explain --log FILE -o json`. */
+export function logFindingsSchema(): JsonSchema {
+  return documentSchema("Mullion log findings", LOG_FINDINGS, "draft-07");
 }
 
 /** The document that `mullion explain --log FILE -o json` prints. */
 export function logFindings(file: string, log: ReadLog): LogFindings {
   return {
-    apiVersion: "mullion/v1alpha1",
+    apiVersion: DOCUMENT_VERSION,
     kind: "LogFindings",
     file,
     encoding: log.encoding,
     lines: log.lines,
-    findings: findingsOf(log).map(({ error, ...places }) => ({ ...places, error: errorDocument(error) })),
+    findings: findingsOf(log).map(({ error, count, firstLine, lastLine, line }) => ({
+      count,
+      firstLine,
+      lastLine,
+      line,
+      error: errorDocument(error),
+    })),
     unknown: unknownNumbersOf(log).map(({ hresult, ...places }) => ({
       ...places,
       number: numberDocument(hresult, false),
     })),
+    ...(log.described.length > 0 && { described: log.described }),
+  };
+}
+
+export const LOG_FOLDER_FINDINGS = {
+  text: "What `mullion explain --log FOLDER -o json` prints: the findings of each file.",
+  document: "LogFolderFindings",
+  fields: {
+    folder: "words",
+    logs: {
+      list: (): typeof LOG_FINDINGS => LOG_FINDINGS,
+      text: "Each file that was read, also those that show nothing.",
+    },
+    skipped: {
+      list: { text: "A file that is no log.", fields: { file: "words", reason: "words" } },
+    },
+  },
+} as const;
+export type LogFolderFindings = ValueOf<typeof LOG_FOLDER_FINDINGS>;
+
+/** Of `mullion explain --log FOLDER -o json`. */
+export function logFolderFindingsSchema(): JsonSchema {
+  return documentSchema("Mullion log folder findings", LOG_FOLDER_FINDINGS, "draft-07");
+}
+
+/** The document that `mullion explain --log FOLDER -o json` prints. */
+export function logFolderFindings(
+  folder: string,
+  logs: readonly { readonly file: string; readonly log: ReadLog }[],
+  skipped: LogFolderFindings["skipped"],
+): LogFolderFindings {
+  return {
+    apiVersion: DOCUMENT_VERSION,
+    kind: "LogFolderFindings",
+    folder,
+    logs: logs.map(({ file, log }) => logFindings(file, log)),
+    skipped,
   };
 }

@@ -1,9 +1,9 @@
 /** The findings of a log as text for a terminal. */
-import { type Emphasis, formatExplanation, nameOf } from "../errors/format-error.ts";
+import { type Emphasis, formatCertainty, formatExplanation, nameOf } from "../errors/format-error.ts";
 import { decodeHresult, formatNumber } from "../errors/windows/hresult.ts";
 import type { Standing } from "../errors/known-error.ts";
 import { type LogFinding, type UnknownNumber, findingsOf, unknownNumbersOf } from "./findings.ts";
-import type { ReadLog } from "./read-log.ts";
+import { type ReadLog, formatDescribed } from "./read-log.ts";
 
 const INDENT = "   ";
 const LINE_WIDTH_MAX = 220;
@@ -15,7 +15,7 @@ const STANDING_TITLES: Readonly<Record<Standing, string>> = {
 };
 
 /** `1 time, line 17`, `842 times, lines 17 to 1190`. */
-function formatPlaces({ count, firstLine, lastLine }: Omit<LogFinding, "error">): string {
+function formatPlaces({ count, firstLine, lastLine }: Omit<LogFinding, "error" | "standing">): string {
   const times = count === 1 ? "once" : `${count} times`;
   return firstLine === lastLine
     ? `${times}, line ${firstLine}`
@@ -37,6 +37,7 @@ function formatFinding(finding: LogFinding, number: number, columns: number, bol
   const body = [
     formatPlaces(finding),
     `${finding.firstLine} | ${cut(finding.line)}`,
+    `Cause: ${formatCertainty(error.certainty, error.standing)}`,
     "",
     ...formatExplanation(error, columns - INDENT.length),
   ];
@@ -62,15 +63,35 @@ function formatSummary(file: string, log: ReadLog, findings: readonly LogFinding
 export function formatFindings(file: string, log: ReadLog, columns: number, bold: Emphasis): string {
   const findings = findingsOf(log);
   const unknown = unknownNumbersOf(log);
-  const parts = [formatSummary(file, log, findings)];
+  const parts = [`${log.described.map(formatDescribed).join("")}${formatSummary(file, log, findings)}`];
   let standing: Standing | undefined;
   for (const [index, finding] of findings.entries()) {
-    if (finding.error.standing !== standing) {
-      standing = finding.error.standing;
+    if (finding.standing !== standing) {
+      standing = finding.standing;
       parts.push(`${bold(`== ${STANDING_TITLES[standing]}`)}\n`);
     }
     parts.push(formatFinding(finding, index + 1, columns, bold));
   }
   if (unknown.length > 0) parts.push(formatUnknown(unknown, bold));
   return parts.join("\n");
+}
+
+/** The findings of a folder's files, each file by itself; then how many show nothing, and what was not read. */
+export function formatFolder(
+  logs: readonly { readonly file: string; readonly log: ReadLog }[],
+  skipped: readonly { readonly file: string; readonly reason: string }[],
+  columns: number,
+  bold: Emphasis,
+): string {
+  const telling = logs.filter(({ log }) => log.errors.length + log.unknown.size > 0);
+  const silent = logs.length - telling.length;
+  const files = logs.length === 1 ? "1 file" : `${logs.length} files`;
+  const summary = [
+    `${files} read, ${telling.length} with a known error, ${silent} without`,
+    ...skipped.map(({ file, reason }) => `skipped: ${file}: ${reason}`),
+  ];
+  return [
+    ...telling.map(({ file, log }) => formatFindings(file, log, columns, bold)),
+    `${summary.join("\n")}\n`,
+  ].join("\n");
 }

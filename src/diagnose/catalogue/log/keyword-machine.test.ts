@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildKeywordMachine } from "./keyword-machine.ts";
-import { piecesOf, squeeze } from "./squeeze.ts";
+import { patternOf } from "../errors/holes.ts";
+import { squeeze } from "./squeeze.ts";
 
 /** Keywords that end at each letter. */
 function run(keywords: readonly string[], text: string): readonly string[] {
@@ -57,7 +58,7 @@ describe("squeeze", () => {
   });
 
   it("keeps the parts between blanks apart", () => {
-    expect(piecesOf("Network name … not found")).toEqual(["networkname", "notfound"]);
-    expect(piecesOf("…")).toEqual([]);
+    expect(patternOf("Network name {name} not found").pieces).toEqual(["networkname", "notfound"]);
+    expect(patternOf("{name}").pieces).toEqual([]);
   });
 });

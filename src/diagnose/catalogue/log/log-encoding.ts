@@ -1,6 +1,7 @@
 /** Which letters the bytes of a log stand for: UTF-8 and its like, or the UTF-16 that PowerShell writes with `>`. */
 
-export type LogEncoding = "utf-8" | "utf-16le" | "utf-16be";
+export const LOG_ENCODINGS = ["utf-8", "utf-16le", "utf-16be"] as const;
+export type LogEncoding = (typeof LOG_ENCODINGS)[number];
 
 /** So many bytes tell the encoding and whether it is text. */
 export const HEAD_BYTES = 4_096;

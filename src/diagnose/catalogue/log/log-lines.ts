@@ -2,6 +2,7 @@
  * Lines of a log: where the record of a line begins, since consoles wrap long records and programs print some over
  * several lines; and a line made fit to be shown.
  */
+import { stripEdges } from "#core/base/text-edges.ts";
 import { decodeUtf8 } from "#core/base/encodings.ts";
 
 /** How far above a line the begin of its record is looked for. */
@@ -61,7 +62,7 @@ const SHOWN_BYTES = 360;
 
 /** Control sequences of terminals, and control characters. */
 const UNSHOWN = new RegExp(
-  `${String.fromCharCode(27)}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${String.fromCharCode(7)}]*${String.fromCharCode(7)}|[@-Z^_\\\\])|\\p{Cc}|\\ufeff`,
+  `${String.fromCharCode(27)}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${String.fromCharCode(7, 27)}]*${String.fromCharCode(7)}|[@-Z^_\\\\])|\\p{Cc}|\\ufeff`,
   "gu",
 );
 
@@ -76,6 +77,6 @@ export function excerptAt(bytes: Uint8Array, offset: number, floor: number): str
   const newline = bytes.subarray(from, from + SHOWN_BYTES).indexOf(NEWLINE);
   const to = newline < 0 ? Math.min(bytes.length, from + SHOWN_BYTES) : from + newline;
   const text = decodeUtf8(bytes.subarray(from, to)).replace(UNSHOWN, (part) => (part === "\t" ? " " : ""));
-  const shown = text.replace(/^\ufffd+|\ufffd+$/g, "").trim();
+  const shown = stripEdges(text, /\ufffd/).trim();
   return `${from === begin && isWhole ? "" : "…"}${shown}${newline < 0 && to < bytes.length ? "…" : ""}`;
 }

@@ -4,6 +4,11 @@
  * Of the log, the last 64 KiB are kept, to show the line of a finding, and nothing is examined before 1 KiB behind it
  * has come; so what is found does not depend on how the log is cut into pieces.
  */
+import type { CallId } from "../errors/calls.ts";
+import { fitsRaw } from "../errors/holes.ts";
+import { type ReadCall, type ReadError, type Verdict, judge } from "../errors/judge.ts";
+import { CERTAINTIES, type Certainty, type KnownError, type Standing } from "../errors/known-error.ts";
+import { decodeUtf8 } from "#core/base/encodings.ts";
 import { excerptAt, recordLine } from "./log-lines.ts";
 import { type Signatures, type Spelling, buildSignatures } from "./signatures.ts";
 import { BYTE_CLASS, BYTE_CLASSES } from "./squeeze.ts";
@@ -32,15 +37,47 @@ export interface Sighting {
   excerpt: string;
 }
 
-interface ErrorSighting extends Sighting {
-  lastRecord: number;
-  /** True while the last record has shown its text only. */
-  isByText: boolean;
+/** An error of the table, and how the records that show it were judged. */
+export interface ErrorSighting extends Sighting {
+  readonly error: KnownError;
+  /** The best of all records. */
+  certainty: Certainty;
+  standing: Standing;
+  readonly call?: CallId;
 }
 
+interface NumberSighting extends Sighting {
+  lastRecord: number;
+}
+
+/** A place in a record, kept until the record is judged. */
+interface ReadPlace {
+  /** In the log. */
+  readonly offset: number;
+  /** Bytes before it are not looked at. */
+  readonly floor: number;
+  readonly line: number;
+  /** Set when the bytes leave the memory before the record ends. */
+  excerpt: string | undefined;
+}
+
+interface PlacedError extends ReadError {
+  readonly place: ReadPlace;
+}
+
+/** The record at hand. */
+interface OpenRecord {
+  line: number;
+  errors: PlacedError[];
+  calls: ReadCall[];
+}
+
+/** What of one record is kept: a log that says the same a thousand times in one record says it once. */
+const READ_PER_RECORD_MAX = 128;
+
 export interface LogScan {
-  /** By index into the table that the signatures were built from. */
-  readonly errors: ReadonlyMap<number, Sighting>;
+  /** In the order in which they were first read. */
+  readonly errors: readonly ErrorSighting[];
   /** Codes of HNS and HCS that the table does not have. */
   readonly unknown: ReadonlyMap<number, Sighting>;
   /** A last line without a line break counts. */
@@ -55,11 +92,17 @@ function isWordByte(byte: number | undefined): boolean {
   return isDigit || (letter >= 0x61 && letter <= 0x7a) || byte === 0x5f;
 }
 
+/** Whether `code` is what the combination `row` is about. */
+function isCodeOf(code: KnownError, row: KnownError): boolean {
+  return code.hresults.some((hresult) => row.codes?.includes(hresult) === true);
+}
+
 /** Takes a log piece by piece: `push` as often as there is more, then `finish` once. */
 export class LogScanner {
   private readonly signatures: Signatures;
-  private readonly errors = new Map<number, ErrorSighting>();
-  private readonly unknown = new Map<number, ErrorSighting>();
+  private readonly errors = new Map<string, ErrorSighting>();
+  private readonly unknown = new Map<number, NumberSighting>();
+  private record: OpenRecord = { line: NEVER, errors: [], calls: [] };
   private waiting: Uint8Array[] = [];
   private waitingBytes = 0;
   /** The end of what was examined, and what comes behind it. */
@@ -95,10 +138,11 @@ export class LogScanner {
 
   finish(): LogScan {
     this.examineWaiting(true);
+    this.judgeRecord();
     const bytes = this.base + this.buffer.length;
     const endsWithBreak = bytes === 0 || this.buffer[this.buffer.length - 1] === NEWLINE;
     return {
-      errors: this.errors,
+      errors: [...this.errors.values()],
       unknown: this.unknown,
       lines: endsWithBreak ? this.line - 1 : this.line,
       bytes,
@@ -107,6 +151,7 @@ export class LogScanner {
 
   private examineWaiting(isLast: boolean): void {
     const from = Math.max(0, this.position - KEPT_BYTES);
+    if (from > 0) this.keepExcerpts();
     const kept = this.buffer.subarray(from);
     const joined = new Uint8Array(kept.length + this.waitingBytes);
     joined.set(kept);
@@ -169,20 +214,30 @@ export class LogScanner {
     const { signatures } = this;
     const begin = this.letters - (signatures.lengths[keyword] ?? 0);
     if (signatures.prefixes.has(keyword)) this.meetPrefix(begin, position);
+    for (const call of signatures.calls.get(keyword) ?? []) this.seeCall(call, begin, position);
     for (const { spelling, at } of signatures.pieces[keyword] ?? []) {
       const facts = signatures.spellings[spelling];
       const begins = this.begins[spelling];
       const ends = this.ends[spelling];
       if (facts === undefined || begins === undefined || ends === undefined) continue;
       if (at > 0 && !this.follows(ends[at - 1] ?? NEVER, begin, position)) continue;
+      if (at > 0 && !this.fits(facts, at, ends[at - 1] ?? NEVER, begin)) continue;
       begins[at] = at === 0 ? begin : (begins[at - 1] ?? begin);
       ends[at] = this.letters;
       if (at < facts.pieces.length - 1) continue;
       const first = this.placeOf(begins[at] ?? begin);
       if (facts.isNumber && (isWordByte(this.buffer[first - 1]) || isWordByte(this.buffer[position + 1])))
         continue;
-      this.seeError(facts, first, position);
+      this.seeError(facts, begins[at] ?? begin, position);
     }
+  }
+
+  /** Whether what stands between two parts is of the kind that the text has there. */
+  private fits({ holes }: Spelling, at: number, end: number, begin: number): boolean {
+    const kind = holes[at - 1] ?? "words";
+    if (kind === "words") return true;
+    const bytes = this.buffer.subarray(this.placeOf(end - 1) + 1, this.placeOf(begin));
+    return fitsRaw(kind, decodeUtf8(bytes));
   }
 
   /** Whether a part that begins with the letter `begin` belongs to one that ended before the letter `end`. */
@@ -223,61 +278,99 @@ export class LogScanner {
     this.see(this.unknown, hresult, first, position);
   }
 
-  private seeError({ error, isNumber }: Spelling, first: number, position: number): void {
-    const { sameText } = this.signatures;
-    const owner = sameText.get(error);
-    const seen = this.see(this.errors, error, first, position);
-    seen.isByText = seen.isByText && !isNumber;
-    // Two codes share a text: the number in the same record decides.
-    if (owner !== undefined && isNumber) this.forget(owner, seen.lastRecord);
-    if (isNumber) return;
-    for (const hidden of this.signatures.hides.get(error) ?? []) this.forget(hidden, seen.lastRecord);
-    for (const [other, itsOwner] of sameText) {
-      if (itsOwner === error && this.errors.get(other)?.lastRecord === seen.lastRecord) {
-        this.forget(error, seen.lastRecord);
-      }
+  /** Makes `line` the record at hand; judges the one before when it is another. */
+  private openRecord(line: number): OpenRecord {
+    if (this.record.line !== line) {
+      this.judgeRecord();
+      this.record = { line, errors: [], calls: [] };
+    }
+    return this.record;
+  }
+
+  private placeAt(begin: number, position: number): { readonly place: ReadPlace; readonly record: number } {
+    const floor = this.floorOf(position);
+    const from = Math.max(this.placeOf(begin), floor);
+    const line = this.line - this.breaksBetween(from, position);
+    const place = { offset: this.base + from, floor: this.base + floor, line, excerpt: undefined };
+    return { place, record: this.recordOf(from, line, floor) };
+  }
+
+  private seeCall(call: CallId, begin: number, position: number): void {
+    const { calls } = this.openRecord(this.placeAt(begin, position).record);
+    if (calls.length < READ_PER_RECORD_MAX) calls.push({ call, begin });
+  }
+
+  private seeError({ error: index, isNumber }: Spelling, begin: number, position: number): void {
+    const error = this.signatures.errors[index];
+    if (error === undefined) return;
+    const { place, record } = this.placeAt(begin, position);
+    const { errors } = this.openRecord(record);
+    if (errors.length >= READ_PER_RECORD_MAX) return;
+    errors.push({ error, isByNumber: isNumber, begin, end: this.letters, place });
+  }
+
+  /** What is about to leave the memory is shown as it is now. */
+  private keepExcerpts(): void {
+    for (const { place } of this.record.errors) place.excerpt ??= this.excerptOf(place);
+  }
+
+  private excerptOf({ offset, floor }: ReadPlace): string {
+    return excerptAt(this.buffer, offset - this.base, Math.max(0, floor - this.base));
+  }
+
+  private judgeRecord(): void {
+    const { errors, calls } = this.record;
+    if (errors.length === 0) return;
+    for (const verdict of judge(errors, calls, this.signatures.combinations)) {
+      this.count(verdict, errors);
     }
   }
 
-  /** Takes back what `record` had shown by its text. */
-  private forget(error: number, record: number): void {
-    const seen = this.errors.get(error);
-    if (seen === undefined || seen.lastRecord !== record || !seen.isByText) return;
-    seen.count--;
-    seen.lastRecord = NEVER;
-    if (seen.count === 0) this.errors.delete(error);
+  private count(verdict: Verdict, read: readonly PlacedError[]): void {
+    const { error, certainty, standing, call } = verdict;
+    const own = read.find((item) => item.error === error) ?? read.find((item) => isCodeOf(item.error, error));
+    if (own === undefined) return;
+    const { line } = own.place;
+    const isContradicted = certainty === "unknown" && error.hresults.length > 0 && call !== undefined;
+    const key = isContradicted ? `${error.id} ${call}` : error.id;
+    const seen = this.errors.get(key);
+    if (seen !== undefined) {
+      seen.count++;
+      seen.lastLine = line;
+      if (CERTAINTIES.indexOf(certainty) < CERTAINTIES.indexOf(seen.certainty)) {
+        seen.certainty = certainty;
+        seen.standing = standing;
+      }
+      return;
+    }
+    this.errors.set(key, {
+      error,
+      certainty,
+      standing,
+      ...(call === undefined ? {} : { call }),
+      count: 1,
+      firstLine: line,
+      lastLine: line,
+      excerpt: own.place.excerpt ?? this.excerptOf(own.place),
+    });
   }
 
-  /** Notes that `key` was seen between two places of `buffer`; once per record. */
-  private see(
-    table: Map<number, ErrorSighting>,
-    key: number,
-    first: number,
-    position: number,
-  ): ErrorSighting {
+  /** Notes that the number `key` was seen between two places of `buffer`; once per record. */
+  private see(table: Map<number, NumberSighting>, key: number, first: number, position: number): void {
     const floor = this.floorOf(position);
     const from = Math.max(first, floor);
     const line = this.line - this.breaksBetween(from, position);
     const record = this.recordOf(from, line, floor);
     const seen = table.get(key);
     if (seen === undefined) {
-      const sighting: ErrorSighting = {
-        count: 1,
-        firstLine: line,
-        lastLine: line,
-        excerpt: excerptAt(this.buffer, from, floor),
-        lastRecord: record,
-        isByText: true,
-      };
-      table.set(key, sighting);
-      return sighting;
+      const excerpt = excerptAt(this.buffer, from, floor);
+      table.set(key, { count: 1, firstLine: line, lastLine: line, excerpt, lastRecord: record });
+      return;
     }
-    if (seen.lastRecord === record) return seen;
+    if (seen.lastRecord === record) return;
     seen.count++;
     seen.lastLine = line;
     seen.lastRecord = record;
-    seen.isByText = true;
-    return seen;
   }
 
   private breaksBetween(first: number, position: number): number {

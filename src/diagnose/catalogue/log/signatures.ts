@@ -1,14 +1,20 @@
 /** What is looked for in a log: the texts and numbers of the table of errors, as keywords. */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { KnownError } from "../errors/known-error.ts";
+import { CALLS, CALL_IDS, type CallId } from "../errors/calls.ts";
+import { type HoleKind, patternOf } from "../errors/holes.ts";
+import { combinationsOf } from "../errors/judge.ts";
 import { KNOWN_ERRORS } from "../errors/table.ts";
 import { type KeywordMachine, buildKeywordMachine } from "./keyword-machine.ts";
-import { piecesOf, squeeze } from "./squeeze.ts";
+import { squeeze } from "./squeeze.ts";
 
 /** One way in which an error is written: keywords in this order, not far from each other. */
 export interface Spelling {
   /** Index into `KNOWN_ERRORS`. */
   readonly error: number;
   readonly pieces: readonly string[];
+  /** What may stand between the pieces. */
+  readonly holes: readonly HoleKind[];
   /** A number stands for itself: no letter or digit may touch it. */
   readonly isNumber: boolean;
 }
@@ -29,10 +35,12 @@ export interface Signatures {
   readonly lengths: readonly number[];
   /** Keywords that begin a code of HNS or HCS; a code that follows may be an unknown one. */
   readonly prefixes: ReadonlySet<number>;
-  /** For an error whose first text another one has, too: that one. */
-  readonly sameText: ReadonlyMap<number, number>;
-  /** For an error, those whose texts are parts of its own, and are not meant when it is read. */
-  readonly hides: ReadonlyMap<number, readonly number[]>;
+  /** The table. */
+  readonly errors: readonly KnownError[];
+  /** Rows that are met by a call and a code together. */
+  readonly combinations: readonly KnownError[];
+  /** For each keyword that names calls, which. */
+  readonly calls: ReadonlyMap<number, readonly CallId[]>;
   /** All numbers of the table. */
   readonly hresults: ReadonlySet<number>;
 }
@@ -62,16 +70,21 @@ function numbersOf(error: KnownError, index: number): readonly Spelling[] {
   const spellings: Spelling[] = [];
   for (const hresult of error.hresults) {
     for (const text of numberSpellings(hresult)) {
-      spellings.push({ error: index, pieces: [text], isNumber: true });
+      spellings.push({ error: index, pieces: [text], holes: [], isNumber: true });
     }
     // hcsshim prints Win32 errors with their low 16 bits (hcn.md §6.2): "failed in Win32: … (0x490)".
     if (hresult >>> 16 === FACILITY_WIN32) {
       const short = `(0x${(hresult & 0xffff).toString(16)})`;
-      spellings.push({ error: index, pieces: [squeeze("failed in Win32:"), short], isNumber: false });
+      spellings.push({
+        error: index,
+        pieces: [squeeze("failed in Win32:"), short],
+        holes: ["words"],
+        isNumber: false,
+      });
     }
   }
   if (error.cniCode !== undefined) {
-    spellings.push({ error: index, pieces: [`code:${error.cniCode},msg`], isNumber: false });
+    spellings.push({ error: index, pieces: [`code:${error.cniCode},msg`], holes: [], isNumber: false });
   }
   return spellings;
 }
@@ -82,19 +95,16 @@ function isTelling(pieces: readonly string[]): boolean {
   return Math.min(...lengths) >= TELLING_PART_LENGTH_MIN || Math.max(...lengths) >= TELLING_LONGEST_MIN;
 }
 
-/** Which errors' texts stand within which others'. */
-function findHidden(spellings: readonly Spelling[]): ReadonlyMap<number, readonly number[]> {
-  const texts = spellings.filter(({ pieces, isNumber }) => pieces.length === 1 && !isNumber);
-  const hides = new Map<number, readonly number[]>();
-  for (const { error, pieces } of texts) {
-    const hidden = texts.filter(
-      (other) => other.error !== error && (pieces[0] ?? "").includes(other.pieces[0] ?? ""),
-    );
-    if (hidden.length > 0) {
-      hides.set(error, [...new Set([...(hides.get(error) ?? []), ...hidden.map((other) => other.error)])]);
-    }
+const MARKS: readonly { readonly call: CallId; readonly keyword: string }[] = CALL_IDS.flatMap((call) =>
+  CALLS[call].marks.map((mark) => ({ call, keyword: squeeze(mark) })),
+);
+
+function callsByKeyword(indexes: ReadonlyMap<string, number>): ReadonlyMap<number, readonly CallId[]> {
+  const calls = new Map<number, CallId[]>();
+  for (const { call, keyword } of MARKS) {
+    addToList(calls, indexes.get(keyword) ?? -1, call);
   }
-  return hides;
+  return calls;
 }
 
 /**
@@ -103,25 +113,31 @@ function findHidden(spellings: readonly Spelling[]): ReadonlyMap<number, readonl
  */
 export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): Signatures {
   const spellings: Spelling[] = [];
-  const sameText = new Map<number, number>();
-  const owners = new Map<string, number>();
+  const owners = new Set<string>();
   for (const [index, error] of errors.entries()) {
     spellings.push(...numbersOf(error, index));
     for (const text of error.texts) {
-      const pieces = piecesOf(text);
+      const { pieces, holes } = patternOf(text);
       const key = pieces.join(" ");
-      const owner = owners.get(key);
-      if (owner !== undefined) sameText.set(index, owner);
-      else if (isTelling(pieces)) spellings.push({ error: index, pieces, isNumber: false });
-      if (owner === undefined) owners.set(key, index);
+      // Of two codes with one text the first is meant, unless a number says otherwise.
+      if (!owners.has(key) && isTelling(pieces)) {
+        spellings.push({ error: index, pieces, holes, isNumber: false });
+      }
+      owners.add(key);
     }
     for (const name of error.names) {
       if (name.length >= TELLING_LENGTH_MIN - 1) {
-        spellings.push({ error: index, pieces: [squeeze(name)], isNumber: true });
+        spellings.push({ error: index, pieces: [squeeze(name)], holes: [], isNumber: true });
       }
     }
   }
-  const keywords = [...new Set([...spellings.flatMap(({ pieces }) => pieces), ...CODE_PREFIXES])];
+  const keywords = [
+    ...new Set([
+      ...spellings.flatMap(({ pieces }) => pieces),
+      ...CODE_PREFIXES,
+      ...MARKS.map(({ keyword }) => keyword),
+    ]),
+  ];
   const indexes = new Map(keywords.map((keyword, index) => [keyword, index]));
   const pieces: SpellingPiece[][] = keywords.map(() => []);
   for (const [spelling, { pieces: own }] of spellings.entries()) {
@@ -133,8 +149,9 @@ export function buildSignatures(errors: readonly KnownError[] = KNOWN_ERRORS): S
     pieces,
     lengths: keywords.map((keyword) => keyword.length),
     prefixes: new Set(CODE_PREFIXES.map((prefix) => indexes.get(prefix) ?? -1)),
-    sameText,
-    hides: findHidden(spellings),
+    errors,
+    combinations: combinationsOf(errors),
+    calls: callsByKeyword(indexes),
     hresults: new Set(errors.flatMap((error) => error.hresults)),
   };
 }

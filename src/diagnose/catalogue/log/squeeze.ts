@@ -41,14 +41,3 @@ export function squeeze(text: string): string {
   }
   return squeezed;
 }
-
-/** Stands for words that differ, in the texts of the table. */
-const BLANK = "…";
-
-/** The parts of a text of the table between its blanks, squeezed. */
-export function piecesOf(text: string): readonly string[] {
-  return text
-    .split(BLANK)
-    .map(squeeze)
-    .filter((piece) => piece !== "");
-}

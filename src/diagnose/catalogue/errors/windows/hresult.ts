@@ -1,4 +1,5 @@
 /** Error numbers of Windows: their spellings, and what an HRESULT is made of. */
+import { stripEnd } from "#core/base/text-edges.ts";
 
 /** A number that somebody wrote. */
 export interface WrittenNumber {
@@ -15,7 +16,7 @@ const SHORT_MAX = 0xffff;
 /** `hr=`, `HRESULT:`, `(`, `error code`: what stands in front of numbers. */
 const LEAD =
   /^[([{"'\s]*(?:(?:exception from|win32|errorcode|error|code|exit|hresult|hr|cni)[\s:=#]*)*[([{"'\s]*/i;
-const TAIL = /[)\]}"'.,;:\s]*$/;
+const TAIL = /[)\]}"'.,;:\s]/;
 const NUMBER = /^([+-]?)(0x)?([0-9a-f]{1,20})[lu]{0,2}$/i;
 /** Eight digits that begin like a failing HRESULT need no 0x. */
 const BARE_HEX = /^[8c][0-9a-f]{7}$/i;
@@ -33,7 +34,7 @@ function to32Bits(number: bigint): number | undefined {
  * `hr=0x803B0013`, `(0x490)`, `1168`. Undefined for what is none.
  */
 export function parseErrorNumber(text: string): WrittenNumber | undefined {
-  const [, sign = "", prefix, digits = ""] = NUMBER.exec(text.replace(LEAD, "").replace(TAIL, "")) ?? [];
+  const [, sign = "", prefix, digits = ""] = NUMBER.exec(stripEnd(text.replace(LEAD, ""), TAIL)) ?? [];
   if (digits === "") return undefined;
   const isHex = prefix !== undefined || BARE_HEX.test(digits);
   if (!isHex && !/^\d+$/.test(digits)) return undefined;

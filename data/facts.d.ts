@@ -1,0 +1,13 @@
+/** A table of `facts/`, as it was read. */
+export interface Table {
+  readonly value: unknown;
+  /** Where something stands, by the names that lead to it: `data/facts/expectations.yaml:17`; in a package without the line. */
+  placeOf(path: readonly string[]): string;
+}
+
+export function expectations(): Table;
+export function kubernetesPage(): Table;
+export function quirks(): Table;
+export function knownFaults(): Table;
+export function apiFields(): Table;
+export function kubeProxyGates(): Table;
