@@ -96,6 +96,21 @@ export class VirtualClock implements Clock {
     return true;
   }
 
+  /**
+   * Does work that was left for later as if it were still `atMs`. What it schedules runs at its time, or at once where that
+   * has passed.
+   */
+  async runLate<T>(atMs: number, work: () => Promise<T>): Promise<T> {
+    const { nowMs } = this;
+    this.nowMs = atMs;
+    try {
+      return await work();
+    } finally {
+      this.nowMs = nowMs;
+      this.runUntil(nowMs);
+    }
+  }
+
   private dropCancelled(): void {
     while (this.heap[0] !== undefined && this.heap[0].task === undefined) {
       this.pop();

@@ -17,3 +17,23 @@ export function parseCompat(text: string): Compat | undefined {
       return undefined;
   }
 }
+
+/** The mode that the user of a program asks for; a program on its own is `hardened` unless it is told otherwise. */
+export function chooseMode(word: string): Compat | undefined {
+  return word === "" ? "hardened" : parseCompat(word);
+}
+
+/** What each mode has. */
+export type ByMode<T> = Readonly<Record<Compat, T>>;
+
+/** Makes a table of differences, whose rows say what `upstream` has and what `hardened` has, into one object for each. */
+export function byMode<T extends object>(
+  rows: {
+    readonly [Row in keyof T]: readonly [upstream: T[Row], hardened: T[Row]];
+  },
+): ByMode<T> {
+  const entries = Object.entries<readonly [upstream: unknown, hardened: unknown]>(rows);
+  const column = (index: 0 | 1): T =>
+    Object.freeze(Object.fromEntries(entries.map(([row, values]) => [row, values[index]]))) as T;
+  return Object.freeze({ upstream: column(0), hardened: column(1) });
+}

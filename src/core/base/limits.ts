@@ -25,8 +25,13 @@ export const LIMITS = {
   packetsPerNeighborMax: 64,
   /** Sockets per compartment. */
   socketsPerCompartmentMax: 65_536,
-  /** Datagrams per compartment of which fragments are missing. */
-  reassembliesMax: 64,
+  /**
+   * Bytes that fragments of incomplete datagrams take per compartment, with what is kept beside each. Linux' default
+   * (ip-sysctl.txt: ipfrag_high_thresh).
+   */
+  reassemblyBytesMax: 4_194_304,
+  /** Frames of a tunnel that cuts them, of which parts are missing. */
+  tunnelReassembliesMax: 64,
   /** Connections that a Linux machine tracks; kube-proxy sets at least so many (`--conntrack-min`). */
   trackedConnectionsMax: 131_072,
   /** Sessions of the WinNAT of a host. */
@@ -45,6 +50,11 @@ export const LIMITS = {
   macsPerSwitchMax: 16_384,
   /** Bytes of one JSON document taken from outside. */
   jsonBytesMax: 10_485_760,
+  /**
+   * Brackets, braces and commas of one request to HNS: what its values cost does not depend on its bytes. An endpoint with
+   * 5 000 rules has some 50 000.
+   */
+  hnsRequestMarksMax: 100_000,
   /** Objects of one file that `mullion hns restore` reads. */
   hnsDumpObjectsMax: 250_000,
   /** Problems of such a file that are listed one by one. */
@@ -69,8 +79,10 @@ export const LIMITS = {
   apiEventsKeptMax: 4_096,
   /** Streams of events that are open at a time. */
   apiEventStreamsMax: 64,
-  /** Bytes of all files that one command line names. */
+  /** Bytes of all files that one command line names, without those that are read as streams. */
   inputBytesMax: 268_435_456,
+  /** Bytes of a file of manifests above which it is read as a stream, item by item, however long it is. */
+  wholeFileBytesMax: 67_108_864,
   /** Files that one command line names, counted over all its folders. */
   inputFilesMax: 10_000,
   /** Nesting of one JSON or YAML document. */

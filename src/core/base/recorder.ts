@@ -3,22 +3,46 @@
  * makes each part it meets say what it did. Nothing here decides anything.
  */
 
+import type { ValueOf } from "./shape.ts";
+
 /** Which packet of a trace this is. 0: not followed. 1: the packet asked about. 2: the answer to it. */
 export type PacketTag = 0 | 1 | 2;
 
-/** The object that put a rule where it is. */
-export interface Provenance {
-  /** Kind in the words of its own contract: `HostComputeEndpoint`, `HostComputeNetwork`, `Service`, `default` … */
-  readonly object: string;
-  readonly id: string;
-  readonly name: string;
-  readonly policy?: PolicyReference;
-}
+/** A policy of an object: by its position in the object's list, or by what it is for where there are hundreds. */
+export const POLICY_REFERENCE = {
+  oneOf: [
+    {
+      text: "A policy by its position.",
+      fields: {
+        type: "text",
+        index: { is: "integer", text: "Position in the object's list of policies, from 0." },
+      },
+    },
+    {
+      text: "A policy by its name.",
+      fields: {
+        type: "text",
+        name: { is: "text", text: "What a policy of a long list is for: the prefix of a RemoteSubnetRoute." },
+      },
+    },
+  ],
+} as const;
+export type PolicyReference = ValueOf<typeof POLICY_REFERENCE>;
 
-/** A policy of an object: by its position in the object's list (from 0), or by what it is for where there are hundreds. */
-export type PolicyReference =
-  | { readonly type: string; readonly index: number }
-  | { readonly type: string; readonly name: string };
+/** The object that put a rule where it is. */
+export const PROVENANCE = {
+  text: "The object that put the rule there.",
+  fields: {
+    object: {
+      is: "text",
+      text: "Kind in the words of its own contract: HostComputeEndpoint, HostComputeNetwork, Service, Pod, default …",
+    },
+    id: "text",
+    name: "text",
+  },
+  optional: { policy: (): typeof POLICY_REFERENCE => POLICY_REFERENCE },
+} as const;
+export type Provenance = ValueOf<typeof PROVENANCE>;
 
 /** How texts name a policy. */
 export function nameOfPolicy(policy: PolicyReference): string {
@@ -26,13 +50,31 @@ export function nameOfPolicy(policy: PolicyReference): string {
 }
 
 /** A rule as a trace names it. */
-export interface RuleReference {
-  readonly id: string;
-  readonly name: string;
-  readonly priority: number;
-  readonly action: string;
-  readonly provenance: Provenance;
-}
+export const RULE_REFERENCE = {
+  text: "A VFP rule.",
+  fields: {
+    id: "text",
+    name: { is: "text", text: "The friendly name that vfpctrl prints." },
+    priority: { is: "integer", text: "The lowest matching number wins." },
+    action: [
+      "allow",
+      "block",
+      "nat",
+      "dynnat",
+      "lbnat",
+      "transpose",
+      "routeencap",
+      "mapencap",
+      "decap",
+      "mark",
+      "qos",
+      "redirect",
+      "paroute",
+    ],
+    provenance: (): typeof PROVENANCE => PROVENANCE,
+  },
+} as const;
+export type RuleReference = ValueOf<typeof RULE_REFERENCE>;
 
 interface EventBase {
   /** The machine: a node's name, `router`, `outside`. */
@@ -79,15 +121,19 @@ export interface LayerEvent extends EventBase {
  * What VFP's ETW events say of the sum of all header changes: `Ignore`, `Modify(…)`, `Push(…)`, `Pop` (dataplane.md
  * §1.10).
  */
-export interface TranspositionWords {
-  readonly tni: string;
-  readonly vlanId: string;
-  readonly mssDelta: string;
-  readonly macHeader: string;
-  readonly ipHeader: string;
-  readonly transportHeader: string;
-  readonly encap: string;
-}
+export const TRANSPOSITION_WORDS = {
+  text: "Header changes in VFP's words: Ignore, Modify(…), Push(…), Pop.",
+  fields: {
+    tni: "text",
+    vlanId: "text",
+    mssDelta: "text",
+    macHeader: "text",
+    ipHeader: "text",
+    transportHeader: "text",
+    encap: "text",
+  },
+} as const;
+export type TranspositionWords = ValueOf<typeof TRANSPOSITION_WORDS>;
 
 /** A unified flow: it decided for the whole port, or was made of what the layers did. */
 export interface UnifiedFlowEvent extends EventBase {

@@ -83,3 +83,26 @@ export function decodeSource(file: string, bytes: Uint8Array): SourceText | unde
   const text = new TextDecoder("utf-8").decode(bytes);
   return new SourceText(file, text, "utf-8", first === 0xef && second === 0xbb && third === 0xbf);
 }
+
+/** A prompt of PowerShell, cmd or a Unix shell, with what was typed behind it. */
+const PROMPT =
+  /^(?:PS [^>\r\n]*>|[A-Za-z]:\\[^>\r\n]*>|\[[\w.-]+@[^\]\r\n]*\] ?[#$]|[\w.-]+@[\w.-]+:[^\s$#]*[#$]|\$|❯)(?: .*)?\r?$/;
+
+/** A text that was copied off a screen, without what was typed there: blanks, so that every place stays where it is. */
+export function withoutPrompts(text: string): string {
+  // Line by line, and without a copy of what has no prompt: dumps of clusters are long.
+  let shown = "";
+  let copied = 0;
+  for (let start = 0; start < text.length; ) {
+    const found = text.indexOf("\n", start);
+    const end = found < 0 ? text.length : found;
+    // No prompt begins with a blank, and nearly all lines of a dump do.
+    const line = text.charCodeAt(start) === 32 ? "" : text.slice(start, end);
+    if (PROMPT.test(line)) {
+      shown += text.slice(copied, start) + line.replaceAll(/[^\r]/g, " ");
+      copied = end;
+    }
+    start = end + 1;
+  }
+  return copied === 0 ? text : shown + text.slice(copied);
+}

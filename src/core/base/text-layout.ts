@@ -1,4 +1,9 @@
-/** Paragraphs as lines of a terminal or a page, and tables of Markdown. */
+/** Counts, paragraphs as lines of a terminal or a page, and tables of Markdown. */
+
+/** `1 finding`, `2 findings`. */
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? "" : "s"}`;
+}
 
 /** Breaks a paragraph into lines of at most `width` characters; a longer word gets a line of its own. */
 export function wrap(text: string, width: number): readonly string[] {

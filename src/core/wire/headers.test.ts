@@ -340,6 +340,7 @@ describe("Headers.parseEmbedded reads the packet that an ICMP error quotes", () 
   it.each([
     { name: "nothing", frame: V1, bytes: 0, reason: "ipv4-truncated" },
     { name: "19 bytes of IPv4", frame: V1, bytes: 19, reason: "ipv4-truncated" },
+    { name: "1 byte of IPv6", frame: UDP6, bytes: 1, reason: "ipv6-truncated" },
     { name: "19 bytes of IPv6", frame: UDP6, bytes: 19, reason: "ipv6-truncated" },
     { name: "39 bytes of IPv6", frame: UDP6, bytes: 39, reason: "ipv6-truncated" },
     { name: "another version", frame: patchedBytes(V1, { 14: 0x25 }), bytes: 28, reason: "ipv4-version" },
@@ -415,6 +416,21 @@ function outerRefusal(frame: Uint8Array): string | undefined {
   if (layer?.kind !== "malformed" || layer.prefix !== "" || DEEPER.has(layer.reason)) return undefined;
   return layer.reason;
 }
+
+it("the list of layers reads of a TCP header that an ICMP error cut the ports and the sequence number", () => {
+  const quoted = buildTcpFrame({
+    link,
+    ip: ip4,
+    tcp: { ...tcp, sourcePort: 40_000, destinationPort: 443, sequence: 0x1020_3040 },
+    payload,
+  }).frame.subarray(14, 14 + 28);
+  // RFC 792: type 3, code 1, a checksum that nothing here checks, four unused bytes, the quoted packet.
+  const message = Uint8Array.of(3, 1, 0, 0, 0, 0, 0, 0, ...quoted);
+  const { frame } = buildIpFrame({ link, ip: ip4, protocol: 1, payload: message });
+  expect(listLayers(frame).find(({ kind }) => kind === "tcp-start")).toMatchObject({
+    view: { sourcePort: 40_000, destinationPort: 443, sequence: 0x1020_3040 },
+  });
+});
 
 describe("Headers and its twin, the list of layers", () => {
   it("refuse the same frames for the same reason, whole, cut or damaged", () => {

@@ -4,6 +4,7 @@ import { annotatedHex, formatHex } from "../../base/encodings.ts";
 import { LIMITS } from "../../base/limits.ts";
 import { type Ipv4, type Ipv6, parseIp } from "../../net/ip.ts";
 import { type DnsMessage, DnsRcode, type DnsRecord, emitDns, formatDns, parseDns } from "./dns.ts";
+import { DnsStream, withLength } from "./dns-stream.ts";
 import { isDnsName } from "./dns-structure.ts";
 import { describeMalformed } from "../malformed.ts";
 
@@ -255,6 +256,16 @@ describe("emitDns", () => {
       emitDns(withAnswer({ type: "CNAME", name: "a", ttlSeconds: 1, target: "b".repeat(64) })),
     ).toThrow(/name/);
   });
+});
+
+it("RFC 1035 §4.2.2: messages over TCP have their length before them, wherever the stream is cut", () => {
+  const stream = [...withLength(QUERY_BYTES), ...withLength(ANSWER_BYTES)];
+  expect(stream.slice(0, 2)).toEqual([0, QUERY_BYTES.length]);
+  for (let cut = 0; cut <= stream.length; cut++) {
+    const reader = new DnsStream();
+    const pieces = [stream.slice(0, cut), stream.slice(cut)].map((piece) => Uint8Array.from(piece));
+    expect(pieces.flatMap((piece) => reader.take(piece))).toEqual([QUERY_BYTES, ANSWER_BYTES]);
+  }
 });
 
 describe("isDnsName", () => {

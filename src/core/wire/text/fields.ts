@@ -10,6 +10,7 @@
  * the broken header, then `malformed` (not a name of tshark) with the reason.
  */
 import { formatHex } from "../../base/encodings.ts";
+import type { ValueOf } from "../../base/shape.ts";
 import { formatIp } from "../../net/ip.ts";
 import { formatMac } from "../../net/mac.ts";
 import type { ArpView } from "../arp.ts";
@@ -35,12 +36,15 @@ export interface FieldValue {
   readonly value: string;
 }
 
-/** A field that two frames do not have in common; without `before` it was added, without `after` it is gone. */
-export interface FieldChange {
-  readonly field: string;
-  readonly before?: string;
-  readonly after?: string;
-}
+/** A field that two frames do not have in common. */
+export const FIELD_CHANGE = {
+  text: "A header field that the step changed. Without before it was added, without after it is gone.",
+  fields: {
+    field: { is: "text", text: "As packet tools name it: ip.src, tcp.dstport; inner.… behind a tunnel." },
+  },
+  optional: { before: "text", after: "text" },
+} as const;
+export type FieldChange = ValueOf<typeof FIELD_CHANGE>;
 
 type Pair = readonly [field: string, value: string | number];
 

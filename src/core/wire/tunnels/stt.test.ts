@@ -105,6 +105,29 @@ describe("STT (draft-davie-stt, dataplane.md §6.3; no live peer)", () => {
     );
   });
 
+  it.each([
+    ["10.0.0.11", "10.0.1.11", "10.0.0.12"],
+    ["fd00::11", "fd00:0:1::11", "fd00::12"],
+  ])("frames of %s and of %s stay apart, though port and packet id are the same", (a, b, destination) => {
+    const reassembler = new SttReassembler();
+    const [first, second] = [DATAPLANE_VECTORS.V1, DATAPLANE_VECTORS.V1.map((byte) => byte ^ 1)];
+    const of = (frame: Uint8Array, source: string): Packet[] =>
+      encapsulateStt(Packet.fromFrame(frame), STT, {
+        ...OUTER,
+        ip: { ...OUTER.ip, source: parseIp(source)!, destination: parseIp(destination)! },
+        segmentBytesMax: 50,
+      })!;
+    const [a1, a2] = of(first, a);
+    const [b1, b2] = of(second, b);
+    const whole = [a1, b1, b2, a2].map((segment) => give(reassembler, segment!));
+    expect(whole.map((each) => each instanceof Uint8Array && each.subarray(STT_HEADER_BYTES))).toEqual([
+      false,
+      false,
+      second,
+      first,
+    ]);
+  });
+
   it("refuses segments that overlap and those that lie about lengths", () => {
     const reassembler = new SttReassembler();
     const segment = { frameBytes: 100, offset: 0, packetId: 1 };
@@ -127,10 +150,10 @@ describe("STT (draft-davie-stt, dataplane.md §6.3; no live peer)", () => {
     const begin = (packetId: number, nowMs: number): void => {
       reassembler.add("a", { frameBytes: 100, offset: 0, packetId }, new Uint8Array(50), nowMs);
     };
-    for (let packetId = 0; packetId <= LIMITS.reassembliesMax; packetId++) begin(packetId, 0);
-    expect([reassembler.size, reassembler.givenUp]).toEqual([LIMITS.reassembliesMax, 1]);
+    for (let packetId = 0; packetId <= LIMITS.tunnelReassembliesMax; packetId++) begin(packetId, 0);
+    expect([reassembler.size, reassembler.givenUp]).toEqual([LIMITS.tunnelReassembliesMax, 1]);
     begin(9999, 30_000);
-    expect([reassembler.size, reassembler.givenUp]).toEqual([1, LIMITS.reassembliesMax + 1]);
+    expect([reassembler.size, reassembler.givenUp]).toEqual([1, LIMITS.tunnelReassembliesMax + 1]);
   });
 
   it("does not take frames that its 16 bits of length cannot say", () => {

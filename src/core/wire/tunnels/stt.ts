@@ -174,7 +174,7 @@ export class SttReassembler {
   }
 
   private begin(name: string, frameBytes: number, nowMs: number): Reassembly {
-    if (this.pending.size >= LIMITS.reassembliesMax) {
+    if (this.pending.size >= LIMITS.tunnelReassembliesMax) {
       const [oldest] = this.pending.keys();
       if (oldest !== undefined) this.pending.delete(oldest);
       this.givenUp++;
