@@ -29,6 +29,8 @@ export interface CniErrorOptions {
   readonly cause?: unknown;
   /** The code is that of a plugin that was called, and stays whatever is said around it. */
   readonly isOfDelegate?: boolean;
+  /** As a plugin that was called has ended: an error of the library's own type in upstream. */
+  readonly isPrinted?: boolean;
 }
 
 /** An error in the words of the contract. */
@@ -38,6 +40,7 @@ export class CniError extends Error {
   readonly details: string;
   readonly knowledge: KnowledgeCode | undefined;
   readonly isOfDelegate: boolean;
+  readonly isPrinted: boolean;
 
   constructor(code: number, message: string, options: CniErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -45,6 +48,7 @@ export class CniError extends Error {
     this.details = options.details ?? "";
     this.knowledge = options.knowledge;
     this.isOfDelegate = options.isOfDelegate ?? false;
+    this.isPrinted = options.isPrinted ?? false;
   }
 }
 
@@ -74,18 +78,27 @@ export function toCniError(error: unknown): CniError {
 }
 
 /**
- * A new error whose message says what was being done when `error` happened. As in the plugins' Go code the
- * inner code is lost: the result is a plain 999, but for the failures of `annotateDelegate`.
+ * A new error whose message says what was being done when `error` happened. What a called plugin has printed loses its code
+ * by that, as in the plugins' Go code (`%v`), but for the failures of `annotateDelegate`; a code of our own stays.
  * @throws PluginPanic as it is: nothing is put around a crash.
  */
 export function annotate(error: unknown, action: string): CniError {
   if (error instanceof PluginPanic) throw error;
-  const { knowledge, isOfDelegate, code } = toCniError(error);
-  return new CniError(isOfDelegate ? code : CNI_CODES.internal, `${action}: ${describeError(error)}`, {
+  const { knowledge, isOfDelegate, isPrinted, code } = toCniError(error);
+  const isLost = isPrinted && !isOfDelegate;
+  return new CniError(isLost ? CNI_CODES.internal : code, `${action}: ${describeError(error)}`, {
     knowledge,
     isOfDelegate,
     cause: error,
   });
+}
+
+/**
+ * What upstream writes as `%w`: since cni 1.2 the library prints what a called plugin has said, without the words around
+ * it (pkg/skel of cni 1.3.0); every other failure gets them.
+ */
+export function wrap(error: unknown, action: string): unknown {
+  return error instanceof CniError && error.isPrinted ? error : annotate(error, action);
 }
 
 /** As `annotate`, but a runtime learns what the delegate's code says, such as to try again later (cni.md §1.8). */

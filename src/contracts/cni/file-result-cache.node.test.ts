@@ -46,6 +46,7 @@ describe("the cache file of the client library (cni.md §1.7)", () => {
       cniArgs: [["IgnoreUnknown", "1"]],
       capabilityArgs: { portMappings: [{ hostPort: 8080, containerPort: 80, protocol: "tcp" }] },
       result: { cniVersion: "1.0.0", ips: [{ address: "10.244.3.2/24" }] },
+      mullionChecksum: expect.stringMatching(/^[0-9a-f]{8}$/) as unknown,
     });
     expect(readdirSync(join(folder, "results"))).toEqual(["cbr0-SBX-eth0"]);
     expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -91,6 +92,30 @@ describe("files that cannot be used", () => {
     expect((await openCache().list()).map(({ containerId }) => containerId)).toEqual(["WELL"]);
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatch(/results\/cbr0-SBX-eth0 is passed over: /);
+  });
+
+  it("a flipped bit anywhere is never taken for a result; a file of the client library has no checksum and is taken", async () => {
+    await openCache().put(attachment());
+    const path = join(folder, "results", "cbr0-SBX-eth0");
+    const whole = readFileSync(path);
+    for (let bit = 0; bit < whole.length * 8; bit += 3) {
+      const damaged = Buffer.from(whole);
+      damaged[bit >> 3] = (damaged[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      writeFileSync(path, damaged);
+      // In the name of the checksum itself: what is said is right then.
+      const got = await openCache()
+        .get(attachment())
+        .catch((error: unknown) => String(error));
+      if (typeof got === "string") expect(got).toContain(path);
+      else expect({ bit, got }).toEqual({ bit, got: attachment() });
+    }
+    writeFileSync(path, whole.toString().replace("10.244.3.2", "10.244.3.3"));
+    await expect(openCache().get(attachment())).rejects.toMatchObject({
+      code: 5,
+      message: expect.stringContaining("its checksum is wrong") as unknown,
+    });
+    writeFileSync(path, whole.toString().replace(/,"mullionChecksum":"\w+"/, ""));
+    expect(await openCache().get(attachment())).toEqual(attachment());
   });
 
   it("a draft that a killed process left is no attachment", async () => {

@@ -4,8 +4,10 @@
  *
  * A file appears with all its content or not at all: it is written beside its place and renamed.
  */
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "#core/base/owner-only.node.ts";
+import { type SealMarks, isSealBroken, seal } from "#core/base/seal.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { type PathRules, pathRulesOf } from "#core/base/path-rules.ts";
@@ -15,6 +17,8 @@ import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./runtime.ts";
 
 const KIND = "cniCacheV1";
+/** The last field. The client library ignores fields that it does not know, and writes files without them. */
+const SEAL: SealMarks = { before: ',"mullionChecksum":"', after: '"}' };
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 /** No attachment's file begins so: the names of networks begin with a letter or a digit. */
@@ -50,7 +54,7 @@ function formatAttachment(attachment: CachedAttachment): string {
     ...(Object.keys(capabilityArgs).length === 0 ? {} : { capabilityArgs }),
     result,
   };
-  return formatJson(document, 0);
+  return seal(formatJson(document, 0).slice(0, -1), SEAL);
 }
 
 function readPairs(reader: StructReader): CachedAttachment["args"] {
@@ -63,6 +67,8 @@ function readPairs(reader: StructReader): CachedAttachment["args"] {
 }
 
 function parseAttachment(text: string): CachedAttachment {
+  if (isSealBroken(text, SEAL))
+    throw new Error("its checksum is wrong: it is damaged. Remove it when the container is gone");
   const document = parseJson(text);
   const reader = readStruct(document, "");
   const kind = reader.text("kind");
@@ -106,10 +112,9 @@ export class FileResultCache implements ResultCache {
 
   async put(attachment: CachedAttachment): Promise<void> {
     const path = this.pathOf(attachment);
-    const draft = join(this.folder, `${DRAFT_PREFIX}${process.pid}`);
     try {
       mkdirSync(this.folder, { recursive: true, mode: FOLDER_MODE });
-      this.writeWhole(draft, path, formatAttachment(attachment));
+      replaceFile(path, formatAttachment(attachment), FILE_MODE);
     } catch (error) {
       throw ioFailure("write", path, error);
     }
@@ -137,16 +142,6 @@ export class FileResultCache implements ResultCache {
       }
     }
     return attachments;
-  }
-
-  private writeWhole(draft: string, path: string, text: string): void {
-    try {
-      writeFileSync(draft, text, { mode: FILE_MODE, flush: true });
-      renameSync(draft, path);
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw error;
-    }
   }
 
   private names(): readonly string[] {

@@ -2,10 +2,11 @@
  * What a plugin is given: its environment as a table, with who requires what and what is well formed (cni.md §1.3), and the
  * parts of the configuration that all plugins share (cni.md §1.2).
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { ByMode, Compat } from "#core/base/compat.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 import { DecodeError, StructReader } from "./json.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import type { CniLibrary } from "./library.ts";
 import { type CniDns, type CniResult, parseResult, readDns } from "./result.ts";
 import { OLDEST_VERSION } from "./version.ts";
 
@@ -161,6 +162,12 @@ export const PARAMETERS: readonly Parameter[] = [
   { name: "CNI_NETNS_OVERRIDE", requiredBy: [], content: "true or 1" },
 ];
 
+/** Commands that need the parameter: the specification's, or those of upstream's skeleton. */
+const REQUIRED_BY: ByMode<(parameter: Parameter) => readonly string[]> = {
+  upstream: ({ requiredBy, requiredByUpstream }) => requiredByUpstream ?? requiredBy,
+  hardened: ({ requiredBy }) => requiredBy,
+};
+
 /** What the environment of one call says; absent variables are empty. */
 export interface PluginParameters {
   /** As given: it may be no known command. */
@@ -176,17 +183,17 @@ export interface PluginParameters {
  * Reads and validates the parameters: violations of form end it at once, what is missing is collected.
  * @throws CniError with code 4.
  */
-export function readParameters(env: Environment, compat: Compat): PluginParameters {
+export function readParameters(env: Environment, compat: Compat, library: CniLibrary): PluginParameters {
   const command = env["CNI_COMMAND"] ?? "";
   const missing: string[] = [];
+  const requiredBy = REQUIRED_BY[compat];
   for (const parameter of PARAMETERS) {
     const value = env[parameter.name] ?? "";
-    const requiredBy: readonly string[] =
-      (compat === "upstream" ? parameter.requiredByUpstream : undefined) ?? parameter.requiredBy;
-    const isRequired = parameter.name === "CNI_COMMAND" || requiredBy.includes(command);
-    if (!isRequired) continue;
+    const isRequired = library.commands.has(command) && requiredBy(parameter).includes(command);
+    if (!isRequired && parameter.name !== "CNI_COMMAND") continue;
     if (value === "") missing.push(parameter.name);
-    const violation = value === "" ? undefined : parameter.violation?.(value);
+    const isChecked = value !== "" && !library.checksNamesLast;
+    const violation = isChecked ? parameter.violation?.(value) : undefined;
     if (violation !== undefined) throw violation;
   }
   if (missing.length > 0) throw invalid(`required env variables [${missing.join(",")}] missing`);

@@ -51,17 +51,18 @@ export function splitPluginPath(path: string, platform: string): readonly string
 }
 
 function failureOf(exit: PluginExit): CniError {
-  const fail = (message: string): CniError => new CniError(CNI_CODES.unknown, message);
+  const fail = (message: string): CniError => new CniError(CNI_CODES.unknown, message, { isPrinted: true });
   if (exit.stdout === "") {
     return exit.stderr === ""
       ? fail(`netplugin failed with no error message: ${exit.statusText}`)
-      : fail(`netplugin failed: ${JSON.stringify(exit.stderr)}: ${exit.statusText}`);
+      : fail(`netplugin failed: ${JSON.stringify(exit.stderr)}${exit.statusText && `: ${exit.statusText}`}`);
   }
   try {
     const reader = readStruct(parseJson(exit.stdout) ?? {}, "");
     return new CniError(reader.integer("code") ?? CNI_CODES.unknown, reader.text("msg"), {
       details: reader.text("details"),
       knowledge: exit.knowledge,
+      isPrinted: true,
     });
   } catch (error) {
     const quoted = JSON.stringify(exit.stdout);
@@ -112,6 +113,12 @@ export interface Delegate {
   gc(type: string, request: PluginRequest): Promise<void>;
 }
 
+/** Plugins are built with cni 1.3, which leaves the status away where the delegate has said something; runtimes tell it. */
+function withoutStatus(exit: PluginExit): PluginExit {
+  const isPlain = exit.stderr !== "" && /^exit status \d+$/.test(exit.statusText);
+  return isPlain ? { ...exit, statusText: "" } : exit;
+}
+
 /** A `Delegate` over any way of running plugins. */
 export class RunnerDelegate implements Delegate {
   private readonly runner: PluginRunner;
@@ -149,7 +156,7 @@ export class RunnerDelegate implements Delegate {
     };
     const exit = await this.runner.run(call);
     if (exit.stderr !== "") request.warn(exit.stderr.trimEnd());
-    return runForOutput({ run: () => Promise.resolve(exit) }, call);
+    return runForOutput({ run: () => Promise.resolve(withoutStatus(exit)) }, call);
   }
 }
 

@@ -9,14 +9,17 @@ import {
   type CniCommand,
   type Environment,
   type PluginParameters,
+  containerIdViolation,
   effectiveVersion,
+  interfaceNameViolation,
   networkNameViolation,
   readParameters,
 } from "./plugin-input.ts";
+import { CNI_LIBRARY_1_3, type CniLibrary } from "./library.ts";
 import { type CniResult, printResult } from "./result.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import { NEWEST_VERSION, isAtLeast } from "./version.ts";
+import { SINCE, isAtLeast } from "./version.ts";
 import { StructReader, formatJson, parseJson, readStruct } from "./json.ts";
 import {
   CNI_CODES,
@@ -30,6 +33,30 @@ import {
 
 /** The operating system a plugin believes it runs on; as Node names them. */
 export type Platform = "win32" | "linux" | "darwin";
+
+/** Says which system a plugin behaves as on: `windows` or `linux`. Delegates inherit it. */
+export const OS_VARIABLE = "MULLION_OS";
+const OS_PLATFORMS: ReadonlyMap<string, Platform> = new Map([
+  ["windows", "win32"],
+  ["linux", "linux"],
+]);
+
+/**
+ * The system that a plugin behaves as on: what `word` says (of a flag), else the variable; else Windows where
+ * `MULLION_HNS` names an HNS, for only plugins for Windows are asked to use one; else the machine's.
+ * @throws CniError for another word.
+ */
+export function choosePlatform(word: string | undefined, env: Environment, machine: string): Platform {
+  const said = word ?? env[OS_VARIABLE] ?? "";
+  if (said === "") return (env["MULLION_HNS"] ?? "") === "" ? (machine as Platform) : "win32";
+  const platform = OS_PLATFORMS.get(said);
+  if (platform !== undefined) return platform;
+  const name = word === undefined ? OS_VARIABLE : "--mullion-os";
+  throw new CniError(
+    CNI_CODES.invalidEnvironment,
+    `${name} is ${JSON.stringify(said)}; write "windows" or "linux"`,
+  );
+}
 
 /** One validated call. */
 export interface PluginRequest extends PluginParameters {
@@ -46,16 +73,22 @@ export interface PluginRequest extends PluginParameters {
   warn(text: string): void;
 }
 
+/** Whether a plugin behaves as the published one, or mended. */
+export interface PluginMode {
+  readonly compat: Compat;
+}
+
 /**
  * A CNI plugin. A verb that is absent succeeds silently, as with upstream's skeleton.
  * Verbs throw `CniError`; whatever else they throw is reported with code 999.
  */
-export interface CniPlugin {
+export interface CniPlugin extends PluginMode {
   /** The name of its executable, and what configurations call `type`. */
   readonly name: string;
-  readonly compat: Compat;
   /** Versions of the specification it speaks, oldest first. */
   readonly supportedVersions: readonly string[];
+  /** The library whose behaviour it has around its verbs; default: the newest. */
+  readonly library?: CniLibrary;
   add(request: PluginRequest): Promise<CniResult>;
   del(request: PluginRequest): Promise<void>;
   /**
@@ -88,7 +121,9 @@ export interface CniProcess {
 /** 0: done; 1: an error object is on stdout; 2: upstream would have crashed, stdout is empty. */
 export type PluginStatus = 0 | 1 | 2;
 
-const COMMANDS: ReadonlySet<string> = new Set(["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"]);
+function libraryOf(plugin: CniPlugin): CniLibrary {
+  return plugin.library ?? CNI_LIBRARY_1_3;
+}
 
 async function readStdin(process: CniProcess): Promise<string> {
   try {
@@ -121,14 +156,22 @@ function parseConfiguration(text: string): JsonObject {
   }
 }
 
+/** @throws CniError with code 3 or 4. */
+function checkNames({ containerId, ifName }: PluginParameters): void {
+  const violation = containerIdViolation(containerId) ?? interfaceNameViolation(ifName);
+  if (violation !== undefined) throw violation;
+}
+
 async function readRequest(plugin: CniPlugin, process: CniProcess): Promise<PluginRequest> {
-  const parameters = readParameters(process.env, plugin.compat);
+  const library = libraryOf(plugin);
+  const parameters = readParameters(process.env, plugin.compat, library);
   if (parameters.command === "VERSION") {
     return makeRequest(process, { ...parameters, command: "VERSION" }, "", {});
   }
   const text = await readStdin(process);
   const configuration = parseConfiguration(text);
-  if (!COMMANDS.has(parameters.command)) {
+  if (library.checksNamesLast) checkNames(parameters);
+  if (!library.commands.has(parameters.command)) {
     throw new CniError(CNI_CODES.invalidEnvironment, `unknown CNI_COMMAND: ${parameters.command}`);
   }
   return makeRequest(
@@ -162,8 +205,8 @@ function makeRequest(
 }
 
 /** The answer to VERSION: one line, whatever stdin holds (cni.md §1.4). */
-export function printVersion(supportedVersions: readonly string[]): string {
-  return `${JSON.stringify({ cniVersion: NEWEST_VERSION, supportedVersions })}\n`;
+export function printVersion(supportedVersions: readonly string[], { newestVersion }: CniLibrary): string {
+  return `${JSON.stringify({ cniVersion: newestVersion, supportedVersions })}\n`;
 }
 
 /** Exact membership, no ranges (cni.md §1.4). @throws CniError with code 1. */
@@ -176,11 +219,9 @@ function checkSupported(configVersion: string, supported: readonly string[]): vo
 }
 
 /** The first version that knows a command; absent: all do. */
-const INTRODUCED: ReadonlyMap<string, string> = new Map([
-  ["CHECK", "0.4.0"],
-  ["GC", "1.1.0"],
-  ["STATUS", "1.1.0"],
-]);
+const INTRODUCED: ReadonlyMap<string, string> = new Map(
+  (["CHECK", "GC", "STATUS"] as const).map((command) => [command, SINCE[command]]),
+);
 
 /** Checks that configuration and plugin know the command at all. @throws CniError with code 1 or 6. */
 function checkCommandAllowed(command: string, configVersion: string, supported: readonly string[]): void {
@@ -196,20 +237,20 @@ function checkCommandAllowed(command: string, configVersion: string, supported: 
 
 /** @returns what goes to stdout. */
 async function dispatch(plugin: CniPlugin, request: PluginRequest): Promise<string> {
-  if (request.command === "VERSION") return printVersion(plugin.supportedVersions);
+  if (request.command === "VERSION") return printVersion(plugin.supportedVersions, libraryOf(plugin));
   checkCommandAllowed(request.command, request.cniVersion, plugin.supportedVersions);
   checkSupported(request.cniVersion, plugin.supportedVersions);
   switch (request.command) {
     case "ADD": {
       const result = await plugin.add(request);
-      return printResult(result, result.printedVersion ?? request.cniVersion);
+      return printResult(result, result.printedVersion ?? request.cniVersion, libraryOf(plugin));
     }
     case "DEL":
       await plugin.del(request);
       return "";
     case "CHECK": {
       const result = await plugin.get?.(request);
-      if (result !== undefined) return printResult(result, request.cniVersion);
+      if (result !== undefined) return printResult(result, request.cniVersion, libraryOf(plugin));
       await plugin.check?.(request);
       return "";
     }

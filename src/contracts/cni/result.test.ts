@@ -95,6 +95,18 @@ describe("one result in every version (cni.md §1.5)", () => {
 });
 
 describe("reading results", () => {
+  it("passes by what the structure of its version does not have, and takes what a route has in any", () => {
+    const interfaces = [{ name: "eth0", mac: "00-15-5D-00-00-01", mtu: 1450, pciID: "0000:00:1f.2" }];
+    expect(parseResult({ cniVersion: "0.4.0", interfaces }, "").interfaces).toEqual([
+      { name: "eth0", mac: "00-15-5D-00-00-01" },
+    ]);
+    expect(parseResult({ cniVersion: "1.0.0", interfaces }, "").interfaces).toMatchObject([
+      { mtuBytes: 1450 },
+    ]);
+    const ip4 = { ip: "10.0.0.1/24", routes: [{ dst: "0.0.0.0/0", gw: "10.0.0.254", mtu: 1400 }] };
+    expect(parseResult({ cniVersion: "0.2.0", ip4 }, "").routes).toMatchObject([{ mtuBytes: 1400 }]);
+  });
+
   it("takes the version of the configuration when the result has none", () => {
     expect(parseResult({ ip4: { ip: "10.0.0.1/24" } }, "0.2.0")).toEqual(resultWith("10.0.0.1/24"));
     expect(parseResult({ ips: [{ address: "10.0.0.1/24" }] }, "1.0.0")).toEqual(resultWith("10.0.0.1/24"));

@@ -1,5 +1,6 @@
 /**
- * Results of ADD: one shape inside, seven versions on the wire (cni.md §1.5).
+ * Results of ADD: one shape inside, seven versions on the wire (cni.md §1.5). Each field is one row of a table: its type,
+ * its keys, the versions that have it; printing and reading go by the rows.
  *
  * Inside, a result is what 1.1.0 can say. `formatResult` gives the object of one version with its keys in the
  * order in which the Go library prints them; `parseResult` reads any version.
@@ -15,41 +16,108 @@ import {
 import { DecodeError, type StructReader, readStruct, formatJson, sortKeys } from "./json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "./error.ts";
-import { OLDEST_VERSION, SPEC_VERSIONS } from "./version.ts";
+import { CNI_LIBRARY_1_3, type CniLibrary } from "./library.ts";
+import { NEWEST_VERSION, OLDEST_VERSION } from "./version.ts";
 
-export interface CniInterface {
-  readonly name: string;
-  readonly mac?: string;
-  readonly mtuBytes?: number;
-  /** `CNI_NETNS` for interfaces inside the container, empty for host-side ones. */
-  readonly sandbox?: string;
-  readonly socketPath?: string;
-  readonly pciId?: string;
-}
-
-export interface CniIp {
-  /** Index into the interfaces. */
-  readonly interface?: number;
+/** Values of fields, by the word that a field says in `is`. */
+interface ResultValues {
+  readonly text: string;
+  readonly integer: number;
   readonly address: InterfaceAddress;
-  readonly gateway?: Ip;
+  readonly ip: Ip;
+  readonly texts: readonly string[];
+  /** `4` or `6`, of the address beside it: no value of its own. */
+  readonly family: never;
 }
 
-export interface CniRoute {
-  readonly destination: InterfaceAddress;
-  readonly gateway?: Ip;
-  readonly mtuBytes?: number;
-  readonly advertisedMssBytes?: number;
-  readonly priority?: number;
-  readonly table?: number;
-  readonly scope?: number;
+/** A field inside, and what stands for it on the wire. */
+interface ResultField {
+  readonly is: keyof ResultValues;
+  readonly key: string;
+  /** In results up to 0.2.0, where that is another one. */
+  readonly oldKey?: string;
+  /** It is there whatever it holds. */
+  readonly always?: true;
+  /** Go omits a plain number that is 0; `table` and `scope` are pointers and stay. */
+  readonly omitsZero?: true;
+  /** The first and the last version that have it. */
+  readonly since?: string;
+  readonly until?: string;
+  /** The first version that it is converted to; older structures have it, and it is not copied there. */
+  readonly printedSince?: string;
+}
+type ResultFields = Readonly<Record<string, ResultField>>;
+
+type NamesOf<D> = { [K in keyof D]: D[K] extends { readonly is: "family" } ? never : K }[keyof D];
+type AlwaysOf<D> = { [K in keyof D]: D[K] extends { readonly always: true } ? K : never }[keyof D];
+type ValueIn<F> = F extends { readonly is: infer I extends keyof ResultValues } ? ResultValues[I] : never;
+type StructOf<D> = { readonly [K in AlwaysOf<D>]: ValueIn<D[K]> } & {
+  readonly [K in Exclude<NamesOf<D>, AlwaysOf<D>>]?: ValueIn<D[K]>;
+};
+
+// Fields in the order in which the Go library prints them (pkg/types, types/020, types/040 and types/100 of cni 1.3.0).
+
+const INTERFACE = {
+  name: { is: "text", key: "name", always: true },
+  mac: { is: "text", key: "mac" },
+  mtuBytes: { is: "integer", key: "mtu", omitsZero: true, since: "1.0.0" },
+  // `CNI_NETNS` for interfaces inside the container, empty for host-side ones.
+  sandbox: { is: "text", key: "sandbox" },
+  socketPath: { is: "text", key: "socketPath", since: "1.0.0" },
+  pciId: { is: "text", key: "pciID", since: "1.0.0" },
+} as const;
+export type CniInterface = StructOf<typeof INTERFACE>;
+
+const IP = {
+  family: { is: "family", key: "version", since: "0.3.0", until: "0.4.0" },
+  // Index into the interfaces.
+  interface: { is: "integer", key: "interface", since: "0.3.0" },
+  address: { is: "address", key: "address", oldKey: "ip", always: true },
+  gateway: { is: "ip", key: "gateway" },
+} as const;
+export type CniIp = StructOf<typeof IP>;
+
+const ROUTE = {
+  destination: { is: "address", key: "dst", always: true },
+  gateway: { is: "ip", key: "gw" },
+  mtuBytes: { is: "integer", key: "mtu", omitsZero: true, printedSince: "0.3.0" },
+  advertisedMssBytes: { is: "integer", key: "advmss", omitsZero: true, printedSince: "0.3.0" },
+  priority: { is: "integer", key: "priority", omitsZero: true, printedSince: "0.3.0" },
+  table: { is: "integer", key: "table", printedSince: "0.3.0" },
+  scope: { is: "integer", key: "scope", printedSince: "0.3.0" },
+} as const;
+export type CniRoute = StructOf<typeof ROUTE>;
+
+const DNS = {
+  nameservers: { is: "texts", key: "nameservers" },
+  domain: { is: "text", key: "domain" },
+  search: { is: "texts", key: "search" },
+  options: { is: "texts", key: "options" },
+} as const;
+export type CniDns = Required<StructOf<typeof DNS>>;
+
+/** How results of a version are put together. */
+interface ResultForm {
+  /** `ip4` and `ip6` with the first address and the routes of each, or lists of all. */
+  readonly shape: "families" | "lists";
+  /** An empty `dns` goes and keys are sorted, where the library does so. */
+  readonly isSorted: boolean;
 }
 
-export interface CniDns {
-  readonly nameservers: readonly string[];
-  readonly domain: string;
-  readonly search: readonly string[];
-  readonly options: readonly string[];
-}
+const FAMILIES: ResultForm = { shape: "families", isSorted: false };
+const LISTS: ResultForm = { shape: "lists", isSorted: false };
+const SORTED_LISTS: ResultForm = { shape: "lists", isSorted: true };
+
+/** Each version of the specification (cni.md §1.5). */
+const RESULT_FORMS: ReadonlyMap<string, ResultForm> = new Map([
+  ["0.1.0", FAMILIES],
+  ["0.2.0", FAMILIES],
+  ["0.3.0", LISTS],
+  ["0.3.1", LISTS],
+  ["0.4.0", LISTS],
+  ["1.0.0", SORTED_LISTS],
+  ["1.1.0", SORTED_LISTS],
+]);
 
 /** What an attachment has; lists may be empty. */
 export interface CniResult {
@@ -76,122 +144,102 @@ export function formatInterfaceAddress(address: InterfaceAddress): string {
 
 // Formatting
 
-/** Members that hold something; Go omits empty texts, lists and zero numbers. */
-function present(entries: readonly (readonly [key: string, value: JsonValue | undefined])[]): JsonObject {
-  const kept = entries.filter(([, value]) => {
-    if (value === undefined || value === "" || value === null) return false;
-    return !(Array.isArray(value) && value.length === 0);
+/** The fields of a struct that a version has, each with its key there. */
+function fieldsIn(
+  fields: ResultFields,
+  version: string,
+): readonly (readonly [name: string, field: ResultField, key: string])[] {
+  const isOld = RESULT_FORMS.get(version)?.shape === "families";
+  return Object.entries(fields).flatMap(([name, field]) => {
+    const { key, oldKey = key, since = version, until = version } = field;
+    return since <= version && version <= until ? [[name, field, isOld ? oldKey : key] as const] : [];
   });
-  return Object.fromEntries(kept);
 }
 
-/** Go omits a plain number that is 0; `table` and `scope` are pointers and stay. */
-function nonZero(value: number | undefined): number | undefined {
-  return value === 0 ? undefined : value;
+/** A value of JSON; undefined for what Go omits: empty texts and lists, and a number that is 0 where it is plain. */
+function printValue(value: unknown, { is, omitsZero }: ResultField): JsonValue | undefined {
+  if (value === undefined || value === "") return undefined;
+  if (is === "address") return formatInterfaceAddress(value as InterfaceAddress);
+  if (is === "ip") return formatIp(value as Ip);
+  if (is === "integer") return omitsZero === true && value === 0 ? undefined : (value as number);
+  if (is === "texts")
+    return (value as readonly string[]).length === 0 ? undefined : (value as readonly string[]);
+  return value as string;
 }
 
-function formatGateway(gateway: Ip | undefined): string | undefined {
-  return gateway === undefined ? undefined : formatIp(gateway);
+function printStruct(fields: ResultFields, struct: object, version: string): JsonObject {
+  const values = new Map<string, unknown>(Object.entries(struct));
+  const printed = fieldsIn(fields, version).flatMap(([name, field, key]): readonly [string, JsonValue][] => {
+    if (field.printedSince !== undefined && version < field.printedSince) return [];
+    if (field.is === "family") return [[key, `${familyOf((struct as CniIp).address.ip)}`]];
+    const value = printValue(values.get(name), field) ?? (field.always === true ? "" : undefined);
+    return value === undefined ? [] : [[key, value]];
+  });
+  return Object.fromEntries(printed);
 }
 
 /** The `dns` member; empty parts are left out. */
 export function formatDns(dns: CniDns): JsonObject {
-  return present([
-    ["nameservers", dns.nameservers],
-    ["domain", dns.domain],
-    ["search", dns.search],
-    ["options", dns.options],
-  ]);
+  return printStruct(DNS, dns, NEWEST_VERSION);
 }
 
-function formatInterface(value: CniInterface, hasDetails: boolean): JsonObject {
-  const base: JsonObject = { name: value.name };
-  const rest = present([
-    ["mac", value.mac],
-    ["mtu", hasDetails ? nonZero(value.mtuBytes) : undefined],
-    ["sandbox", value.sandbox],
-    ["socketPath", hasDetails ? value.socketPath : undefined],
-    ["pciID", hasDetails ? value.pciId : undefined],
-  ]);
-  return { ...base, ...rest };
+/** A list that holds something. */
+function listMember(key: string, items: readonly JsonObject[]): JsonObject {
+  return items.length === 0 ? {} : { [key]: items };
 }
 
-function formatRoute(route: CniRoute): JsonObject {
-  return present([
-    ["dst", formatInterfaceAddress(route.destination)],
-    ["gw", formatGateway(route.gateway)],
-    ["mtu", nonZero(route.mtuBytes)],
-    ["advmss", nonZero(route.advertisedMssBytes)],
-    ["priority", nonZero(route.priority)],
-    ["table", route.table],
-    ["scope", route.scope],
-  ]);
+function formatFamily(key: string, family: 4 | 6, { ips, routes }: CniResult, version: string): JsonObject {
+  const first = ips.find((ip) => familyOf(ip.address.ip) === family);
+  if (first === undefined) return {};
+  const own = routes.filter((route) => familyOf(route.destination.ip) === family);
+  const printed = own.map((route) => printStruct(ROUTE, route, version));
+  return { [key]: { ...printStruct(IP, first, version), ...listMember("routes", printed) } };
 }
 
-function formatIpEntry(ip: CniIp, hasVersion: boolean): JsonObject {
-  return present([
-    ["version", hasVersion ? `${familyOf(ip.address.ip)}` : undefined],
-    ["interface", ip.interface],
-    ["address", formatInterfaceAddress(ip.address)],
-    ["gateway", formatGateway(ip.gateway)],
-  ]);
-}
-
-function formatFamily(result: CniResult, family: 4 | 6): JsonObject | undefined {
-  const first = result.ips.find((ip) => familyOf(ip.address.ip) === family);
-  if (first === undefined) return undefined;
-  const routes = result.routes.filter((route) => familyOf(route.destination.ip) === family);
-  return present([
-    ["ip", formatInterfaceAddress(first.address)],
-    ["gateway", formatGateway(first.gateway)],
-    [
-      "routes",
-      routes.map(({ destination, gateway }) =>
-        formatRoute(gateway === undefined ? { destination } : { destination, gateway }),
-      ),
-    ],
-  ]);
-}
-
-function formatLegacy(result: CniResult, version: string): JsonObject {
-  const ip4 = formatFamily(result, 4);
-  const ip6 = formatFamily(result, 6);
-  if (ip4 === undefined && ip6 === undefined) {
+function formatFamilies(result: CniResult, version: string): JsonObject {
+  const families = { ...formatFamily("ip4", 4, result, version), ...formatFamily("ip6", 6, result, version) };
+  if (Object.keys(families).length === 0)
     throw new CniError(CNI_CODES.internal, "cannot convert: no valid IP addresses");
-  }
-  return {
-    cniVersion: version,
-    ...present([
-      ["ip4", ip4],
-      ["ip6", ip6],
-    ]),
-    dns: formatDns(result.dns),
-  };
+  return { cniVersion: version, ...families, dns: formatDns(result.dns) };
 }
 
 /**
  * The result object of `version`, keys in the order of print.
  * @throws CniError (999) when the version is unknown, or cannot hold the result (up to 0.2.0: no address).
  */
-export function formatResult(result: CniResult, version: string): JsonObject {
-  if (!SPEC_VERSIONS.includes(version)) {
+export function formatResult(
+  result: CniResult,
+  version: string,
+  { sortsResults }: CniLibrary = CNI_LIBRARY_1_3,
+): JsonObject {
+  const form = RESULT_FORMS.get(version);
+  if (form === undefined)
     throw new CniError(CNI_CODES.internal, `no converter for CNI result version 1.1.0 to ${version}`);
-  }
-  if (version < "0.3.0") return formatLegacy(result, version);
-  const isModern = version >= "1.0.0";
-  const lists = present([
-    ["interfaces", result.interfaces.map((value) => formatInterface(value, isModern))],
-    ["ips", result.ips.map((ip) => formatIpEntry(ip, !isModern))],
-    ["routes", result.routes.map(formatRoute)],
-  ]);
-  if (!isModern) return { cniVersion: version, ...lists, dns: formatDns(result.dns) };
+  if (form.shape === "families") return formatFamilies(result, version);
+  const list = (key: string, fields: ResultFields, items: readonly object[]): JsonObject =>
+    listMember(
+      key,
+      items.map((item) => printStruct(fields, item, version)),
+    );
+  const lists = {
+    ...list("interfaces", INTERFACE, result.interfaces),
+    ...list("ips", IP, result.ips),
+    ...list("routes", ROUTE, result.routes),
+  };
+  if (!form.isSorted || !sortsResults) return { cniVersion: version, ...lists, dns: formatDns(result.dns) };
   const dns: JsonObject = isEmptyDns(result.dns) ? {} : { dns: formatDns(result.dns) };
   return sortKeys({ cniVersion: version, ...lists, ...dns }) as JsonObject;
 }
 
 /** Prints a result for stdout: four spaces per level, no newline at the end. */
-export function printResult(result: CniResult, version: string): string {
-  return formatJson(formatResult(result, version), 4);
+export function printResult(
+  result: CniResult,
+  version: string,
+  library: CniLibrary = CNI_LIBRARY_1_3,
+): string {
+  const text = formatJson(formatResult(result, version, library), 4);
+  // Go escapes what it has put for bytes that are no text, unless the result has gone through a map for sorting.
+  return library.sortsResults ? text : text.replaceAll("\ufffd", String.raw`\ufffd`);
 }
 
 // Parsing
@@ -214,66 +262,38 @@ export function readIpField(reader: StructReader, name: string): Ip | undefined 
   return ip;
 }
 
-/** Drops the members that are undefined, which an optional property must not hold. */
-function compact<T extends object>(value: { readonly [K in keyof T]: T[K] | undefined }): T {
-  return Object.fromEntries(Object.entries(value).filter(([, inner]) => inner !== undefined)) as T;
+function readValue(reader: StructReader, { is, always }: ResultField, key: string): unknown {
+  if (is === "address") return parseAddressField(reader, key);
+  if (is === "ip") return readIpField(reader, key);
+  if (is === "integer") return reader.integer(key);
+  if (is === "texts") return reader.texts(key);
+  return reader.text(key) || (always === true ? "" : undefined);
+}
+
+/** What a version has of a struct; a result of another field is passed by, as Go does. @throws DecodeError */
+function readFields<D extends ResultFields>(fields: D, reader: StructReader, version: string): StructOf<D> {
+  const read = fieldsIn(fields, version).flatMap(([name, field, key]): readonly [string, unknown][] => {
+    const value = field.is === "family" ? undefined : readValue(reader, field, key);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return Object.fromEntries(read) as StructOf<D>;
 }
 
 /** Reads one route (`dst`, `gw`, …). @throws DecodeError */
 export function readRoute(reader: StructReader): CniRoute {
-  return compact<CniRoute>({
-    destination: parseAddressField(reader, "dst"),
-    gateway: readIpField(reader, "gw"),
-    mtuBytes: reader.integer("mtu"),
-    advertisedMssBytes: reader.integer("advmss"),
-    priority: reader.integer("priority"),
-    table: reader.integer("table"),
-    scope: reader.integer("scope"),
-  });
+  return readFields(ROUTE, reader, NEWEST_VERSION);
 }
 
 /** Reads a `dns` object; absent parts are empty. @throws DecodeError */
 export function readDns(reader: StructReader | undefined): CniDns {
-  if (reader === undefined) return EMPTY_DNS;
-  return {
-    nameservers: reader.texts("nameservers"),
-    domain: reader.text("domain"),
-    search: reader.texts("search"),
-    options: reader.texts("options"),
-  };
+  return reader === undefined ? EMPTY_DNS : { ...EMPTY_DNS, ...readFields(DNS, reader, NEWEST_VERSION) };
 }
 
-function readInterface(reader: StructReader): CniInterface {
-  const textOf = (name: string): string | undefined => reader.text(name) || undefined;
-  return compact<CniInterface>({
-    name: reader.text("name"),
-    mac: textOf("mac"),
-    mtuBytes: reader.integer("mtu"),
-    sandbox: textOf("sandbox"),
-    socketPath: textOf("socketPath"),
-    pciId: textOf("pciID"),
-  });
-}
-
-function readIpEntry(reader: StructReader): CniIp {
-  return compact<CniIp>({
-    interface: reader.integer("interface"),
-    address: parseAddressField(reader, "address"),
-    gateway: readIpField(reader, "gateway"),
-  });
-}
-
-function readLegacy(reader: StructReader): CniResult {
+function readFamilies(reader: StructReader, version: string): CniResult {
   const families = [reader.struct("ip4"), reader.struct("ip6")].filter((family) => family !== undefined);
   return {
     interfaces: [],
-    ips: families.map((family) =>
-      compact<CniIp>({
-        interface: undefined,
-        address: parseAddressField(family, "ip"),
-        gateway: readIpField(family, "gateway"),
-      }),
-    ),
+    ips: families.map((family) => readFields(IP, family, version)),
     routes: families.flatMap((family) => family.structs("routes").map(readRoute)),
     dns: readDns(reader.struct("dns")),
   };
@@ -286,13 +306,13 @@ function readLegacy(reader: StructReader): CniResult {
 export function parseResult(document: JsonValue, assumedVersion: string): CniResult {
   const reader = readStruct(document, "");
   const version = reader.text("cniVersion") || assumedVersion || OLDEST_VERSION;
-  if (!SPEC_VERSIONS.includes(version)) {
+  const form = RESULT_FORMS.get(version);
+  if (form === undefined)
     throw new CniError(CNI_CODES.internal, `unsupported CNI result version ${JSON.stringify(version)}`);
-  }
-  if (version < "0.3.0") return readLegacy(reader);
+  if (form.shape === "families") return readFamilies(reader, version);
   return {
-    interfaces: reader.structs("interfaces").map(readInterface),
-    ips: reader.structs("ips").map(readIpEntry),
+    interfaces: reader.structs("interfaces").map((each) => readFields(INTERFACE, each, version)),
+    ips: reader.structs("ips").map((each) => readFields(IP, each, version)),
     routes: reader.structs("routes").map(readRoute),
     dns: readDns(reader.struct("dns")),
   };

@@ -6,7 +6,7 @@
  * deletes what the cache still knows and the caller no longer does, then names what is left to the plugins.
  * The caller keeps operations of one container apart; different containers may run side by side.
  */
-import { isAtLeast } from "./version.ts";
+import { SINCE, isAtLeast } from "./version.ts";
 import {
   type CniCommand,
   type Environment,
@@ -163,7 +163,7 @@ export class CniRuntime {
 
   /** Detaches; forgets the attachment when all plugins agreed. @throws CniError that names the plugin. */
   async del(list: NetworkList, attachment: CniAttachment): Promise<void> {
-    const previous = isAtLeast(list.cniVersion, "0.4.0")
+    const previous = isAtLeast(list.cniVersion, SINCE.prevResultOfDel)
       ? await this.cachedResult(list, attachment).catch(() => undefined)
       : undefined;
     for (const plugin of list.plugins.toReversed()) {
@@ -178,7 +178,7 @@ export class CniRuntime {
 
   /** Compares an attachment with what ADD made. Lists that disable CHECK pass. @throws CniError */
   async check(list: NetworkList, attachment: CniAttachment): Promise<void> {
-    if (!isAtLeast(list.cniVersion, "0.4.0")) {
+    if (!isAtLeast(list.cniVersion, SINCE.CHECK)) {
       throw new CniError(
         CNI_CODES.incompatibleVersion,
         `configuration version ${JSON.stringify(list.cniVersion)} does not support the CHECK command`,
@@ -193,7 +193,7 @@ export class CniRuntime {
 
   /** Asks whether ADD would work. Lists older than 1.1.0 pass. @throws the first plugin's CniError. */
   async status(list: NetworkList): Promise<void> {
-    if (!isAtLeast(list.cniVersion, "1.1.0")) return;
+    if (!isAtLeast(list.cniVersion, SINCE.STATUS)) return;
     for (const plugin of list.plugins) {
       await this.run("STATUS", plugin, undefined, this.configure(list, plugin, undefined, undefined));
     }
@@ -207,7 +207,7 @@ export class CniRuntime {
   async gc(list: NetworkList, valid: readonly GcAttachment[] | undefined): Promise<void> {
     if (list.isGcDisabled) return;
     const errors = await this.deleteStale(list, valid ?? []);
-    if (isAtLeast(list.cniVersion, "1.1.0")) {
+    if (isAtLeast(list.cniVersion, SINCE.GC)) {
       const attachments = valid?.map(({ containerId, ifName }) => ({
         containerID: containerId,
         ifname: ifName,

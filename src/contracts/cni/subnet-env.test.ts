@@ -34,7 +34,7 @@ it("writes both families, IPv4 first, then the MTU and the choice about masquera
 
 it("the plugin reads what flanneld writes", () => {
   const text = formatSubnetEnv({ network: NETWORK, subnet: SUBNET, mtuBytes: 1450, isMasqueraded: true });
-  expect(parseSubnetEnv(text, "/run/flannel/subnet.env", "upstream")).toEqual({
+  expect(parseSubnetEnv(text, "/run/flannel/subnet.env", { crashes: true })).toEqual({
     networks: [NETWORK],
     subnet: SUBNET,
     ipv6Networks: [],

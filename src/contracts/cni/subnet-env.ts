@@ -2,7 +2,6 @@
  * The file in which flanneld says what it has leased for the node: the contract between flanneld, which writes it, and
  * the CNI plugin flannel (cni.md §3.2, control-planes.md §1.7).
  */
-import type { Compat } from "#core/base/compat.ts";
 import {
   type InterfaceAddress,
   type Prefix,
@@ -12,6 +11,7 @@ import {
   maskIp,
   parseInterfaceAddress,
 } from "#core/net/ip.ts";
+import { type SealMarks, isSealBroken, seal } from "#core/base/seal.ts";
 import { CNI_CODES, CniError, PluginPanic } from "./error.ts";
 
 /** What it says. At least one of each family's pairs is there. */
@@ -68,13 +68,13 @@ const KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /** The values of known keys; of a key that is there twice the later one. */
-function readValues(text: string, path: string, compat: Compat): ReadonlyMap<string, string> {
+function readValues(text: string, path: string, crashes: boolean): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (const [index, line] of text.split("\n").entries()) {
     const [key = "", ...rest] = line.replace(/\r$/, "").split("=");
     if (!KEYS.has(key)) continue;
     if (rest.length === 0) {
-      if (compat === "upstream") throw new PluginPanic("runtime error: index out of range [1] with length 1");
+      if (crashes) throw new PluginPanic("runtime error: index out of range [1] with length 1");
       throw fail(`${path}:${index + 1}: ${key} has no value; write ${key}=…`);
     }
     values.set(key, rest.join("="));
@@ -82,12 +82,31 @@ function readValues(text: string, path: string, compat: Compat): ReadonlyMap<str
   return values;
 }
 
+/** A comment as the last line: who reads keys skips it. */
+const SEAL: SealMarks = { before: "# mullion-crc32 ", after: "\n" };
+
+/** The text with a checksum. */
+export function sealSubnetEnv(text: string): string {
+  return seal(text, SEAL);
+}
+
+/** True for a text whose checksum is not its own; false without one. */
+export function isSubnetEnvDamaged(text: string): boolean {
+  return isSealBroken(text, SEAL);
+}
+
 /**
  * Reads the file's text. @throws CniError that names what is missing or wrong; PluginPanic for a known key without `=`
- * in upstream mode.
+ * where a Go program crashes.
  */
-export function parseSubnetEnv(text: string, path: string, compat: Compat): SubnetEnv {
-  const values = readValues(text, path, compat);
+export function parseSubnetEnv(
+  text: string,
+  path: string,
+  { crashes, checksSeal = false }: { readonly crashes: boolean; readonly checksSeal?: boolean },
+): SubnetEnv {
+  if (checksSeal && isSubnetEnvDamaged(text))
+    throw fail(`${path} is damaged: its checksum is wrong; restart flanneld, which writes it again`);
+  const values = readValues(text, path, crashes);
   const given = <T>(key: string, read: (value: string) => T): T | undefined => {
     const value = values.get(key);
     return value === undefined ? undefined : read(value);

@@ -57,6 +57,15 @@ export function compareVersions(a: string, b: string): number {
   return left[0] - right[0] || left[1] - right[1] || left[2] - right[2];
 }
 
+/** What versions brought (cni.md §1.4): lists of addresses in results, the result of ADD for DEL, commands. */
+export const SINCE = {
+  addressLists: "0.3.0",
+  prevResultOfDel: "0.4.0",
+  CHECK: "0.4.0",
+  GC: "1.1.0",
+  STATUS: "1.1.0",
+} as const;
+
 /** True when `version` is `other` or newer. */
 export function isAtLeast(version: string, other: string): boolean {
   return compareVersions(version, other) >= 0;

@@ -6,6 +6,7 @@
  * `HcsModifyComputeSystem`, `HcsTerminateComputeSystem`.
  */
 import type { Guid } from "./guid.ts";
+import { HcnError } from "./error.ts";
 import type { JsonObject } from "#core/base/json.ts";
 
 export type ComputeSystemType = "Container" | "VirtualMachine";
@@ -57,6 +58,16 @@ export function containerDocument(namespace: Guid, owner = "containerd-shim-runh
 /** The request that hcsshim makes to add or remove a network adapter of a running system (hcn.md §4.5). */
 export function networkAdapterRequest(requestType: "Add" | "Remove", endpoint: Guid): JsonObject {
   return { ResourceType: "Network", RequestType: requestType, Settings: endpoint };
+}
+
+/** @throws HcnError E_NOTIMPL when the service keeps no compute systems. */
+export function requireComputeSystems({
+  computeSystems,
+}: {
+  readonly computeSystems?: ComputeSystems | undefined;
+}): ComputeSystems {
+  if (computeSystems !== undefined) return computeSystems;
+  throw new HcnError("E_NOTIMPL", { detail: "This service keeps no compute systems" });
 }
 
 /** Hot attach: a running compute system gets an endpoint. */

@@ -2,10 +2,10 @@
  * Dumps of a whole service: all its objects as data, and a service made from them. Windows has no such call; a served HNS
  * offers it beside the HCN line, for people and their tools (`mullion hns dump`, `mullion hns restore`).
  */
+import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import type { HcnObjectKind } from "./client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
-import type { HnsVersion } from "./features.ts";
 
 export const DUMP_VERSION = "mullion/v1alpha1";
 
@@ -23,29 +23,69 @@ export const DUMP_KINDS: readonly DumpKind[] = Object.freeze([
   "Globals",
 ]);
 
-/** An object as a dump holds it. */
-export interface DumpItem {
-  readonly kind: DumpKind;
-  readonly id: Guid;
-  /** In v2 form. */
-  readonly document: JsonObject;
-  /** What the service knows beyond the document: in dumps of our own. */
-  readonly internal?: JsonObject;
-  /** The object in v1 form, where the dump of a node showed it so: the document was made from it. */
-  readonly v1?: JsonObject;
-}
+const KIND: Leaf<DumpKind> = { schema: { enum: DUMP_KINDS } };
+const ID: Leaf<Guid> = {
+  schema: { type: "string", pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$" },
+};
+const DOCUMENT: Leaf<JsonObject> = { schema: { type: "object" } };
+
+/** An object as a dump holds it. Fields of later versions are ignored. */
+export const DUMP_ITEM = {
+  text: "One object, in the form in which the durable store keeps it.",
+  others: "ignored",
+  fields: {
+    kind: (): Leaf<DumpKind> => KIND,
+    id: (): Leaf<Guid> => ID,
+    document: {
+      is: (): Leaf<JsonObject> => DOCUMENT,
+      text: "The object as an HCN query with schema 2.0 returns it.",
+    },
+  },
+  optional: {
+    internal: {
+      is: (): Leaf<JsonObject> => DOCUMENT,
+      text: "What the service knows beyond the document. May be left out; its fields change between versions.",
+    },
+    v1: {
+      is: (): Leaf<JsonObject> => DOCUMENT,
+      text: "The object in v1 form, where a dump of a node showed it so. Its fields come back in v1 results.",
+    },
+  },
+} as const;
+export type DumpItem = ValueOf<typeof DUMP_ITEM>;
 
 /** A dump as a file holds it (schemas/hns-dump.v1alpha1.json). */
-export interface HnsDump {
-  readonly apiVersion: typeof DUMP_VERSION;
-  readonly kind: "HnsDump";
-  /** The service that it comes from; absent for a file that was converted. */
-  readonly service?: {
-    readonly node?: string;
-    /** Of HNS, as `GET /globals/version` tells it. */
-    readonly version?: HnsVersion;
-  };
-  readonly objects: readonly DumpItem[];
+export const HNS_DUMP = {
+  text: "What mullion hns dump writes and mullion hns restore reads.",
+  document: "HnsDump",
+  others: "ignored",
+  fields: {
+    objects: {
+      list: (): typeof DUMP_ITEM => DUMP_ITEM,
+      text: "Networks first, then what refers to them.",
+    },
+  },
+  optional: {
+    service: {
+      text: "The service that it comes from; absent for a file that was converted.",
+      others: "ignored",
+      fields: {},
+      optional: {
+        node: "text",
+        version: {
+          text: "Of HNS, as GET /globals/version returns it.",
+          others: "ignored",
+          fields: { Major: "count", Minor: "count" },
+        },
+      },
+    },
+  },
+} as const;
+export type HnsDump = ValueOf<typeof HNS_DUMP>;
+
+/** JSON schema, draft 7. */
+export function dumpSchema(): JsonSchema {
+  return documentSchema("Mullion dump of HNS", HNS_DUMP, "draft-07");
 }
 
 /** Something of a restored object that contradicts the rest, and what became of it. Nothing is refused for it. */

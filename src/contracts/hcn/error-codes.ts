@@ -159,6 +159,7 @@ export const HCN_ERRORS = {
   // Codes of other facilities that HNS passes on (hcn.md §6.2).
   E_ACCESSDENIED: { hresult: 0x80070005, text: "Access is denied" },
   E_NOTIMPL: { hresult: 0x80004001, text: "Not implemented" },
+  ERROR_WRITE_PROTECT: { hresult: 0x80070013, text: "The media is write protected" },
   ERROR_WRITE_FAULT: {
     hresult: 0x8007001d,
     text: "The system cannot write to the specified device",
@@ -178,9 +179,14 @@ export const HCN_ERRORS = {
     text: "Cannot create a file when that file already exists",
   },
   ERROR_DISK_FULL: { hresult: 0x80070070, text: "There is not enough space on the disk" },
+  ERROR_FILE_CORRUPT: {
+    hresult: 0x80070570,
+    text: "The file or directory is corrupted and unreadable",
+  },
   ERROR_NOT_FOUND: { hresult: 0x80070490, text: "Element not found" },
   RPC_S_UNKNOWN_IF: { hresult: 0x800706b5, text: "The interface is unknown" },
   RPC_S_SERVER_UNAVAILABLE: { hresult: 0x800706ba, text: "The RPC server is unavailable" },
+  RPC_S_CALL_FAILED: { hresult: 0x800706be, text: "The remote procedure call failed" },
   EPT_S_NOT_REGISTERED: {
     hresult: 0x800706d9,
     text: "There are no more endpoints available from the endpoint mapper",

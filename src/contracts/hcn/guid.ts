@@ -10,7 +10,8 @@ export const ZERO_GUID: Guid = "00000000-0000-0000-0000-000000000000";
 const CANONICAL = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Parses a GUID in either letter case, with or without braces; undefined when it is none. */
-export function parseGuid(text: string): Guid | undefined {
+export function parseGuid(text: string | undefined): Guid | undefined {
+  if (text === undefined) return undefined;
   // The text itself, so that all who hold the GUID hold one text.
   if (CANONICAL.test(text)) return text;
   const match = /^(\{?)([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(\}?)$/i.exec(text);
@@ -31,6 +32,6 @@ export function formatUpperGuid(guid: Guid): string {
 }
 
 /** True when both name the same object, whatever their letter case. */
-export function equalGuids(a: string, b: string): boolean {
-  return a.toLowerCase() === b.toLowerCase();
+export function equalGuids(a: string | undefined, b: string | undefined): boolean {
+  return a !== undefined && a.toLowerCase() === b?.toLowerCase();
 }

@@ -6,7 +6,7 @@
  * @example
  * const client = findHns({ variables: process.env });
  * const network = await getNetworkByName(client, "cbr0");
- * const endpoint = await createEndpoint(client, network.ID ?? "", { Name: "web" });
+ * const endpoint = await createEndpoint(client, network.ID, { Name: "web" });
  */
 export {
   type AclAction,
@@ -61,10 +61,6 @@ export {
   formatHresult,
   isNotFoundError,
 } from "./error.ts";
-export type { FaultStatus, HnsFault, HnsFaultPlan, RestartState } from "./faults/fault.ts";
-export type { HnsFaults, QuirkStatus } from "./faults/hns-faults.ts";
-export { HttpHnsFaults } from "./faults/http-faults.ts";
-export { readFault, readFaultPlan } from "./faults/read-fault.ts";
 export { type HnsFeature, type HnsVersion, featuresOf, hasFeature } from "./features.ts";
 export { ZERO_GUID, equalGuids, formatUpperGuid, parseGuid } from "./guid.ts";
 export {

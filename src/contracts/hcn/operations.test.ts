@@ -2,7 +2,17 @@ import { describe, expect, it } from "vitest";
 import type { HcnClient, HcnObjectKind } from "./client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "./error.ts";
-import { createNetwork, getNetworkByName, listEndpoints, listNetworks, namespaceOf } from "./operations.ts";
+import {
+  createNetwork,
+  getNetworkByName,
+  listEndpoints,
+  listLoadBalancers,
+  listNamespaces,
+  listNetworks,
+  namespaceOf,
+} from "./operations.ts";
+
+const GUID = "0fb28d70-306c-469d-9690-3245a82d882a";
 
 /** A service that answers from a table and notes what it was asked. */
 class ScriptedClient implements HcnClient {
@@ -30,7 +40,7 @@ class ScriptedClient implements HcnClient {
 
   async create(kind: HcnObjectKind, settings: JsonObject): Promise<string> {
     this.asked.push(`create ${kind} ${JSON.stringify(settings)}`);
-    this.documents.set("new", settings);
+    this.documents.set("new", { ID: GUID, ...settings });
     return Promise.resolve("new");
   }
 
@@ -63,21 +73,27 @@ class ScriptedClient implements HcnClient {
 
 describe("the helper calls (hcn.md §1.5)", () => {
   it("look-up by name enumerates and queries with the same query, filter included", async () => {
-    const client = new ScriptedClient([["id-1", { Name: "cbr0", Type: "L2Bridge" }]]);
+    const client = new ScriptedClient([["id-1", { ID: GUID, Name: "cbr0", Type: "L2Bridge" }]]);
     await getNetworkByName(client, "cbr0");
     const query = '{"SchemaVersion":{"Major":2,"Minor":0},"Filter":"{\\"Name\\":\\"cbr0\\"}"}';
     expect(client.asked).toEqual([`enumerate Network ${query}`, `query Network id-1 ${query}`]);
   });
 
   it("HCN-005 a network without a type is NAT", async () => {
-    const client = new ScriptedClient([["id-1", { Name: "nat" }]]);
+    const client = new ScriptedClient([["id-1", { ID: GUID, Name: "nat" }]]);
     expect((await listNetworks(client)).map((network) => network.Type)).toEqual(["NAT"]);
+  });
+
+  it("an answer without an id is refused, whatever asked for it", async () => {
+    const client = new ScriptedClient([["id-1", { Name: "web" }]]);
+    for (const list of [listNetworks, listEndpoints, listNamespaces, listLoadBalancers])
+      await expect(list(client)).rejects.toMatchObject({ code: "HCN_E_INVALID_JSON" });
   });
 
   it("an object that vanishes between the calls is left out", async () => {
     const client = new ScriptedClient([
       ["id-1", { vanished: true }],
-      ["id-2", { ID: "0fb28d70-306c-469d-9690-3245a82d882a", Name: "b" }],
+      ["id-2", { ID: GUID, Name: "b" }],
     ]);
     expect((await listEndpoints(client)).map((endpoint) => endpoint.Name)).toEqual(["b"]);
   });

@@ -9,6 +9,7 @@ import { type Guid, ZERO_GUID, parseGuid } from "./guid.ts";
 import { type HostComputeEndpoint, type StoredEndpoint, parseStoredEndpoint } from "./documents/endpoint.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import { checkJsonObject } from "./description/json.ts";
+import { type Stored, storedOf } from "./description/object-json.ts";
 import { type HostComputeLoadBalancer, parseLoadBalancer } from "./documents/load-balancer.ts";
 import { type ModifyRequestType, formatFilter } from "./documents/request.ts";
 import {
@@ -24,6 +25,11 @@ import {
   parseNetwork,
   subnetsOf,
 } from "./documents/network.ts";
+
+/** As a service answers them. */
+export type StoredNetwork = Stored<HostComputeNetwork>;
+export type StoredNamespace = Stored<HostComputeNamespace>;
+export type StoredLoadBalancer = Stored<HostComputeLoadBalancer>;
 
 /** A query in v2 shape for the objects whose fields equal `filter`. */
 export function queryBy(filter: JsonObject): HostComputeQuery {
@@ -67,25 +73,25 @@ export function firstFound<T>(found: readonly T[], what: string, value: string):
 // Networks.
 
 /** A missing `Type` in a result means NAT (hcn.md §1.6). */
-function networkOf(document: JsonObject): HostComputeNetwork {
-  const network = parseNetwork(document);
+function networkOf(document: JsonObject): StoredNetwork {
+  const network = storedOf(parseNetwork(document), "network");
   return network.Type === undefined ? { ...network, Type: "NAT" } : network;
 }
 
 export async function listNetworks(
   client: HcnClient,
   query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly HostComputeNetwork[]> {
+): Promise<readonly StoredNetwork[]> {
   return (await listDocuments(client, "Network", query)).map(networkOf);
 }
 
 /** @throws HcnNotFoundError `Network name "x" not found`. */
-export async function getNetworkByName(client: HcnClient, name: string): Promise<HostComputeNetwork> {
+export async function getNetworkByName(client: HcnClient, name: string): Promise<StoredNetwork> {
   return firstFound(await listNetworks(client, queryBy({ Name: name })), "Network name", name);
 }
 
 /** @throws HcnNotFoundError `Network ID "x" not found`. */
-export async function getNetworkById(client: HcnClient, id: Guid): Promise<HostComputeNetwork> {
+export async function getNetworkById(client: HcnClient, id: Guid): Promise<StoredNetwork> {
   return firstFound(await listNetworks(client, queryBy({ ID: id })), "Network ID", id);
 }
 
@@ -105,10 +111,7 @@ function checkNetworkRequest(network: HostComputeNetwork): void {
 }
 
 /** Creates a network and reads it back. The document gets schema version 2.0 when it has none. */
-export async function createNetwork(
-  client: HcnClient,
-  network: HostComputeNetwork,
-): Promise<HostComputeNetwork> {
+export async function createNetwork(client: HcnClient, network: HostComputeNetwork): Promise<StoredNetwork> {
   checkNetworkRequest(network);
   const id = await client.create("Network", requestDocument({ SchemaVersion: SCHEMA_V2_0, ...network }));
   return networkOf(await client.query("Network", id, DEFAULT_QUERY));
@@ -124,7 +127,7 @@ export async function modifyNetworkPolicies(
   id: Guid,
   requestType: ModifyRequestType,
   policies: readonly PolicyDocument[],
-): Promise<HostComputeNetwork> {
+): Promise<StoredNetwork> {
   const settings = { ResourceType: "Policy", RequestType: requestType, Settings: { Policies: policies } };
   await client.modify("Network", id, requestDocument(settings));
   return networkOf(await client.query("Network", id, DEFAULT_QUERY));
@@ -203,25 +206,26 @@ export async function modifyEndpointPolicies(
 
 // Namespaces.
 
+function namespaceFrom(document: JsonObject): StoredNamespace {
+  return storedOf(parseNamespace(document), "namespace");
+}
+
 export async function listNamespaces(
   client: HcnClient,
   query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly HostComputeNamespace[]> {
-  return (await listDocuments(client, "Namespace", query)).map(parseNamespace);
+): Promise<readonly StoredNamespace[]> {
+  return (await listDocuments(client, "Namespace", query)).map(namespaceFrom);
 }
 
 /** @throws HcnNotFoundError `Namespace ID "x" not found`. */
-export async function getNamespaceById(client: HcnClient, id: Guid): Promise<HostComputeNamespace> {
+export async function getNamespaceById(client: HcnClient, id: Guid): Promise<StoredNamespace> {
   return firstFound(await listNamespaces(client, queryBy({ ID: id })), "Namespace ID", id);
 }
 
 /** Creates a namespace, without a type as containerd does when none is given, and reads it back. */
-export async function createNamespace(
-  client: HcnClient,
-  type?: NamespaceType,
-): Promise<HostComputeNamespace> {
+export async function createNamespace(client: HcnClient, type?: NamespaceType): Promise<StoredNamespace> {
   const id = await client.create("Namespace", requestDocument({ Type: type, SchemaVersion: SCHEMA_V2_0 }));
-  return parseNamespace(await client.query("Namespace", id, DEFAULT_QUERY));
+  return namespaceFrom(await client.query("Namespace", id, DEFAULT_QUERY));
 }
 
 export async function deleteNamespace(client: HcnClient, id: Guid): Promise<void> {
@@ -316,15 +320,19 @@ export function namespaceOf(endpoint: HostComputeEndpoint): Guid | undefined {
 
 // Load balancers.
 
+function loadBalancerFrom(document: JsonObject): StoredLoadBalancer {
+  return storedOf(parseLoadBalancer(document), "load balancer");
+}
+
 export async function listLoadBalancers(
   client: HcnClient,
   query: HostComputeQuery = DEFAULT_QUERY,
-): Promise<readonly HostComputeLoadBalancer[]> {
-  return (await listDocuments(client, "LoadBalancer", query)).map(parseLoadBalancer);
+): Promise<readonly StoredLoadBalancer[]> {
+  return (await listDocuments(client, "LoadBalancer", query)).map(loadBalancerFrom);
 }
 
 /** @throws HcnNotFoundError `LoadBalancer "x" not found`. */
-export async function getLoadBalancerById(client: HcnClient, id: Guid): Promise<HostComputeLoadBalancer> {
+export async function getLoadBalancerById(client: HcnClient, id: Guid): Promise<StoredLoadBalancer> {
   return firstFound(await listLoadBalancers(client, queryBy({ ID: id })), "LoadBalancer", id);
 }
 
@@ -343,9 +351,9 @@ export async function createLoadBalancerOnly(
 export async function createLoadBalancer(
   client: HcnClient,
   loadBalancer: HostComputeLoadBalancer,
-): Promise<HostComputeLoadBalancer> {
+): Promise<StoredLoadBalancer> {
   const id = await createLoadBalancerOnly(client, loadBalancer);
-  return parseLoadBalancer(await client.query("LoadBalancer", id, DEFAULT_QUERY));
+  return loadBalancerFrom(await client.query("LoadBalancer", id, DEFAULT_QUERY));
 }
 
 /** Replaces what a load balancer says: the request carries the whole document (hcn.md §8.5). */
@@ -353,10 +361,10 @@ export async function modifyLoadBalancer(
   client: HcnClient,
   id: Guid,
   loadBalancer: HostComputeLoadBalancer,
-): Promise<HostComputeLoadBalancer> {
+): Promise<StoredLoadBalancer> {
   const settings = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...loadBalancer, ID: id });
   await client.modify("LoadBalancer", id, settings);
-  return parseLoadBalancer(await client.query("LoadBalancer", id, DEFAULT_QUERY));
+  return loadBalancerFrom(await client.query("LoadBalancer", id, DEFAULT_QUERY));
 }
 
 export async function deleteLoadBalancer(client: HcnClient, id: Guid): Promise<void> {
@@ -366,28 +374,28 @@ export async function deleteLoadBalancer(client: HcnClient, id: Guid): Promise<v
 /** Deletes the load balancer and creates it again with other endpoints, under the id that its document holds. */
 async function remakeLoadBalancer(
   client: HcnClient,
-  loadBalancer: HostComputeLoadBalancer,
+  loadBalancer: StoredLoadBalancer,
   endpoints: readonly Guid[],
-): Promise<HostComputeLoadBalancer> {
-  await deleteLoadBalancer(client, loadBalancer.ID ?? "");
+): Promise<StoredLoadBalancer> {
+  await deleteLoadBalancer(client, loadBalancer.ID);
   return createLoadBalancer(client, { ...loadBalancer, HostComputeEndpoints: endpoints });
 }
 
 /** hcsshim's `AddEndpoint` of a load balancer: not a modify, but delete and create (hcn.md §1.5). */
 export async function addLoadBalancerEndpoint(
   client: HcnClient,
-  loadBalancer: HostComputeLoadBalancer,
+  loadBalancer: StoredLoadBalancer,
   endpoint: Guid,
-): Promise<HostComputeLoadBalancer> {
+): Promise<StoredLoadBalancer> {
   return remakeLoadBalancer(client, loadBalancer, [...(loadBalancer.HostComputeEndpoints ?? []), endpoint]);
 }
 
 /** hcsshim's `RemoveEndpoint` of a load balancer. */
 export async function removeLoadBalancerEndpoint(
   client: HcnClient,
-  loadBalancer: HostComputeLoadBalancer,
+  loadBalancer: StoredLoadBalancer,
   endpoint: Guid,
-): Promise<HostComputeLoadBalancer> {
+): Promise<StoredLoadBalancer> {
   const ids = loadBalancer.HostComputeEndpoints ?? [];
   const left = ids.filter((id) => parseGuid(id) !== parseGuid(endpoint));
   return remakeLoadBalancer(client, loadBalancer, left);

@@ -1,11 +1,13 @@
 /** HNS v1 calls over any `HcnClient`: path, envelope, error (hcn.md §1.7). */
 import type { HcnClient } from "./client.ts";
+import { addNetworkAdapter, removeNetworkAdapter, requireComputeSystems } from "./compute-systems.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
 import { errorCodeOf } from "./error-codes.ts";
 import { HcnError, HcnNotFoundError } from "./error.ts";
 import type { HnsVersion } from "./features.ts";
 import { JsonReader, checkJsonObject } from "./description/json.ts";
+import { type Stored, storedOf } from "./description/object-json.ts";
 import {
   type EndpointAttachDetachRequest,
   type HnsEndpoint,
@@ -32,6 +34,18 @@ export async function requestHns(
   throw new HcnError(errorCodeOf(reported.ErrorCode) ?? "unknown", { reported });
 }
 
+/** As a service answers them. */
+export type StoredHnsNetwork = Stored<HnsNetwork>;
+export type StoredHnsEndpoint = Stored<HnsEndpoint>;
+
+function networkFrom(document: JsonValue): StoredHnsNetwork {
+  return storedOf(parseHnsNetwork(document), "network");
+}
+
+function endpointFrom(document: JsonValue): StoredHnsEndpoint {
+  return storedOf(parseHnsEndpoint(document), "endpoint");
+}
+
 function outputList(output: JsonValue | undefined): readonly JsonValue[] {
   return Array.isArray(output) ? (output as readonly JsonValue[]) : [];
 }
@@ -43,42 +57,45 @@ export async function getHnsVersion(client: HcnClient): Promise<HnsVersion> {
   return { Major: reader.u32("Major") ?? 0, Minor: reader.u32("Minor") ?? 0 };
 }
 
-export async function listHnsNetworks(client: HcnClient): Promise<readonly HnsNetwork[]> {
-  return outputList(await requestHns(client, "GET", "/networks/")).map(parseHnsNetwork);
+export async function listHnsNetworks(client: HcnClient): Promise<readonly StoredHnsNetwork[]> {
+  return outputList(await requestHns(client, "GET", "/networks/")).map(networkFrom);
 }
 
 /** Lists all and compares names exactly, as v1 clients do. @throws HcnNotFoundError. */
-export async function getHnsNetworkByName(client: HcnClient, name: string): Promise<HnsNetwork> {
+export async function getHnsNetworkByName(client: HcnClient, name: string): Promise<StoredHnsNetwork> {
   const network = (await listHnsNetworks(client)).find((candidate) => candidate.Name === name);
   if (network === undefined) throw new HcnNotFoundError("Network", name);
   return network;
 }
 
-export async function createHnsNetwork(client: HcnClient, network: HnsNetwork): Promise<HnsNetwork> {
-  return parseHnsNetwork((await requestHns(client, "POST", "/networks/", network)) ?? null);
+export async function createHnsNetwork(client: HcnClient, network: HnsNetwork): Promise<StoredHnsNetwork> {
+  return networkFrom((await requestHns(client, "POST", "/networks/", network)) ?? null);
 }
 
 export async function deleteHnsNetwork(client: HcnClient, id: Guid): Promise<void> {
   await requestHns(client, "DELETE", `/networks/${id}`);
 }
 
-export async function listHnsEndpoints(client: HcnClient): Promise<readonly HnsEndpoint[]> {
-  return outputList(await requestHns(client, "GET", "/endpoints/")).map(parseHnsEndpoint);
+export async function listHnsEndpoints(client: HcnClient): Promise<readonly StoredHnsEndpoint[]> {
+  return outputList(await requestHns(client, "GET", "/endpoints/")).map(endpointFrom);
 }
 
 /** Lists all and compares names exactly, as v1 clients do. @throws HcnNotFoundError. */
-export async function getHnsEndpointByName(client: HcnClient, name: string): Promise<HnsEndpoint> {
+export async function getHnsEndpointByName(client: HcnClient, name: string): Promise<StoredHnsEndpoint> {
   const endpoint = (await listHnsEndpoints(client)).find((candidate) => candidate.Name === name);
   if (endpoint === undefined) throw new HcnNotFoundError("Endpoint", name);
   return endpoint;
 }
 
-export async function getHnsEndpoint(client: HcnClient, id: Guid): Promise<HnsEndpoint> {
-  return parseHnsEndpoint((await requestHns(client, "GET", `/endpoints/${id}`)) ?? null);
+export async function getHnsEndpoint(client: HcnClient, id: Guid): Promise<StoredHnsEndpoint> {
+  return endpointFrom((await requestHns(client, "GET", `/endpoints/${id}`)) ?? null);
 }
 
-export async function createHnsEndpoint(client: HcnClient, endpoint: HnsEndpoint): Promise<HnsEndpoint> {
-  return parseHnsEndpoint((await requestHns(client, "POST", "/endpoints/", endpoint)) ?? null);
+export async function createHnsEndpoint(
+  client: HcnClient,
+  endpoint: HnsEndpoint,
+): Promise<StoredHnsEndpoint> {
+  return endpointFrom((await requestHns(client, "POST", "/endpoints/", endpoint)) ?? null);
 }
 
 export async function deleteHnsEndpoint(client: HcnClient, id: Guid): Promise<void> {
@@ -99,6 +116,48 @@ export async function detachHnsEndpoint(
   request: EndpointAttachDetachRequest,
 ): Promise<void> {
   await requestHns(client, "POST", `/endpoints/${id}/detach`, request);
+}
+
+/** As hcsshim asks: the endpoint is read twice, and the id is looked for in the text of the list, without regard to case. */
+async function isSharedBy(client: HcnClient, id: Guid, container: string): Promise<boolean> {
+  await getHnsEndpoint(client, id);
+  const { SharedContainers = [] } = await getHnsEndpoint(client, id);
+  return JSON.stringify(SharedContainers).toLowerCase().includes(container.toLowerCase());
+}
+
+/** A request to the Host Compute Service failed: its error has other words around it than one of HNS. */
+export class ComputeSystemError extends Error {
+  override readonly name = "ComputeSystemError";
+  override readonly cause: HcnError;
+
+  constructor(cause: HcnError) {
+    super(cause.toRecord().Error);
+    this.cause = cause;
+  }
+}
+
+async function askHcs(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw error instanceof HcnError ? new ComputeSystemError(error) : error;
+  }
+}
+
+/**
+ * hcsshim's `HotAttachEndpoint`: not a call of HNS, but a change of the running container by the Host Compute Service, which
+ * has HNS attach the endpoint. A container that shares it already is left alone.
+ * @throws HcnError of the look-ups, ComputeSystemError.
+ */
+export async function hotAttachEndpoint(client: HcnClient, id: Guid, container: string): Promise<void> {
+  if (await isSharedBy(client, id, container)) return;
+  await askHcs(() => addNetworkAdapter(requireComputeSystems(client), container, id));
+}
+
+/** hcsshim's `HotDetachEndpoint`. A container that does not share the endpoint is left alone. @throws as `hotAttachEndpoint`. */
+export async function hotDetachEndpoint(client: HcnClient, id: Guid, container: string): Promise<void> {
+  if (!(await isSharedBy(client, id, container))) return;
+  await askHcs(() => removeNetworkAdapter(requireComputeSystems(client), container, id));
 }
 
 /** What flannel sends to give the host its leg in the pod network (hcn.md §9.23). */

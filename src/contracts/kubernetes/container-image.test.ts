@@ -1,7 +1,8 @@
 /** What names of images tell, and which host runs which build. Names are such as people use; nothing is pulled. */
 import { describe, expect, it } from "vitest";
+import type { Fields } from "#core/base/json.ts";
 import { getProfile, parseProfile, runsContainersOf, type ProfileName } from "#core/catalogue/profiles.ts";
-import { imagePlatform } from "./container-image.ts";
+import { imagePlatform, profilesAskedFor } from "./container-image.ts";
 
 describe("the name of an image", () => {
   it.each<readonly [image: string, os: string, builds: readonly number[], isList: boolean]>([
@@ -31,6 +32,8 @@ describe("the name of an image", () => {
     "mcr.microsoft.com/oss/kubernetes/windows-host-process-containers-base-image:v1.0.0",
     "traefik:v3.1",
     "acme.azurecr.io/nginx:1.2",
+    "registry.k8s.io/e2e-test-images/nginx:1.14-alpine",
+    "mirror.example/kubernetes-e2e-test-images/httpd:2.4.38-alpine",
     "registry.example/app:2004",
     "registry.example/alpine-tools:1809",
     "{{ .Values.image }}:ltsc2019",
@@ -64,5 +67,30 @@ describe("a host runs containers", () => {
   it("is not said of a host whose own build is not known exactly", () => {
     const build = parseProfile("10.0.19042.1466");
     expect(build && runsContainersOf(build, 19_041)).toBe(undefined);
+  });
+});
+
+describe("pods ask for builds of Windows", () => {
+  const nano = (tag: string) => `mcr.microsoft.com/windows/nanoserver:${tag}`;
+  const image = (tag: string, more = {}) => ({ containers: [{ image: nano(tag) }], ...more });
+  const hostProcess = { securityContext: { windowsOptions: { hostProcess: true } } };
+  const selector = (build: string) => ({ nodeSelector: { "node.kubernetes.io/windows-build": build } });
+
+  it.each<readonly [what: string, specs: readonly Fields[], names: readonly ProfileName[]]>([
+    ["by an image", [image("ltsc2019")], ["ws2019"]],
+    ["by the image of an init container", [{ initContainers: [{ image: nano("1809") }] }], ["ws2019"]],
+    ["by a selector", [selector("10.0.17763")], ["ws2019"]],
+    ["one host for what it runs besides", [image("ltsc2022"), image("ltsc2025")], ["ws2025"]],
+    ["two hosts for what none runs", [image("ltsc2022"), image("ltsc2019")], ["ws2019", "ws2022"]],
+    ["a selector is exact", [selector("10.0.20348"), image("ltsc2025")], ["ws2022", "ws2025"]],
+    ["the host of a selector runs the image", [selector("10.0.26100"), image("ltsc2022")], ["ws2025"]],
+    ["not by names without a build", [{ containers: [{ image: "registry.example/shop:1" }] }], []],
+    ["not by a tag of two builds", [image("ltsc2019-ltsc2022")], []],
+    ["not by HostProcess containers", [image("ltsc2019", hostProcess)], []],
+    ["not by pods with a runtime of their own", [image("ltsc2019", { runtimeClassName: "hyperv" })], []],
+    ["not for a build without a profile", [image("ltsc2016"), selector("10.0.14393")], []],
+    ["not by what is no image", [{ containers: [{ image: 5 }, "web"], nodeSelector: "windows" }], []],
+  ])("%s", (_, specs, names) => {
+    expect(profilesAskedFor(specs).map(({ name }) => name)).toEqual(names);
   });
 });

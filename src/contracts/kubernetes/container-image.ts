@@ -2,6 +2,8 @@
  * What the name of a container image tells of where it runs: the operating system, and the build of Windows. Only what is
  * certain: most names tell nothing.
  */
+import { type Fields, isFields } from "#core/base/json.ts";
+import { type WindowsProfile, WINDOWS_PROFILES, runsContainersOf } from "#core/catalogue/profiles.ts";
 
 /** Where an image runs, as far as its name says. */
 export interface ImagePlatform {
@@ -63,6 +65,12 @@ const LINUX_LIBRARY: ReadonlySet<string> = new Set(
 const LINUX_TAG =
   /(?:^|[-_.])(?:alpine(?:3[\d.]*)?|bookworm|bullseye|buster|stretch|trixie|focal|jammy|noble|bionic|linux)(?:$|[-_.])/;
 
+/**
+ * Images of Kubernetes' own tests: lists that hold Windows as well, whatever Linux their tags name
+ * (https://github.com/kubernetes/kubernetes/tree/master/test/images, files `BASEIMAGE`).
+ */
+const TEST_IMAGES = /(?:^|\/)(?:kubernetes-)?e2e-test-images\//;
+
 function libraryName(repository: string): string | undefined {
   const name = repository.replace(/^(?:(?:index\.|registry-1\.)?docker\.io\/)?(?:library\/)?/, "");
   return name.includes("/") ? undefined : name;
@@ -85,7 +93,53 @@ export function imagePlatform(image: string): ImagePlatform | undefined {
     return { os: "windows", builds, isList };
   }
   if (library !== undefined && LINUX_LIBRARY.has(library)) return { os: "linux", builds: [], isList: true };
-  return LINUX_TAG.test(tag)
+  return LINUX_TAG.test(tag) && !TEST_IMAGES.test(repository)
     ? { os: "linux", builds: [], isList: repository.startsWith("mcr.microsoft.com/") }
     : undefined;
+}
+
+function listIn(fields: Fields, name: string): readonly Fields[] {
+  const value = fields[name];
+  return Array.isArray(value) ? value.filter(isFields) : [];
+}
+
+/** The build that a pod's `nodeSelector` asks for. */
+function selectedBuild({ nodeSelector }: Fields): number | undefined {
+  const label = isFields(nodeSelector) ? nodeSelector["node.kubernetes.io/windows-build"] : undefined;
+  const match = typeof label === "string" ? /^10\.0\.(\d{5})/.exec(label) : null;
+  return match === null ? undefined : Number(match[1]);
+}
+
+/** The one build that each image of a pod is made for; HostProcess containers and isolated pods run on any. */
+function imageBuilds(spec: Fields): readonly number[] {
+  if (spec["runtimeClassName"] !== undefined) return [];
+  const all = [spec, ...listIn(spec, "containers"), ...listIn(spec, "initContainers")];
+  const isHostProcess = all.some(({ securityContext }) => {
+    const options = isFields(securityContext) ? securityContext["windowsOptions"] : undefined;
+    return isFields(options) && options["hostProcess"] === true;
+  });
+  if (isHostProcess) return [];
+  return all.flatMap(({ image }) => {
+    const builds = typeof image === "string" ? (imagePlatform(image)?.builds ?? []) : [];
+    return builds.length === 1 ? builds : [];
+  });
+}
+
+/**
+ * The builds of Windows, oldest first, that nodes have on which all these pods run, as far as their selectors and images
+ * tell; none: they tell nothing, or ask for builds without a profile.
+ * @param specs specifications of pods whose shape nobody has checked.
+ */
+export function profilesAskedFor(specs: readonly Fields[]): readonly WindowsProfile[] {
+  const profileOf = (build: number): readonly WindowsProfile[] =>
+    WINDOWS_PROFILES.filter((profile) => profile.build === build);
+  const asked = new Set(specs.flatMap((spec) => selectedBuild(spec) ?? []).flatMap(profileOf));
+  // The newest first: its host runs older images as well.
+  for (const build of specs.flatMap(imageBuilds).toSorted((a, b) => b - a)) {
+    const isRun = [...asked].some((profile) =>
+      runsContainersOf({ profile, revision: undefined, note: undefined }, build),
+    );
+    if (!isRun) for (const profile of profileOf(build)) asked.add(profile);
+  }
+  return [...asked].toSorted((a, b) => a.build - b.build);
 }

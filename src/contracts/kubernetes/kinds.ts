@@ -1,4 +1,5 @@
 /** The kinds that Mullion reads: their API version, the old ones that are converted, and their scope. */
+import type { Leaf } from "#core/base/shape.ts";
 import type { KubeKind } from "./objects.ts";
 
 export interface KindInformation {
@@ -78,3 +79,6 @@ export function findKind(text: string): KubeKind | undefined {
     return name.toLowerCase() === wanted || plural === wanted || shortNames.includes(wanted);
   });
 }
+
+/** A kind in documents. */
+export const KUBE_KIND: Leaf<KubeKind> = { schema: { enum: Object.keys(KINDS) } };

@@ -23,10 +23,14 @@ const WHOLE_VALUE = new RegExp(`^${VALUE}$`);
 
 /** The parts between commas that stand in no parentheses. */
 function partsOf(text: string): readonly string[] {
-  return text
-    .split(/,(?![^(]*\))/)
-    .map((part) => part.trim())
-    .filter((part) => part !== "");
+  const parts: string[] = [];
+  let isOpen = false;
+  for (const [index, piece] of text.split(/([,()])/).entries()) {
+    if (piece === "(" || piece === ")") isOpen = piece === "(";
+    if (index === 0 || (piece === "," && !isOpen)) parts.push(index === 0 ? piece : "");
+    else parts.push(`${parts.pop() ?? ""}${piece}`);
+  }
+  return parts.map((part) => part.trim()).filter((part) => part !== "");
 }
 
 function requirementOf(part: string): LabelRequirement | undefined {

@@ -26,6 +26,8 @@ const SCALAR_SCHEMAS: Readonly<Record<ScalarKind, Schema>> = {
   guid: component("Guid"),
   boolean: { type: "boolean" },
   u16: U16,
+  u32: NUMBER,
+  protocol: { ...NUMBER, description: "6 TCP, 17 UDP, 132 SCTP." },
   flags: NUMBER,
   prefixLength: { type: "integer", minimum: 0, maximum: 128 },
   serviceVersion: { ...NUMBER, description: "The service that wrote it: major × 2^32 + minor." },
@@ -41,6 +43,7 @@ function referenceTo(of: Referred): Schema {
 }
 
 function fieldSchema(field: Field): Schema {
+  if (field.is === "numbered") return { enum: field.names.map((_name, number) => number) };
   if (field.is === "enumeration") return { enum: field.names.filter((name) => name !== undefined) };
   if (field.is === "object") return referenceTo(field.of);
   if (field.is === "list" || field.is === "policies") return { type: "array", items: referenceTo(field.of) };

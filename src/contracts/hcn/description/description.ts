@@ -25,6 +25,10 @@ export interface ScalarValues {
   readonly boolean: boolean;
   /** From 0 to 65 535. */
   readonly u16: number;
+  /** From 0 to 2^32 - 1. */
+  readonly u32: number;
+  /** Of IP, also by name. */
+  readonly protocol: number;
   /** Bits, from 0 to 2^32 - 1. */
   readonly flags: number;
   /** Of an address: bits, from 0 to 128. */
@@ -42,10 +46,30 @@ export interface ScalarValues {
 export type ScalarKind = keyof ScalarValues;
 
 /**
- * The name in v1 documents: `Namespace.ID` is inside an object. `answer`: requests have no such field, and one there is
- * passed by. `dump`: no service writes it either, but dumps may hold it.
+ * The name in v1 documents: `Namespace.ID` is inside an object, and `Policies[].VIPs` the same in all entries of a list.
+ * `answer`: requests have no such field, and one there is passed by. `dump`: no service writes it either, but dumps may
+ * hold it.
  */
 export type V1Name = string | { readonly answer: string } | { readonly dump: string };
+
+/** A list of texts that is one in v1, too, where it is no text with commas. `prefix` stands before each of them there. */
+export interface V1List {
+  readonly list: string;
+  readonly prefix?: string;
+}
+
+/** Whose policies a list holds: v1 has other names for each. */
+export type PolicyOwner = "endpoint" | "network" | "subnet";
+
+/** A field of v1 that is a policy in v2. */
+export interface V1FieldPolicy {
+  readonly type: string;
+  readonly setting: string;
+  /** The only type of network of which v2 shows what v1 shows as the policy. */
+  readonly onlyOf?: string;
+  /** v1 shows the policy beside the field. */
+  readonly isShownTwice?: true;
+}
 
 /** Of the first IPv4 address and of the first IPv6 address. */
 export type V1NamePerFamily = readonly [V1Name, V1Name];
@@ -67,18 +91,21 @@ interface FieldMarks {
 interface ScalarField extends FieldMarks {
   readonly is: Exclude<ScalarKind, "flags">;
   /** A name per family in objects of a list that v1 has a field each for. */
-  readonly v1?: V1Name | V1NamePerFamily;
+  readonly v1?: V1Name | V1NamePerFamily | V1List;
+  /** Of a field that only v1 has. */
+  readonly policy?: V1FieldPolicy;
 }
 
 interface FlagsField extends FieldMarks {
   readonly is: "flags";
   readonly bits: Readonly<Record<string, number>>;
-  /** Fields of v1 that are true when a bit is set: the name of the bit by that of the field. */
-  readonly v1?: Readonly<Record<string, string>>;
+  /** The number; or fields of v1 that are true when a bit is set: the name of the bit by that of the field. */
+  readonly v1?: string | Readonly<Record<string, string>>;
 }
 
 interface EnumerationField extends FieldMarks {
-  readonly is: "enumeration";
+  /** `numbered`: its value is the number, although requests may say the name. */
+  readonly is: "enumeration" | "numbered";
   /** At their numbers. */
   readonly names: readonly (string | undefined)[];
   /** What an unknown name fails with, where it has a code of its own. */
@@ -96,10 +123,14 @@ interface ListField extends FieldMarks {
   readonly is: "list";
   readonly of: Referred;
   /**
-   * `perFamilyOf` names the field with the address: v1 has the fields of one entry per family. `defaultRoutes`: the next
-   * hops of default routes, of IPv4 and IPv6.
+   * A name: the list of the entries' v1 forms; `type` is what each of them, a policy, says of itself. `joined`: one list
+   * of what all entries have under that name. `perFamilyOf` names the field with the address: v1 has the fields of one
+   * entry per family. `defaultRoutes`: the next hops of default routes, of IPv4 and IPv6, or of either.
    */
   readonly v1?:
+    | V1Name
+    | { readonly policies: string; readonly type: string }
+    | { readonly joined: string; readonly with: JsonObject }
     | { readonly perFamilyOf: string }
     | { readonly defaultRoutes: readonly [string] | readonly [string, string] };
 }
@@ -107,6 +138,7 @@ interface ListField extends FieldMarks {
 interface PoliciesField extends FieldMarks {
   readonly is: "policies";
   readonly of: Referred;
+  readonly owner: PolicyOwner;
   /** The names of their types at their numbers. */
   types(): readonly (string | undefined)[];
   readonly v1?: V1Name;
@@ -129,7 +161,7 @@ export interface ObjectDescription {
   /** Fields that every answer has. */
   readonly always?: readonly string[];
   /** Fields of the v1 document that no field of this one stands for. */
-  readonly v1Only?: Readonly<Record<string, ScalarField>>;
+  readonly v1Only?: Readonly<Record<string, ScalarField | ListField>>;
 }
 
 /** An object described where it stands, or elsewhere. */
@@ -146,13 +178,15 @@ export type ValueOf<F> =
   Exclude<keyof F, KeysOfAny<Field>> extends never
     ? F extends { readonly is: infer K extends ScalarKind }
       ? ScalarValues[K]
-      : F extends { readonly is: "enumeration"; readonly names: readonly (infer N)[] }
-        ? Exclude<N, undefined>
-        : F extends { readonly is: "object"; readonly of: infer O }
-          ? ObjectOf<O>
-          : F extends { readonly is: "list" | "policies"; readonly of: infer O }
-            ? readonly ObjectOf<O>[]
-            : never
+      : F extends { readonly is: "numbered" }
+        ? number
+        : F extends { readonly is: "enumeration"; readonly names: readonly (infer N)[] }
+          ? Exclude<N, undefined>
+          : F extends { readonly is: "object"; readonly of: infer O }
+            ? ObjectOf<O>
+            : F extends { readonly is: "list" | "policies"; readonly of: infer O }
+              ? readonly ObjectOf<O>[]
+              : never
     : never;
 
 type BaseOf<D> = D extends { base(): infer B } ? ObjectOf<B> : unknown;
@@ -168,15 +202,19 @@ export type ObjectOf<D> = D extends () => infer R
     ? Simplify<BaseOf<D> & FieldsOf<F, Needs<D>>>
     : never;
 
-type Named<Name extends string, T> = Name extends `${infer Outer}.${infer Inner}`
-  ? { readonly [K in Outer]?: { readonly [L in Inner]?: T } }
-  : { readonly [K in Name]?: T };
+type Named<Name extends string, T> = Name extends `${string}[].${string}`
+  ? never
+  : Name extends `${infer Outer}.${infer Inner}`
+    ? { readonly [K in Outer]?: { readonly [L in Inner]?: T } }
+    : { readonly [K in Name]?: T };
 
-type V1ValueOf<F> = F extends { readonly is: "texts" }
+type V1ValueOf<F> = F extends { readonly is: "texts" | "enumeration" }
   ? string
   : F extends { readonly is: "policies" }
     ? readonly HnsPolicy[]
-    : ValueOf<F>;
+    : F extends { readonly is: "list"; readonly of: infer O }
+      ? readonly V1Of<O>[]
+      : ValueOf<F>;
 
 /** What v1 has of one field; never when it has nothing. Names that requests do not have are no part of it. */
 type V1PartOf<F> = F extends { readonly v1: infer N extends string }
@@ -187,11 +225,18 @@ type V1PartOf<F> = F extends { readonly v1: infer N extends string }
       ? { readonly [K in keyof B]?: boolean }
       : F extends { readonly v1: { readonly defaultRoutes: readonly (infer N extends string)[] } }
         ? Named<N, string>
-        : F extends { readonly is: "object"; readonly of: infer O }
-          ? V1PartsOf<O>
-          : F extends { readonly v1: { readonly perFamilyOf: string }; readonly of: infer O }
-            ? V1PartsOf<O>
-            : never;
+        : F extends { readonly v1: { readonly list: infer L extends string } }
+          ? Named<L, readonly string[]>
+          : F extends {
+                readonly v1: { readonly joined: infer J extends string };
+                readonly of: { readonly fields: infer E };
+              }
+            ? Named<J, V1ValueOf<E[J & keyof E]>>
+            : F extends { readonly is: "object"; readonly of: infer O }
+              ? V1PartsOf<O>
+              : F extends { readonly v1: { readonly perFamilyOf: string }; readonly of: infer O }
+                ? V1PartsOf<O>
+                : never;
 
 /** A union of what v1 has of each field. */
 type V1PartsOf<D> = D extends () => infer R
@@ -203,7 +248,9 @@ type V1BaseOf<D> = D extends { base(): infer B } ? V1PartsOf<B> : never;
 type V1OnlyOf<D> = D extends { readonly v1Only: infer F } ? FieldsOf<F, never> : unknown;
 
 /** The v1 document of a described one. */
-export type V1Of<D> = Simplify<IntersectionOf<V1BaseOf<D> | V1PartsOf<D>> & V1OnlyOf<D>>;
+export type V1Of<D> = D extends () => infer R
+  ? V1Of<R>
+  : Simplify<IntersectionOf<V1BaseOf<D> | V1PartsOf<D>> & V1OnlyOf<D>>;
 
 /** The object that a field refers to. */
 export function referredObject(of: Referred): ObjectDescription {

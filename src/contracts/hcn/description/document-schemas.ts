@@ -5,8 +5,9 @@
 import { BASE, DNS, POLICY, ROUTE } from "../documents/base-document.ts";
 import { type Schema, component, propertiesOf, schemaOf } from "./description-schema.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
-import { IPAM_TYPES, MAC_POOL, NETWORK_TYPES } from "../documents/network.ts";
-import { NAMESPACE_RESOURCE_TYPES, NAMESPACE_TYPES } from "../documents/namespace.ts";
+import { IP_SUBNET, NETWORK, SUBNET } from "../documents/network.ts";
+import { LOAD_BALANCER, PORT_MAPPING } from "../documents/load-balancer.ts";
+import { NAMESPACE } from "../documents/namespace.ts";
 
 function object(
   description: string,
@@ -25,9 +26,6 @@ const NUMBER: Schema = { type: "integer", minimum: 0 };
 const U16: Schema = { type: "integer", minimum: 0, maximum: 65_535 };
 const ANY: Schema = {};
 const GUID = component("Guid");
-const TEXTS = list(TEXT);
-const ROUTES = list(component("Route"));
-const POLICIES = list(component("Policy"));
 
 /** What every document begins with (hcn.md §2.1). */
 const BASE_FIELDS = propertiesOf(BASE);
@@ -41,26 +39,9 @@ const PARTS: Readonly<Record<string, Schema>> = {
   Policy: schemaOf(POLICY),
   Route: schemaOf(ROUTE),
   Dns: schemaOf(DNS),
-  IpSubnet: object("A block of a subnet.", { ...BASE_FIELDS, IpAddressPrefix: TEXT, Flags: NUMBER }),
-  Subnet: object("A subnet.", {
-    ...BASE_FIELDS,
-    IpAddressPrefix: TEXT,
-    Policies: POLICIES,
-    Routes: ROUTES,
-    IpSubnets: list(component("IpSubnet")),
-    Flags: NUMBER,
-  }),
-  PortMapping: object(
-    "A port of a load balancer.",
-    {
-      Protocol: { ...NUMBER, description: "6 TCP, 17 UDP, 132 SCTP." },
-      InternalPort: U16,
-      ExternalPort: U16,
-      DistributionType: { enum: [0, 1, 2] },
-      Flags: NUMBER,
-    },
-    ["Protocol", "InternalPort", "ExternalPort"],
-  ),
+  IpSubnet: schemaOf(IP_SUBNET),
+  Subnet: schemaOf(SUBNET),
+  PortMapping: schemaOf(PORT_MAPPING),
   MirroredInterface: object("An interface of the host as the guest has it.", {
     EndpointId: GUID,
     InterfaceGuid: GUID,
@@ -70,57 +51,10 @@ const PARTS: Readonly<Record<string, Schema>> = {
 };
 
 const OBJECTS: Readonly<Record<string, Schema>> = {
-  HostComputeNetwork: object(
-    "A network. Type is missing when it is NAT.",
-    {
-      ...BASE_FIELDS,
-      Type: { enum: NETWORK_TYPES.filter((type) => type !== undefined) },
-      Policies: POLICIES,
-      MacPool: schemaOf(MAC_POOL),
-      Dns: component("Dns"),
-      Ipams: list(
-        object("A pool of addresses.", {
-          Type: { enum: [...IPAM_TYPES, "Dhcp"] },
-          Subnets: list(component("Subnet")),
-        }),
-      ),
-      Flags: NUMBER,
-    },
-    ["ID", "SchemaVersion"],
-  ),
+  HostComputeNetwork: schemaOf(NETWORK),
   HostComputeEndpoint: schemaOf(ENDPOINT),
-  HostComputeNamespace: object(
-    "A namespace.",
-    {
-      ...BASE_FIELDS,
-      NamespaceId: NUMBER,
-      NamespaceGuid: GUID,
-      Type: { enum: [...NAMESPACE_TYPES] },
-      Resources: list(
-        object(
-          "A member.",
-          {
-            Type: { enum: [...NAMESPACE_RESOURCE_TYPES] },
-            Data: object("Who.", { Id: TEXT }, ["Id"]),
-          },
-          ["Type", "Data"],
-        ),
-      ),
-    },
-    ["ID", "Type", "SchemaVersion"],
-  ),
-  HostComputeLoadBalancer: object(
-    "A load balancer.",
-    {
-      ...BASE_FIELDS,
-      HostComputeEndpoints: list(TEXT),
-      SourceVIP: TEXT,
-      FrontendVIPs: TEXTS,
-      PortMappings: list(component("PortMapping")),
-      Flags: NUMBER,
-    },
-    ["ID", "PortMappings", "SchemaVersion"],
-  ),
+  HostComputeNamespace: schemaOf(NAMESPACE),
+  HostComputeLoadBalancer: schemaOf(LOAD_BALANCER),
   HostComputeRoute: object(
     "An SDN route.",
     {
@@ -273,6 +207,11 @@ const CALLS: Readonly<Record<string, Schema>> = {
         additionalProperties: NUMBER,
       },
       store: { ...TEXT, description: "memory, or the folder." },
+      storeFault: object(
+        "Why the store cannot write; absent while it can.",
+        { reason: { enum: ["disk-full", "io-error", "read-only"] }, text: TEXT },
+        ["reason", "text"],
+      ),
     },
     ["status", "profile", "store"],
   ),

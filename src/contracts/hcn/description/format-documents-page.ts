@@ -10,12 +10,17 @@ import {
   referredObject,
 } from "./description.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
+import { LOAD_BALANCER } from "../documents/load-balancer.ts";
+import { NAMESPACE } from "../documents/namespace.ts";
+import { NETWORK } from "../documents/network.ts";
 
 const SCALAR_NOUNS: Readonly<Record<ScalarKind, string>> = {
   text: "text",
   guid: "GUID",
   boolean: "true or false",
   u16: "0 to 65535",
+  u32: "number",
+  protocol: "number of a protocol, or its name",
   flags: "number",
   prefixLength: "0 to 128",
   serviceVersion: "number",
@@ -30,6 +35,7 @@ function nameOf(of: Referred, path: string): string {
 }
 
 function nounOf(field: Field, path: string): string {
+  if (field.is === "numbered") return field.names.map((name, number) => `${number} ${name ?? ""}`).join(", ");
   if (field.is === "enumeration") return field.names.filter((name) => name !== undefined).join(", ");
   if (field.is === "object") return nameOf(field.of, path);
   if (field.is === "list" || field.is === "policies") return `list of ${nameOf(field.of, `${path}[]`)}`;
@@ -44,18 +50,20 @@ function spokenName(name: V1Name): readonly string[] {
 
 function v1NamesOf(field: Field): string {
   if (field.is === "object" || field.v1 === undefined) return "";
-  if (field.is === "flags")
-    return Object.keys(field.v1)
-      .map((name) => `\`${name}\``)
-      .join(", ");
-  if (field.is === "list") {
-    const names = "defaultRoutes" in field.v1 ? field.v1.defaultRoutes : [];
-    return names.map((name) => `\`${name}\``).join(", ");
-  }
-  const names: readonly V1Name[] = Array.isArray(field.v1)
-    ? (field.v1 as readonly V1Name[])
-    : [field.v1 as V1Name];
-  return names.flatMap(spokenName).join(", ");
+  return v1NameListOf(field).flatMap(spokenName).join(", ");
+}
+
+function v1NameListOf(field: Exclude<Field, { readonly is: "object" }>): readonly V1Name[] {
+  const { v1 } = field;
+  if (v1 === undefined) return [];
+  if (typeof v1 === "string") return [v1];
+  if (field.is === "flags") return Object.keys(v1);
+  if (Array.isArray(v1)) return v1 as readonly V1Name[];
+  if ("defaultRoutes" in v1) return v1.defaultRoutes as readonly string[];
+  if ("policies" in v1) return [v1.policies];
+  if ("joined" in v1) return [v1.joined];
+  if ("list" in v1) return [v1.list];
+  return "perFamilyOf" in v1 ? [] : [v1 as V1Name];
 }
 
 function bitsOf(field: Field): string {
@@ -117,7 +125,7 @@ function formatV1Only({ v1Only }: ObjectDescription): string {
   if (v1Only === undefined) return "";
   const rows = Object.entries(v1Only).map(([name, field]) => {
     const unit = field.unit === undefined ? "" : ` ${field.unit}`;
-    return [`\`${name}\``, `${SCALAR_NOUNS[field.is]}${unit}`, field.text];
+    return [`\`${name}\``, `${field.is === "list" ? "list" : SCALAR_NOUNS[field.is]}${unit}`, field.text];
   });
   return `\n\nOnly in HNS v1:\n\n${formatMarkdownTable([["Field", "Value", "Meaning"], ...rows])}`;
 }
@@ -132,7 +140,19 @@ export function formatDocument(description: ObjectDescription): string {
   return [own, ...sections].join("\n\n");
 }
 
+/** Objects of the same name stand with the first document that has one. */
+function onlyOnce(documents: readonly string[]): readonly string[] {
+  const seen = new Set<string>();
+  return documents.map((document) =>
+    document
+      .split("\n\n### ")
+      .filter((section) => section.startsWith("`") || (!seen.has(section) && seen.add(section)))
+      .join("\n\n### "),
+  );
+}
+
 /** All described documents. */
 export function formatDocumentsPage(): string {
-  return [`## Every document\n\n${formatDocument(BASE)}`, formatDocument(ENDPOINT)].join("\n\n");
+  const documents = [NETWORK, ENDPOINT, NAMESPACE, LOAD_BALANCER].map(formatDocument);
+  return [`## Every document\n\n${formatDocument(BASE)}`, ...onlyOnce(documents)].join("\n\n");
 }

@@ -158,6 +158,11 @@ const PROTOCOL_NUMBERS: Readonly<Record<string, number>> = {
   sctp: 132,
 };
 
+/** The number of a protocol that a document names. */
+export function protocolNumber(name: string): number | undefined {
+  return PROTOCOL_NUMBERS[name.toLowerCase()];
+}
+
 export class JsonReader {
   /** Where the object stands in its document, for messages: `Ipams[0].Subnets[1]`. */
   readonly where: string;
@@ -241,7 +246,7 @@ export class JsonReader {
   /** An IP protocol, as number, as number in text, or as name. */
   protocol(field: string): number | undefined {
     const value = this.raw(field);
-    const named = typeof value === "string" ? PROTOCOL_NUMBERS[value.toLowerCase()] : undefined;
+    const named = typeof value === "string" ? protocolNumber(value) : undefined;
     if (value === "") return undefined;
     return named ?? this.number(field, PROTOCOL_MAX);
   }

@@ -13,6 +13,7 @@ import {
   referredObject,
   type ValueOf,
 } from "./description.ts";
+import { HcnError } from "../error.ts";
 import type { Guid } from "../guid.ts";
 import { type JsonReader, present, readOnce } from "./json.ts";
 import {
@@ -32,6 +33,12 @@ export type Stored<T extends { readonly ID?: Guid }> = T & { readonly ID: Guid }
 
 export function isStored<T extends { readonly ID?: Guid }>(document: T): document is Stored<T> {
   return document.ID !== undefined;
+}
+
+/** What a service has answered. @throws HcnError HCN_E_INVALID_JSON for an object without an id. */
+export function storedOf<T extends { readonly ID?: Guid }>(document: T, what: string): Stored<T> {
+  if (isStored(document)) return document;
+  throw new HcnError("HCN_E_INVALID_JSON", { detail: `${what} without ID` });
 }
 
 /** `v1`: `Subnets`, `VirtualNetwork`, `IPAddress` …; `v2`: the `HostCompute…` documents. */
@@ -65,6 +72,8 @@ export const SCALAR_READERS: {
   guid: (reader, name) => reader.guid(name),
   boolean: (reader, name) => reader.boolean(name),
   u16: (reader, name) => reader.u16(name),
+  u32: (reader, name) => reader.u32(name),
+  protocol: (reader, name) => reader.protocol(name),
   flags: (reader, name) => reader.u32(name),
   prefixLength: (reader, name) => reader.number(name, PREFIX_LENGTH_MAX),
   serviceVersion: (reader, name) => reader.number(name),
@@ -105,13 +114,29 @@ function fieldReader(field: Field): ReadField {
     const types = field.types();
     return (reader) => readPolicies(reader, types);
   }
-  if (field.is !== "enumeration") return SCALAR_READERS[field.is];
+  if (field.is !== "enumeration" && field.is !== "numbered") return SCALAR_READERS[field.is];
   const { names, code } = field;
-  return (reader, name) => (code === undefined ? reader : reader.failingWith(code)).enumeration(name, names);
+  const readName = (reader: JsonReader, name: string): string | undefined =>
+    (code === undefined ? reader : reader.failingWith(code)).enumeration(name, names);
+  if (field.is === "enumeration") return readName;
+  return (reader, name) => {
+    const value = readName(reader, name);
+    return value === undefined ? undefined : names.indexOf(value);
+  };
+}
+
+/** What a field that an object cannot be without has to be, in words. */
+function wantedOf(field: Field | undefined): string {
+  if (field?.is === "enumeration") return field.names.filter((name) => name !== undefined).join(" or ");
+  if (field?.is !== "object") return "there";
+  const [needed = ""] = referredObject(field.of).needs ?? [];
+  return needed === "" ? "an object" : `an object with the field "${needed}"`;
 }
 
 interface ReadableField {
   readonly name: string;
+  /** Of a field that the object needs: what it has to be. */
+  readonly wanted: string | undefined;
   readonly read: ReadField;
   readonly readLenient: ReadField;
 }
@@ -123,16 +148,18 @@ export class ObjectReader<T extends object> {
   constructor(description: ObjectDescription) {
     this.fields = fieldsOf(description).map(([name, field]) => {
       const read = fieldReader(field);
-      return { name, read, readLenient: LENIENT_READERS[field.is] ?? read };
+      const wanted = description.needs?.includes(name) === true ? wantedOf(field) : undefined;
+      return { name, wanted, read, readLenient: LENIENT_READERS[field.is] ?? read };
     });
   }
 
   /** All described fields, in their order; absent ones stay absent. @throws HcnError for a field of the wrong type. */
   read(reader: JsonReader): T {
     const values: Record<string, unknown> = {};
-    for (const { name, read } of this.fields) {
+    for (const { name, read, wanted } of this.fields) {
       const value = read(reader, name);
       if (value !== undefined) values[name] = value;
+      else if (wanted !== undefined) throw reader.fail(name, wanted);
     }
     return Object.freeze(values) as T;
   }

@@ -103,3 +103,12 @@ export type Dns = ObjectOf<typeof DNS>;
 
 /** What hcsshim and the CNI plugins send. */
 export const SCHEMA_V2_0: SchemaVersion = keepJson({ Major: 2, Minor: 0 });
+
+/**
+ * What hcsshim's structs bring into every document of a network or endpoint: Go's JSON leaves out no struct, however empty
+ * (hcnendpoint.go, hcnnetwork.go of hcsshim 0.8.25 to 0.14.1). `Dns` is another one, and `MacPool` of a network.
+ */
+export const CLIENT_MEMBERS: Required<Pick<BaseDocument, "Health" | "SchemaVersion">> = keepJson({
+  Health: { Extra: {} },
+  SchemaVersion: SCHEMA_V2_0,
+});

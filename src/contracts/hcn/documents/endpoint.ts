@@ -4,7 +4,7 @@ import type { JsonValue } from "#core/base/json.ts";
 import { type ObjectOf } from "../description/description.ts";
 import { JsonReader } from "../description/json.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";
-import { type ObjectReader, type Stored, isStored, readerOf } from "../description/object-json.ts";
+import { type ObjectReader, type Stored, storedOf, readerOf } from "../description/object-json.ts";
 
 /** The life of an endpoint (hcn.md §2.10). */
 export const ENDPOINT_STATES = {
@@ -37,6 +37,7 @@ export const ENDPOINT = {
     },
     Policies: {
       is: "policies",
+      owner: "endpoint",
       of: (): typeof POLICY => POLICY,
       types: (): typeof ENDPOINT_POLICY_TYPES => ENDPOINT_POLICY_TYPES,
       text: "What its port does ([policies](policies.md)).",
@@ -111,7 +112,12 @@ export const ENDPOINT = {
   always: ["ID", "HostComputeNetwork", "SchemaVersion"],
   v1Only: {
     VirtualNetworkName: { is: "text", text: "The network's name.", by: "service" },
-    EncapOverhead: { is: "u16", text: "The setting `Overhead` of the policy EncapOverhead.", unit: "bytes" },
+    EncapOverhead: {
+      is: "u16",
+      text: "The setting `Overhead` of the policy EncapOverhead.",
+      unit: "bytes",
+      policy: { type: "EncapOverhead", setting: "Overhead", isShownTwice: true },
+    },
     SharedContainers: {
       is: "texts",
       text: "The containers that use it: `SharedContainers` in `Health.Extra`.",
@@ -141,7 +147,5 @@ export function parseEndpoint(document: JsonValue): HostComputeEndpoint {
 
 /** An endpoint in the answer of a service. @throws HcnError HCN_E_INVALID_JSON, also for one without an id. */
 export function parseStoredEndpoint(document: JsonValue): StoredEndpoint {
-  const endpoint = parseEndpoint(document);
-  if (isStored(endpoint)) return endpoint;
-  throw JsonReader.of(document, "endpoint", "HCN_E_INVALID_JSON").fail("ID", "a GUID");
+  return storedOf(parseEndpoint(document), "endpoint");
 }

@@ -1,52 +1,89 @@
 /** `HostComputeNamespace` (hcn.md §2.4). */
-import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "../description/object-json.ts";
+import { BASE } from "./base-document.ts";
+import { type ObjectReader, readerOf } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import type { Guid } from "../guid.ts";
-import { JsonReader, present } from "../description/json.ts";
+import type { ObjectOf } from "../description/description.ts";
+import { JsonReader } from "../description/json.ts";
 
-/** Types at their number in the schema. */
-export const NAMESPACE_TYPES = ["Host", "HostDefault", "Guest", "GuestDefault"] as const;
+/** The one place that names the fields of a namespace; `description.ts` says what comes from it. */
+export const NAMESPACE = {
+  text: "A namespace.",
+  name: "HostComputeNamespace",
+  base: (): typeof BASE => BASE,
+  fields: {
+    NamespaceId: {
+      is: "u32",
+      text: "The id of its compartment.",
+      absent: "chosen by the service",
+      v1: { answer: "CompartmentId" },
+    },
+    NamespaceGuid: {
+      is: "guid",
+      text: "The GUID of its compartment.",
+      absent: "chosen by the service",
+      v1: { answer: "CompartmentGuid" },
+    },
+    Type: {
+      is: "enumeration",
+      names: ["Host", "HostDefault", "Guest", "GuestDefault"],
+      text: "Whose compartment it is: one of its own, the host's, or that of a virtual machine.",
+      absent: "Host",
+      v1: { dump: "Type" },
+    },
+    Resources: {
+      is: "list",
+      of: {
+        text: "A member.",
+        fields: {
+          Type: { is: "enumeration", names: ["Container", "Endpoint"], text: "What it is.", v1: "Type" },
+          Data: {
+            is: "object",
+            of: {
+              text: "Who.",
+              fields: {
+                Id: {
+                  is: "text",
+                  text: "Of a container its HCS id, of an endpoint its GUID.",
+                  v1: "Data.Id",
+                },
+              },
+              needs: ["Id"],
+            },
+            text: "Who it is.",
+          },
+        },
+        needs: ["Type", "Data"],
+      },
+      text: "The containers and endpoints in it.",
+      absent: "none",
+      v1: { answer: "ResourceList" },
+    },
+    CreateWithCompartment: { is: "boolean", text: "Of a request: the compartment is made with it." },
+  },
+  always: ["ID", "Type", "SchemaVersion"],
+  v1Only: {
+    IsDefault: { is: "boolean", text: "It is the host's compartment: `Type` HostDefault." },
+  },
+} as const;
+
+export const NAMESPACE_TYPES: (typeof NAMESPACE)["fields"]["Type"]["names"] = NAMESPACE.fields.Type.names;
 export type NamespaceType = (typeof NAMESPACE_TYPES)[number];
 
-export const NAMESPACE_RESOURCE_TYPES = ["Container", "Endpoint"] as const;
+type Members = (typeof NAMESPACE)["fields"]["Resources"]["of"];
+export const NAMESPACE_RESOURCE_TYPES: Members["fields"]["Type"]["names"] =
+  NAMESPACE.fields.Resources.of.fields.Type.names;
 export type NamespaceResourceType = (typeof NAMESPACE_RESOURCE_TYPES)[number];
 
+export type HostComputeNamespace = ObjectOf<typeof NAMESPACE>;
 /** A container or endpoint of a namespace. Containers carry their HCS id, endpoints their GUID. */
-export interface NamespaceResource {
-  readonly Type: NamespaceResourceType;
-  readonly Data: { readonly Id: string };
-}
+export type NamespaceResource = ObjectOf<Members>;
 
-export interface HostComputeNamespace extends BaseDocument {
-  /** Id of the compartment. */
-  readonly NamespaceId?: number;
-  readonly NamespaceGuid?: Guid;
-  readonly Type?: NamespaceType;
-  readonly Resources?: readonly NamespaceResource[];
-  readonly CreateWithCompartment?: boolean;
-}
-
-function readResource(reader: JsonReader): NamespaceResource {
-  const Type = reader.enumeration("Type", NAMESPACE_RESOURCE_TYPES);
-  const Id = reader.object("Data")?.text("Id");
-  if (Type === undefined) throw reader.fail("Type", "Container or Endpoint");
-  if (Id === undefined) throw reader.fail("Data", 'an object with the field "Id"');
-  return Object.freeze({ Type, Data: Object.freeze({ Id }) });
-}
+const READER: ObjectReader<HostComputeNamespace> = readerOf(NAMESPACE);
 
 /**
  * Checks the shape of a v2 namespace document.
  * @throws HcnError HCN_E_INVALID_JSON for a field of the wrong type.
  */
 export function parseNamespace(document: JsonValue): HostComputeNamespace {
-  const reader = JsonReader.of(document, "namespace", "HCN_E_INVALID_JSON");
-  return present<HostComputeNamespace>({
-    ...readBase(reader),
-    NamespaceId: reader.u32("NamespaceId"),
-    NamespaceGuid: reader.guid("NamespaceGuid"),
-    Type: reader.enumeration("Type", NAMESPACE_TYPES),
-    Resources: reader.list("Resources", readResource),
-    CreateWithCompartment: reader.boolean("CreateWithCompartment"),
-  });
+  return READER.read(JsonReader.of(document, "namespace", "HCN_E_INVALID_JSON"));
 }

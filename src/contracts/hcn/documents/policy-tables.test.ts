@@ -330,7 +330,7 @@ describe.each<[string, Parse, readonly Row[], readonly (string | undefined)[]]>(
 });
 
 describe("bad settings (hcn.md §6.1)", () => {
-  it.each<[Parse, string, Settings, HcnErrorCode]>([
+  const rows: readonly [Parse, string, Settings, HcnErrorCode][] = [
     [parseNetworkPolicy, "SourceMacAddress", { SourceMacAddress: "00-22" }, "HCN_E_INVALID_POLICY"],
     [parseNetworkPolicy, "NetAdapterName", {}, "HCN_E_INVALID_POLICY"],
     [parseNetworkPolicy, "InterfaceConstraint", { InterfaceIndex: -1 }, "HCN_E_INVALID_POLICY"],
@@ -404,9 +404,13 @@ describe("bad settings (hcn.md §6.1)", () => {
     ],
     [parseEndpointPolicy, "Firewall", { VmType: "LCOW" }, "HCN_E_INVALID_POLICY"],
     [parseEndpointPolicy, "VSID", { IsolationId: 1 }, "HCN_E_INVALID_POLICY_TYPE"],
-  ])("%# %s %s %j is refused with %s", (parse, type, settings, code) => {
-    expect(() => parse({ Type: type, Settings: settings as never }, "Policies[0]")).toThrow(
-      expect.objectContaining({ code }),
-    );
-  });
+  ];
+  it.each(rows.map(([parse, ...row]) => [`function ${parse.name}`, ...row, parse] as const))(
+    "%# %s %s %j is refused with %s",
+    (_name, type, settings, code, parse) => {
+      expect(() => parse({ Type: type, Settings: settings as never }, "Policies[0]")).toThrow(
+        expect.objectContaining({ code }),
+      );
+    },
+  );
 });

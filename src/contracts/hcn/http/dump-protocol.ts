@@ -19,10 +19,14 @@ import {
 import { HcnError } from "../error.ts";
 import { parseGuid } from "../guid.ts";
 import { JsonReader } from "../description/json.ts";
-import type { PathRequester } from "../faults/http-faults.ts";
 
 export const DUMP_PATH = "/hcn/dump";
 export const RESTORE_PATH = "/hcn/restore";
+
+/** Who asks: `HttpHcnClient` does. Rejects with `HcnError`. */
+export interface PathRequester {
+  request(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<JsonValue>;
+}
 
 /** An item of a dump; undefined when it is none. */
 export function parseDumpItem(value: JsonObject): DumpItem | undefined {

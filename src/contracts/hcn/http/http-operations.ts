@@ -5,9 +5,8 @@
 import type { HcnClient, HcnObjectKind, HostComputeQuery, ServiceProperties } from "../client.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HCN_KINDS } from "../client.ts";
-import type { ComputeSystems } from "../compute-systems.ts";
+import { requireComputeSystems } from "../compute-systems.ts";
 import { type Schema, component } from "../description/description-schema.ts";
-import { HcnError } from "../error.ts";
 import { type JsonReader, checkJsonObject, parseJsonText } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { PortRequest } from "../documents/port-reservation.ts";
@@ -208,12 +207,6 @@ const ENDPOINT_OPERATIONS: Rows<"stats" | "addresses"> = {
   },
 };
 
-/** @throws HcnError E_NOTIMPL when the service keeps no compute systems. */
-function systemsOf(client: HcnClient): ComputeSystems {
-  if (client.computeSystems !== undefined) return client.computeSystems;
-  throw new HcnError("E_NOTIMPL", { detail: "This service keeps no compute systems" });
-}
-
 const SYSTEM_ID: RequestField = {
   schema: { ...TEXT, description: "The id that who creates a compute system chooses for it." },
   isRequired: true,
@@ -226,7 +219,8 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     request: {},
     result: { type: "array", items: component("ComputeSystem") },
     isRead: true,
-    perform: async (client) => (await systemsOf(client).list()).map((system) => checkJsonObject(system)),
+    perform: async (client) =>
+      (await requireComputeSystems(client).list()).map((system) => checkJsonObject(system)),
   },
   "systems-create": {
     summary: "Creates and starts a compute system",
@@ -238,7 +232,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     result: NOTHING,
     isRead: false,
     perform: async (client, request) => {
-      await systemsOf(client).create(requireText(request, "id"), requireSettings(request));
+      await requireComputeSystems(client).create(requireText(request, "id"), requireSettings(request));
       return null;
     },
   },
@@ -252,7 +246,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     result: NOTHING,
     isRead: false,
     perform: async (client, request) => {
-      await systemsOf(client).modify(requireText(request, "id"), requireSettings(request));
+      await requireComputeSystems(client).modify(requireText(request, "id"), requireSettings(request));
       return null;
     },
   },
@@ -263,7 +257,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
     result: NOTHING,
     isRead: false,
     perform: async (client, request) => {
-      await systemsOf(client).terminate(requireText(request, "id"));
+      await requireComputeSystems(client).terminate(requireText(request, "id"));
       return null;
     },
   },

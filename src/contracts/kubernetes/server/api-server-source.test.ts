@@ -246,6 +246,14 @@ describe("a list", () => {
     ]);
   });
 
+  it.each(["[]", "7", "{}", '{"items":[]}', '{"metadata":"x","items":[]}'])(
+    "that is none is told: %s",
+    async (body) => {
+      answer = says(200, body);
+      await expect(source.list("Node")).rejects.toThrow("something that is not a list of nodes");
+    },
+  );
+
   it("that is null is empty", async () => {
     answer = says(200, '{"metadata":{"resourceVersion":"9"},"items":null}');
     expect((await source.list("Node")).items).toEqual([]);

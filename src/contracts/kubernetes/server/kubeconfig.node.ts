@@ -6,9 +6,9 @@
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
-import { parse } from "yaml";
 import { isFields } from "#core/base/json.ts";
 import { KubeError } from "../error.ts";
+import { readAnyYaml } from "../text/yaml-value.ts";
 
 /** Where the server is found. */
 export interface ApiServerPlace {
@@ -55,7 +55,9 @@ function loadFile(config: KubeConfig, path: string): void {
   }
   try {
     const folder = dirname(resolve(path));
-    const document: unknown = parse(text);
+    const reading = readAnyYaml(text, "1.2");
+    if ("faults" in reading) throw new Error(reading.faults[0]?.message);
+    const [document] = reading.values;
     if (!isFields(document)) throw new Error("it is not a mapping");
     const users = Array.isArray(document["users"]) ? (document["users"] as readonly unknown[]) : [];
     const known = users.map((entry) =>

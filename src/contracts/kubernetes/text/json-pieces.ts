@@ -56,6 +56,57 @@ function skipValue(text: string, start: number): number {
   return text.length;
 }
 
+/** Counts the brackets of a text that grows at its end, until they are closed. */
+export class BracketDepth {
+  private at: number;
+  private depth: number;
+  private quote = -1;
+
+  /** From `start`, with `depth` brackets open before it. */
+  constructor(start: number, depth = 0) {
+    this.at = start;
+    this.depth = depth;
+  }
+
+  /** The offset behind the bracket that closes the first; undefined when it is not in the text. */
+  endIn(text: string, isWhole: boolean): number | undefined {
+    const structure = new Structure(text);
+    while (this.at < text.length) {
+      if (this.quote < 0) this.at = structure.next(this.at);
+      if (this.at >= text.length) return undefined;
+      if (text.charCodeAt(this.at) === QUOTE || this.quote >= 0) {
+        const start = this.quote >= 0 ? this.quote : this.at;
+        const end = skipString(text, start);
+        const isClosed = end < text.length || isWhole || isStringEnd(text, start);
+        this.quote = isClosed ? -1 : start;
+        this.at = end;
+        if (!isClosed) return undefined;
+        continue;
+      }
+      this.depth += bracket(text.charCodeAt(this.at));
+      this.at++;
+      if (this.depth === 0) return this.at;
+    }
+    return undefined;
+  }
+
+  /** How much before the place that is reached is no longer needed; the text is to begin there. */
+  moveBack(): number {
+    const kept = this.quote >= 0 ? this.quote : this.at;
+    this.at -= kept;
+    if (this.quote >= 0) this.quote = 0;
+    return kept;
+  }
+}
+
+/** Whether the string that begins at `start` ends with the text. */
+function isStringEnd(text: string, start: number): boolean {
+  if (text.length - 1 <= start || !text.endsWith('"')) return false;
+  let backslashes = 0;
+  while (text.charCodeAt(text.length - 2 - backslashes) === BACKSLASH) backslashes++;
+  return backslashes % 2 === 0;
+}
+
 /** Whether brackets are nested deeper than `depthMax`. */
 export function isNestedDeeper(text: string, depthMax: number): boolean {
   const structure = new Structure(text);
@@ -73,7 +124,7 @@ export function isNestedDeeper(text: string, depthMax: number): boolean {
 }
 
 /** The offset of the list that is the value of the outermost field `items`; undefined without one. */
-function findItems(text: string, start: number, end: number): number | undefined {
+export function findItemsOfJson(text: string, start: number, end: number): number | undefined {
   const structure = new Structure(text);
   let depth = 0;
   for (let at = structure.next(start); at < end; at = structure.next(at)) {
@@ -122,7 +173,7 @@ function columnOf(text: string, offset: number): number {
 }
 
 /** The offset of the next character that is no blank, comma or line end. */
-function skipBlanks(text: string, start: number): number {
+export function skipBlanks(text: string, start: number): number {
   let at = start;
   for (; at < text.length; at++) {
     const unit = text.charCodeAt(at);
@@ -149,7 +200,7 @@ function* listPieces(text: string, list: number, end: number, lines: LineCount):
 }
 
 /** The offset behind a value that is no object and no list. */
-function skipScalar(text: string, start: number): number {
+export function skipScalar(text: string, start: number): number {
   if (text.charCodeAt(start) === QUOTE) return skipString(text, start);
   for (let at = start; at < text.length; at++) {
     const unit = text.charCodeAt(at);
@@ -164,7 +215,7 @@ export function* splitJson(text: string): Generator<Piece> {
   for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
     const isOpening = bracket(text.charCodeAt(at)) === 1;
     const end = isOpening ? skipValue(text, at) : text.length;
-    const list = findItems(text, at, end);
+    const list = findItemsOfJson(text, at, end);
     const place = { format: "json", line: lines.upTo(at), column: columnOf(text, at) } as const;
     const listEnd = list === undefined ? end : skipValue(text, list);
     // Brackets that do not fit together are for the parser to report.

@@ -1,14 +1,32 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { readPlainYaml } from "./plain-yaml.ts";
-import { readAnyYaml } from "./yaml-value.ts";
+import { type FieldPath, below } from "./field-path.ts";
+import { PlainYamlReader, readPlainYaml } from "./plain-yaml.ts";
+import { offsetsInAnyYaml, readAnyYaml } from "./yaml-value.ts";
 
-/** What the library makes of a text that the short way has read. */
+/** The ways to all fields of a value, and one that leads nowhere at each. */
+function pathsIn(value: unknown, path?: FieldPath): (FieldPath | undefined)[] {
+  if (typeof value !== "object" || value === null) return [path, below(path, "absent"), below(path, 7)];
+  const parts = Array.isArray(value) ? [...value.entries()] : Object.entries(value);
+  const ways = parts.flatMap(([step, part]) => pathsIn(part, below(path, step)));
+  return [path, below(path, "absent"), below(path, 99), ...ways];
+}
+
+/** What the library makes of a text that the short way has read, and where it finds the fields. */
 function holdAlike(text: string): void {
   const plain = readPlainYaml(text);
   if (plain === undefined) return;
   expect({ text, reading: readAnyYaml(text) }).toEqual({ text, reading: { values: [plain.value] } });
+  const paths = pathsIn(plain.value);
+  const offsets = new PlainYamlReader(false).offsets(text, paths);
+  expect({ text, offsets }).toEqual({ text, offsets: offsetsInAnyYaml(text, paths) });
+}
+
+/** True for a text that the short way reads, and reads as the library does. */
+function isRead(text: string): boolean {
+  holdAlike(text);
+  return readPlainYaml(text) !== undefined;
 }
 
 const SCALARS = [
@@ -29,6 +47,12 @@ const SCALARS = [
   "7e9",
   "7e9c",
   "0x1f",
+  "0b379176-2ab0-40c8",
+  "0o9",
+  "0x",
+  "0b12",
+  "-0x1_f",
+  "0XG",
   "10.0.0.1",
   "1.2",
   "1:30",
@@ -120,6 +144,9 @@ const line: fc.Arbitrary<string> = fc
     return `${" ".repeat(indent)}${hyphen}${field}${end}`;
   });
 
+/** Lines that begin, continue and end blocks of text. */
+const BLOCK_LINE = fc.constantFrom("a: |", "  b: |-", "- |", "  - |", "    x", "   # y", "  ", "", "      z");
+
 describe("the short way through YAML", () => {
   it("reads what dumps look like", () => {
     const text =
@@ -144,6 +171,41 @@ describe("the short way through YAML", () => {
     holdAlike(`x:\n- ${key}: 1\n  y2: 2\n`);
   });
 
+  // https://yaml.org/spec/1.2.2/#812-literal-style: a literal block keeps its lines, and `|-` drops the last line end.
+  it.each([
+    ["a: |\n  b\n  c\n", true],
+    ["a: |-\n  b: c\n\n    # d\n\nx: 1\n", true],
+    ["l:\n- |\n  # no comment\n  {}\n- c: |\n    d\n  e: f\n", true],
+    ["a: |\r\n  b\r\nc: d\r\n", true],
+    ["a: |\n  b\n   \nc: d\n", false],
+    ["a: |\n   b\n  c\n", false],
+    ["a: |\n    b\n # c\nd: e\n", false],
+    ["a: |2\n    b\n", false],
+    ["a: |\nb: c\n", false],
+    ["a: |\n  b", false],
+    ["a: |\n\n   \n  b\n", false],
+    ["a: |\n  b\tc\n", false],
+    ["a: >\n  b\n", false],
+  ])("reads the block of text in %j as the library does, or leaves it alone", (text, expected) => {
+    expect(isRead(text)).toBe(expected);
+  });
+
+  it("remembers scalars from text to text and takes each for what it is", () => {
+    const reader = new PlainYamlReader(true);
+    const texts = [
+      "a: 1\n",
+      'a: "1"\n',
+      "- 1\n- yes\n",
+      "a: '1'\nb: 1\n",
+      "1: a\n",
+      "a: true\n- b\n",
+      "b: 1\n",
+    ];
+    const fresh = texts.map((text) => readPlainYaml(text));
+    expect(texts.map((text) => reader.read(text))).toEqual(fresh);
+    expect(texts.map((text) => reader.read(text))).toEqual(fresh);
+  });
+
   it("agrees with the library on all that the library writes", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
@@ -155,9 +217,12 @@ describe("the short way through YAML", () => {
 
   it("agrees with the library on lines put together at random", () => {
     fc.assert(
-      fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
-        holdAlike(`${lines.join("\n")}\n`);
-      }),
+      fc.property(
+        fc.array(fc.oneof(line, line, line, BLOCK_LINE), { minLength: 1, maxLength: 8 }),
+        (lines) => {
+          holdAlike(`${lines.join("\n")}\n`);
+        },
+      ),
       { numRuns: 3_000 },
     );
   });

@@ -23,16 +23,23 @@ interface Document {
   readonly line: number;
 }
 
-function countLines(text: string): number {
+export function countLines(text: string): number {
   let count = 0;
   for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
   return count;
 }
 
-function isSeparatorAt(text: string, at: number): boolean {
+export function isSeparatorAt(text: string, at: number): boolean {
   if (!text.startsWith("---", at)) return false;
   const next = text.charCodeAt(at + 3);
   return Number.isNaN(next) || next === 10 || next === 13 || next === 32 || next === 9;
+}
+
+/** Whether the line at `at` separates documents and holds nothing of the next one. */
+export function isSeparatorAlone(text: string, at: number): boolean {
+  if (!isSeparatorAt(text, at)) return false;
+  const behind = text.indexOf("\n", at);
+  return /^[ \t]*(?:#.*)?\r?$/.test(text.slice(at + 3, behind < 0 ? text.length : behind));
 }
 
 function* splitDocuments(text: string): Generator<Document> {
@@ -44,9 +51,8 @@ function* splitDocuments(text: string): Generator<Document> {
     if (at < 0) return;
     line += countLines(document);
     start = at;
-    const behind = text.indexOf("\n", at);
-    const rest = text.slice(at + 3, behind < 0 ? text.length : behind);
-    if (/^[ \t]*(?:#.*)?\r?$/.test(rest)) {
+    if (isSeparatorAlone(text, at)) {
+      const behind = text.indexOf("\n", at);
       start = behind < 0 ? text.length : behind + 1;
       line++;
     }
@@ -54,7 +60,7 @@ function* splitDocuments(text: string): Generator<Document> {
 }
 
 /** The offset of the next line of three dashes behind `from`; -1 without one. */
-function nextSeparator(text: string, from: number): number {
+export function nextSeparator(text: string, from: number): number {
   for (let at = text.indexOf("\n---", from); at >= 0; at = text.indexOf("\n---", at + 1)) {
     if (isSeparatorAt(text, at + 1)) return at + 1;
   }
@@ -68,18 +74,18 @@ interface ItemLines {
 }
 
 /** How many blanks a line begins with. */
-function indentAt(text: string, start: number): number {
+export function indentAt(text: string, start: number): number {
   let at = start;
   while (text.charCodeAt(at) === 32) at++;
   return at - start;
 }
 
-function isBlankOrComment(text: string, at: number): boolean {
+export function isBlankOrComment(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   return Number.isNaN(unit) || unit === 10 || unit === 13 || unit === 35;
 }
 
-function isHyphen(text: string, at: number): boolean {
+export function isHyphen(text: string, at: number): boolean {
   const next = text.charCodeAt(at + 1);
   return text.charCodeAt(at) === 45 && (Number.isNaN(next) || next === 32 || next === 10 || next === 13);
 }
@@ -118,11 +124,14 @@ function hasAliases(text: string): boolean {
   return ANCHOR.test(text) && ALIAS.test(text);
 }
 
-const ITEMS = /^items:[ \t]*(?:#[^\n]*)?\r?\n/m;
+/** The name before the items of a list. */
+export const ITEMS_OF_YAML: RegExp = /^items:[ \t]*(?:#[^\r\n\u2028\u2029]*)?\r?\n/m;
 
-function* documentPieces({ text, line }: Document): Generator<Piece> {
+/** The pieces of one document. */
+export function* piecesOfDocument({ text, line }: Document): Generator<Piece> {
+  if (isNothing(text)) return;
   const place = { format: "yaml", line, column: 0 } as const;
-  const header = ITEMS.exec(text);
+  const header = ITEMS_OF_YAML.exec(text);
   const begin = header === null ? 0 : header.index + header[0].length;
   const items = header === null ? undefined : findItems(text, begin);
   const isLinked = items !== undefined && text.length <= LINKED_LENGTH_MAX && hasAliases(text);
@@ -146,7 +155,5 @@ function* documentPieces({ text, line }: Document): Generator<Piece> {
 
 /** The pieces of a YAML text: what stands around the items of a list comes before its items. */
 export function* splitYaml(text: string): Generator<Piece> {
-  for (const document of splitDocuments(text)) {
-    if (!isNothing(document.text)) yield* documentPieces(document);
-  }
+  for (const document of splitDocuments(text)) yield* piecesOfDocument(document);
 }

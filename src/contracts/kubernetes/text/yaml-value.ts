@@ -21,8 +21,15 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FieldPath } from "./field-path.ts";
 import { stepsOf } from "./field-path.ts";
 import { isNestedDeeper } from "./json-pieces.ts";
-import { readPlainYaml } from "./plain-yaml.ts";
-import { type YamlFault, faultOf, findDeepToken, findExcessToken, tokensOf } from "./yaml-syntax.ts";
+import { PlainYamlReader } from "./plain-yaml.ts";
+import {
+  composed,
+  type YamlFault,
+  faultOf,
+  findDeepToken,
+  findExcessToken,
+  tokensOf,
+} from "./yaml-syntax.ts";
 
 /** A fault of a text, with its code. */
 export interface TextFault extends YamlFault {
@@ -82,8 +89,14 @@ function invalid(offset: number, message: string, advice: string): TextFault {
   return { code: "manifest-invalid-yaml", offset, message, advice };
 }
 
+/** YAML 1.1 with the numbers of Kubernetes' reader, or YAML 1.2 as the library has it. */
+type Language = "kubernetes" | "1.2";
+
 /** The documents of a text, or its first faults. */
-function compose(text: string): readonly Document.Parsed[] | { readonly faults: readonly TextFault[] } {
+function compose(
+  text: string,
+  language: Language = "kubernetes",
+): readonly Document.Parsed[] | { readonly faults: readonly TextFault[] } {
   if (text.length > LIMITS.manifestDocumentCharactersMax) {
     const mebi = LIMITS.manifestDocumentCharactersMax / 1_048_576;
     return { faults: [tooLarge(0, `a document has more than ${mebi} Mi characters`)] };
@@ -97,13 +110,14 @@ function compose(text: string): readonly Document.Parsed[] | { readonly faults: 
   const deep = findDeepToken(tokens);
   if (deep !== undefined) return { faults: [tooLarge(deep.offset, deep.message)] };
   const composer = new Composer({
-    version: "1.1",
-    customTags: kubernetesTags,
+    ...(language === "1.2" ? { version: "1.2" } : { version: "1.1", customTags: kubernetesTags }),
     uniqueKeys: false,
     prettyErrors: false,
     logLevel: "error",
   });
-  const documents = [...composer.compose(tokens, false, text.length)] as Document.Parsed[];
+  const documents = composed<Document>(() =>
+    composer.compose(tokens, false, text.length),
+  ) as Document.Parsed[];
   const errors = documents.flatMap((document) => document.errors);
   if (errors.length === 0) return documents;
   return { faults: errors.map((error) => ({ code: "manifest-invalid-yaml", ...faultOf(error) })) };
@@ -223,15 +237,15 @@ class PlainValues {
   }
 }
 
-/** The values of a YAML text, or what is wrong with it. */
-export function readYaml(text: string): ValueReading {
-  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : readPlainYaml(text);
+/** The values of a YAML text, or what is wrong with it. `reader`: one for all the texts of a dump. */
+export function readYaml(text: string, reader: PlainYamlReader = new PlainYamlReader(false)): ValueReading {
+  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : reader.read(text);
   return plain === undefined ? readAnyYaml(text) : { values: [plain.value] };
 }
 
 /** The same by the library alone, which knows the whole language. */
-export function readAnyYaml(text: string): ValueReading {
-  const documents = compose(text);
+export function readAnyYaml(text: string, language?: Language): ValueReading {
+  const documents = compose(text, language);
   if ("faults" in documents) return documents;
   try {
     return { values: documents.map((document) => new PlainValues().of(document.contents)) };
@@ -242,14 +256,14 @@ export function readAnyYaml(text: string): ValueReading {
 }
 
 /** The value of a JSON text, or what is wrong with it. What JSON refuses may still be YAML. */
-export function readJson(text: string): ValueReading {
+export function readJson(text: string, reader?: PlainYamlReader): ValueReading {
   if (isNestedDeeper(text, LIMITS.documentDepthMax)) {
     return { faults: [tooLarge(0, `values are nested more than ${LIMITS.documentDepthMax} levels deep`)] };
   }
   try {
     return { values: [JSON.parse(text)] };
   } catch {
-    return readYaml(text);
+    return readYaml(text, reader);
   }
 }
 
@@ -273,7 +287,17 @@ function offsetIn(contents: ParsedNode | null, path: FieldPath | undefined): num
 }
 
 /** The offsets of fields of the first document of a text. The text is parsed again: places are seldom asked for. */
-export function offsetsOf(text: string, paths: readonly (FieldPath | undefined)[]): readonly number[] {
+export function offsetsOf(
+  text: string,
+  paths: readonly (FieldPath | undefined)[],
+  reader: PlainYamlReader = new PlainYamlReader(false),
+): readonly number[] {
+  const plain = text.length > LIMITS.manifestDocumentCharactersMax ? undefined : reader.offsets(text, paths);
+  return plain ?? offsetsInAnyYaml(text, paths);
+}
+
+/** The same by the library alone. */
+export function offsetsInAnyYaml(text: string, paths: readonly (FieldPath | undefined)[]): readonly number[] {
   const documents = compose(text);
   if ("faults" in documents) return paths.map(() => 0);
   const contents = documents[0]?.contents ?? null;
