@@ -40,7 +40,7 @@ export interface ConnectOptions {
   readonly isHairpin?: boolean;
   /**
    * The machine is a virtual one, and its hypervisor has MAC spoofing off: frames with another source MAC than that of
-   * its adapter end at the port (dataplane.md §2.6, DT-071). Default: any MAC may send.
+   * its adapter end at the port (dataplane.md §2.6). Default: any MAC may send.
    */
   readonly onlyMac?: Mac;
 }

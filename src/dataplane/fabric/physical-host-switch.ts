@@ -28,7 +28,7 @@ export interface FabricMachine {
   readonly addresses: readonly Ip[];
   /** Ranges that its pods have their addresses from. Default none. */
   readonly ranges?: readonly Prefix[];
-  /** Frames with another source MAC than its own end at its port (DT-071). Default false. */
+  /** Frames with another source MAC than its own end at its port (dataplane.md §10). Default false. */
   readonly refusesOtherMacs?: boolean;
   /** Takes what nobody else has. Default false. */
   readonly isRouter?: boolean;

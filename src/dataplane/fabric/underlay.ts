@@ -23,6 +23,8 @@ import { Router } from "./router.ts";
 
 /** docs: dataplane.md §6.10, `Rm`: the router's MAC on the segment. */
 export const ROUTER_MAC: Mac = 0x5254_0000_0001 as Mac;
+/** MACs of machines beside the nodes that are none of them count up from here. */
+const MACHINE_MAC = 0x5254_0000_0010;
 /** MACs of the router towards outside hosts, and of those, count up from here. */
 const ROUTER_OUTSIDE_MAC = 0x5254_0000_0100;
 const OUTSIDE_HOST_MAC = 0x5254_0000_0200;
@@ -60,6 +62,7 @@ export function outsideIpv6(ip: Ip): Ip {
 
 export class Underlay {
   readonly subnet: Prefix;
+  private readonly routerIp: Ip;
   readonly segment: LearningSwitch;
   readonly router: Router;
   /** The physical host's switch that the nodes hang on; undefined: they hang on the segment. */
@@ -69,11 +72,13 @@ export class Underlay {
   private readonly mtuBytes: number | undefined;
   private readonly hosts = new Map<string, OutsideHost>();
   private readonly networks = new Map<string, OutsideNetwork>();
+  private machineCount = 0;
 
   constructor(env: Environment, spec: UnderlaySpec) {
     assert(prefixContains(spec.subnet, spec.routerIp), "the router's address is in the nodes' network");
     this.env = env;
     this.subnet = spec.subnet;
+    this.routerIp = spec.routerIp;
     this.mtuBytes = spec.mtuBytes;
     this.segment = new LearningSwitch(env, { node: "underlay", place: "segment", kind: "wire" });
     this.router = new Router(env, "router");
@@ -125,6 +130,16 @@ export class Underlay {
     });
     this.hosts.set(spec.name, host);
     return host;
+  }
+
+  /** Adds a machine to the nodes' own network, which the router leads to all others. It has IPv4 alone. */
+  addMachine({ name, ip }: { readonly name: string; readonly ip: Ip }): OutsideHost {
+    assert(prefixContains(this.subnet, ip), "the machine's address is in the nodes' network");
+    const mac = (MACHINE_MAC + this.machineCount) as Mac;
+    this.machineCount++;
+    const device = this.physicalHost?.connect({ name, mac, addresses: [ip] }) ?? this.connect(name);
+    const address = { ip, length: this.subnet.length };
+    return new OutsideHost(this.env, { name, address, gateway: this.routerIp, mac, device });
   }
 
   getOutsideHost(name: string): OutsideHost | undefined {

@@ -10,6 +10,7 @@ import {
   findWrongFrames,
   ip,
   mac,
+  prefix,
 } from "#test/support/dataplane/stack-world.ts";
 import {
   type RoutedPair,
@@ -125,6 +126,17 @@ function discoveryLines(capture: CaptureDevice): string[] {
   });
 }
 
+it("a router's link-local address is asked for with the source of the packet that waits (RFC 4861 §7.2.2)", () => {
+  const pair = dualPair();
+  const { compartment, netInterface, capture } = pair.client;
+  const nextHop = ip("fe80::1234:5678:9abc");
+  compartment.addRoute({ prefix: prefix("2001:db8::/32"), nextHop, interface: netInterface, metric: 0 });
+  ping(pair, "2001:db8::1");
+  const asked = discoveryLines(capture).filter((line) => line.includes(" NS fe80::1234:5678:9abc "));
+  expect(asked).toHaveLength(3);
+  for (const line of asked) expect(line).toContain("fd00:1::10→ff02::1:ff78:9abc ");
+});
+
 describe("addresses", () => {
   it("the first IPv6 address of an interface brings a link-local one: of the MAC on Linux, of chance on Windows", () => {
     const pair = dualPair();
@@ -224,6 +236,28 @@ describe("neighbour discovery", () => {
     expect(pair.client.compartment.drops.get("malformed-frame")).toBe(1);
     expect(discoveryLines(pair.client.capture)).toEqual([]);
   });
+});
+
+it("a flood of solicitations fills the table for 5 s and takes nobody away who is in use", () => {
+  const pair = dualPair();
+  const { neighbors } = pair.client.netInterface;
+  const link = { sourceMac: mac("02-00-00-00-00-66"), destinationMac: pair.client.netInterface.mac };
+  const header = { destination: ip("fd00:1::10"), ttl: 255, identification: 0, isDontFragment: false };
+  const options = [{ kind: "source-link-layer", mac: link.sourceMac } as const];
+  const solicit = (number: number) => {
+    const source = ip(`fd00:1::f:${number.toString(16)}`);
+    const nd = { type: "neighbor-solicitation", target: ip("fd00:1::10") as never, options } as const;
+    pair.client.netInterface.receive(buildNdFrame({ link, ip: { ...header, source }, nd }));
+  };
+  ping(pair, SERVER);
+  const before = neighbors.list().length;
+  for (let number = 0; number < 4_500; number++) solicit(number);
+  expect([before > 0, neighbors.list().length]).toEqual([true, 4_096]);
+  expect(neighbors.macOf(ip("fd00:1::1"))).toBe(pair.routerToClient.netInterface.mac);
+  pair.env.clock.runUntil(pair.env.clock.nowMs + 5_000);
+  solicit(9_000);
+  expect(neighbors.list()).toHaveLength(4_096 / 2 + 1);
+  expect(neighbors.macOf(ip("fd00:1::1"))).toBe(pair.routerToClient.netInterface.mac);
 });
 
 describe("routing", () => {

@@ -103,7 +103,7 @@ function keyOf({ family, protocol, port }: ClaimedPort): number {
  * Ports of a host's own addresses that something below its stack serves: the node ports of load balancers.
  *
  * A connection of the host to itself never leaves the stack, so nothing on the switch could serve it. From KB4571748 on
- * a node reaches its own node ports (dataplane.md §2.4 B-8, DT-117). Inferred: by handing such packets to the switch,
+ * a node reaches its own node ports (dataplane.md §2.4 B-8). Inferred: by handing such packets to the switch,
  * and by taking answers from there although they carry an own address as source.
  */
 export class PortClaims {

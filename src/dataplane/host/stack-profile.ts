@@ -116,7 +116,7 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
   droppedRoutingTypes: Object.freeze([]),
   // RFC 1122 §3.3.2: 60 to 120 s.
   reassemblyTimeoutMs: 60_000,
-  // docs: dataplane.md §2.9, DT-163: one identifier for all processes, the sequence number tells requests apart.
+  // docs: dataplane.md §2.9: one identifier for all processes, the sequence number tells requests apart.
   echoIdentifier: 1,
   echoPayloadBytes: 32,
   onLinkMetric: 256,
@@ -146,7 +146,7 @@ const WINDOWS_STACK: StackProfile = Object.freeze({
     oddSegments: "reset",
     // TcpTimedWaitDelay, 120 s since Windows Server 2003.
     timeWaitMs: 120_000,
-    // docs: dataplane.md §3.8, DT-165: two hours; Microsoft, "SIO_KEEPALIVE_VALS": then every second, ten times.
+    // docs: dataplane.md §3.8: two hours; Microsoft, "SIO_KEEPALIVE_VALS": then every second, ten times.
     keepAlive: Object.freeze({ idleMs: 7_200_000, intervalMs: 1_000, probes: 10 }),
   }),
 });

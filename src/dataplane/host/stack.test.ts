@@ -356,6 +356,60 @@ describe("ARP", () => {
   });
 });
 
+describe("a flood of ARP (net/core/neighbour.c, neigh_forced_gc)", () => {
+  const arpFrom = (pair: RoutedPair, number: number) => {
+    const senderMac = mac("02-00-00-00-00-66");
+    const senderIp = (Number(ip("10.0.1.0")) + (number << 8)) as Ipv4;
+    const targetIp = ip("10.0.1.10") as Ipv4;
+    const link = { sourceMac: senderMac, destinationMac: BROADCAST_MAC };
+    pair.client.netInterface.receive(
+      buildArpFrame({ link, arp: { operation: "request", senderMac, senderIp, targetIp } }),
+    );
+  };
+
+  it.each(["windows", "linux"] as const)(
+    "fills the table of %s with what is not confirmed, for 5 s, and takes nobody away who is in use",
+    (clientOs) => {
+      const pair = makeRoutedPair({ clientOs });
+      const { neighbors } = pair.client.netInterface;
+      ping(pair, "10.0.1.1");
+      for (let number = 1; number <= 5_000; number++) arpFrom(pair, number);
+      expect(neighbors.list()).toHaveLength(4_096);
+      pair.client.capture.frames.length = 0;
+      expect(ping(pair, SERVER).replies).toHaveLength(1);
+      expect(arpLines(pair.client.capture).filter((line) => line.includes("who-has"))).toEqual([]);
+      // The answer came 5 s later: half of the flood goes for the next that comes (dataplane.md §5.5).
+      arpFrom(pair, 9_002);
+      const known = neighbors.list().map((entry) => formatIp(entry.ip));
+      expect(known.length).toBe(4_096 / 2 + 1);
+      expect([known.includes("10.0.1.1"), known.at(-1)]).toEqual([
+        true,
+        formatIp(((Number(ip("10.0.1.0")) + (9_002 << 8)) >>> 0) as Ipv4),
+      ]);
+    },
+  );
+
+  it("packets to neighbours that do not exist fill it until they have failed; entries set by hand do not count", () => {
+    const pair = makeRoutedPair();
+    const { neighbors } = pair.client.netInterface;
+    neighbors.setPermanent(ip("10.0.1.77"), mac("02-00-00-00-00-77"));
+    ping(pair, "10.0.1.1");
+    const waiter = { nextHopSettled: () => undefined };
+    const ask = (number: number) => neighbors.resolve((Number(ip("10.1.0.0")) + number) as Ipv4, waiter);
+    for (let number = 1; number <= 4_095; number++) expect(ask(number)).toBe("pending");
+    expect([ask(5_000), neighbors.list().length]).toEqual(["unreachable", 4_097]);
+    expect([neighbors.macOf(ip("10.0.1.77")), neighbors.macOf(ip("10.0.1.1")) !== undefined]).toEqual([
+      mac("02-00-00-00-00-77"),
+      true,
+    ]);
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 3_001);
+    expect(ask(5_000)).toBe("pending");
+    expect(neighbors.list().map((entry) => formatIp(entry.ip))).toEqual(
+      expect.arrayContaining(["10.0.1.1", "10.0.1.77"]),
+    );
+  });
+});
+
 function single(os: "windows" | "linux") {
   const env = makeEnvironment();
   const { root } = new Host(env, { name: "n", os });
@@ -460,6 +514,18 @@ describe("fragments", () => {
     expect(listPorts(pair).flatMap((port) => findWrongFrames(port.capture.frames))).toEqual([]);
   });
 
+  it("of a datagram that nobody follows are none that is followed", () => {
+    const pair = makeRoutedPair();
+    ping(pair, SERVER, { payloadBytes: 4000 });
+    expect(eventsOf(pair).lines()).toEqual([]);
+    ping(pair, SERVER, { payloadBytes: 4000, tag: 1 });
+    expect(
+      eventsOf(pair)
+        .lines()
+        .filter((line) => line.includes("deliver")),
+    ).toEqual(["1 deliver server/host", "2 deliver client/host"]);
+  });
+
   it("a router cuts fragments further for a smaller cable", () => {
     const pair = makeRoutedPair({ serverMtuBytes: 1400 });
     expect(ping(pair, SERVER, { payloadBytes: 2000 }).replies[0]).toMatchObject({ payloadBytes: 2000 });
@@ -523,23 +589,46 @@ describe("fragments", () => {
     expect(server.compartment.drops.list()).toEqual([{ code: "reassembly-failed", count: 1 }]);
   });
 
-  it("of more than 64 datagrams at once are refused", () => {
-    const { server, routerToServer, env } = makeRoutedPair();
-    const link = { sourceMac: routerToServer.netInterface.mac, destinationMac: server.netInterface.mac };
-    for (let identification = 0; identification < 100; identification++) {
-      const fragment = { offset: 8, hasMore: true };
-      const parts = {
-        link,
-        ip: { ...header, identification },
-        protocol: 1,
-        payload: new Uint8Array(8),
-        fragment,
-      };
-      server.netInterface.receive(buildIpFrame(parts));
+  describe("in floods", () => {
+    /** A piece of a datagram, as `pair.server` gets it of the router. */
+    function send(
+      pair: RoutedPair,
+      identification: number,
+      offset: number,
+      bytes: number,
+      hasMore = true,
+    ): void {
+      const { server, routerToServer } = pair;
+      const link = { sourceMac: routerToServer.netInterface.mac, destinationMac: server.netInterface.mac };
+      const parts = { link, ip: { ...header, identification }, protocol: 1, fragment: { offset, hasMore } };
+      server.netInterface.receive(buildIpFrame({ ...parts, payload: new Uint8Array(bytes) }));
     }
-    expect(server.compartment.drops.get("reassembly-failed")).toBe(36);
-    expect(env.clock.runUntilIdle(100_000)).toBe(true);
-    expect(server.compartment.drops.get("reassembly-failed")).toBe(100);
+
+    it("a thousand incomplete datagrams keep no other from being put together", () => {
+      const pair = makeRoutedPair();
+      for (let each = 0; each < 1_000; each++) send(pair, each, 8, 8);
+      expect(ping(pair, SERVER, { payloadBytes: 4000 }).replies).toHaveLength(1);
+    });
+
+    it("take 4 MiB and no more; when their time is over, there is room again", () => {
+      const pair = makeRoutedPair();
+      for (let each = 0; each < 4_000; each++) send(pair, each, 8, 1_400);
+      // 512 bytes are kept beside each of 1 400.
+      const taken = Math.ceil(4_194_304 / 1_912);
+      expect(pair.server.compartment.drops.get("reassembly-failed")).toBe(4_000 - taken);
+      expect(ping(pair, SERVER, { payloadBytes: 4000 }).replies).toHaveLength(0);
+      pair.env.clock.runUntil(pair.env.clock.nowMs + 200_000);
+      expect(ping(pair, SERVER, { payloadBytes: 4000 }).replies).toHaveLength(1);
+      expect(pair.env.clock.runUntilIdle(pair.env.clock.nowMs + 200_000)).toBe(true);
+      expect(pair.server.compartment.drops.get("reassembly-failed")).toBe(4_000 + 3);
+    });
+
+    it("8 000 pieces of one datagram, the last one first, make one datagram each time", () => {
+      const pair = makeRoutedPair();
+      for (let round = 0; round < 2; round++)
+        for (let piece = 8_000; piece >= 0; piece--) send(pair, round, piece * 8, 8, piece < 8_000);
+      expect(pair.server.compartment.drops.get("reassembly-failed")).toBe(0);
+    });
   });
 });
 
@@ -577,6 +666,8 @@ describe("what a stack does not take", () => {
     ],
     ["an unknown ethertype", (frame: Uint8Array) => frame.set([0x88, 0xcc], 12), {}, ["protocol-unknown"]],
     ["its own address as source", unchanged, { source: ip(SERVER) }, ["martian-source"]],
+    ["no source", unchanged, { source: ip("0.0.0.0") }, ["martian-source"]],
+    ["a source of network 0", unchanged, { source: ip("0.1.2.3") }, ["martian-source"]],
     ["a loopback source", unchanged, { source: ip("127.0.0.1") }, ["martian-source"]],
     ["a multicast source", unchanged, { source: ip("224.0.0.1") }, ["martian-source"]],
     ["somebody else's address", unchanged, { destination: ip("10.0.2.21") }, ["destination-not-local"]],

@@ -121,6 +121,26 @@ describe("UDP", () => {
     expect([any.got.length, own.got.length]).toEqual([0, 1]);
   });
 
+  it("gives no socket the bound port of another, and the port again when the last one on it is closed", () => {
+    const { udp } = makeRoutedPair({ clientOs: "windows" }).client.compartment;
+    udp.ports.exclude({ first: 49_152, last: 49_999 });
+    udp.ports.exclude({ first: 50_001, last: 65_535 });
+    const [any, own] = [undefined, ip("10.0.1.10")].map(
+      (at) => udp.bind({ owner: new Box(), port: 50_000, ...(at !== undefined && { ip: at }) }) as UdpSocket,
+    );
+    const next = (): number | string => {
+      const socket = udp.bind({ owner: new Box() });
+      if (typeof socket === "string") return socket;
+      socket.close();
+      return socket.port;
+    };
+    expect(next()).toBe("no-free-port");
+    any?.close();
+    expect(next()).toBe("no-free-port");
+    own?.close();
+    expect(next()).toBe(50_000);
+  });
+
   it("gives a port once, and again after it was closed", () => {
     const { udp } = makeRoutedPair().client.compartment;
     const socket = udp.bind({ owner: new Box(), port: 53 }) as UdpSocket;

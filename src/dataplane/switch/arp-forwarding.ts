@@ -8,122 +8,135 @@
 import { readU16, readU32, readU48, writeU48, writeU16, writeU32 } from "#core/base/bytes.ts";
 import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import { BROADCAST_MAC, type Mac } from "#core/net/mac.ts";
+import { EtherType } from "#core/wire/ethernet.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { CONSUMED, type Decision, drop, toPort, toPortAs } from "./decision.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { ForwardingSwitch } from "./switch-extension.ts";
+import type { SwitchTables } from "./switch-tables.ts";
 
 /** Offsets in an ARP body (RFC 826, Ethernet and IPv4). */
 const ARP = { operation: 6, senderMac: 8, senderIp: 14, targetMac: 18, targetIp: 24 } as const;
 const REQUEST = 1;
 const REPLY = 2;
 
-interface ArpFrame {
-  readonly packet: Packet;
-  /** Start of the ARP body. */
+/** What the body of an ARP frame says. */
+interface ArpBody {
+  /** Where it starts. */
   readonly at: number;
   readonly isRequest: boolean;
   readonly senderIp: Ipv4;
   readonly targetIp: Ipv4;
 }
 
-/** Moves an ARP frame that passed its source port. */
+function readBody({ bytes }: Packet, { network: at }: Headers): ArpBody {
+  return {
+    at,
+    isRequest: readU16(bytes, at + ARP.operation) === REQUEST,
+    senderIp: readU32(bytes, at + ARP.senderIp) as Ipv4,
+    targetIp: readU32(bytes, at + ARP.targetIp) as Ipv4,
+  };
+}
+
+/** ARP of ports in no virtual subnet. */
 export function forwardArp(
-  virtualSwitch: ForwardingSwitch,
+  tables: SwitchTables,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
-): void {
-  const at = headers.network;
-  const frame: ArpFrame = {
-    packet,
-    at,
-    isRequest: readU16(packet.bytes, at + ARP.operation) === REQUEST,
-    senderIp: readU32(packet.bytes, at + ARP.senderIp) as Ipv4,
-    targetIp: readU32(packet.bytes, at + ARP.targetIp) as Ipv4,
-  };
-  if (source.kind === "external") forwardFromWire(virtualSwitch, source, frame);
-  else forwardFromInside(virtualSwitch, source, frame);
+): Decision | undefined {
+  if (headers.etherType !== EtherType.arp || source.virtualSubnets.length > 0) return undefined;
+  const body = readBody(packet, headers);
+  return source.kind === "external"
+    ? forwardFromWire(tables, source, packet, body)
+    : forwardFromInside(tables, source, packet, body);
 }
 
-function forwardFromInside(virtualSwitch: ForwardingSwitch, source: SwitchPort, frame: ArpFrame): void {
-  const { packet } = frame;
+function forwardFromInside(
+  tables: SwitchTables,
+  source: SwitchPort,
+  packet: Packet,
+  body: ArpBody,
+): Decision {
   // A pod's announcement of its own address is absorbed by its port (dataplane.md §2.10, inferred).
-  if (source.kind === "container" && frame.senderIp === frame.targetIp) return;
-  const owner = findOwner(virtualSwitch, frame);
-  if (owner === source) return;
-  if (owner !== undefined) {
-    virtualSwitch.deliver(owner, packet, "ARP for an address behind this port");
-    return;
-  }
-  const { externalPort, hostPort } = virtualSwitch;
-  if (externalPort === undefined) return;
-  if (source.usesHostMac && hostPort !== undefined) {
-    writeU48(packet.bytes, packet.start + 6, hostPort.mac);
-    writeU48(packet.bytes, frame.at + ARP.senderMac, hostPort.mac);
-  }
-  virtualSwitch.deliver(externalPort, packet, "ARP to the wire");
+  if (source.kind === "container" && body.senderIp === body.targetIp) return CONSUMED;
+  const owner = findOwner(tables, packet, body);
+  if (owner === source) return CONSUMED;
+  if (owner !== undefined) return toPort(owner, packet, "ARP for an address behind this port");
+  const { externalPort, hostPort } = tables;
+  if (externalPort === undefined) return CONSUMED;
+  const reason = "ARP to the wire";
+  if (!source.usesHostMac || hostPort === undefined) return toPort(externalPort, packet, reason);
+  const frame = packet.copy();
+  writeU48(frame.bytes, frame.start + 6, hostPort.mac);
+  writeU48(frame.bytes, bodyOf(frame, packet, body) + ARP.senderMac, hostPort.mac);
+  return toPortAs(externalPort, frame, reason);
+}
+
+/** Where the body is in a copy of the frame. */
+function bodyOf(copy: Packet, packet: Packet, { at }: ArpBody): number {
+  return copy.start + at - packet.start;
 }
 
 /** The port inside that the frame is for: by address when asked, by MAC when answered. */
-function findOwner(virtualSwitch: ForwardingSwitch, frame: ArpFrame): SwitchPort | undefined {
-  const byIp = virtualSwitch.findPortByIp(frame.targetIp);
-  if (frame.isRequest) return byIp;
-  const destination = readU48(frame.packet.bytes, frame.packet.start) as Mac;
-  return virtualSwitch.findPortByMac(destination) ?? byIp;
+function findOwner(tables: SwitchTables, packet: Packet, body: ArpBody): SwitchPort | undefined {
+  const byIp = tables.findPortByIp(body.targetIp);
+  if (body.isRequest) return byIp;
+  const destination = readU48(packet.bytes, packet.start) as Mac;
+  return tables.findPortByMac(destination) ?? byIp;
 }
 
-function forwardFromWire(virtualSwitch: ForwardingSwitch, source: SwitchPort, frame: ArpFrame): void {
-  const { packet } = frame;
-  const { hostPort } = virtualSwitch;
-  const owner = virtualSwitch.findPortByIp(frame.targetIp);
+function forwardFromWire(tables: SwitchTables, source: SwitchPort, packet: Packet, body: ArpBody): Decision {
+  const { hostPort } = tables;
+  const owner = tables.findPortByIp(body.targetIp);
   const target = owner !== undefined && owner.deliversByAddress ? owner : hostPort;
-  if (target === undefined || target === source) return;
+  if (target === undefined || target === source) return CONSUMED;
   const destination = readU48(packet.bytes, packet.start) as Mac;
   const isForUs =
     destination === BROADCAST_MAC || destination === hostPort?.mac || destination === target.mac;
-  if (!isForUs) return;
-  if (target !== hostPort && destination !== BROADCAST_MAC) {
-    writeU48(packet.bytes, packet.start, target.mac);
-    if (!frame.isRequest) writeU48(packet.bytes, frame.at + ARP.targetMac, target.mac);
-  }
-  virtualSwitch.deliver(target, packet, "ARP from the wire");
+  if (!isForUs) return CONSUMED;
+  const reason = "ARP from the wire";
+  if (target === hostPort || destination === BROADCAST_MAC) return toPort(target, packet, reason);
+  const frame = packet.copy();
+  writeU48(frame.bytes, frame.start, target.mac);
+  if (!body.isRequest) writeU48(frame.bytes, bodyOf(frame, packet, body) + ARP.targetMac, target.mac);
+  return toPortAs(target, frame, reason);
 }
 
 /**
- * Takes an ARP frame of an overlay network's endpoint that passed its source port. The switch answers by itself from what HNS
- * knows: for gateways with the MAC of the distributed router, for endpoints here and elsewhere with theirs; nothing is flooded
- * (dataplane.md §2.10).
+ * ARP of an overlay network's endpoint. The switch answers by itself from what HNS knows: for gateways with the MAC of the
+ * distributed router, for endpoints here and elsewhere with theirs; nothing is flooded (dataplane.md §2.10).
  * Inferred there, who answers. A question about an own address (duplicate address detection) stays without answer.
  */
 export function answerArp(
-  virtualSwitch: ForwardingSwitch,
+  tables: SwitchTables,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
-): void {
-  const at = headers.network;
-  const { bytes } = packet;
-  const target = readU32(bytes, at + ARP.targetIp) as Ipv4;
-  const isAnnouncement = readU32(bytes, at + ARP.senderIp) === target;
-  if (readU16(bytes, at + ARP.operation) !== REQUEST || isAnnouncement || source.ips.includes(target)) return;
-  const mac = virtualSwitch.virtualSubnets.neighbor(source.virtualSubnets, target);
+): Decision | undefined {
+  if (headers.etherType !== EtherType.arp || source.virtualSubnets.length === 0) return undefined;
+  const body = readBody(packet, headers);
+  const { isRequest, senderIp, targetIp } = body;
+  if (!isRequest || senderIp === targetIp || source.ips.includes(targetIp)) return CONSUMED;
+  const mac = tables.virtualSubnets.neighbor(source.virtualSubnets, targetIp);
   if (mac === undefined) {
-    const text = packet.tag === 0 ? "" : `no endpoint of the virtual subnet has ${formatIp(target)}`;
-    virtualSwitch.drop(source, packet, "broadcast-not-delivered", text);
-    return;
+    const text = packet.tag === 0 ? "" : `no endpoint of the virtual subnet has ${formatIp(targetIp)}`;
+    return drop("broadcast-not-delivered", text);
   }
-  turnIntoAnswer(packet, at, mac, target);
-  virtualSwitch.deliver(source, packet, "ARP answered by the switch");
+  const reason = "ARP answered by the switch";
+  return { kind: "reply", frame: answerOf(packet, body, mac), reason, isFromPort: false };
 }
 
-function turnIntoAnswer(packet: Packet, at: number, mac: Mac, target: Ipv4): void {
-  const { bytes, start } = packet;
+function answerOf(packet: Packet, body: ArpBody, mac: Mac): Packet {
+  const answer = packet.copy();
+  const { bytes, start } = answer;
+  const at = bodyOf(answer, packet, body);
   const asker = readU48(bytes, at + ARP.senderMac) as Mac;
   bytes.copyWithin(at + ARP.targetMac, at + ARP.senderMac, at + ARP.targetMac);
   writeU48(bytes, at + ARP.senderMac, mac);
-  writeU32(bytes, at + ARP.senderIp, target);
+  writeU32(bytes, at + ARP.senderIp, body.targetIp);
   writeU16(bytes, at + ARP.operation, REPLY);
   writeU48(bytes, start, asker);
   writeU48(bytes, start + 6, mac);
+  return answer;
 }

@@ -17,8 +17,8 @@ import {
 import type { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
-import type { SwitchPort, DhcpLease } from "./switch-port.ts";
-import type { ForwardingSwitch } from "./switch-extension.ts";
+import { type Decision, drop } from "./decision.ts";
+import type { DhcpLease, SwitchPort } from "./switch-port.ts";
 
 /** Of a port's address info (dataplane.md §1.2). */
 const PROCESS_CLIENT_DHCP = 256;
@@ -52,31 +52,12 @@ function answerTo(
   return { ...granted, type: "ack" };
 }
 
-/** @returns true when the frame of an endpoint was a client's DHCP, which ends here. */
-export function answerDhcp(
-  virtualSwitch: ForwardingSwitch,
-  source: SwitchPort,
-  packet: Packet,
-  headers: Headers,
-): boolean {
-  const { lease } = source;
-  if (lease === undefined || (source.vfp.address.flags & PROCESS_CLIENT_DHCP) === 0) return false;
-  if (!isFromClient(packet, headers)) return false;
-  const message = parseDhcp(packet.bytes.subarray(headers.payload, headers.end));
-  const answer = message && answerTo(message, lease);
-  if (answer === undefined) {
-    virtualSwitch.drop(
-      source,
-      packet,
-      "broadcast-not-delivered",
-      "no DHCP server but this switch is in reach",
-    );
-    return true;
-  }
-  const reply = buildUdpFrame({
-    link: { sourceMac: lease.routerMac, destinationMac: BROADCAST_MAC },
+/** What the client gets, in the gateway's name. Most clients have no address to be reached at yet. */
+function frameOf(answer: DhcpMessage, { router, routerMac }: DhcpLease): Packet {
+  return buildUdpFrame({
+    link: { sourceMac: routerMac, destinationMac: BROADCAST_MAC },
     ip: {
-      source: lease.router,
+      source: router,
       destination: EVERYBODY,
       ttl: SERVER_TTL,
       identification: answer.transaction & 0xffff,
@@ -85,7 +66,18 @@ export function answerDhcp(
     udp: { sourcePort: DHCP_SERVER_PORT, destinationPort: DHCP_CLIENT_PORT },
     payload: buildDhcp(answer),
   });
-  reply.tag = packet.tag;
-  virtualSwitch.sendBack(source, reply, "DHCP answered by the switch");
-  return true;
+}
+
+/** DHCP of a client behind the port of an endpoint, which ends here. */
+export function answerDhcp(source: SwitchPort, packet: Packet, headers: Headers): Decision | undefined {
+  const { lease } = source;
+  if (lease === undefined || (source.vfp.address.flags & PROCESS_CLIENT_DHCP) === 0) return undefined;
+  if (!isFromClient(packet, headers)) return undefined;
+  const message = parseDhcp(packet.bytes.subarray(headers.payload, headers.end));
+  const answer = message && answerTo(message, lease);
+  if (answer === undefined)
+    return drop("broadcast-not-delivered", "no DHCP server but this switch is in reach");
+  const frame = frameOf(answer, lease);
+  frame.tag = packet.tag;
+  return { kind: "reply", frame, reason: "DHCP answered by the switch", isFromPort: true };
 }

@@ -78,7 +78,7 @@ describe("a rate", () => {
     const a = port("a", "container", MACS.Am, [layer("QOS", 1)]);
     port("uplink", "external", MACS.W1m);
     a.vfp.setGroups("QOS", [group([rule("qos", RATE)])]);
-    for (let i = 0; i < 6; i++) a.receive(segment());
+    for (let i = 0; i < 6; i++) virtualSwitch.handleFrame(a, segment());
     clock.runUntil(100);
     expect(arrivals()).toEqual(["0 uplink", "1 uplink", "2 uplink", "3 uplink"]);
     expect(a.vfp.drops.get("bandwidth-exceeded")).toBe(2);
@@ -89,7 +89,7 @@ describe("a rate", () => {
     const a = port("a", "container", MACS.W1dr, [layer("QOS", 1)]);
     const uplink = port("uplink", "external", MACS.W1m);
     a.vfp.setGroups("QOS", [group([rule("qos", RATE)], { direction: "in" })]);
-    for (let i = 0; i < 3; i++) uplink.receive(segment());
+    for (let i = 0; i < 3; i++) virtualSwitch.handleFrame(uplink, segment());
     clock.runUntil(100);
     expect(arrivals()).toEqual(["0 a", "1 a", "2 a"]);
   });
@@ -98,7 +98,7 @@ describe("a rate", () => {
     const a = port("a", "container", MACS.Am, [layer("QOS", 1)]);
     port("uplink", "external", MACS.W1m);
     a.vfp.setGroups("QOS", [group([rule("qos", RATE)])]);
-    for (let i = 0; i < 3; i++) a.receive(segment());
+    for (let i = 0; i < 3; i++) virtualSwitch.handleFrame(a, segment());
     const copy = fork({ clock, wires });
     copy.clock.runUntil(100);
     expect(copy.wires.get("uplink")!.sent.map(({ atMs }) => atMs)).toEqual([0, 1, 2]);
@@ -109,7 +109,7 @@ describe("a rate", () => {
     const a = port("a", "container", MACS.Am, [layer("QOS", 1)]);
     port("uplink", "external", MACS.W1m);
     a.vfp.setGroups("QOS", [group([rule("qos", RATE)])]);
-    for (let i = 0; i < 2; i++) a.receive(segment());
+    for (let i = 0; i < 2; i++) virtualSwitch.handleFrame(a, segment());
     virtualSwitch.removePort("a");
     clock.runUntil(100);
     expect(arrivals()).toEqual(["0 uplink"]);
@@ -124,7 +124,7 @@ describe("a hairpin layer", () => {
     const a = port("a", "container", MACS.Am, hairpin);
     port("uplink", "external", MACS.W1m);
     a.vfp.setGroups("HAIRPIN", [group([rule("turn", { type: "allow" })])]);
-    a.receive(segment());
+    virtualSwitch.handleFrame(a, segment());
     expect(arrivals()).toEqual(["0 a"]);
   });
 
@@ -137,7 +137,7 @@ describe("a hairpin layer", () => {
     h.vfp.setGroups("HAIRPIN", [group([rule("to a", to(MACS.Am))], { direction: "in" })]);
     const frame = segment();
     frame.bytes.set([0x0e, 0x2a, 0x0a, 0xf4, 0x01, 0x0a], frame.start);
-    uplink.receive(frame);
+    virtualSwitch.handleFrame(uplink, frame);
     expect(arrivals()).toEqual([]);
     expect(virtualSwitch.drops.get("forwarding-loop")).toBe(1);
     expect(uplink.counters.out.packets).toBe(1);
@@ -150,9 +150,9 @@ describe("a next hop that never comes", () => {
     port("uplink", "external", MACS.W1m);
     a.vfp.nextHopResolver = { resolve: () => "pending" };
     a.vfp.setGroups("PA_ROUTE", [group([rule("route", { type: "paroute" })])]);
-    a.receive(segment());
+    virtualSwitch.handleFrame(a, segment());
     clock.runUntil(5_000);
-    a.receive(segment());
+    virtualSwitch.handleFrame(a, segment());
     clock.runUntil(15_000);
     expect(virtualSwitch.drops.get("next-hop-unresolved")).toBe(1);
     clock.runUntil(20_000);
@@ -164,7 +164,7 @@ describe("a next hop that never comes", () => {
     const a = port("a", "container", MACS.Am, [layer("PA_ROUTE", 1)]);
     a.vfp.nextHopResolver = { resolve: () => "pending" };
     a.vfp.setGroups("PA_ROUTE", [group([rule("route", { type: "paroute" })])]);
-    for (let i = 0; i < 2_003; i++) a.receive(segment());
+    for (let i = 0; i < 2_003; i++) virtualSwitch.handleFrame(a, segment());
     expect(virtualSwitch.drops.get("pending-packets-full")).toBe(3);
     expect(LIMITS.pendingPacketsPerPortMax).toBe(2_000);
   });
@@ -188,7 +188,7 @@ describe("a super frame", () => {
     a.vfp.setGroups("NAT", [
       group([rule("nat", { type: "nat", side: "source", ip: W1 }, { isStateful: true })]),
     ]);
-    a.receive(superFrame());
+    virtualSwitch.handleFrame(a, superFrame());
     expect(a.vfp.packets.out).toBe(1);
     expect(wires.get("uplink")!.sent.map(({ packet }) => describeFrame(packet.frame))).toEqual([
       "TCP 10.0.0.11:5000 → 10.244.2.10:80 ACK 1410 bytes",
@@ -209,7 +209,7 @@ describe("a super frame", () => {
     a.vfp.setGroups("ENCAP", [
       group([rule("encap", { type: "routeencap", encapsulation: "vxlan", tni: 4096, destinations })]),
     ]);
-    a.receive(superFrame());
+    virtualSwitch.handleFrame(a, superFrame());
     expect(a.vfp.packets.out).toBe(3);
     expect(onUplink("ip.len")).toEqual(["1500", "1500", "270"]);
     expect(onUplink("inner.tcp.flags")).toEqual(["ACK", "ACK", "FIN PSH ACK"]);
@@ -218,14 +218,14 @@ describe("a super frame", () => {
   it("stays whole on the way to a port of the same switch", () => {
     const a = port("a", "container", MACS.Am);
     port("b", "container", MACS.W1dr);
-    a.receive(superFrame());
+    virtualSwitch.handleFrame(a, superFrame());
     expect(wires.get("b")!.sent.map(({ packet }) => packet.length)).toEqual([3_054]);
   });
 
   it("that cannot be one, as a SYN, is too long for the wire", () => {
     const a = port("a", "container", MACS.Am);
     port("uplink", "external", MACS.W1m);
-    a.receive(superFrame(TcpFlag.syn));
+    virtualSwitch.handleFrame(a, superFrame(TcpFlag.syn));
     expect(arrivals()).toEqual([]);
     expect(virtualSwitch.drops.get("mtu-exceeded")).toBe(1);
   });

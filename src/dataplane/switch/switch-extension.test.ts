@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { type DriverPod, DriverWorld } from "#test/support/dataplane/driver-world.ts";
-import type { Packet } from "#core/wire/packet.ts";
-import type { SwitchExtension } from "./switch-extension.ts";
+import { type Decision, type SwitchExtension, drop, toPorts } from "./decision.ts";
 import type { SwitchPort } from "./switch-port.ts";
+import type { SwitchTables } from "./switch-tables.ts";
 import type { VirtualSwitch } from "./virtual-switch.ts";
 
 /** Keeps one port from the others. */
@@ -15,10 +15,9 @@ class Isolation implements SwitchExtension {
     this.portName = portName;
   }
 
-  forwardFrame(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet): boolean {
-    if (!source.description.includes(this.portName)) return false;
-    virtualSwitch.drop(source, packet, "switch-port-blocked", "the extension isolates this port");
-    return true;
+  decide(_tables: SwitchTables, source: SwitchPort): Decision | undefined {
+    if (!source.description.includes(this.portName)) return undefined;
+    return drop("switch-port-blocked", "the extension isolates this port");
   }
 }
 
@@ -26,10 +25,9 @@ class Isolation implements SwitchExtension {
 class Hub implements SwitchExtension {
   readonly name = "hub";
 
-  forwardFrame(virtualSwitch: VirtualSwitch, source: SwitchPort, packet: Packet): boolean {
-    for (const port of virtualSwitch.listPorts())
-      if (port !== source) virtualSwitch.deliver(port, packet.copy(), "the hub sends it everywhere");
-    return true;
+  decide({ ports }: SwitchTables, source: SwitchPort): Decision {
+    const others = ports.filter((port) => port !== source);
+    return toPorts(others, "the hub sends it everywhere");
   }
 }
 

@@ -1,12 +1,12 @@
 /** One port of a virtual switch: a cable, a VFP pipeline, and what the switch knows of who is behind it. */
-import type { Clock, Task, Timer } from "#core/base/clock.ts";
+import type { Timer } from "#core/base/clock.ts";
+import type { FlowRoom } from "#core/base/environment.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import type { Device, Receiver } from "../device/device.ts";
+import type { Device } from "../device/device.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Ip, Ipv4 } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { NextHopResolver, NextHopWaiter } from "../vfp/actions/next-hop.ts";
-import type { PrefixSets } from "../vfp/matching/condition-matcher.ts";
+import type { NextHopResolver } from "../vfp/actions/next-hop.ts";
 import type { VfpDirection, LayerDefinition } from "../vfp/rule.ts";
 import { VfpPort } from "../vfp/vfp-port.ts";
 import type { Packet } from "#core/wire/packet.ts";
@@ -26,7 +26,8 @@ export interface DhcpLease {
  * `external`: the uplink to the wire. `host`: a vNIC of the host; the first one carries the node's address.
  * `container`: an endpoint's vNIC. `router`: the vNIC of an overlay network's distributed router.
  */
-export type SwitchPortKind = "external" | "host" | "container" | "router";
+export const SWITCH_PORT_KINDS = ["external", "host", "container", "router"] as const;
+export type SwitchPortKind = (typeof SWITCH_PORT_KINDS)[number];
 
 export interface SwitchPortOptions {
   /** A GUID, as the switch port of a vNIC has one. */
@@ -57,17 +58,6 @@ export interface SwitchPortOptions {
   readonly vlan?: number;
 }
 
-/** TCP or UDP port of an address that belongs to a switch port, whatever MAC a frame carries. */
-export interface StaticBinding {
-  readonly ip: Ip;
-  readonly protocol: number;
-  readonly port: number;
-}
-
-export function bindingKey({ ip, protocol, port }: StaticBinding): string {
-  return `${ip}|${protocol}|${port}`;
-}
-
 /** What has passed a port one way, and what was dropped on the way. */
 export interface PortCounters {
   packets: number;
@@ -86,22 +76,19 @@ export interface PortDrops {
   readonly frames: number;
 }
 
-/** What a port asks its switch to do. */
-export interface PortOwner {
-  readonly clock: Clock;
-  readonly prefixSets: PrefixSets;
-  /** Ends a frame that waited at `port`, counted and told. */
-  drop(port: SwitchPort, packet: Packet, code: KnowledgeCode, text: string, direction: VfpDirection): void;
-  handleFrame(port: SwitchPort, packet: Packet): void;
-  /** Brings a frame to `port` once more: it has waited there for its next hop. */
-  deliverAgain(port: SwitchPort, packet: Packet): void;
-  addressesChanged(): void;
-  /** A binding came or went; the last of the ports that have it owns it. */
-  bindingChanged(binding: StaticBinding): void;
+/** A frame goes out of these ports, through the pipeline of each. */
+export interface Delivery {
+  readonly kind: "to";
+  /** One gets the frame itself, several get a copy each. */
+  readonly ports: readonly SwitchPort[];
+  /** Why there, for who follows the frame. */
+  readonly reason: string;
+  /** What goes there in place of the frame that came, which is left as it is. */
+  readonly frame: Packet | undefined;
 }
 
-/** Which way a frame was going that waits for its next hop. */
-interface WaitingFrame {
+/** A frame that waits at a port for its next hop, and the way that it was going. */
+export interface WaitingFrame {
   readonly packet: Packet;
   readonly direction: VfpDirection;
   readonly untilMs: number;
@@ -109,7 +96,8 @@ interface WaitingFrame {
 
 const NO_NEIGHBORS: ReadonlyMap<Ip, Mac> = new Map();
 
-export class SwitchPort implements Receiver, NextHopWaiter, Task {
+/** Data: what happens at a port, its switch does. What the tables of a switch are made of is changed through the switch. */
+export class SwitchPort {
   readonly id: string;
   readonly name: string;
   readonly description: string;
@@ -138,19 +126,22 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   neighbors: ReadonlyMap<Ip, Mac> = NO_NEIGHBORS;
   /** What a DHCP client behind the port is told; undefined: the switch answers none. */
   lease: DhcpLease | undefined;
-  private addresses: readonly Ip[] = [];
-  private readonly bindings = new Map<string, StaticBinding>();
+  /** Addresses of the machine behind the port: the switch answers for none, but knows where to bring ARP. */
+  ips: readonly Ip[] = [];
   private waiting: WaitingFrame[] = [];
+  /** Ends the wait of the first of them. */
+  patience: Timer | undefined;
+  /** Made once: most frames go to one port, and no trace follows them. */
+  readonly delivery: Delivery;
   /** Of an uplink: what is wrong with the wire behind it. */
   wireFaults: WireFaults | undefined;
   /** TCP to the machine behind the port comes at this pace; undefined: as it comes. */
   pace: ReceivePace | undefined;
   /** By direction, source and code; undefined until the first: most ports drop nothing. */
   private dropBook: Map<string, PortDrops> | undefined;
-  private patience: Timer | undefined;
-  private readonly owner: PortOwner;
 
-  constructor(options: SwitchPortOptions, owner: PortOwner, node: string) {
+  /** `node`: as traces name it. `flowRoom`: what all ports of the world share. */
+  constructor(options: SwitchPortOptions, node: string, flowRoom?: FlowRoom) {
     this.id = options.id;
     this.name = options.name;
     this.description = options.description ?? options.name;
@@ -162,61 +153,15 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
     this.virtualSubnets = options.virtualSubnets ?? [];
     this.sendsToFabric = options.sendsToFabric ?? false;
     this.vlan = options.vlan ?? 0;
-    this.owner = owner;
+    this.delivery = { kind: "to", ports: [this], reason: "", frame: undefined };
     this.vfp = new VfpPort({
       id: options.id,
       name: this.description,
       node,
       layers: options.layers,
       nextHopResolver: options.nextHopResolver,
-      nextHopWaiter: this,
+      flowRoom,
     });
-    this.vfp.prefixSets = owner.prefixSets;
-    options.device.attach(this);
-  }
-
-  /** Addresses of the machine behind the port: the switch answers for none, but knows where to bring ARP. */
-  get ips(): readonly Ip[] {
-    return this.addresses;
-  }
-
-  setIps(ips: readonly Ip[]): void {
-    this.addresses = [...ips];
-    this.owner.addressesChanged();
-  }
-
-  /** The UDP port of VXLAN behind this port; `others` are those of further networks that it serves. */
-  setVxlanPort(vxlanPort: number, others: readonly number[] = []): void {
-    const { vfp } = this;
-    const isNew = vfp.vxlanPort !== vxlanPort;
-    const { otherVxlanPorts: _known, ...settings } = vfp.parserSettings;
-    vfp.parserSettings = {
-      ...settings,
-      vxlanPort,
-      ...(others.length > 0 && { otherVxlanPorts: Object.freeze([...others]) }),
-    };
-    if (isNew) this.owner.addressesChanged();
-  }
-
-  get staticBindings(): Iterable<StaticBinding> {
-    return this.bindings.values();
-  }
-
-  hasStaticBinding(binding: StaticBinding): boolean {
-    return this.bindings.has(bindingKey(binding));
-  }
-
-  addStaticBinding(binding: StaticBinding): void {
-    this.bindings.set(bindingKey(binding), binding);
-    this.owner.bindingChanged(binding);
-  }
-
-  removeStaticBinding(binding: StaticBinding): void {
-    if (this.bindings.delete(bindingKey(binding))) this.owner.bindingChanged(binding);
-  }
-
-  receive(packet: Packet): void {
-    this.owner.handleFrame(this, packet);
   }
 
   /** Counts a frame of `length` bytes that passed the port. */
@@ -240,38 +185,21 @@ export class SwitchPort implements Receiver, NextHopWaiter, Task {
   }
 
   /** Keeps a packet whose next hop is being resolved. @returns false when too many wait already. */
-  wait(packet: Packet, direction: VfpDirection): boolean {
+  wait(frame: WaitingFrame): boolean {
     if (this.waiting.length >= LIMITS.pendingPacketsPerPortMax) return false;
-    const { clock } = this.owner;
-    this.waiting.push({ packet, direction, untilMs: clock.nowMs + LIMITS.pendingTimeoutMs });
-    this.patience ??= clock.schedule(LIMITS.pendingTimeoutMs, this);
+    this.waiting.push(frame);
     return true;
   }
 
-  nextHopSettled(): void {
-    const frames = this.waiting;
-    this.waiting = [];
-    if (this.patience !== undefined) this.owner.clock.cancel(this.patience);
-    this.patience = undefined;
-    for (const { packet, direction } of frames) {
-      if (direction === "out") this.owner.handleFrame(this, packet);
-      else this.owner.deliverAgain(this, packet);
-    }
+  /** When the first of those that wait has waited too long; undefined: none waits. */
+  get waitsUntilMs(): number | undefined {
+    return this.waiting[0]?.untilMs;
   }
 
-  /** The timer of frames that wait: those that came first may have waited too long. */
-  run(nowMs: number): void {
-    const late = this.waiting.filter(({ untilMs }) => untilMs <= nowMs);
-    this.waiting = this.waiting.slice(late.length);
-    const [next] = this.waiting;
-    this.patience = next === undefined ? undefined : this.owner.clock.schedule(next.untilMs - nowMs, this);
-    for (const { packet, direction } of late)
-      this.owner.drop(
-        this,
-        packet,
-        "next-hop-unresolved",
-        "the next hop was not resolved in time",
-        direction,
-      );
+  /** Those whose wait is over at `nowMs`, in the order in which they came; they wait no more. */
+  takeWaiting(nowMs: number = Number.POSITIVE_INFINITY): readonly WaitingFrame[] {
+    const taken = this.waiting.filter(({ untilMs }) => untilMs <= nowMs);
+    this.waiting = this.waiting.slice(taken.length);
+    return taken;
   }
 }

@@ -11,8 +11,9 @@ import { buildArpFrame } from "#core/wire/build-frame.ts";
 import { EtherType } from "#core/wire/ethernet.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
+import { CONSUMED, type Decision, toPort } from "./decision.ts";
 import type { SwitchPort } from "./switch-port.ts";
-import type { ForwardingSwitch } from "./switch-extension.ts";
+import type { SwitchTables } from "./switch-tables.ts";
 
 /** `SDNRemoteArpMacAddress` (dataplane.md §2.5, Appendix C). */
 export const FABRIC_GATEWAY_MAC: Mac = 0x1234_5678_9abc as Mac;
@@ -21,42 +22,35 @@ export const FABRIC_GATEWAY_MAC: Mac = 0x1234_5678_9abc as Mac;
 const ARP = { operation: 6, senderIp: 14, targetIp: 24 } as const;
 const REQUEST = 1;
 
-/** @returns true when the frame of a pod was dealt with: it is on its way out, answered, or ended. */
+/** Frames of an L2Tunnel pod. */
 export function forwardTunnelled(
-  virtualSwitch: ForwardingSwitch,
+  tables: SwitchTables,
   source: SwitchPort,
   packet: Packet,
   headers: Headers,
-): boolean {
-  const uplink = virtualSwitch.externalPort;
-  if (!source.sendsToFabric || uplink === undefined) return false;
+): Decision | undefined {
+  const uplink = tables.externalPort;
+  if (!source.sendsToFabric || uplink === undefined) return undefined;
   if (headers.etherType === EtherType.arp) {
     // The pod answers whoever asked it over this switch: the host.
-    if (readU16(packet.bytes, headers.network + ARP.operation) !== REQUEST) return false;
-    answerArp(virtualSwitch, source, packet, headers);
-  } else {
-    // The port's rules gave it the node's MAC: it is for a Service, which the node's own port translates.
-    const destination = readU48(packet.bytes, packet.start) as Mac;
-    if (destination === virtualSwitch.hostPort?.mac) return false;
-    virtualSwitch.deliver(uplink, packet, "to the physical host's switch, as every frame of an L2Tunnel pod");
+    if (readU16(packet.bytes, headers.network + ARP.operation) !== REQUEST) return undefined;
+    return answerArp(packet, headers);
   }
-  return true;
+  // The port's rules gave it the node's MAC: it is for a Service, which the node's own port translates.
+  const destination = readU48(packet.bytes, packet.start) as Mac;
+  if (destination === tables.hostPort?.mac) return undefined;
+  return toPort(uplink, packet, "to the physical host's switch, as every frame of an L2Tunnel pod");
 }
 
-function answerArp(
-  virtualSwitch: ForwardingSwitch,
-  source: SwitchPort,
-  packet: Packet,
-  headers: Headers,
-): void {
+function answerArp(packet: Packet, headers: Headers): Decision {
   const { bytes } = packet;
   const at = headers.network;
   const senderIp = readU32(bytes, at + ARP.senderIp) as Ipv4;
   const targetIp = readU32(bytes, at + ARP.targetIp) as Ipv4;
   // An announcement stays on its port (dataplane.md §2.10).
-  if (senderIp === targetIp) return;
+  if (senderIp === targetIp) return CONSUMED;
   const senderMac = readU48(bytes, packet.start + 6) as Mac;
-  const answer = buildArpFrame({
+  const frame = buildArpFrame({
     link: { sourceMac: FABRIC_GATEWAY_MAC, destinationMac: senderMac },
     arp: {
       operation: "reply",
@@ -66,6 +60,5 @@ function answerArp(
       targetIp: senderIp,
     },
   });
-  headers.parse(answer);
-  virtualSwitch.deliver(source, answer, "HNS answers for the fabric");
+  return { kind: "reply", frame, reason: "HNS answers for the fabric", isFromPort: false };
 }

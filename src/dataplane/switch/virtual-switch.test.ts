@@ -1,6 +1,7 @@
 // Where a frame goes: the order of dataplane.md §2.17, and ARP among ports that share the host's MAC (§2.10, §2.13).
 import { beforeEach, describe, expect, it } from "vitest";
 import { VirtualClock } from "#core/base/clock.ts";
+import { group, rule } from "#test/support/dataplane/engine-kit.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { Prng } from "#core/base/prng.ts";
 import { readU48 } from "#core/base/bytes.ts";
@@ -108,8 +109,8 @@ beforeEach(() => {
     a: virtualSwitch.addPort({ ...pod, id: "a", name: "a", mac: MAC.a, device: wires.a }),
     b: virtualSwitch.addPort({ ...pod, id: "b", name: "b", mac: MAC.b, device: wires.b }),
   };
-  for (const name of ["bridge", "a", "b"] as const) ports[name].setIps([IP[name]]);
-  ports.host.setIps([IP.node]);
+  for (const name of ["bridge", "a", "b"] as const) virtualSwitch.setAddresses(ports[name], [IP[name]]);
+  virtualSwitch.setAddresses(ports.host, [IP.node]);
 });
 
 function tcp(
@@ -151,6 +152,21 @@ function reached(): string[] {
     .filter(([, wire]) => wire.sent.length > 0)
     .map(([name]) => name);
 }
+
+it("a port that is removed gives the room of its connections back", () => {
+  const flowRoom = { max: 8, held: 0 };
+  const env: Environment = { clock: new VirtualClock(), prng: new Prng(1), recorder: undefined, flowRoom };
+  const own = new VirtualSwitch(env, { node: "win-1", id: "s", name: "Ethernet" });
+  const layers = [{ name: "ACL_ENDPOINT_LAYER", priority: 15, isStateful: true, isDefaultAllow: true }];
+  const device = new CaptureDevice();
+  const port = own.addPort({ kind: "container", layers, id: "a", name: "a", mac: MAC.a, device });
+  const allow = rule("allow", { type: "allow" }, { isStateful: true });
+  port.vfp.setGroups("ACL_ENDPOINT_LAYER", [group([allow])]);
+  own.handleFrame(port, tcp([MAC.a, MAC.b], [IP.a, IP.b]));
+  expect(flowRoom.held).toBe(1);
+  own.removePort("a");
+  expect(flowRoom.held).toBe(0);
+});
 
 describe("dataplane.md §2.17, where a frame goes", () => {
   it.each([
@@ -221,16 +237,16 @@ describe("dataplane.md §2.17, where a frame goes", () => {
 
   it("step 4: a published port comes first", () => {
     const binding = { ip: IP.node, protocol: 6, port: 8080 };
-    ports.b.addStaticBinding(binding);
+    virtualSwitch.addStaticBinding(ports.b, binding);
     virtualSwitch.handleFrame(ports.uplink, tcp([MAC.router, MAC.host], [IP.x, IP.node], [5000, 8080]));
     expect(reached()).toEqual(["b"]);
-    ports.b.removeStaticBinding(binding);
+    virtualSwitch.removeStaticBinding(ports.b, binding);
     virtualSwitch.handleFrame(ports.uplink, tcp([MAC.router, MAC.host], [IP.x, IP.node], [5000, 8080]));
     expect(reached()).toEqual(["host", "b"]);
   });
 
   it("DT-022 step 4: later fragments go where the first one went, until another datagram has the number", () => {
-    ports.b.addStaticBinding({ ip: IP.node, protocol: 17, port: 8080 });
+    virtualSwitch.addStaticBinding(ports.b, { ip: IP.node, protocol: 17, port: 8080 });
     const fragment = (offset: number, destinationPort = 8080): Packet => {
       const payload = new Uint8Array(32);
       payload.set([0x13, 0x88, destinationPort >>> 8, destinationPort & 0xff, 0, 64]);

@@ -1,187 +1,110 @@
 /**
- * The Hyper-V switch: one VFP pipeline per port, and the choice of the port a frame goes to.
- * The order of that choice is dataplane.md §2.17 (inferred there; each step names what it rests on).
+ * The Hyper-V switch: one VFP pipeline per port, and the choice of the port a frame goes to. The rules of that choice are in
+ * the files around (`forwarding.ts` has their order) and only decide. Here is done what they decide: frames are delivered,
+ * dropped, counted and told to the recorder, and timers run.
  */
 import { assert } from "#core/base/assert.ts";
 import { readU48 } from "#core/base/bytes.ts";
-import type { Clock } from "#core/base/clock.ts";
-import type { Environment } from "#core/base/environment.ts";
+import type { Task } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { TraceEvent } from "#core/base/recorder.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { Ip } from "#core/net/ip.ts";
-import { type Mac, formatMac } from "#core/net/mac.ts";
-import type { PortBlockSource } from "../vfp/actions/nat-pool.ts";
-import { PrefixSets } from "../vfp/matching/condition-matcher.ts";
-import type { VfpDirection } from "../vfp/rule.ts";
+import { type Mac, isGroupMac } from "#core/net/mac.ts";
 import { EtherType } from "#core/wire/ethernet.ts";
 import { Headers } from "#core/wire/headers.ts";
-import type { Packet } from "#core/wire/packet.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import type { Packet } from "#core/wire/packet.ts";
 import { isSegmentable, segmentPacket } from "#core/wire/segmentation.ts";
-import { answerDhcp } from "./dhcp-answering.ts";
-import { answerArp, forwardArp } from "./arp-forwarding.ts";
-import { DelayedFrame, type Passage, type PassageOwner } from "./delayed-frame.ts";
-import { forwardByMac, isForged } from "./mac-forwarding.ts";
-import { answersNeighborDiscovery, forwardNeighborDiscovery, isNeighborDiscovery } from "./nd-forwarding.ts";
-import { admitToVlan, mayReach, tagForWire, forwardPlain } from "./vlan-forwarding.ts";
-import { NatBindings } from "./nat-bindings.ts";
-import { OwnedPortBlocks, type PortBlockTable } from "./port-blocks.ts";
-import type { ForwardingSwitch, SwitchExtension } from "./switch-extension.ts";
-import { type PortOwner, type StaticBinding, SwitchPort, type SwitchPortOptions } from "./switch-port.ts";
-import { type InnerDestination, VirtualSubnets } from "./virtual-subnets.ts";
-import { forwardTunnelled } from "./tunnel-forwarding.ts";
-import { LateFrame, findWireFault } from "./wire-faults.ts";
+import { popVlan, pushVlan } from "#core/wire/vlan.ts";
+import type { Device, Receiver } from "../device/device.ts";
+import type { NextHopWaiter } from "../vfp/actions/next-hop.ts";
+import type { VfpDirection } from "../vfp/rule.ts";
+import { type Decision, type Drop, type Reply, drop } from "./decision.ts";
+import {
+  PLAIN_FORWARDING,
+  type TunnelHistory,
+  VFP_FORWARDING,
+  forwardTurned,
+  steerUnwrapped,
+} from "./forwarding.ts";
+import { answerNeighborDiscovery } from "./nd-forwarding.ts";
+import { ProgrammedSwitch } from "./programmed-switch.ts";
+import type { Delivery, SwitchPort, SwitchPortOptions } from "./switch-port.ts";
+import { findVlanDrop } from "./vlan-forwarding.ts";
+import { findWireFault } from "./wire-faults.ts";
 
-export interface VirtualSwitchOptions {
-  /** The node, as traces name it. */
-  readonly node: string;
-  /** `SwitchGuid`. */
-  readonly id: string;
-  readonly name: string;
-  /** Its ports have no VFP: frames go by VLAN and MAC alone. Default false. */
-  readonly isPlain?: boolean;
+/** How a frame left a port's pipeline. */
+interface Passage extends TunnelHistory {
+  readonly port: SwitchPort;
+  readonly packet: Packet;
+  /** The direction in which it came to the port. */
+  readonly direction: VfpDirection;
+  /** It goes back to the side that it came from. */
+  readonly isHairpin: boolean;
 }
 
-export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner {
-  readonly id: string;
-  readonly name: string;
-  readonly node: string;
+/** How often a switch that is used looks for idle flows, which live for 240 s and longer. */
+const SWEEP_INTERVAL_MS = 60_000;
+
+/** Who hears of the first frames that need rules which nobody has made yet. Shared by all copies of a world. */
+interface RuleDemand {
+  readonly nodes: Set<string>;
+}
+
+export class VirtualSwitch extends ProgrammedSwitch {
+  /** Set while a program of the node has left its rules for later. */
+  demand: RuleDemand | undefined;
   /** Frames dropped by the switch itself, by code; what VFP drops is counted on the port. */
   readonly drops: Map<KnowledgeCode, number> = new Map();
-  private readonly natBindings = new NatBindings(this);
-  readonly prefixSets: PrefixSets = new PrefixSets();
-  /** Decides where frames go before the switch does; undefined: none is enabled. */
-  extension: SwitchExtension | undefined;
-  private readonly isPlain: boolean;
-  private readonly env: Environment;
-  private readonly ports = new Map<string, SwitchPort>();
-  private portsByMac = new Map<Mac, SwitchPort>();
-  private portsByIp = new Map<Ip, SwitchPort>();
-  private overlays = new VirtualSubnets([]);
   private readonly headers = new Headers();
   /** Ports that are taking a frame, one from within the other. */
   private deliveries = 0;
-
-  constructor(env: Environment, options: VirtualSwitchOptions) {
-    this.env = env;
-    this.id = options.id;
-    this.name = options.name;
-    this.isPlain = options.isPlain ?? false;
-    this.node = options.node;
-  }
-
-  get clock(): Clock {
-    return this.env.clock;
-  }
+  /** When flows that ended in silence are forgotten next. */
+  private nextSweepMs = SWEEP_INTERVAL_MS;
 
   addPort(options: SwitchPortOptions): SwitchPort {
-    assert(!this.ports.has(options.id), `switch ${this.name} has a port ${options.id} already`);
-    const port = new SwitchPort(options, this, this.node);
-    this.ports.set(port.id, port);
-    this.addressesChanged();
+    const port = this.makePort(options);
+    const events = new PortEvents(this, port);
+    port.vfp.nextHopWaiter = events;
+    port.device.attach(events);
     return port;
   }
 
-  /** Removes a port; its NAT pools give their blocks back. */
-  removePort(id: string): void {
-    const port = this.ports.get(id);
-    if (port === undefined) return;
-    for (const pool of port.vfp.listNatPools()) port.vfp.removeNatPool(pool.name);
-    this.ports.delete(id);
-    this.addressesChanged();
-  }
-
-  getPort(id: string): SwitchPort | undefined {
-    return this.ports.get(id);
-  }
-
-  listPorts(): readonly SwitchPort[] {
-    return [...this.ports.values()];
-  }
-
-  /** The uplink; undefined on an internal switch. */
-  get externalPort(): SwitchPort | undefined {
-    return this.firstPort("external");
-  }
-
-  /** The vNIC that carries the node's address: the first of the host's. */
-  get hostPort(): SwitchPort | undefined {
-    return this.firstPort("host");
-  }
-
-  private firstPort(kind: SwitchPort["kind"]): SwitchPort | undefined {
-    for (const port of this.ports.values()) if (port.kind === kind) return port;
-    return undefined;
-  }
-
-  /** NAT ports in use, by block and owner. */
-  get portBlocks(): PortBlockTable {
-    return this.natBindings.blocks;
-  }
-
-  /** The NAT ports that `port` may take. */
-  portBlocksFor(port: SwitchPort): PortBlockSource {
-    return new OwnedPortBlocks(this.portBlocks, port.id);
-  }
-
-  findPortByMac(mac: Mac): SwitchPort | undefined {
-    return this.portsByMac.get(mac);
-  }
-
-  findPortByIp(ip: Ip): SwitchPort | undefined {
-    return this.portsByIp.get(ip);
-  }
-
-  findBindingOwner(packet: Packet, headers: Headers): SwitchPort | undefined {
-    return this.natBindings.findOwner(packet, headers, this.env.clock.nowMs);
-  }
-
-  addressesChanged(): void {
-    this.portsByMac = new Map();
-    this.portsByIp = new Map();
-    this.natBindings.relearn();
-    this.overlays = new VirtualSubnets(this.ports.values());
-    for (const port of this.ports.values()) {
-      if (port.kind === "external") continue;
-      if (port.virtualSubnets.length === 0) {
-        this.portsByMac.set(port.mac, port);
-        for (const ip of port.ips) this.portsByIp.set(ip, port);
-      }
-    }
-  }
-
-  /** Ports by virtual subnet: those of overlay networks. */
-  get virtualSubnets(): VirtualSubnets {
-    return this.overlays;
-  }
-
-  bindingChanged(binding: StaticBinding): void {
-    this.natBindings.bindingChanged(binding);
+  /** Flows that nothing has used for as long as flows live give their memory and their NAT ports back, on all ports. */
+  forgetIdleFlows(nowMs: number): void {
+    this.nextSweepMs = nowMs + SWEEP_INTERVAL_MS;
+    for (const port of this.listPorts()) port.vfp.forgetIdleFlows(nowMs);
   }
 
   /** A frame came in at `source`. */
   handleFrame(source: SwitchPort, packet: Packet): void {
     const malformed = this.headers.parse(packet);
     if (malformed !== undefined) {
-      this.drop(source, packet, "malformed-frame", `refused: ${malformed}`);
+      this.discard(source, packet, drop("malformed-frame", `refused: ${malformed}`));
       return;
     }
-    if (source.kind === "external" && this.isLostOnWire(source, packet, "out")) return;
+    if (this.demand !== undefined && this.mayMeetRules(packet)) this.demand.nodes.add(this.node);
+    const lost = source.kind === "external" ? this.findLoss(source, packet) : undefined;
+    if (lost !== undefined) {
+      this.discard(source, packet, lost);
+      return;
+    }
     if (packet.segmentBytes > 0 && this.isCutFirst(source, packet)) {
       for (const each of segmentPacket(packet, this.headers, packet.segmentBytes))
         this.handleFrame(source, each);
       return;
     }
-    if (answersNeighborDiscovery(this, source, packet, this.headers)) return;
-    // What an endpoint puts into a tunnel by itself is its own business: the switch does not look inside.
-    const isOwnTunnel = source.kind === "container" && this.lookInside(packet) !== undefined;
+    const answer = answerNeighborDiscovery(this.tables, source, packet, this.headers);
+    if (answer !== undefined) {
+      this.act(source, packet, answer);
+      return;
+    }
     const passage = {
       port: source,
       packet,
       direction: "out",
       isHairpin: false,
-      cameInTunnel: isOwnTunnel,
+      cameInTunnel: source.kind === "container" && this.isTunnel(packet),
       arrivedBytes: packet.length,
     } as const;
     // The uplink port is not VFP-enabled (dataplane.md §1.2).
@@ -195,157 +118,13 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     return packet.segmentBytes > 0 && source.kind !== "external" && source.vfp.mayEncapsulate;
   }
 
-  /** Brings a frame to where it goes from `source`, whose pipeline it has passed. */
-  private sendFrom(passage: Passage): void {
-    const { port: source, packet, cameInTunnel: isOwnTunnel } = passage;
-    source.count("out", packet.length);
-    if (this.extension?.forwardFrame(this, source, packet) === true) return;
-    if (this.isPlain) {
-      forwardPlain(this, source, packet, this.headers);
-      return;
-    }
-    if (!admitToVlan(this, source, packet, this.headers)) return;
-    if (forwardTunnelled(this, source, packet, this.headers)) return;
-    if (this.headers.etherType === EtherType.arp) {
-      if (source.virtualSubnets.length > 0) answerArp(this, source, packet, this.headers);
-      else forwardArp(this, source, packet, this.headers);
-      return;
-    }
-    if (source.lease !== undefined && answerDhcp(this, source, packet, this.headers)) return;
-    if (source.virtualSubnets.length === 0 && isNeighborDiscovery(packet, this.headers)) {
-      forwardNeighborDiscovery(this, source, packet, this.headers);
-      return;
-    }
-    if (isOwnTunnel && isForged(this, passage)) {
-      this.drop(source, packet, "tunnel-refused", "an endpoint sends into the tunnels between the nodes");
-      return;
-    }
-    if (isOwnTunnel || !this.forwardInner(source, packet)) forwardByMac(this, source, packet, this.headers);
+  /** Rules of programs are for one receiver; ARP passes them all. */
+  private mayMeetRules({ bytes, start }: Packet): boolean {
+    return !isGroupMac(readU48(bytes, start) as Mac) && this.headers.etherType !== EtherType.arp;
   }
 
-  /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
-  deliver(target: SwitchPort, packet: Packet, reason: string): void {
-    if (this.deliveries >= LIMITS.deliveriesPerFrameMax) {
-      this.drop(target, packet, "forwarding-loop", "it went from port to port inside the switch", "in");
-      return;
-    }
-    if (!this.isPlain && !mayReach(this, target, packet)) return;
-    this.deliveries++;
-    this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
-    const cameInTunnel = target.kind === "host" && this.lookInside(packet) !== undefined;
-    if (target.kind === "external") this.transmit(target, packet);
-    else {
-      const { length } = packet;
-      this.evaluate({
-        port: target,
-        packet,
-        direction: "in",
-        isHairpin: false,
-        cameInTunnel,
-        arrivedBytes: length,
-      });
-    }
-    this.deliveries--;
-  }
-
-  /** Answers the machine behind `port`, past its pipeline. */
-  sendBack(port: SwitchPort, packet: Packet, reason: string): void {
-    this.record(packet, { kind: "switch", node: this.node, place: port.description, text: reason });
-    this.transmit(port, packet);
-  }
-
-  /** Gives a frame to the machine behind `target`. */
-  private transmit(target: SwitchPort, packet: Packet): void {
-    if (target.kind === "external" && packet.segmentBytes > 0) {
-      const segments = segmentPacket(packet, this.headers, packet.segmentBytes);
-      for (const each of segments) {
-        this.headers.parse(each);
-        this.transmit(target, each);
-      }
-      return;
-    }
-    if (target.kind === "external") tagForWire(packet, this.headers);
-    const { length } = packet;
-    packet.vlan = 0;
-    if (target.kind === "external") {
-      if (this.isTooLong(target, packet) || this.isLostOnWire(target, packet, "in")) return;
-    } else if (target.pace !== undefined && this.isPaced(target, packet)) return;
-    if (target.device.transmit(packet)) target.count("in", length);
-    else this.drop(target, packet, "switch-port-unknown", "the cable behind the port is gone", "in");
-  }
-
-  private isLostOnWire(port: SwitchPort, packet: Packet, direction: VfpDirection): boolean {
-    const { wireFaults } = port;
-    if (wireFaults === undefined) return false;
-    const code = findWireFault(wireFaults, packet.bytes, this.headers, this.env.clock.nowMs);
-    if (code === undefined) return false;
-    this.drop(port, packet, code, "lost on the wire behind the adapter", direction);
-    return true;
-  }
-
-  /** @returns true when the frame goes later, or not at all. */
-  private isPaced(target: SwitchPort, packet: Packet): boolean {
-    if (target.pace === undefined || this.headers.protocol !== IpProtocol.tcp) return false;
-    const waitMs = target.pace.admit(packet.length, this.env.clock.nowMs);
-    if (waitMs === 0) return false;
-    if (waitMs === undefined) {
-      this.drop(target, packet, "receive-coalescing-slow", "too much waits in the switch", "in");
-      return true;
-    }
-    target.count("in", packet.length);
-    this.env.clock.schedule(waitMs, new LateFrame(target.device, packet));
-    return true;
-  }
-
-  goOn(passage: Passage): void {
-    const { port, packet, direction, isHairpin, cameInTunnel } = passage;
-    if (this.ports.get(port.id) !== port) {
-      this.drop(port, packet, "switch-port-unknown", "the port went while the frame waited", direction);
-      return;
-    }
-    const malformed = this.headers.parse(packet);
-    assert(malformed === undefined, "what a port made of a frame can be read again");
-    if (direction === "out") {
-      // Turned round: back to its sender.
-      if (isHairpin) this.transmit(port, packet);
-      else this.sendFrom(passage);
-      return;
-    }
-    // Turned round: the frame leaves the port as if it had come from behind it.
-    if (isHairpin) {
-      if (!this.forwardInner(port, packet)) forwardByMac(this, port, packet, this.headers);
-      return;
-    }
-    if (!cameInTunnel || !this.steerUnwrapped(port, packet)) this.transmit(port, packet);
-  }
-
-  /** The adapter takes packets up to its MTU; outer headers with DF make one too long (dataplane.md §5.4, DT-044). */
-  private isTooLong(target: SwitchPort, packet: Packet): boolean {
-    const { mtuBytes } = target.device;
-    const bytes = packet.end - this.headers.network;
-    if (bytes <= mtuBytes) return false;
-    const text = packet.tag === 0 ? "" : `${bytes} bytes with all headers, the adapter takes ${mtuBytes}`;
-    this.drop(target, packet, "mtu-exceeded", text, "in");
-    return true;
-  }
-
-  deliverAgain(target: SwitchPort, packet: Packet): void {
-    const malformed = this.headers.parse(packet);
-    assert(malformed === undefined, "a frame that waits is as it came");
-    this.deliver(target, packet, "its next hop is known now");
-  }
-
-  /** Ends a frame here, counted and told. `direction` is the way that it went through `port`. */
-  drop(
-    port: SwitchPort,
-    packet: Packet,
-    code: KnowledgeCode,
-    text: string,
-    direction: VfpDirection = "out",
-  ): void {
-    this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
-    port.countDrop(direction, "switch", code);
-    this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
+  private isTunnel(packet: Packet): boolean {
+    return this.tables.virtualSubnets.lookInside(packet, this.headers) !== undefined;
   }
 
   /** Sends a frame through its port's pipeline, and on from there. */
@@ -353,6 +132,7 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
     const { port, packet, direction } = passage;
     const recorder = packet.tag === 0 ? undefined : this.env.recorder;
     const { nowMs } = this.env.clock;
+    if (nowMs >= this.nextSweepMs) this.forgetIdleFlows(nowMs);
     switch (port.vfp.process(direction, packet, this.headers, nowMs, recorder)) {
       case "pass":
         this.goOn(passage);
@@ -366,51 +146,312 @@ export class VirtualSwitch implements ForwardingSwitch, PortOwner, PassageOwner 
         break;
       }
       case "pending":
-        if (!port.wait(packet, direction))
-          this.drop(port, packet, "pending-packets-full", "too many packets wait for a next hop", direction);
+        this.hold(port, packet, direction);
         break;
       case "drop":
         port.countDrop(direction, "vfp", port.vfp.lastDropCode ?? "switch-port-blocked");
     }
   }
 
-  private lookInside(packet: Packet): InnerDestination | undefined {
-    return this.overlays.isEmpty ? undefined : this.overlays.lookInside(packet, this.headers);
+  /** A frame goes on that has passed its port's pipeline, now or some time ago. */
+  goOn(passage: Passage): void {
+    const { port, packet, direction, isHairpin } = passage;
+    if (this.getPort(port.id) !== port) {
+      const gone = drop("switch-port-unknown", "the port went while the frame waited");
+      this.discard(port, packet, gone, direction);
+      return;
+    }
+    const malformed = this.headers.parse(packet);
+    assert(malformed === undefined, "what a port made of a frame can be read again");
+    if (direction === "out" && !isHairpin) {
+      this.sendFrom(passage);
+      return;
+    }
+    const decision = direction === "in" ? this.decideAtTarget(passage) : undefined;
+    if (decision === undefined) this.transmit(port, packet);
+    else this.act(port, packet, decision);
   }
 
-  /**
-   * Step 2: a frame in a tunnel goes by the MAC inside (`innerMacFwd`). A MAC that no port has is looked for outside.
-   * Inferred (dataplane.md DT-036): a tunnel of a network that is not on this node ends here.
-   * @returns false when the frame has to go by its outer header.
-   */
-  private forwardInner(source: SwitchPort, packet: Packet): boolean {
-    // A router has taken the tunnel off; what is inside now is a tunnel of the sender's own.
-    const inner = source.kind === "router" ? undefined : this.lookInside(packet);
-    if (inner === undefined) return false;
-    const { port, mac, virtualSubnet, isKnown } = inner;
-    if (port !== undefined) {
-      const why = packet.tag === 0 ? "" : `by MAC ${formatMac(mac)} inside the tunnel, VNI ${virtualSubnet}`;
-      this.deliver(port, packet, why);
+  /** A frame has passed the pipeline of the port that it came in at. */
+  private sendFrom(passage: Passage): void {
+    const { port: source, packet } = passage;
+    source.count("out", packet.length);
+    const decision = this.extension?.decide(this.tables, source, packet, this.headers);
+    this.act(source, packet, decision ?? this.decide(passage));
+  }
+
+  private decide(passage: Passage): Decision {
+    const { port: source, packet } = passage;
+    const { tables, headers } = this;
+    const mode = this.isPlain ? PLAIN_FORWARDING : VFP_FORWARDING;
+    const vlan = mode.admit(tables, source, headers);
+    if (typeof vlan !== "number") return vlan;
+    this.enterVlan(packet, vlan);
+    this.bindings.learn(packet, headers);
+    return mode.forward(tables, source, packet, headers, passage);
+  }
+
+  /** A frame has passed the pipeline of the port that it goes to; undefined: it is for the machine behind. */
+  private decideAtTarget({ port, packet, isHairpin, cameInTunnel }: Passage): Decision | undefined {
+    if (!isHairpin && !cameInTunnel) return undefined;
+    const { tables, headers } = this;
+    this.bindings.learn(packet, headers);
+    const rule = isHairpin ? forwardTurned : steerUnwrapped;
+    return rule(tables, port, packet, headers);
+  }
+
+  /** Inside, the switch knows the VLAN, and the frame has no tag of it. */
+  private enterVlan(packet: Packet, vlan: number): void {
+    packet.vlan = vlan;
+    if (vlan === 0 || this.headers.vlan !== vlan) return;
+    popVlan(packet);
+    this.headers.parse(packet);
+  }
+
+  /** Puts the tag on that the wire needs. */
+  private leaveVlan(packet: Packet): void {
+    if (packet.vlan === 0) return;
+    pushVlan(packet, { id: packet.vlan });
+    packet.vlan = 0;
+    this.headers.parse(packet);
+  }
+
+  /** Carries out what was decided about a frame that came from behind `source`. */
+  private act(source: SwitchPort, packet: Packet, decision: Decision): void {
+    switch (decision.kind) {
+      case "to":
+        this.send(packet, decision);
+        break;
+      case "reply":
+        this.reply(source, packet, decision);
+        break;
+      case "drop":
+        this.discard(source, packet, decision);
+        break;
+      case "consumed":
+    }
+  }
+
+  private send(packet: Packet, { ports, reason, frame }: Delivery): void {
+    const [only] = ports;
+    if (ports.length === 1 && only !== undefined) {
+      if (frame !== undefined) this.headers.parse(frame);
+      this.deliver(only, frame ?? packet, reason);
+      return;
+    }
+    for (const port of ports) {
+      const copy = (frame ?? packet).copy();
+      this.headers.parse(copy);
+      this.deliver(port, copy, reason);
+    }
+  }
+
+  private reply(source: SwitchPort, { vlan }: Packet, { frame, reason, isFromPort }: Reply): void {
+    this.headers.parse(frame);
+    // Who asks in a VLAN is answered in it.
+    frame.vlan = vlan;
+    if (isFromPort) {
+      this.recordChoice(source, frame, reason);
+      this.transmit(source, frame);
+    } else this.deliver(source, frame, reason);
+  }
+
+  /** Sends a frame out of `target`, through its pipeline. `reason` says why there. */
+  private deliver(target: SwitchPort, packet: Packet, reason: string): void {
+    const refusal =
+      this.deliveries >= LIMITS.deliveriesPerFrameMax
+        ? drop("forwarding-loop", "it went from port to port inside the switch")
+        : findVlanDrop(target, packet);
+    if (refusal !== undefined) {
+      this.discard(target, packet, refusal, "in");
+      return;
+    }
+    this.deliveries++;
+    // A switch without VFP tags first, and its traces show the tag.
+    if (this.isPlain && target.kind === "external") this.leaveVlan(packet);
+    this.recordChoice(target, packet, reason);
+    if (target.kind === "external") this.transmit(target, packet);
+    else {
+      this.evaluate({
+        port: target,
+        packet,
+        direction: "in",
+        isHairpin: false,
+        cameInTunnel: target.kind === "host" && this.isTunnel(packet),
+        arrivedBytes: packet.length,
+      });
+    }
+    this.deliveries--;
+  }
+
+  /** Gives a frame to the machine behind `target`. */
+  private transmit(target: SwitchPort, packet: Packet): void {
+    const isExternal = target.kind === "external";
+    if (isExternal && packet.segmentBytes > 0) {
+      const segments = segmentPacket(packet, this.headers, packet.segmentBytes);
+      for (const each of segments) {
+        this.headers.parse(each);
+        this.transmit(target, each);
+      }
+      return;
+    }
+    if (isExternal) this.leaveVlan(packet);
+    const { length } = packet;
+    packet.vlan = 0;
+    const lost = isExternal
+      ? (findTooLong(target.device, packet, this.headers) ?? this.findLoss(target, packet))
+      : undefined;
+    if (lost !== undefined) {
+      this.discard(target, packet, lost, "in");
+      return;
+    }
+    if (target.pace !== undefined && this.isPaced(target, packet)) return;
+    if (target.device.transmit(packet)) target.count("in", length);
+    else this.discard(target, packet, drop("switch-port-unknown", "the cable behind the port is gone"), "in");
+  }
+
+  /** Why a frame is lost on the wire behind an uplink; undefined: it is not. */
+  private findLoss({ wireFaults }: SwitchPort, packet: Packet): Drop | undefined {
+    if (wireFaults === undefined) return undefined;
+    const code = findWireFault(wireFaults, packet.bytes, this.headers, this.env.clock.nowMs);
+    return code && drop(code, "lost on the wire behind the adapter");
+  }
+
+  /** @returns true when the frame goes later, or not at all. */
+  private isPaced(target: SwitchPort, packet: Packet): boolean {
+    if (target.pace === undefined || this.headers.protocol !== IpProtocol.tcp) return false;
+    const waitMs = target.pace.admit(packet.length, this.env.clock.nowMs);
+    if (waitMs === 0) return false;
+    if (waitMs === undefined) {
+      const full = drop("receive-coalescing-slow", "too much waits in the switch");
+      this.discard(target, packet, full, "in");
       return true;
     }
-    const isForHost = readU48(packet.bytes, packet.start) === this.hostPort?.mac;
-    if (isKnown || !isForHost) return false;
-    this.drop(source, packet, "virtual-subnet-unknown", `no network of this node has VNI ${virtualSubnet}`);
+    target.count("in", packet.length);
+    this.env.clock.schedule(waitMs, new LateFrame(target.device, packet));
     return true;
   }
 
-  /**
-   * What came to the host's port in a tunnel of the node to itself may be for a port of the node that an endpoint owns, as
-   * any other packet to the node's address (step 4).
-   */
-  private steerUnwrapped(target: SwitchPort, packet: Packet): boolean {
-    const binding = this.findBindingOwner(packet, this.headers);
-    if (binding === undefined || binding === target) return false;
-    this.deliver(binding, packet, "by NAT binding of destination address and port");
-    return true;
+  /** Keeps a frame at its port until its next hop is known. */
+  private hold(port: SwitchPort, packet: Packet, direction: VfpDirection): void {
+    const { clock } = this.env;
+    const untilMs = clock.nowMs + LIMITS.pendingTimeoutMs;
+    if (port.wait({ packet, direction, untilMs })) {
+      port.patience ??= clock.schedule(LIMITS.pendingTimeoutMs, new PortEvents(this, port));
+      return;
+    }
+    const full = drop("pending-packets-full", "too many packets wait for a next hop");
+    this.discard(port, packet, full, direction);
+  }
+
+  /** What frames at `port` wait for has happened: they go their way once more. */
+  resume(port: SwitchPort): void {
+    const frames = port.takeWaiting();
+    if (port.patience !== undefined) this.env.clock.cancel(port.patience);
+    port.patience = undefined;
+    for (const { packet, direction } of frames) {
+      if (direction === "out") {
+        this.handleFrame(port, packet);
+        continue;
+      }
+      const malformed = this.headers.parse(packet);
+      assert(malformed === undefined, "a frame that waits is as it came");
+      this.deliver(port, packet, "its next hop is known now");
+    }
+  }
+
+  /** Ends frames that have waited at `port` too long. */
+  endLate(port: SwitchPort, nowMs: number): void {
+    const frames = port.takeWaiting(nowMs);
+    const nextMs = port.waitsUntilMs;
+    port.patience =
+      nextMs === undefined ? undefined : this.env.clock.schedule(nextMs - nowMs, new PortEvents(this, port));
+    const late = drop("next-hop-unresolved", "the next hop was not resolved in time");
+    for (const { packet, direction } of frames) this.discard(port, packet, late, direction);
+  }
+
+  /** Ends a frame here, counted and told. `direction` is the way that it went through `port`. */
+  private discard(
+    port: SwitchPort,
+    packet: Packet,
+    { code, text }: Drop,
+    direction: VfpDirection = "out",
+  ): void {
+    this.drops.set(code, (this.drops.get(code) ?? 0) + 1);
+    port.countDrop(direction, "switch", code);
+    this.record(packet, { kind: "drop", node: this.node, place: port.description, code, text });
+  }
+
+  private recordChoice(target: SwitchPort, packet: Packet, reason: string): void {
+    if (packet.tag === 0) return;
+    this.record(packet, { kind: "switch", node: this.node, place: target.description, text: reason });
   }
 
   private record(packet: Packet, event: TraceEvent): void {
     if (packet.tag !== 0) this.env.recorder?.record(packet.tag, event, packet.frame, this.env.clock.nowMs);
+  }
+}
+
+/** The adapter takes packets up to its MTU; outer headers with DF make one too long (dataplane.md §5.4). */
+function findTooLong({ mtuBytes }: Device, packet: Packet, { network }: Headers): Drop | undefined {
+  const bytes = packet.end - network;
+  if (bytes <= mtuBytes) return undefined;
+  const text = packet.tag === 0 ? "" : `${bytes} bytes with all headers, the adapter takes ${mtuBytes}`;
+  return drop("mtu-exceeded", text);
+}
+
+/** What happens at a port: a frame comes over its cable, a next hop is known, the time of a frame that waits is over. */
+class PortEvents implements Receiver, NextHopWaiter, Task {
+  private readonly virtualSwitch: VirtualSwitch;
+  private readonly port: SwitchPort;
+
+  constructor(virtualSwitch: VirtualSwitch, port: SwitchPort) {
+    this.virtualSwitch = virtualSwitch;
+    this.port = port;
+  }
+
+  receive(packet: Packet): void {
+    this.virtualSwitch.handleFrame(this.port, packet);
+  }
+
+  nextHopSettled(): void {
+    this.virtualSwitch.resume(this.port);
+  }
+
+  run(nowMs: number): void {
+    this.virtualSwitch.endLate(this.port, nowMs);
+  }
+}
+
+/**
+ * A frame that passed a port's pipeline and waits for its turn under a rate (dataplane.md §1.6). What waits is
+ * bounded: a rate's queue has a length in bytes, and what does not fit in is dropped by the engine.
+ */
+class DelayedFrame implements Task {
+  private readonly virtualSwitch: VirtualSwitch;
+  private readonly passage: Passage;
+
+  constructor(virtualSwitch: VirtualSwitch, passage: Passage) {
+    this.virtualSwitch = virtualSwitch;
+    this.passage = passage;
+  }
+
+  run(): void {
+    this.virtualSwitch.goOn(this.passage);
+  }
+}
+
+/** A frame on its way out of a port that gives frames out one after the other. */
+class LateFrame implements Task {
+  private readonly device: Device;
+  private readonly packet: Packet;
+
+  constructor(device: Device, packet: Packet) {
+    this.device = device;
+    this.packet = packet;
+  }
+
+  run(): void {
+    this.device.transmit(this.packet);
   }
 }

@@ -3,9 +3,6 @@ import { readU16 } from "#core/base/bytes.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
-import type { Task } from "#core/base/clock.ts";
-import type { Device } from "../device/device.ts";
-import type { Packet } from "#core/wire/packet.ts";
 
 /** A UDP port that something below the node takes for itself. */
 export interface TakenPort {
@@ -73,20 +70,5 @@ export class ReceivePace {
     if ((waitMs * this.bytesPerSecond) / MS_PER_SECOND > WAITING_BYTES_MAX) return undefined;
     this.freeAtMs = startMs + (bytes * MS_PER_SECOND) / this.bytesPerSecond;
     return waitMs;
-  }
-}
-
-/** A frame on its way out of a port. */
-export class LateFrame implements Task {
-  private readonly device: Device;
-  private readonly packet: Packet;
-
-  constructor(device: Device, packet: Packet) {
-    this.device = device;
-    this.packet = packet;
-  }
-
-  run(): void {
-    this.device.transmit(this.packet);
   }
 }

@@ -1,53 +1,71 @@
 /** What a port counts, in the words of `vfpctrl` (dataplane.md §1.5, §7.6, §7.8). Plain data. */
 import { TcpFlag } from "#core/wire/tcp.ts";
 
-/** `/get-rule-counter`. */
-export interface RuleCounters {
-  matchedPackets: number;
-  droppedPackets: number;
-  pendingPackets: number;
-  droppedFlows: number;
+interface Counters {
+  readonly fields: Readonly<Record<string, unknown>>;
 }
+/** They are counted in place. */
+type CountersOf<S extends Counters> = { -readonly [K in keyof S["fields"]]: number };
 
-/** `/get-layer-counter`, for one direction. */
-export interface LayerCounters {
-  flowMatch: number;
-  flowDrop: number;
-  flowPending: number;
-  pendingDrop: number;
-  ruleMatch: number;
-  ruleDrop: number;
-  rulePending: number;
-  ruleUnifiedFlowDrop: number;
-  noMatch: number;
-  fragmentCacheMatch: number;
-  fragmentCacheDrop: number;
-  fragmentCacheNoMatch: number;
-}
+export const RULE_COUNTERS = {
+  text: "As /get-rule-counter counts.",
+  fields: {
+    matchedPackets: "integer",
+    droppedPackets: "integer",
+    pendingPackets: "integer",
+    droppedFlows: "integer",
+  },
+} as const;
+export type RuleCounters = CountersOf<typeof RULE_COUNTERS>;
 
-/** `/get-port-counter`, for one direction. */
-export interface PortCounters {
-  droppedPackets: number;
-  droppedAcl: number;
-  pendingPackets: number;
-  /** Packets that a unified flow decided. */
-  unifiedFlowMatch: number;
-  synPackets: number;
-  synAckPackets: number;
-  finPackets: number;
-  rstPackets: number;
-}
+export const LAYER_COUNTERS = {
+  text: "As /get-layer-counter counts, for one direction.",
+  fields: {
+    flowMatch: "integer",
+    flowDrop: "integer",
+    flowPending: "integer",
+    pendingDrop: "integer",
+    ruleMatch: "integer",
+    ruleDrop: "integer",
+    rulePending: "integer",
+    ruleUnifiedFlowDrop: "integer",
+    noMatch: "integer",
+    fragmentCacheMatch: "integer",
+    fragmentCacheDrop: "integer",
+    fragmentCacheNoMatch: "integer",
+  },
+} as const;
+export type LayerCounters = CountersOf<typeof LAYER_COUNTERS>;
 
-/** What became of TCP connections, as the same listing tells. */
-export interface TcpCounters {
-  verified: number;
-  timedOut: number;
-  reset: number;
-  resetBySyn: number;
-  closedByFin: number;
-  halfOpenTimeouts: number;
-  expiredToTimeWait: number;
-}
+export const PORT_COUNTERS = {
+  text: "As /get-port-counter counts, for one direction.",
+  fields: {
+    droppedPackets: "integer",
+    droppedAcl: "integer",
+    pendingPackets: "integer",
+    unifiedFlowMatch: { is: "integer", text: "Packets that a unified flow decided." },
+    synPackets: "integer",
+    synAckPackets: "integer",
+    finPackets: "integer",
+    rstPackets: "integer",
+  },
+} as const;
+export type PortCounters = CountersOf<typeof PORT_COUNTERS>;
+
+export const TCP_COUNTERS = {
+  text: "What became of TCP connections, as the same listing tells.",
+  base: (): typeof PORT_COUNTERS => PORT_COUNTERS,
+  fields: {
+    verified: "integer",
+    timedOut: "integer",
+    reset: "integer",
+    resetBySyn: "integer",
+    closedByFin: "integer",
+    halfOpenTimeouts: "integer",
+    expiredToTimeWait: "integer",
+  },
+} as const;
+export type TcpCounters = CountersOf<typeof TCP_COUNTERS>;
 
 export function newLayerCounters(): LayerCounters {
   return {

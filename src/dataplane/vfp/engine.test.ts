@@ -8,6 +8,7 @@ import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { readU16, readU48 } from "#core/base/bytes.ts";
+import { takeCensus } from "#test/support/heap-census.ts";
 import { createGroup } from "./group.ts";
 import { NatPool } from "./actions/nat-pool.ts";
 import type { Action, VfpDirection, GroupDefinition, LayerDefinition, Rule } from "./rule.ts";
@@ -266,7 +267,10 @@ describe("flows", () => {
     process("out", request());
     const more = rule("other", { priority: 50, condition: { protocols: [132] } });
     port.setGroups("ACL_ENDPOINT_LAYER", [group([rule("allow", { isStateful: true }), more])]);
+    const [flow] = port.getLayer("ACL_ENDPOINT_LAYER")!.listFlows();
+    expect(flow!.generation).toBeLessThan(port.generation);
     expect(process("in", reply())).toBe("pass");
+    expect(flow!.generation).toBe(port.generation);
   });
 
   it("DT-017 a policy change that blocks the flow: the next packet is dropped and the flow is gone", () => {
@@ -350,6 +354,61 @@ describe("NAT flows", () => {
     expect(out(TcpFlag.syn, 1)).toBe("drop");
     expect(port.drops.get("nat-port-pool-exhausted")).toBe(1);
     expect(out(TcpFlag.syn, 240_001)).toContain("10.0.0.11:");
+  });
+
+  describe("of which most are idle", () => {
+    const CLIENTS = 4_000;
+    const LIVE = 6_001;
+    const many = { acquire: () => ({ first: 10_000, last: 10_000 + CLIENTS }), release: () => undefined };
+    const words = (): number =>
+      [...takeCensus(port)].reduce(
+        (sum, [path, size]) => (/flows|keyPool|unified/.test(path) ? sum + size : sum),
+        0,
+      );
+    const send = (client: number, nowMs: number): string => {
+      const packet = udp(A, "203.0.113.10", [client, 53]);
+      expect(process("out", packet, nowMs)).toBe("pass");
+      return show(packet);
+    };
+
+    beforeEach(() => {
+      port.addNatPool(
+        new NatPool({ name: "udp", ip: ip("10.0.0.11"), protocol: 17, blocks: many, portsMax: CLIENTS }),
+      );
+      const snat = rule("udp", { action: { type: "dynnat", pool: "udp" }, isStateful: true });
+      port.setGroups("SLB_NAT_LAYER", [group([snat])]);
+    });
+
+    it("gives memory and ports back, and goes on with the others", () => {
+      send(LIVE, 0);
+      const small = words();
+      for (let client = 0; client < CLIENTS - 1; client++) send(20_000 + client, 0);
+      const large = words();
+      const kept = send(LIVE, 200_000);
+      port.forgetIdleFlows(240_000);
+      expect(port.getNatPool("udp")?.usedCount).toBe(1);
+      expect(words()).toBeLessThan(small + (large - small) / 20);
+      expect(send(LIVE, 240_001)).toBe(kept);
+      const answer = udp("203.0.113.10", "10.0.0.11", [53, Number(kept.split(/[: ]/)[1])]);
+      process("in", answer, 240_002);
+      expect(show(answer)).toBe(`203.0.113.10:53 > 10.244.1.10:${LIVE}`);
+    });
+
+    it("forgets counters of rules that are gone, whatever kind of group they stood in", () => {
+      send(LIVE, 0);
+      const toNet = rule("net", { condition: { destination: [parsePrefix("203.0.113.0/24")!] } });
+      port.setGroups("SLB_NAT_LAYER", [group([toNet], { match: "lpm-destination" })]);
+      port.forgetIdleFlows(300_000);
+      send(LIVE + 1, 300_001);
+      const layerL = port.getLayer("SLB_NAT_LAYER")!;
+      expect(layerL.matchCount(toNet)).toBe(1);
+    });
+
+    it("keeps those that were used since", () => {
+      for (let client = 0; client < 200; client++) send(20_000 + client, client * 1_000);
+      port.forgetIdleFlows(300_000);
+      expect(port.getNatPool("udp")?.usedCount).toBe(139);
+    });
   });
 
   it("translates an answer although the same packet came before the question, and passed as it was", () => {

@@ -24,6 +24,8 @@ export interface LayerMiss {
 
 /** How many slots of a full flow table are looked through for idle flows before a new one is refused. */
 const SWEEP_SLOTS = 64;
+/** A pool of keys with fewer of its records in use than this part is made anew. */
+const KEYS_USED_MIN = 0.125;
 const COUNTERS_MIN = 64;
 /** A tuple of IPv4. */
 const TUPLE_WORDS_USUAL = 4;
@@ -206,7 +208,25 @@ export class Layer {
       this.expire(flow.pair);
       removed++;
     }
+    if (removed > 0) this.giveKeysBack();
     return removed;
+  }
+
+  /** Removes all idle flows, and gives back what they and rules that are gone have taken. */
+  forgetIdle(nowMs: number): void {
+    for (const flow of Array.from(this.flows?.entries() ?? []))
+      if (!flow.pair.isRemoved && this.isExpired(flow.pair, nowMs)) this.expire(flow.pair);
+    this.giveKeysBack();
+    if (this.rules !== undefined) this.dropCounters(this.rules);
+  }
+
+  private giveKeysBack(): void {
+    const former = this.keyPool;
+    if (former === undefined || !former.isSparse) return;
+    const pool = new KeyPool(KEY_WORDS_USUAL, TUPLE_WORDS_USUAL);
+    for (const flow of this.flows?.entries() ?? [])
+      if (flow.isMain) flow.pair.keys = pool.take(former, flow.pair.keys);
+    this.keyPool = pool;
   }
 
   /** Removes every flow that holds a port of `pool`. */
@@ -281,12 +301,7 @@ class KeyPool {
 
   /** Keeps both. @returns the record's number. */
   add(main: FlowKey, answer: FlowKey): number {
-    const length = 1 + main.length + answer.tupleLength;
-    if (length > this.stride) this.resize(this.words.length / this.stride, length);
-    const record = this.free.pop() ?? this.records++;
-    if ((record + 1) * this.stride > this.words.length) {
-      this.resize(Math.max(RECORDS_MIN, record * 2), this.stride);
-    }
+    const record = this.allot(1 + main.length + answer.tupleLength);
     const { words } = this;
     const at = record * this.stride;
     words[at] =
@@ -299,6 +314,32 @@ class KeyPool {
 
   release(record: number): void {
     this.free.push(record);
+  }
+
+  /** Most of its records are free, or all of them. */
+  get isSparse(): boolean {
+    const used = this.records - this.free.length;
+    if (used === 0) return this.records > 0;
+    return this.records > RECORDS_MIN && used < this.records * KEYS_USED_MIN;
+  }
+
+  /** Keeps what another pool has under `record`. @returns the record's number here. */
+  take(other: KeyPool, record: number): number {
+    const from = record * other.stride;
+    const head = wordAt(other.words, from);
+    const length = 1 + (head & LENGTH.mask) + (head >>> LENGTH.answerShift);
+    const own = this.allot(length);
+    this.words.set(other.words.subarray(from, from + length), own * this.stride);
+    return own;
+  }
+
+  /** A free record with room for `length` words. */
+  private allot(length: number): number {
+    if (length > this.stride) this.resize(this.words.length / this.stride, length);
+    const record = this.free.pop() ?? this.records++;
+    if ((record + 1) * this.stride > this.words.length)
+      this.resize(Math.max(RECORDS_MIN, record * 2), this.stride);
+    return record;
   }
 
   loadMain(record: number, into: FlowKey): void {

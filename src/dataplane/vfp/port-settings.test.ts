@@ -78,6 +78,30 @@ describe("TCP states", () => {
     expect(port.counters.in).toMatchObject({ synAckPackets: 2, rstPackets: 1 });
   });
 
+  it("counts a connection once, and its two entries, in the class of its protocol (dataplane.md §1.10, §7.7)", () => {
+    const counted = (count: number, maximum = count): object => ({ count, maximum, created: maximum });
+    const none = counted(0);
+    send(port, "out", out(syn), 0);
+    expect(port.census.classes).toEqual({
+      total: counted(1),
+      entries: counted(2),
+      tcp: counted(1),
+      "half-open": counted(1),
+      udp: none,
+      other: none,
+    });
+    send(port, "in", back(syn | ack), 0);
+    send(port, "out", udp([A, 5000], [C, 53]), 0);
+    expect(port.census.classes).toEqual({
+      total: counted(2),
+      entries: counted(4),
+      tcp: counted(1),
+      "half-open": counted(0, 1),
+      udp: counted(1),
+      other: none,
+    });
+  });
+
   it("half-open and TIME_WAIT entries live as long as the port is set to", () => {
     port.flowSettings = { ...port.flowSettings, halfOpenTtlMs: 15_000, timeWaitTtlMs: 5_000 };
     send(port, "out", out(syn), 0);
@@ -118,6 +142,25 @@ describe("limits of flows", () => {
     expect(port.census.classes.tcp).toEqual({ count: 2, maximum: 2, created: 2 });
     // Idle ones make room.
     expect(send(port, "out", out(syn, 5002), 240_001)).toBe("pass");
+  });
+
+  it("ports that share a room hold so many connections together; idle and forgotten ones make room, copies have their own", () => {
+    const flowRoom = { max: 3, held: 0 };
+    const [first, second] = [1, 2].map(() => {
+      const made = makePort([layer(LAYER, 15, { isDefaultAllow: false })], { flowRoom });
+      made.setGroups(LAYER, [group([rule("allow", { type: "allow" }, { isStateful: true })])]);
+      return made;
+    }) as [VfpPort, VfpPort];
+    for (const client of [5000, 5001]) expect(send(first, "out", out(syn, client))).toBe("pass");
+    expect(send(second, "out", out(syn, 5000))).toBe("pass");
+    expect([send(second, "out", out(syn, 5001)), second.lastDropCode]).toEqual(["drop", "flow-table-full"]);
+    expect(send(first, "in", back(syn | ack, 5000))).toBe("pass");
+    const copies = fork({ first, second, flowRoom });
+    copies.first.forgetAllFlows();
+    expect([copies.flowRoom.held, flowRoom.held]).toEqual([1, 3]);
+    expect(send(copies.second, "out", out(syn, 5001))).toBe("pass");
+    expect(send(second, "out", out(syn, 5002), 240_001)).toBe("pass");
+    expect(flowRoom.held).toBe(3);
   });
 
   it("DT-021 the limit for half-open connections is reached: a SYN is dropped until one is answered", () => {

@@ -3,6 +3,7 @@
  * that may change what becomes of a packet makes a new generation; what the port does with packets is vfp-port.ts.
  */
 import { assert } from "#core/base/assert.ts";
+import type { FlowRoom } from "#core/base/environment.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { FlowCensus } from "./flows/flow-census.ts";
@@ -36,6 +37,8 @@ export interface VfpPortOptions {
   readonly nextHopWaiter?: NextHopWaiter | undefined;
   /** False walks the layers for every packet. Default true. */
   readonly unifiedFlows?: boolean;
+  /** What the ports of a world share; undefined: the port's own bound alone. */
+  readonly flowRoom?: FlowRoom | undefined;
 }
 
 /** The part of a port that others write to. */
@@ -72,6 +75,7 @@ export abstract class ProgrammedPort {
       options.unifiedFlows === false
         ? { ...DEFAULT_FLOW_SETTINGS, usesUnifiedFlows: false }
         : DEFAULT_FLOW_SETTINGS,
+      options.flowRoom,
     );
     const layers = options.layers.map((definition) => new Layer(definition, this.census));
     this.outOrder = layers.sort((a, b) => a.definition.priority - b.definition.priority);
@@ -176,6 +180,11 @@ export abstract class ProgrammedPort {
   /** Ends all flows of a layer; what is left of connections is judged by its rules anew (dataplane.md §9, F-02). */
   forgetFlows(layerName: string): void {
     this.layerNamed(layerName).removeFlows();
+  }
+
+  /** The port goes: its connections give their room back. */
+  forgetAllFlows(): void {
+    for (const layer of this.outOrder) layer.removeFlows();
   }
 
   addNatPool(pool: NatPool): void {

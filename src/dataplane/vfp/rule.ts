@@ -133,7 +133,7 @@ export interface Rule {
   readonly reverseMssDelta?: number;
   /**
    * Where a copy of each packet goes. Inferred: as it leaves the port, if it does; of a flow, packets in the rule's
-   * direction (dataplane.md DT-025 says only that there is a copy).
+   * direction (dataplane.md §10 says only that there is a copy).
    */
   readonly mirrorTo?: string;
   /** How long its flows live idle, in milliseconds. Default: what the port is set to. */

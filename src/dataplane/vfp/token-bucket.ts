@@ -1,6 +1,6 @@
 /**
  * A `qos` rule's rate on one port: bytes flow off at the rate, a burst passes at once, what exceeds it waits for its turn,
- * and what would wait behind a full queue is dropped (dataplane.md §1.6, DT-026).
+ * and what would wait behind a full queue is dropped (dataplane.md §1.6).
  */
 import { LIMITS } from "#core/base/limits.ts";
 

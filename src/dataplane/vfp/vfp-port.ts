@@ -120,6 +120,12 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
     return removed > 0;
   }
 
+  /** Forgets flows that nothing has used for as long as flows live, and gives their memory back. */
+  forgetIdleFlows(nowMs: number): void {
+    for (const layer of this.layers) layer.forgetIdle(nowMs);
+    this.unified.forgetIdle(this.generation, nowMs);
+  }
+
   keepHead(bytes: Uint8Array, start: number, end: number): void {
     this.scratch.keepHead(bytes, start, end);
   }

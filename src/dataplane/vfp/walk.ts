@@ -331,6 +331,7 @@ export class Walk {
     counters.matchedPackets++;
     layer.countersOn(this.direction).ruleMatch++;
     const isFirst = makesFlow(layer, match) && this.pairs.length === 0;
+    if (isFirst && this.findsNoRoom()) return this.dropByRule("flow-table-full", layer, match);
     if (isFirst && this.isOverFlowLimit()) return this.dropByRule("flow-limit-reached", layer, match);
     const subject = (this.subject ??= {
       bytes: packet.bytes,
@@ -369,6 +370,14 @@ export class Walk {
     if (!this.takeEffect(layer, match)) return this.dropByRule("bandwidth-exceeded", layer, match);
     this.recorder?.matched(layer, step, forward);
     return "pass";
+  }
+
+  /** Idle flows of other ports are forgotten by and by (`VirtualSwitch.forgetIdleFlows`). */
+  private findsNoRoom(): boolean {
+    const { census } = this.port;
+    if (!census.isRoomFull) return false;
+    this.port.sweepIdleFlows();
+    return census.isRoomFull;
   }
 
   private isOverFlowLimit(): boolean {
@@ -486,6 +495,7 @@ export class Walk {
     const turns = flow.transposition.isHairpin && !this.total.isHairpin;
     const outer = quoted.translate(flow.transposition, packet.bytes, headers, turns);
     if (turns) this.direction = this.direction === "out" ? "in" : "out";
+    if (outer.tni >= 0) packet.tni = outer.tni;
     this.total.compose(outer);
     port.key.isSourceTranslated ||= outer.changesSource;
     port.key.read(packet, headers, this.direction, port.tunnel, packet.tni);

@@ -33,8 +33,6 @@ export interface AdvertisedPrefix {
 
 export interface AdvertiserOptions {
   readonly prefixes: readonly AdvertisedPrefix[];
-  /** 0: no way out. Default half an hour. */
-  readonly routerSeconds?: number;
   /** Default: none is told. */
   readonly mtuBytes?: number;
   readonly dnsServers?: readonly Ipv6[];
@@ -86,14 +84,14 @@ export class RouterAdvertiser implements Task {
   }
 
   private send(): void {
-    const { netInterface, options } = this;
+    const { netInterface } = this;
     this.sentAtMs = this.compartment.nowMs;
     const nd = {
       type: "router-advertisement",
       hopLimit: HOP_LIMIT,
       isManaged: false,
       isOtherConfigured: false,
-      lifetimeSeconds: options.routerSeconds ?? ROUTER_SECONDS,
+      lifetimeSeconds: ROUTER_SECONDS,
       reachableMs: 0,
       retransmitMs: 0,
       options: this.listOptions(),
@@ -114,7 +112,7 @@ export class RouterAdvertiser implements Task {
   }
 
   private listOptions(): readonly NdOption[] {
-    const { prefixes, mtuBytes, dnsServers, routerSeconds = ROUTER_SECONDS } = this.options;
+    const { prefixes, mtuBytes, dnsServers } = this.options;
     const list: NdOption[] = prefixes.map((each) => ({
       kind: "prefix-information",
       prefix: each.prefix,
@@ -125,7 +123,7 @@ export class RouterAdvertiser implements Task {
     }));
     if (mtuBytes !== undefined) list.push({ kind: "mtu", mtuBytes });
     if (dnsServers !== undefined && dnsServers.length > 0)
-      list.push({ kind: "recursive-dns-servers", lifetimeSeconds: routerSeconds, servers: dnsServers });
+      list.push({ kind: "recursive-dns-servers", lifetimeSeconds: ROUTER_SECONDS, servers: dnsServers });
     list.push({ kind: "source-link-layer", mac: this.netInterface.mac });
     return list;
   }

@@ -110,15 +110,32 @@ export function fragmentIpv6(
 const DATAGRAM_BYTES_MAX = 65_535;
 const TOO_LONG = "the fragments make up more than 65535 bytes";
 
+/** What a system keeps beside the bytes of a fragment. Inferred: about what Linux' sk_buff takes, and Windows the same. */
+const PIECE_BYTES = 512;
+
 interface Piece {
   readonly offset: number;
   readonly bytes: Uint8Array;
 }
 
+/** Where a piece at `offset` belongs among sorted ones. */
+function placeFor(pieces: readonly Piece[], offset: number): number {
+  let [low, high] = [0, pieces.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((pieces[middle]?.offset ?? 0) < offset) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
 /** What has come of one datagram. */
 class Train implements Task {
   readonly key: string;
+  /** In the order of their offsets: small fragments of one datagram may be thousands. */
   readonly pieces: Piece[] = [];
+  /** Of all pieces. */
+  length = 0;
   /** The fragment with offset 0: its header becomes the datagram's, and an ICMP error quotes it. */
   first: Packet | undefined;
   /** Length of the datagram's payload; unknown until the last fragment came. */
@@ -143,6 +160,8 @@ export class Reassembly {
   private readonly compartment: Stack;
   private readonly isSilent: boolean;
   private readonly trains = new Map<string, Train>();
+  /** What all pieces take. */
+  private bytes = 0;
 
   /** `silent`: no ICMP error says what did not come; Linux defragments for connection tracking so. */
   constructor(compartment: Stack, manner: "reporting" | "silent" = "reporting") {
@@ -162,7 +181,7 @@ export class Reassembly {
       this.compartment.drop(
         packet,
         "reassembly-failed",
-        `${LIMITS.reassembliesMax} datagrams are incomplete already`,
+        `fragments of ${this.trains.size} incomplete datagrams take ${this.bytes} bytes already`,
       );
       return undefined;
     }
@@ -182,7 +201,7 @@ export class Reassembly {
 
   /** Called by the timer of a train: the rest did not come in time. */
   expire(train: Train): void {
-    this.trains.delete(train.key);
+    this.remove(train);
     if (train.first === undefined) {
       this.compartment.drops.add("reassembly-failed");
       return;
@@ -195,9 +214,10 @@ export class Reassembly {
     // Of IPv6 the first fragment says which protocol it is, the others need not say the same (RFC 8200 §4.5).
     const protocol = typeof view.source === "number" ? view.protocol : "ipv6";
     const key = `${view.source}/${view.destination}/${protocol}/${view.identification}`;
+    // As Linux: over the limit nothing is taken, until what is there is complete or its time is over.
+    if (this.bytes >= LIMITS.reassemblyBytesMax) return undefined;
     const known = this.trains.get(key);
     if (known !== undefined) return known;
-    if (this.trains.size >= LIMITS.reassembliesMax) return undefined;
     const train = new Train(this, key);
     this.trains.set(key, train);
     train.timer = this.compartment.env.clock.schedule(this.compartment.profile.reassemblyTimeoutMs, train);
@@ -212,37 +232,44 @@ export class Reassembly {
     if (end > DATAGRAM_BYTES_MAX) return TOO_LONG;
     if (view.hasMoreFragments && bytes.length % 8 !== 0)
       return "a fragment in the middle is not a multiple of 8 bytes";
-    const isRepeated = train.pieces.some(
-      (piece) => piece.offset === offset && piece.bytes.length === bytes.length,
-    );
-    if (isRepeated) return undefined;
+    const at = placeFor(train.pieces, offset);
+    const [before, behind] = [train.pieces[at - 1], train.pieces[at]];
+    if (behind?.offset === offset && behind.bytes.length === bytes.length) return undefined;
     // Overlapping fragments serve attacks only (RFC 5722 for IPv6, and both systems for IPv4).
-    if (train.pieces.some((piece) => piece.offset < end && offset < piece.offset + piece.bytes.length))
-      return "fragments overlap";
+    if (before !== undefined && offset < endOf(before)) return "fragments overlap";
+    if (behind !== undefined && behind.offset < end) return "fragments overlap";
     if (!view.hasMoreFragments) train.totalLength = end;
-    const furthest = train.pieces.reduce(
-      (most, piece) => Math.max(most, piece.offset + piece.bytes.length),
-      end,
-    );
-    if (train.totalLength !== undefined && furthest > train.totalLength)
+    const last = train.pieces.at(-1);
+    if (
+      train.totalLength !== undefined &&
+      Math.max(end, last === undefined ? 0 : endOf(last)) > train.totalLength
+    )
       return "a fragment is after the last one";
     if (offset === 0) train.first = packet;
     if (packet.tag !== 0) train.tag = packet.tag;
-    train.pieces.push({ offset, bytes });
+    train.pieces.splice(at, 0, { offset, bytes });
+    train.length += bytes.length;
+    this.bytes += bytes.length + PIECE_BYTES;
     return undefined;
   }
 
   private forget(train: Train): void {
     if (train.timer !== undefined) this.compartment.env.clock.cancel(train.timer);
+    this.remove(train);
+  }
+
+  private remove(train: Train): void {
     this.trains.delete(train.key);
+    this.bytes -= train.length + train.pieces.length * PIECE_BYTES;
   }
 }
 
+function endOf({ offset, bytes }: Piece): number {
+  return offset + bytes.length;
+}
+
 function isComplete(train: Train): boolean {
-  if (train.totalLength === undefined || train.first === undefined) return false;
-  let count = 0;
-  for (const piece of train.pieces) count += piece.bytes.length;
-  return count === train.totalLength;
+  return train.first !== undefined && train.length === train.totalLength;
 }
 
 /** @returns the datagram, or why there is none. */

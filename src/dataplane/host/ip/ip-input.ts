@@ -1,4 +1,5 @@
 /** The receiving side of IP: checks, local or not, reassembly, hand-over to the transports, forwarding of the rest. */
+import { defined } from "#core/base/assert.ts";
 import type { HookedStack } from "../hooked-stack.ts";
 import { type Ip, familyOf, formatIp, isMulticastIp } from "#core/net/ip.ts";
 import { isGroupMac } from "#core/net/mac.ts";
@@ -9,12 +10,13 @@ import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import { Ipv4View } from "#core/wire/ipv4.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
-import { UNSPECIFIED, isLinkLocal, isLoopback } from "./address-scope.ts";
+import { isLinkLocal } from "./address-scope.ts";
 import { isDiscoveryAt } from "./icmp-messages.ts";
 import { passBridge } from "../netfilter/bridge-hooks.ts";
 import type { Admitted } from "../netfilter/netfilter.ts";
 import { findHeaderProblem } from "./extension-headers.ts";
 import { Reassembly } from "./fragmentation.ts";
+import { type Refusal, findArrivalRefusal, findForwardingRefusal, nameOfLimit } from "./refusals.ts";
 import type { WindowsFiltering } from "../windows-filtering/windows-filtering.ts";
 import type { LocalPacket, StackInterface } from "../stack.ts";
 import { decrementIpTtl } from "#core/wire/ip-view.ts";
@@ -45,7 +47,11 @@ export class IpInput {
       this.compartment.drop(packet, "protocol-unknown", "no IP packet");
       return;
     }
-    if (!this.isAcceptable(netInterface, packet, view)) return;
+    const refusal = this.findRefusal(netInterface, packet, view);
+    if (refusal !== undefined) {
+      refuse(this.compartment, packet, refusal);
+      return;
+    }
     if (headers.family === 6 && !this.passesHeaders(netInterface, packet, headers, "hop-by-hop")) return;
     const { netfilter, winNat } = this.compartment;
     if (winNat !== undefined && netInterface !== undefined && view instanceof Ipv4View) {
@@ -112,27 +118,18 @@ export class IpInput {
     return true;
   }
 
-  private isAcceptable(netInterface: StackInterface | undefined, packet: Packet, view: IpView): boolean {
-    if (!view.isChecksumValid) {
-      this.compartment.drop(packet, "checksum-invalid", "the IPv4 header checksum is wrong");
-      return false;
-    }
-    if (netInterface === undefined) return true;
-    const { source, destination } = view;
-    // RFC 1122 §3.2.1.3: such a source or destination never comes from a network.
-    const isMartian =
-      isMulticastIp(source) ||
-      source === 0xffff_ffff ||
-      (source === UNSPECIFIED && view.protocol !== IpProtocol.icmpv6) ||
-      isLoopback(source) ||
-      isLoopback(destination) ||
-      (this.compartment.isLocal(source) &&
-        this.compartment.portClaims.ofSource(packet.bytes, view) !== "switched");
-    if (isMartian) {
-      const text = `a packet from ${formatIp(source)} to ${formatIp(destination)} cannot come over ${netInterface.name}`;
-      this.compartment.drop(packet, "martian-source", text);
-    }
-    return !isMartian;
+  /** Why the packet is not taken; undefined: it may go on. */
+  private findRefusal(
+    netInterface: StackInterface | undefined,
+    packet: Packet,
+    view: IpView,
+  ): Refusal | undefined {
+    if (!view.isChecksumValid) return { code: "checksum-invalid", text: "the IPv4 header checksum is wrong" };
+    if (netInterface === undefined) return undefined;
+    const isOwnSource =
+      this.compartment.isLocal(view.source) &&
+      this.compartment.portClaims.ofSource(packet.bytes, view) !== "switched";
+    return findArrivalRefusal(view, netInterface, isOwnSource);
   }
 
   /** Ends a packet to a port that something below the stack has, but does not serve here. */
@@ -277,50 +274,35 @@ function mayForward(netInterface: StackInterface, packet: Packet): boolean {
   return typeof ethernet !== "string" && !isGroupMac(ethernet.destinationMac);
 }
 
+/** Ends a packet, and tells its sender where that is due. */
+function refuse(compartment: HookedStack, packet: Packet, { code, text, reason, mtuBytes }: Refusal): void {
+  compartment.drop(packet, code, text);
+  if (reason !== undefined) compartment.icmp.sendError(packet, reason, mtuBytes);
+}
+
 /**
- * A router's part (RFC 1812 §5.2, §5.3; RFC 8200 §3): routes a packet on that arrived on `from`; it stays the same object. A
- * sender that cannot be served gets an ICMP error.
+ * A router's part: routes a packet on that arrived on `from`; it stays the same object. A sender that cannot be served gets
+ * an ICMP error.
  * Inferred: no redirect is sent when the packet leaves where it came from; hosts that took one would route around
  * the next packets' first hop, and nothing is known of pods that do.
  */
 function forwardPacket(compartment: HookedStack, from: StackInterface, packet: Packet, view: IpView): void {
-  const { ttl, source, destination } = view;
-  const limit = typeof destination === "number" ? "TTL" : "hop limit";
-  if (isLinkLocal(source) || isLinkLocal(destination)) {
-    // RFC 4291 §2.5.6. No ICMP error: both ends live on the link.
-    const text = `${formatIp(source)} to ${formatIp(destination)}: link-local addresses end at ${from.name}`;
-    compartment.drop(packet, "destination-not-local", text);
-    return;
-  }
-  if (ttl <= 1) {
-    compartment.drop(
-      packet,
-      "ttl-expired",
-      `the ${limit} ran out before ${formatIp(destination)} was reached`,
-    );
-    compartment.icmp.sendError(packet, "ttl-expired");
-    return;
-  }
+  const { ttl, destination } = view;
   const route = compartment.output.routeFor(destination);
-  const nextHop = route?.nextHop ?? destination;
-  if (route === undefined) {
-    compartment.drop(packet, "no-route", `${compartment.name} has no route to ${formatIp(destination)}`);
-    compartment.icmp.sendError(packet, "net-unreachable");
-    return;
-  }
-  const mtuBytes = route.interface.mtuBytes;
   // What connection tracking put together is cut as its sender cut it (net/ipv6/ip6_output.c, frag_max_size).
   const isCut = typeof destination === "bigint" && compartment.netfilter?.handled?.isReassembled === true;
-  if (view.totalLength > mtuBytes && view.isDontFragment && !isCut) {
-    const kind = typeof destination === "number" ? " with DF" : " of IPv6";
-    const text = `${view.totalLength} bytes${kind} do not fit ${route.interface.name} (MTU ${mtuBytes})`;
-    compartment.drop(packet, "mtu-exceeded", text);
-    compartment.icmp.sendError(packet, "fragmentation-needed", mtuBytes);
+  const refusal = findForwardingRefusal(view, { router: compartment.name, from, route, isCut });
+  if (refusal !== undefined) {
+    refuse(compartment, packet, refusal);
     return;
   }
+  const way = defined(route, "a packet without a route is refused");
+  const nextHop = way.nextHop ?? destination;
   decrementIpTtl(packet.bytes, view.start);
-  if (!compartment.passHooks(packet, route.interface, nextHop)) return;
+  if (!compartment.passHooks(packet, way.interface, nextHop)) return;
+  const limit = nameOfLimit(destination);
   const text =
-    packet.tag === 0 ? "" : `from ${from.name} by route ${formatRoute(route)}, ${limit} ${ttl} to ${ttl - 1}`;
-  compartment.output.emit({ packet, kind: "forward", text }, route.interface, nextHop, mtuBytes);
+    packet.tag === 0 ? "" : `from ${from.name} by route ${formatRoute(way)}, ${limit} ${ttl} to ${ttl - 1}`;
+  const outgoing = { packet, kind: "forward", text } as const;
+  compartment.output.emit(outgoing, way.interface, nextHop, way.interface.mtuBytes);
 }

@@ -6,10 +6,10 @@
  * Inferred: reachable times are not randomised, progress of TCP confirms nobody, and a neighbour that asked for us
  * counts as confirmed. Both systems differ there in ways that only show in how often they ask.
  */
+import { readU128, readU8 } from "#core/base/bytes.ts";
 import type { Task, Timer } from "#core/base/clock.ts";
 import { LIMITS } from "#core/base/limits.ts";
-import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, type Ipv6, formatIp } from "#core/net/ip.ts";
 import { BROADCAST_MAC, type Mac, isGroupMac } from "#core/net/mac.ts";
 import type { NextHopWaiter } from "../../vfp/actions/next-hop.ts";
 import { type ArpRepr, ArpView } from "#core/wire/arp.ts";
@@ -18,11 +18,22 @@ import type { Packet } from "#core/wire/packet.ts";
 import type { OutgoingPacket, Stack, StackInterface } from "../stack.ts";
 import { emitSolicitation } from "./neighbor-discovery.ts";
 
+/** Of a frame, and of an IPv6 header (RFC 8200). */
+const IP_HEADER = 14;
+const IPV6_SOURCE = 8;
 const REQUESTS_MAX = 3;
 const REQUEST_INTERVAL_MS = 1_000;
 const REACHABLE_MS = 30_000;
 /** RFC 4861 DELAY_FIRST_PROBE_TIME: how long an old answer is used before the neighbour is asked again. */
 const DELAY_BEFORE_PROBE_MS = 5_000;
+/**
+ * A full table makes room as Linux does (dataplane.md §5.5): who did not answer goes, and who was heard of this long ago; at
+ * most half of the table, the oldest first. Who is being asked or was set by hand stays.
+ *
+ * Inferred: Windows does the same, each interface has a table of its own, and who answered within REACHABLE_MS stays, so that
+ * a flood takes no neighbour away that is in use. Linux looks at the age alone; Windows' choice is not documented.
+ */
+const EVICTABLE_AFTER_MS = 5_000;
 /** How long `resolve` says "unreachable" after nobody answered. */
 const FAILURE_REMEMBERED_MS = 1_000;
 
@@ -46,8 +57,14 @@ class Entry implements Task {
   state: NeighborState = "incomplete";
   /** When `reachable` or `failed` ends. */
   untilMs = 0;
+  /** When it was made, or heard of last. */
+  updatedMs = 0;
+  /** The neighbour answered a question of ours; others told of themselves. */
+  isConfirmed = false;
   requests = 0;
   timer: Timer | undefined;
+  /** Of IPv6: the own address that packets for the neighbour come from. */
+  askFrom: Ipv6 | undefined;
   readonly packets: OutgoingPacket[] = [];
   readonly waiters: NextHopWaiter[] = [];
   private readonly table: NeighborTable;
@@ -63,10 +80,20 @@ class Entry implements Task {
   }
 }
 
+/** When a full table may forget it, if nobody is asking for it then. */
+function evictableAt({ state, isConfirmed, updatedMs, untilMs }: Entry): number {
+  if (state === "failed") return 0;
+  return isConfirmed ? untilMs : updatedMs + EVICTABLE_AFTER_MS;
+}
+
 export class NeighborTable {
   private readonly compartment: Stack;
   private readonly netInterface: StackInterface;
   private readonly entries = new Map<Ip, Entry>();
+  /** Entries set by hand: they do not count against the limit. */
+  private permanents = 0;
+  /** No entry can go before: a flood costs no search per packet. */
+  private fullUntilMs = 0;
 
   constructor(compartment: Stack, netInterface: StackInterface) {
     this.compartment = compartment;
@@ -80,7 +107,7 @@ export class NeighborTable {
       this.netInterface.transmit(outgoing, mac);
       return;
     }
-    const entry = this.pendingEntry(ip);
+    const entry = this.pendingEntry(ip, this.ownSourceOf(outgoing));
     if (entry === undefined) {
       this.compartment.drop(
         outgoing.packet,
@@ -112,8 +139,8 @@ export class NeighborTable {
 
   /** Sets a neighbour by hand. It never changes by itself. */
   setPermanent(ip: Ip, mac: Mac): void {
-    const entry = this.entries.get(ip) ?? this.create(ip);
-    if (entry === undefined) return;
+    const entry = this.entries.get(ip) ?? this.add(ip);
+    if (entry.state !== "permanent") this.permanents++;
     this.settle(entry, mac, "permanent");
   }
 
@@ -200,9 +227,10 @@ export class NeighborTable {
   }
 
   /** The entry of a neighbour whose MAC is being asked for; undefined when the table is full. */
-  private pendingEntry(ip: Ip): Entry | undefined {
+  private pendingEntry(ip: Ip, askFrom?: Ipv6): Entry | undefined {
     const entry = this.entries.get(ip) ?? this.create(ip);
     if (entry === undefined || entry.timer !== undefined) return entry;
+    entry.askFrom = askFrom ?? entry.askFrom;
     entry.state = "incomplete";
     entry.requests = 0;
     this.ask(entry);
@@ -210,25 +238,55 @@ export class NeighborTable {
   }
 
   private create(ip: Ip): Entry | undefined {
-    if (this.entries.size >= LIMITS.neighborsPerInterfaceMax && !this.evict()) return undefined;
+    const isFull = this.entries.size - this.permanents >= LIMITS.neighborsPerInterfaceMax;
+    return isFull && !this.evict() ? undefined : this.add(ip);
+  }
+
+  private add(ip: Ip): Entry {
     const entry = new Entry(this, ip);
+    entry.updatedMs = this.compartment.nowMs;
     this.entries.set(ip, entry);
     return entry;
   }
 
-  /** Makes room: the oldest entry goes that nobody waits for. */
+  /** False when all entries are in use. */
   private evict(): boolean {
+    const { nowMs } = this.compartment;
+    if (nowMs < this.fullUntilMs) return false;
+    let left = LIMITS.neighborsPerInterfaceMax / 2;
+    let nextMs = Infinity;
     for (const entry of this.entries.values()) {
-      if (entry.timer !== undefined || entry.state === "permanent") continue;
-      this.entries.delete(entry.ip);
-      return true;
+      if (entry.state === "permanent" || entry.timer !== undefined) continue;
+      const evictableMs = evictableAt(entry);
+      if (evictableMs > nowMs) nextMs = Math.min(nextMs, evictableMs);
+      else if (left-- > 0) this.entries.delete(entry.ip);
+      else return true;
     }
-    return false;
+    const isRoom = left < LIMITS.neighborsPerInterfaceMax / 2;
+    if (!isRoom) this.fullUntilMs = nextMs;
+    return isRoom;
   }
 
+  /** The address of this interface that a packet of IPv6 comes from; undefined for all others. */
+  private ownSourceOf({ packet: { bytes, start } }: OutgoingPacket): Ipv6 | undefined {
+    if (readU8(bytes, start + IP_HEADER) >>> 4 !== 6) return undefined;
+    const source = readU128(bytes, start + IP_HEADER + IPV6_SOURCE) as Ipv6;
+    return this.isUsable(source) ? source : undefined;
+  }
+
+  private isUsable(ip: Ipv6): boolean {
+    return this.netInterface.usableAddresses.some((own) => own.ip === ip);
+  }
+
+  /** RFC 4861 §7.2.2: with the source of the packet that waits, where it is one of the interface. */
   private ask(entry: Entry): void {
     entry.requests++;
     entry.timer = this.compartment.env.clock.schedule(REQUEST_INTERVAL_MS, entry);
+    const { askFrom } = entry;
+    if (typeof entry.ip === "bigint" && askFrom !== undefined && this.isUsable(askFrom)) {
+      this.solicit(entry.ip, entry.mac, askFrom);
+      return;
+    }
     const senderIp = this.compartment.sourceFor(this.netInterface, entry.ip, entry.ip);
     if (typeof entry.ip === "number") this.askByArp(entry.ip, entry.mac, senderIp ?? (0 as Ipv4));
     else this.solicit(entry.ip, entry.mac, senderIp);
@@ -258,10 +316,13 @@ export class NeighborTable {
   }
 
   private settle(entry: Entry, mac: Mac, state: "reachable" | "permanent"): void {
+    entry.isConfirmed = entry.timer !== undefined || (entry.isConfirmed && entry.mac === mac);
     this.stopTimer(entry);
     entry.mac = mac;
     entry.state = state;
+    entry.updatedMs = this.compartment.nowMs;
     entry.untilMs = this.compartment.nowMs + REACHABLE_MS;
+    this.fullUntilMs = Math.min(this.fullUntilMs, evictableAt(entry));
     for (const outgoing of entry.packets.splice(0)) this.netInterface.transmit(outgoing, mac);
     for (const waiter of entry.waiters.splice(0)) waiter.nextHopSettled();
   }
@@ -269,6 +330,7 @@ export class NeighborTable {
   private fail(entry: Entry): void {
     entry.state = "failed";
     entry.mac = undefined;
+    this.fullUntilMs = 0;
     entry.untilMs = this.compartment.nowMs + FAILURE_REMEMBERED_MS;
     const question = typeof entry.ip === "number" ? "ARP" : "neighbour discovery";
     const text = `nothing answers ${question} for ${formatIp(entry.ip)} on ${this.netInterface.name}`;
@@ -279,6 +341,7 @@ export class NeighborTable {
   private discard(entry: Entry): void {
     this.stopTimer(entry);
     this.entries.delete(entry.ip);
+    if (entry.state === "permanent") this.permanents--;
     for (const outgoing of entry.packets.splice(0))
       this.compartment.drop(
         outgoing.packet,

@@ -147,6 +147,13 @@ describe("a back end on the client's own bridge", () => {
     expect(first).toMatchObject({ provenance: { object: "Service", id: "web-uid", name: "default/web" } });
   });
 
+  it("a pod of the same bridge that is called by its own address is reached inside the bridge, too", () => {
+    const events = listen(world);
+    expect(call(world, "a", "10.244.1.11", 8080, { isFollowed: true }).outcome).toBe("answered");
+    const arrived = events.events.find(({ tag, event }) => tag === 1 && event.kind === "deliver")!;
+    expect(readU8(arrived.frame, 14 + 8)).toBe(64);
+  });
+
   it("without hairpin mode a pod does not reach itself", () => {
     world.services.set(makeService(), [makeSlice("a")]);
     const pod = podOf(world, "a");

@@ -9,6 +9,9 @@ import {
   makeRoutedPair,
 } from "#test/support/dataplane/routed-pair.ts";
 import { ip, prefix } from "#test/support/dataplane/stack-world.ts";
+import type { Mac } from "#core/net/mac.ts";
+import { buildIcmpFrame } from "#core/wire/build-frame.ts";
+import type { EchoOwner } from "./echo-request.ts";
 import { Ping } from "./ping.ts";
 import { EchoProbe, TcpProbe, UdpProbe, type Probe } from "./probe.ts";
 import {
@@ -239,6 +242,63 @@ describe("probes", () => {
     pair.env.clock.runUntil(20_000);
     expect(copy.made.result).toEqual(made.result);
     expect(made.result).toMatchObject({ outcome: "answered" });
+  });
+});
+
+describe("the sequence number of an echo (RFC 792)", () => {
+  /** Two requests of one client; Windows gives both the identifier 1. */
+  function ping(pair: RoutedPair, destination: string, ended: string[]): void {
+    const owner: EchoOwner = {
+      echoAnswered: (request) => ended.push(`${formatIp(request.destination)} answered`),
+      echoFailed: (request) => ended.push(`${formatIp(request.destination)} failed`),
+    };
+    const request = pair.client.compartment.icmp.echo({ destination: ip(destination), owner, identifier: 1 });
+    if (typeof request === "string") throw new Error(request);
+  }
+
+  it("tells requests of one identifier apart: each gets its own answer", () => {
+    const pair = makeRoutedPair();
+    const ended: string[] = [];
+    ping(pair, "10.0.2.20", ended);
+    ping(pair, "10.0.1.1", ended);
+    ping(pair, "10.0.2.20", ended);
+    pair.env.clock.runUntil(2_000);
+    expect(ended.toSorted()).toEqual(["10.0.1.1 answered", "10.0.2.20 answered", "10.0.2.20 answered"]);
+  });
+
+  it.each([
+    ["another sequence number", { identifier: 1, sequence: 2 }],
+    ["another identifier", { identifier: 2, sequence: 1 }],
+  ])("a reply with %s answers nothing, and is counted", (_, icmp) => {
+    const pair = makeRoutedPair();
+    const ended: string[] = [];
+    const { compartment } = pair.client;
+    const owner: EchoOwner = {
+      echoAnswered: () => ended.push("answered"),
+      echoFailed: () => ended.push("failed"),
+    };
+    compartment.icmp.echo({ destination: ip("10.0.2.99"), owner, identifier: 1, sequence: 1 });
+    const reply = (fields: { identifier: number; sequence: number }): void => {
+      const packet = buildIcmpFrame({
+        link: { sourceMac: 2 as Mac, destinationMac: compartment.listInterfaces()[0]!.mac },
+        ip: {
+          source: ip("10.0.2.99"),
+          destination: ip("10.0.1.10"),
+          ttl: 64,
+          identification: 1,
+          isDontFragment: false,
+        },
+        icmp: { type: "echo-reply", ...fields, payload: new Uint8Array(32) },
+      });
+      compartment.receive(compartment.listInterfaces()[0]!, packet);
+    };
+    reply(icmp);
+    expect(ended).toEqual([]);
+    expect(compartment.drops.get("port-not-listening")).toBe(1);
+    reply({ identifier: 1, sequence: 1 });
+    reply({ identifier: 1, sequence: 1 });
+    expect(ended).toEqual(["answered"]);
+    expect(compartment.drops.get("port-not-listening")).toBe(2);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * Names that a resolver knows without asking: those of the hosts file, `etc\hosts` of Windows, `/etc/hosts` of Linux, which is
- * read before any server is asked (dataplane.md §5.3, DT-167), and those that it remembers.
+ * read before any server is asked (dataplane.md §5.3), and those that it remembers.
  */
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { AddressType } from "./name-result.ts";
@@ -63,7 +63,7 @@ function cacheKey(name: string, type: string): string {
  * What a Windows DNS client remembers, per compartment. Linux' glibc remembers nothing.
  *
  * Positive answers live as long as their records, at most a day (`MaxCacheTtl`); negative ones five minutes
- * (docs: dataplane.md §5.3, DT-160). Inferred: a shorter time in the SOA of a negative answer changes nothing, since the
+ * (docs: dataplane.md §5.3). Inferred: a shorter time in the SOA of a negative answer changes nothing, since the
  * five minutes were observed against servers that name less.
  */
 export class NameCache {

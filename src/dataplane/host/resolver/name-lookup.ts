@@ -162,7 +162,6 @@ export class NameLookup implements QuestionOwner {
       asked: [],
       sentCount: 0,
       isCached: true,
-      isTruncated: false,
       isOverTcp: false,
       addresses,
       canonicalName,

@@ -37,8 +37,6 @@ export interface AskedQuestion {
   /** How many packets were sent; 0 when the resolver remembered. */
   readonly sentCount: number;
   readonly isCached: boolean;
-  /** The answer was cut, and the server gave no whole one over TCP. */
-  readonly isTruncated: boolean;
   /** The answer over UDP was cut, and this one came over TCP. */
   readonly isOverTcp: boolean;
   readonly addresses: readonly Ip[];

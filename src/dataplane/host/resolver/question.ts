@@ -237,7 +237,6 @@ export class Question implements UdpOwner, TcpQuestionOwner, Task {
       asked: [...this.asked].map((server) => servers[server]).filter((ip): ip is Ip => ip !== undefined),
       sentCount: this.sentCount,
       isCached: false,
-      isTruncated: answer?.message.isTruncated === true,
       isOverTcp: this.isOverTcp,
       addresses: found.addresses,
       canonicalName: `${found.canonicalName}.`,

@@ -61,7 +61,7 @@ export interface KeepAliveOwner {
 
 /**
  * Keep-alives (RFC 9293 §3.8.4). They are sent for a program that asks for them (SO_KEEPALIVE), and then only after two silent
- * hours, which is longer than VFP remembers a flow (dataplane.md §3.8, DT-165).
+ * hours, which is longer than VFP remembers a flow (dataplane.md §3.8).
  */
 export class KeepAlive implements Task {
   private readonly owner: KeepAliveOwner;

@@ -214,6 +214,23 @@ describe("a conversation", () => {
     expect(pair.client.capture.frames).toEqual([]);
   });
 
+  it("over loopback, what a trace follows does not make what is sent later an answer to it", () => {
+    const pair = makeRoutedPair();
+    const { compartment } = pair.client;
+    const socket = compartment.udp.bind({
+      owner: { udpReceived: () => undefined, udpFailed: () => undefined },
+    });
+    if (typeof socket === "string") throw new Error(socket);
+    socket.send({ destination: ip("10.0.1.10"), port: socket.port, bytes: bytesOf(5), tag: 1 });
+    run(pair, 1_000);
+    const followed = eventsOf(pair).lines().length;
+    expect(followed).toBeGreaterThan(0);
+    listen(pair, new Door());
+    dial(pair, new Ear("connected"));
+    run(pair, 1_000);
+    expect(eventsOf(pair).lines()).toHaveLength(followed);
+  });
+
   it("tells a trace: the SYN has tag 1, the SYN/ACK tag 2, the rest none", () => {
     const pair = makeRoutedPair();
     listen(pair, new Door());
@@ -488,6 +505,23 @@ describe("loss, repetition and disorder", () => {
     },
   );
 
+  it.each([
+    ["linux", 948],
+    ["windows", 960],
+  ] satisfies [OperatingSystem, number][])(
+    "%s begins with ten segments of the size that both ends agreed on (RFC 6928)",
+    (clientOs, segmentBytes) => {
+      const pair = makeRoutedPair({ clientOs, serverMtuBytes: 1_000 });
+      listen(pair, new Door());
+      const connection = dial(pair, new Ear("never"));
+      run(pair, 100);
+      pair.client.capture.frames.length = 0;
+      connection.send(bytesOf(50_000));
+      const lengths = pair.client.capture.frames.map(({ frame }) => tcpOf(frame)?.tcp.payloadLength);
+      expect(lengths).toEqual(Array.from({ length: 10 }, () => segmentBytes));
+    },
+  );
+
   it("a peer that vanished is given up after 5 retries on Windows", () => {
     const pair = makeRoutedPair();
     listen(pair, new Door());
@@ -517,6 +551,35 @@ describe("loss, repetition and disorder", () => {
 });
 
 describe("ends in the middle", () => {
+  it("abort changes nothing about what has ended, in TIME-WAIT and after it (RFC 9293 §3.10.5)", () => {
+    const pair = makeRoutedPair();
+    const door = listen(pair, new Door("peer-finished"));
+    const ear = new Ear("connected");
+    const connection = dial(pair, ear);
+    run(pair, 1_000);
+    const peer = door.ears[0]!.connection!;
+    const before = conversation(pair);
+    connection.abort();
+    peer.abort();
+    run(pair, 100);
+    expect([connection.state, peer.state]).toEqual(["time-wait", "closed"]);
+    expect(conversation(pair)).toEqual(before);
+    expect(ear.heard).toEqual(["connected", "peer finished", "finished"]);
+  });
+
+  it("an acknowledgement that was put off does not follow the reset", () => {
+    const pair = makeRoutedPair();
+    const door = listen(pair, new Door());
+    const connection = dial(pair, new Ear("never"));
+    run(pair, 100);
+    connection.send(bytesOf(5));
+    pair.env.clock.runUntil(pair.env.clock.nowMs + 5);
+    expect(door.ears[0]!.received.length).toBe(5);
+    door.ears[0]!.connection!.abort();
+    run(pair, 1_000);
+    expect(conversation(pair).at(-1)).toBe("server RST ACK");
+  });
+
   it("abort sends a reset, and the peer hears it", () => {
     const pair = makeRoutedPair();
     const door = listen(pair, new Door());
@@ -606,6 +669,43 @@ describe("listeners and ports", () => {
     expect(ports.reserveEphemeral()).toBeUndefined();
     ports.include({ first: 49_152, last: 65_534 });
     expect(ports.reserveEphemeral()).not.toBeUndefined();
+  });
+
+  it("a port of the dynamic range is free again when its listener and all connections of it are over", () => {
+    const pair = makeRoutedPair({ serverOs: "windows" });
+    const { tcp } = pair.server.compartment;
+    const busy = 50_000;
+    const listener = tcp.listen({ port: busy, acceptor: new Door() });
+    if (typeof listener === "string") throw new Error(listener);
+    tcp.ports.exclude({ first: 49_152, last: busy - 1 });
+    tcp.ports.exclude({ first: busy + 1, last: 65_535 });
+    const speak = (): readonly TcpConnection[] =>
+      [new Ear("never"), new Ear("never")].map((owner) => {
+        const made = pair.client.compartment.tcp.connect({ destination: SERVER, port: busy, owner });
+        if (typeof made === "string") throw new Error(made);
+        return made;
+      });
+    const nextPort = (): number | undefined => {
+      const port = tcp.ports.reserveEphemeral();
+      if (port !== undefined) tcp.ports.release(port);
+      return port;
+    };
+    const [first, second] = speak();
+    run(pair, 100);
+    // Closed by the client, and long forgotten by the server: the listener stands.
+    first?.close();
+    second?.close();
+    run(pair, 300_000);
+    expect([tcp.listConnections().length, nextPort()]).toEqual([0, undefined]);
+    const [third, fourth] = speak();
+    run(pair, 100);
+    listener.close();
+    third?.close();
+    run(pair, 300_000);
+    expect([tcp.listConnections().length, nextPort()]).toEqual([1, undefined]);
+    fourth?.close();
+    run(pair, 300_000);
+    expect([tcp.listConnections().length, nextPort()]).toEqual([0, busy]);
   });
 
   it("a port is taken once per address", () => {

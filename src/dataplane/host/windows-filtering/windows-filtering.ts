@@ -1,5 +1,5 @@
 /**
- * The Windows Filtering Platform of one compartment (dataplane.md §2.14, §4, DT-149, DT-175 to DT-177): the rules of
+ * The Windows Filtering Platform of one compartment (dataplane.md §2.14, §4): the rules of
  * RuleType Host, and the redirection of connections to a proxy inside the compartment. VFP and its listings know nothing
  * of it. What goes out meets it before the switch, what comes in behind the switch (Inferred: dataplane.md §11, Q-19).
  *

@@ -26,7 +26,7 @@ export interface NatProgram {
 }
 
 /**
- * What `Get-NetNat` prints of a host that nobody has tuned, in milliseconds (dataplane.md §2.7, DT-077, DT-078; the names
+ * What `Get-NetNat` prints of a host that nobody has tuned, in milliseconds (dataplane.md §2.7; the names
  * and defaults are those of `Set-NetNat`).
  */
 export const NAT_TIMEOUTS_MS = {

@@ -41,7 +41,7 @@ export class NatBinding {
     this.mapping = fields.mapping;
   }
 
-  /** AddressDependentFiltering (dataplane.md §2.7, DT-079, DT-080). */
+  /** AddressDependentFiltering (dataplane.md §2.7). */
   letsIn(remote: Ipv4, nowMs: number): boolean {
     if (this.mapping !== undefined) return true;
     for (const session of this.sessions.values())

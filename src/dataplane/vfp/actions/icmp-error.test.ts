@@ -1,6 +1,6 @@
-// Errors about translated packets (dataplane.md §1.10, §6.7, DT-187).
+// Errors about translated packets (dataplane.md §1.10, §6.7).
 import { describe, expect, it } from "vitest";
-import { readU16 } from "#core/base/bytes.ts";
+import { readU16, readU8 } from "#core/base/bytes.ts";
 import { formatIp, hostPrefix } from "#core/net/ip.ts";
 import {
   MACS,
@@ -24,6 +24,7 @@ import { buildIcmpFrame, buildIcmpv6Frame } from "#core/wire/build-frame.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
 import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
+import { encapsulateVxlan } from "#core/wire/tunnels/encapsulation.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { NatPool } from "./nat-pool.ts";
 import type { Action } from "../rule.ts";
@@ -105,6 +106,24 @@ describe.each([
     }
   });
 
+  it("goes into the virtual subnet that the packet came out of", () => {
+    const port = natPort({ type: "dynnat", pool });
+    port.setGroups("ACL", [group([rule("tunnel", { type: "decap", pushesTni: false })])]);
+    const sent = packet([A, 5000], [X, 443]);
+    encapsulateVxlan(sent, {
+      link: { sourceMac: MACS.W2m, destinationMac: MACS.W1m },
+      ip: { source: W2, destination: W1, ttl: 128, identification: 1, isDontFragment: true },
+      sourcePort: 1234,
+      vni: 4097,
+    });
+    sentOut(port, sent);
+    expect(ends(sent)).toBe("10.0.0.11:50048 > 203.0.113.10:443");
+    port.setGroups("ACL", []);
+    const answer = error(ROUTER, NODE, sent);
+    expect(send(port, "in", answer)).toBe("pass");
+    expect(answer.tni).toBe(4097);
+  });
+
   it("passes a filter that lets only answers in", () => {
     const port = natPort({ type: "dynnat", pool }, false);
     const sent = sentOut(port, packet([A, 5000], [X, 443]));
@@ -183,6 +202,28 @@ describe("DT-187 errors and load balancing", () => {
     expect(readU16(answer.bytes, headersOf(answer).transport + 6)).toBe(0);
     expect(ends(answer)).toContain("10.0.0.11:");
     expect(answer.frame.slice(50)).toEqual(before);
+  });
+
+  it("of the client about an answer goes the way of the client's own packets: MACs, address, hops", () => {
+    const port = natPort({
+      type: "transpose",
+      sourceMac: MACS.W1m,
+      destinationMac: MACS.Rm,
+      source: ip(NODE),
+      decrementTtl: true,
+    });
+    const sent = sentOut(port, udp([A, 5000], [X, 53]));
+    expect(link(sent)).not.toBe(link(udp([A, 5000], [X, 53])));
+    const reply = udp([X, 53], [NODE, 5000]);
+    expect(send(port, "in", reply)).toBe("pass");
+    expect(ends(reply)).toBe("203.0.113.10:53 > 10.244.1.10:5000");
+    const own = error(A, X, reply);
+    const before = link(own);
+    expect(before).not.toBe(link(sent));
+    expect(send(port, "out", own)).toBe("pass");
+    expect(link(own)).toBe(link(sent));
+    expect(readU8(own.bytes, headersOf(own).network + 8)).toBe(59);
+    expect(show(own)).toBe("10.0.0.11 > 203.0.113.10 [203.0.113.10:53 > 10.0.0.11:5000]");
   });
 
   it("leaves the flow's age and state as they are, and is never cached", () => {

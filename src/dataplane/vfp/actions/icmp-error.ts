@@ -1,7 +1,7 @@
 /**
  * Errors of ICMP and ICMPv6 quote the packet that they are about. The flow of that packet, found by its addresses and
  * ports, says what they look like on the other side of a layer: the error passes as an answer of the flow does, and both
- * the error and what it quotes are translated (dataplane.md §1.10, §6.7, DT-187).
+ * the error and what it quotes are translated (dataplane.md §1.10, §6.7).
  *
  * Inferred: VFP parses the quoted packet on every port (ParseIcmpMessage); that it translates both is concluded from that
  * (dataplane.md §11, Q-9).
@@ -56,6 +56,7 @@ export class QuotedPacket {
     outer.destinationMac = transposition.destinationMac;
     outer.ttlDecrements = transposition.ttlDecrements;
     outer.isHairpin = transposition.isHairpin;
+    outer.tni = transposition.tni;
     const { newSource, newDestination } = transposition;
     const addressWords = error.family === 4 ? 1 : 4;
     const addresses = error.network + (error.family === 4 ? 12 : 8);

@@ -2,6 +2,7 @@
  * Counts a port's connections by class, holds them to its limits, and says how long an idle one lives. A connection has a
  * flow in each stateful layer that it passes; it is counted with the one that was made first.
  */
+import type { FlowRoom } from "#core/base/environment.ts";
 import { type TcpCounters, newTcpCounters } from "../counters.ts";
 import type { FlowState, LayerFlowPair, TransportClass } from "./layer-flow.ts";
 import { type FlowClass, NO_LIMITS, type PortFlowSettings } from "../port-settings.ts";
@@ -39,9 +40,17 @@ export class FlowCensus {
   flowsMade = 0;
   /** Undefined until the first flow: most ports of a large world never see one. */
   private allocator: Book | undefined;
+  /** What the port shares with all others of its world. */
+  private readonly room: FlowRoom | undefined;
 
-  constructor(settings: PortFlowSettings) {
+  constructor(settings: PortFlowSettings, room?: FlowRoom) {
     this.settings = settings;
+    this.room = room;
+  }
+
+  /** True when the process has no memory for one more connection of any port. */
+  get isRoomFull(): boolean {
+    return this.room !== undefined && this.room.held >= this.room.max;
   }
 
   get tcp(): TcpCounters {
@@ -71,6 +80,7 @@ export class FlowCensus {
   /** A connection began with `pair`. */
   opened(pair: LayerFlowPair): void {
     pair.isCounted = true;
+    if (this.room !== undefined) this.room.held++;
     const { classes } = this;
     add(classes.total, 1);
     // Two entries per connection: main and reverse.
@@ -109,6 +119,7 @@ export class FlowCensus {
   closed(pair: LayerFlowPair): void {
     if (!pair.isCounted) return;
     pair.isCounted = false;
+    if (this.room !== undefined) this.room.held--;
     const { classes } = this;
     classes.total.count--;
     classes.entries.count -= 2;

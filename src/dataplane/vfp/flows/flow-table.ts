@@ -9,6 +9,8 @@ import type { FlowKey } from "../flow-key.ts";
 const CAPACITY_MIN = 16;
 /** Grows when more than this part of the slots is taken. */
 const LOAD_MAX = 0.6;
+/** Gives memory back when less than this part is taken: far below where it grew, so that it does not go to and fro. */
+const LOAD_MIN = 0.05;
 
 /** Mixes `length` words from `offset` on. */
 export function hashWords(words: Int32Array, offset: number, length: number): number {
@@ -34,9 +36,9 @@ export class FlowTable<Value extends object> {
   private keys: Int32Array = NO_WORDS;
   private slots: Int32Array = NO_WORDS;
   /** Side by side, whatever slots they belong to, so that a larger table copies words alone. */
-  private readonly values: (Value | undefined)[] = [];
+  private values: (Value | undefined)[] = [];
   /** Numbers of values that are gone. */
-  private readonly free: number[] = [];
+  private free: number[] = [];
   private count = 0;
   /** Where the last sweep stopped. */
   private hand = 0;
@@ -85,7 +87,20 @@ export class FlowTable<Value extends object> {
     this.values[numberOf(entry)] = undefined;
     this.free.push(numberOf(entry));
     this.removeSlot(slot);
+    if (this.capacity > CAPACITY_MIN && this.count < this.capacity * LOAD_MIN) this.shrink();
     return true;
+  }
+
+  private shrink(): void {
+    const former = this.values;
+    this.rebuild(Math.max(CAPACITY_MIN, this.capacity / 4), this.strideWords);
+    this.values = [];
+    this.free = [];
+    for (const [slot, entry] of this.slots.entries()) {
+      if (entry === 0) continue;
+      this.slots[slot] = ((this.values.length + 1) << LENGTH_BITS) | (entry & LENGTH_MASK);
+      this.values.push(former[numberOf(entry)]);
+    }
   }
 
   /** All values, in no order that means anything. */

@@ -66,8 +66,8 @@ export function keptOf(transposition: Transposition): Transposition {
 export class LayerFlowPair {
   readonly main: LayerFlow;
   readonly answer: LayerFlow;
-  /** What it is known by, in the layer's pool of keys. */
-  readonly keys: number;
+  /** What it is known by, in the layer's pool of keys, which may move it. */
+  keys: number;
   /** The packet that made the flow asked for a connection. */
   readonly isFromSyn: boolean;
   /** All rules of the layer that matched, the stateful one last; as the layer has them now. */

@@ -84,4 +84,27 @@ describe("UnifiedFlowTable", () => {
     expect(flows[0]).toMatchObject({ lastUsedMs: 0, hasLeft: true });
     expect(flows[30]).toMatchObject({ lastUsedMs: 50, packets: 1 });
   });
+
+  it("made smaller when most flows have gone, it finds each of the others with its packets and its object", () => {
+    const table = new UnifiedFlowTable(8);
+    const flows = Array.from({ length: 400 }, flow);
+    const keys = flows.map((_, index) => keyOf(index + 1, 8));
+    for (const [index, each] of flows.entries()) {
+      const nowMs = index % 40 === 7 ? 50 : 0;
+      table.add(keys[index]!, keys[index]!, each, { generation: 1, flowsMade: 0, nowMs });
+      if (nowMs > 0) table.touch(table.find(keys[index]!.words, 8), nowMs + index);
+    }
+    table.forgetIdle(1, TTL_MS);
+    const left = flows.filter(({ hasLeft }) => !hasLeft);
+    expect(left).toHaveLength(10);
+    for (const each of left) {
+      const key = keys[flows.indexOf(each)]!;
+      const record = table.find(key.words, 8);
+      expect(table.packetsOf(record)).toBe(2);
+      expect(each.lastUsedMs).toBe(50 + flows.indexOf(each));
+      table.remove(record);
+      expect(each.hasLeft).toBe(true);
+    }
+    expect(table.size).toBe(0);
+  });
 });

@@ -4,7 +4,7 @@
  * for is an object per flow (`UnifiedFlow`), which a plain hit never touches.
  *
  * ```
- * 0        words of the key, and what the flow is (bits of `Kind`); 0: the record is free
+ * 0        words of the key, and what the flow is (bits of `Kind`)
  * 1        the generation of the rules it was made in; -1: stale
  * 2        how many flows the port's layers had made when it was last looked whether one came between
  * 3        packets
@@ -87,6 +87,8 @@ const STALE = -1;
 const CAPACITY_MIN = 16;
 /** The index grows when more than this part of it is taken. */
 const LOAD_MAX = 0.6;
+/** With fewer of its records in use than this part, a table is made anew: memory of flows that went comes back. */
+const RECORDS_USED_MIN = 0.125;
 /** An entry of the index: record number + 1, and above it as many bits of the hash as there is room for. */
 const RECORD_BITS = 21;
 const RECORD_MASK = (1 << RECORD_BITS) - 1;
@@ -115,9 +117,9 @@ export class UnifiedFlowTable implements UnifiedFlowRecords {
   private index: Int32Array = NO_WORDS;
   private capacity = 0;
   private flows: (UnifiedFlow | undefined)[] = [];
-  private readonly free: number[] = [];
+  private free: number[] = [];
   private count = 0;
-  private readonly outers: OuterHeaders[] = [];
+  private outers: OuterHeaders[] = [];
   /** Where the last sweep stopped. */
   private hand = 0;
 
@@ -342,7 +344,6 @@ export class UnifiedFlowTable implements UnifiedFlowRecords {
     this.flows[record]?.leave();
     this.flows[record] = undefined;
     this.unlink(wordAt(this.words, at + AT.hash), record);
-    this.words[at] = 0;
     this.free.push(record);
     this.count--;
   }
@@ -357,7 +358,40 @@ export class UnifiedFlowTable implements UnifiedFlowRecords {
       this.remove(this.hand);
       removed++;
     }
+    if (removed > 0) this.giveBack();
     return removed;
+  }
+
+  /** Removes all flows that are of no use any more. */
+  forgetIdle(generation: number, nowMs: number): void {
+    this.sweep(this.flows.length, generation, nowMs);
+    this.giveBack();
+  }
+
+  private giveBack(): void {
+    const isLarge = this.flows.length > CAPACITY_MIN && this.count < this.flows.length * RECORDS_USED_MIN;
+    if (!isLarge && (this.count > 0 || this.flows.length === 0)) return;
+    const { words, stride, flows, outers } = this;
+    const records = this.count === 0 ? 0 : Math.max(CAPACITY_MIN, this.count * 2);
+    this.words = wordsFor(records * stride);
+    this.doubles = new Float64Array(this.words.buffer, this.words.byteOffset, this.words.length / 2);
+    this.flows = [];
+    this.free = [];
+    this.outers = [];
+    this.hand = 0;
+    this.capacity = 0;
+    for (const [record, flow] of flows.entries()) {
+      if (flow === undefined) continue;
+      const own = this.flows.push(flow) - 1;
+      const at = own * stride;
+      this.words.set(words.subarray(record * stride, (record + 1) * stride), at);
+      const outer = outers[wordAt(words, record * stride + AT.outer) - 1];
+      if (outer !== undefined) this.words[at + AT.outer] = this.numberOf(outer);
+      flow.enter(this, own);
+    }
+    while (this.count > this.capacity * LOAD_MAX) this.doubleCapacity();
+    this.index = new Int32Array(this.capacity);
+    for (const record of this.flows.keys()) this.link(wordAt(this.words, record * stride + AT.hash), record);
   }
 
   /** All keys with their flows, in no order that means anything. Keys are copies. */
@@ -462,9 +496,13 @@ export class UnifiedFlowTable implements UnifiedFlowRecords {
 
   private growIndex(): void {
     const former = this.index;
-    this.capacity = Math.max(CAPACITY_MIN, this.capacity * 2);
+    this.doubleCapacity();
     this.index = new Int32Array(this.capacity);
     for (const entry of former) if (entry !== 0) this.link(this.hashOf(entry), (entry & RECORD_MASK) - 1);
+  }
+
+  private doubleCapacity(): void {
+    this.capacity = Math.max(CAPACITY_MIN, this.capacity * 2);
   }
 
   /** The hash of the key whose flow an entry of the index leads to. */

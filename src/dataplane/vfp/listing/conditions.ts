@@ -106,7 +106,9 @@ export function listConditions(
 /** Parts of a list: commas or blanks, as prints of different builds have them. */
 export function listItems(value: string): readonly string[] {
   return value
-    .replaceAll(/\s*-\s*/g, "-")
+    .split("-")
+    .map((part) => part.trim())
+    .join("-")
     .split(/[\s,]+/)
     .filter((item) => item !== "");
 }

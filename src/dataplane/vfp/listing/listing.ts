@@ -3,200 +3,261 @@
  * control API. It holds what the text carries and nothing more, so that text and listing are the same thing twice.
  * Source of fields and labels: dataplane.md §7.
  */
-import type { TranspositionWords } from "#core/base/recorder.ts";
-import type { LayerCounters, PortCounters, RuleCounters, TcpCounters } from "../counters.ts";
+import { TRANSPOSITION_WORDS } from "#core/base/recorder.ts";
+import type { ValueOf } from "#core/base/shape.ts";
+import { LAYER_COUNTERS, RULE_COUNTERS, TCP_COUNTERS } from "../counters.ts";
 
 /** One line under `Conditions:`. Labels and values are those of the text. */
-export interface ListedCondition {
-  /** `Protocols`, `Source IP`, `Destination ports` … */
-  readonly label: string;
-  readonly value: string;
+export const LISTED_CONDITION = {
+  text: "A line under Conditions, as the text has it.",
+  fields: { label: "text", value: "text" },
+} as const;
+export type ListedCondition = ValueOf<typeof LISTED_CONDITION>;
+
+/** Of an excerpt of a text: labels of fields that it does not carry, whose values here are none. */
+export const ABSENT = {
+  list: "text",
+  text: "Of an excerpt: labels of fields that the text does not carry.",
+} as const;
+/** What may be an excerpt. */
+export interface Excerpt {
+  readonly absent?: readonly string[];
 }
 
-export interface ListedRule {
-  /** What `/rule` takes. Empty for rules that only have a name. */
-  readonly id: string;
-  /** The friendly name. */
-  readonly name: string;
-  readonly priority: number;
-  /** Bits of `RuleFlag` and of its type. */
-  readonly flags: number;
-  /** `allow`, `block`, `dynnat`, `lbnat` … */
-  readonly type: string;
-  readonly conditions: readonly ListedCondition[];
-  /** Seconds that its flows live idle; 0 for rules that keep none. */
-  readonly ttl: number;
-  /** The lines between `Flow TTL` and `FlagsEx`, by four blanks a level. */
-  readonly data: readonly string[];
-  readonly flagsEx: number;
-  readonly counters?: RuleCounters;
-}
+export const LISTED_RULE = {
+  text: "A rule.",
+  fields: {
+    id: { is: "text", text: "What /rule takes; empty for rules that only have a name." },
+    name: { is: "text", text: "The friendly name." },
+    priority: "integer",
+    flags: { is: "integer", text: "1 terminating, 2 stateful; others belong to the type." },
+    type: { is: "text", text: "allow, block, dynnat, lbnat …" },
+    conditions: { list: (): typeof LISTED_CONDITION => LISTED_CONDITION },
+    ttl: { is: "integer", text: "Seconds that its flows live idle; 0 for rules that keep none." },
+    data: {
+      list: "text",
+      text: "The lines that the type prints of itself, between Flow TTL and FlagsEx, by four blanks a level.",
+    },
+    flagsEx: "integer",
+  },
+  optional: { counters: (): typeof RULE_COUNTERS => RULE_COUNTERS, absent: (): typeof ABSENT => ABSENT },
+} as const;
+export type ListedRule = ValueOf<typeof LISTED_RULE>;
 
-export interface ListedGroup {
-  readonly id: string;
-  readonly name: string;
-  readonly priority: number;
-  readonly direction: "OUT" | "IN";
-  readonly type: "IPv4" | "IPv6";
-  readonly conditions: readonly ListedCondition[];
-  /** `Priority-based match`, `Longest prefix match on Destination IP`. */
-  readonly match: string;
-  readonly rules: readonly ListedRule[];
-}
+export const LISTED_GROUP = {
+  text: "A group of rules, in the order in which they are tried.",
+  fields: {
+    id: "text",
+    name: "text",
+    priority: "integer",
+    direction: { is: ["OUT", "IN"], text: "OUT: from the vNIC into the switch." },
+    type: ["IPv4", "IPv6"],
+    conditions: { list: (): typeof LISTED_CONDITION => LISTED_CONDITION },
+    match: { is: "text", text: "Priority-based match, Longest prefix match on Destination IP." },
+    rules: { list: (): typeof LISTED_RULE => LISTED_RULE },
+  },
+  optional: { absent: (): typeof ABSENT => ABSENT },
+} as const;
+export type ListedGroup = ValueOf<typeof LISTED_GROUP>;
 
-export interface ListedLayer {
-  readonly id: string;
-  readonly name: string;
-  /** Bits of `LayerFlag`. */
-  readonly flags: number;
-  readonly priority: number;
-  readonly groups: readonly ListedGroup[];
-  readonly counters?: { readonly out: LayerCounters; readonly in: LayerCounters };
-}
+export const LISTED_LAYER = {
+  text: "A layer.",
+  fields: {
+    id: "text",
+    name: "text",
+    flags: {
+      is: "integer",
+      text: "1 default allow, 2 hairpin, 4 clear TNI, 8 update flows on address change.",
+    },
+    priority: { is: "integer", text: "Outgoing packets meet the lowest first, incoming ones the highest." },
+    groups: { list: (): typeof LISTED_GROUP => LISTED_GROUP },
+  },
+  optional: {
+    absent: (): typeof ABSENT => ABSENT,
+    counters: {
+      text: "Both directions.",
+      fields: {
+        out: (): typeof LAYER_COUNTERS => LAYER_COUNTERS,
+        in: (): typeof LAYER_COUNTERS => LAYER_COUNTERS,
+      },
+    },
+  },
+} as const;
+export type ListedLayer = ValueOf<typeof LISTED_LAYER>;
 
-/** A block of ports that a NAT pool has of the node. */
-export interface ListedNatRange {
-  readonly pool: string;
-  readonly ip: string;
-  readonly protocol: number;
-  readonly first: number;
-  readonly last: number;
-  /** How many of the block's ports are in use. */
-  readonly used: number;
-}
+export const LISTED_NAT_RANGE = {
+  text: "A block of ports that a NAT pool has of the node.",
+  fields: {
+    pool: "text",
+    ip: "text",
+    protocol: "integer",
+    first: "integer",
+    last: "integer",
+    used: { is: "integer", text: "How many of the block's ports are in use." },
+  },
+} as const;
+export type ListedNatRange = ValueOf<typeof LISTED_NAT_RANGE>;
 
 /** `/list-nat-pool`. */
-export interface ListedNatPool {
-  readonly name: string;
-  readonly ip: string;
-  readonly protocol: number;
-  /** How many ranges it holds. */
-  readonly ranges: number;
-}
+export const LISTED_NAT_POOL = {
+  text: "A NAT pool.",
+  fields: {
+    name: "text",
+    ip: "text",
+    protocol: "integer",
+    ranges: { is: "integer", text: "How many it holds." },
+  },
+} as const;
+export type ListedNatPool = ValueOf<typeof LISTED_NAT_POOL>;
 
-export interface ListedMapping {
-  readonly customerAddress: string;
-  readonly providerAddress: string;
-  readonly mac: string;
-  /** Absent where the rule that asks says it. */
-  readonly tni?: number;
-}
+export const LISTED_MAPPING = {
+  text: "A mapping.",
+  fields: { customerAddress: "text", providerAddress: "text", mac: "text" },
+  optional: { tni: { is: "integer", text: "Absent where the rule that asks says it." } },
+} as const;
 
-export interface ListedSpace {
-  readonly id: string;
-  readonly mappings: readonly ListedMapping[];
-}
+export const LISTED_SPACE = {
+  text: "A space of mappings.",
+  fields: { id: "text", mappings: { list: (): typeof LISTED_MAPPING => LISTED_MAPPING } },
+} as const;
+export type ListedSpace = ValueOf<typeof LISTED_SPACE>;
 
-/** One direction of a connection that a port remembers, with the sum of what all layers do to it. */
-export interface ListedFlow {
-  readonly direction: "OUT" | "IN";
-  readonly protocol: number;
-  readonly source: string;
-  readonly sourcePort: number;
-  readonly destination: string;
-  readonly destinationPort: number;
-  /** Of the tunnel that packets come in; 0 for none. */
-  readonly tunnelId: number;
-  /** In the words of dataplane.md §1.10. */
-  readonly transposition: TranspositionWords;
-  readonly packets: number;
-  /** Seconds that it lives idle. */
-  readonly ttl: number;
-  readonly idleSeconds: number;
-  /** False: its next packet walks the layers. */
-  readonly isCurrent: boolean;
-}
+/** One direction of a connection that a port remembers. */
+export const LISTED_FLOW = {
+  text: "One direction of a connection, with what all layers together do to it.",
+  fields: {
+    direction: { is: ["OUT", "IN"], text: "OUT: from the vNIC into the switch." },
+    protocol: "integer",
+    source: "text",
+    sourcePort: "integer",
+    destination: "text",
+    destinationPort: "integer",
+    tunnelId: { is: "integer", text: "Of the tunnel that packets come in; 0 for none." },
+    transposition: (): typeof TRANSPOSITION_WORDS => TRANSPOSITION_WORDS,
+    packets: "integer",
+    ttl: { is: "number", text: "Seconds that it lives idle." },
+    idleSeconds: "number",
+    isCurrent: { is: "boolean", text: "False: its next packet walks the layers." },
+  },
+} as const;
+export type ListedFlow = ValueOf<typeof LISTED_FLOW>;
 
-/** `/get-port-state`. */
-export interface ListedPortState {
-  readonly enabled: boolean;
-  readonly blocked: boolean;
-  readonly blockedOnRestore: boolean;
-  readonly blockedLayerCreation: boolean;
-  readonly preservingVlan: boolean;
-  readonly vmContextSet: boolean;
-}
+export const LISTED_PORT_STATE = {
+  text: "As /get-port-state says.",
+  fields: {
+    enabled: "boolean",
+    blocked: "boolean",
+    blockedOnRestore: "boolean",
+    blockedLayerCreation: "boolean",
+    preservingVlan: "boolean",
+    vmContextSet: "boolean",
+  },
+} as const;
+export type ListedPortState = ValueOf<typeof LISTED_PORT_STATE>;
 
-/** `/get-address-info`. */
-export interface ListedAddressInfo {
-  readonly providerIpv4: string;
-  readonly providerIpv6: string;
-  readonly customerIpv4: string;
-  readonly customerIpv6: string;
-  readonly mac: string;
-  readonly fakeMac: string;
-  readonly flags: number;
-}
+export const LISTED_ADDRESS_INFO = {
+  text: "As /get-address-info says.",
+  fields: {
+    providerIpv4: "text",
+    providerIpv6: "text",
+    customerIpv4: "text",
+    customerIpv6: "text",
+    mac: "text",
+    fakeMac: "text",
+    flags: "integer",
+  },
+} as const;
+export type ListedAddressInfo = ValueOf<typeof LISTED_ADDRESS_INFO>;
 
 /** One direction of `/get-port-counter`. */
-export interface ListedPortCounters extends PortCounters, TcpCounters {
-  readonly totalPackets: number;
-}
+export const LISTED_PORT_COUNTERS = {
+  text: "As /get-port-counter counts, for one direction.",
+  base: (): typeof TCP_COUNTERS => TCP_COUNTERS,
+  fields: { totalPackets: "integer" },
+} as const;
+export type ListedPortCounters = ValueOf<typeof LISTED_PORT_COUNTERS>;
 
 /** One class of `/get-port-flow-stats`. */
-export interface ListedFlowClass {
-  readonly name: string;
-  readonly count: number;
-  /** Absent: none is set. */
-  readonly limit?: number;
-  readonly maximum: number;
-  readonly created: number;
-}
+export const LISTED_FLOW_CLASS = {
+  text: "A class of flows.",
+  fields: { name: "text", count: "integer", maximum: "integer", created: "integer" },
+  optional: { limit: { is: "integer", text: "Absent: none is set." } },
+} as const;
+export type ListedFlowClass = ValueOf<typeof LISTED_FLOW_CLASS>;
 
-/** What of `/get-switch-forwarding-settings` differs between switches (dataplane.md §1.9). */
-export interface ListedForwarding {
-  /** Frames in tunnels go by the MAC inside. */
-  readonly innerMac: boolean;
-  /** What comes from pods goes to the uplink, whoever it is for. */
-  readonly allToExternal: boolean;
-  readonly vxlanPort: number;
-}
+/** What of the forwarding settings differs between switches (dataplane.md §1.9). */
+export const LISTED_FORWARDING = {
+  text: "What of /get-switch-forwarding-settings differs between switches.",
+  fields: {
+    innerMac: { is: "boolean", text: "Frames in tunnels go by the MAC inside." },
+    allToExternal: { is: "boolean", text: "What comes from pods goes to the uplink, whoever it is for." },
+    vxlanPort: "integer",
+  },
+} as const;
+export type ListedForwarding = ValueOf<typeof LISTED_FORWARDING>;
+
+/** Frames that a port or its switch dropped (dataplane.md §7.9). */
+export const LISTED_DROP = {
+  text: "Frames that were dropped for one reason.",
+  fields: { reason: { is: "text", text: "In the words of Hyper-V." }, packets: "integer" },
+  optional: { code: { is: "text", text: "mullion explain CODE; absent in what a real node printed." } },
+} as const;
+export type ListedDrop = ValueOf<typeof LISTED_DROP>;
 
 /** A port of a switch, as `/list-vmswitch-port` shows it. */
-export interface ListedSwitchPort {
-  /** A GUID: what `/port` takes. */
-  readonly name: string;
-  readonly friendlyName: string;
-  readonly switchName: string;
-  readonly switchFriendlyName: string;
-  readonly portId: number;
-  readonly type: "External" | "Internal" | "Synthetic";
-  readonly isLearning: boolean;
-  readonly forwarding: ListedForwarding;
-  readonly nicName: string;
-  readonly nicFriendlyName: string;
-  readonly mtu: number;
-  readonly mac: string;
-  readonly vmName: string;
-  readonly vmId: string;
-  readonly bytesSent: number;
-  readonly bytesReceived: number;
-  /** Ingress and egress are the switch's: ingress is what came from behind the port. */
-  readonly ingressDrops: readonly ListedDrop[];
-  readonly egressDrops: readonly ListedDrop[];
-}
-
-/** Frames that a port or its switch dropped, by reason. */
-export interface ListedDrop {
-  /** In the words of Hyper-V (dataplane.md §7.9). */
-  readonly reason: string;
-  /** Of Mullion's catalogue; absent in what a real node printed. */
-  readonly code?: string;
-  readonly packets: number;
-}
+export const LISTED_SWITCH_PORT = {
+  text: "A switch port.",
+  fields: {
+    name: { is: "text", text: "The GUID that /port takes." },
+    friendlyName: "text",
+    switchName: "text",
+    switchFriendlyName: "text",
+    portId: "integer",
+    type: ["External", "Internal", "Synthetic"],
+    isLearning: "boolean",
+    forwarding: (): typeof LISTED_FORWARDING => LISTED_FORWARDING,
+    nicName: "text",
+    nicFriendlyName: "text",
+    mtu: "integer",
+    mac: "text",
+    vmName: "text",
+    vmId: "text",
+    bytesSent: "integer",
+    bytesReceived: "integer",
+    ingressDrops: {
+      list: (): typeof LISTED_DROP => LISTED_DROP,
+      text: "Of frames from behind the port: ingress is the switch's.",
+    },
+    egressDrops: { list: (): typeof LISTED_DROP => LISTED_DROP },
+  },
+} as const;
+export type ListedSwitchPort = ValueOf<typeof LISTED_SWITCH_PORT>;
 
 /** Everything of one port. */
-export interface ListedPort {
-  readonly state: ListedPortState;
-  readonly addressInfo: ListedAddressInfo;
-  readonly layers: readonly ListedLayer[];
-  readonly natPools: readonly ListedNatPool[];
-  readonly natRanges: readonly ListedNatRange[];
-  readonly spaces: readonly ListedSpace[];
-  readonly flows: readonly ListedFlow[];
-  readonly counters: { readonly out: ListedPortCounters; readonly in: ListedPortCounters };
-  readonly flowClasses: readonly ListedFlowClass[];
-}
+export const LISTED_PORT = {
+  text: "What VFP holds for a port.",
+  fields: {
+    state: (): typeof LISTED_PORT_STATE => LISTED_PORT_STATE,
+    addressInfo: (): typeof LISTED_ADDRESS_INFO => LISTED_ADDRESS_INFO,
+    layers: {
+      list: (): typeof LISTED_LAYER => LISTED_LAYER,
+      text: "As /list-layer orders them: hairpin layers last.",
+    },
+    natPools: { list: (): typeof LISTED_NAT_POOL => LISTED_NAT_POOL },
+    natRanges: { list: (): typeof LISTED_NAT_RANGE => LISTED_NAT_RANGE },
+    spaces: { list: (): typeof LISTED_SPACE => LISTED_SPACE },
+    flows: { list: (): typeof LISTED_FLOW => LISTED_FLOW },
+    counters: {
+      text: "Both directions.",
+      fields: {
+        out: (): typeof LISTED_PORT_COUNTERS => LISTED_PORT_COUNTERS,
+        in: (): typeof LISTED_PORT_COUNTERS => LISTED_PORT_COUNTERS,
+      },
+    },
+    flowClasses: { list: (): typeof LISTED_FLOW_CLASS => LISTED_FLOW_CLASS },
+  },
+} as const;
+export type ListedPort = ValueOf<typeof LISTED_PORT>;
 
 /** Numbers in front of the words of `Flags` on layers (dataplane.md §1.3). */
 export const LayerFlag = {

@@ -150,6 +150,8 @@ export class PrefixIndex implements RuleSet {
   }
 
   has(rule: Rule): boolean {
+    // Rules of groups of another kind may be asked for, too.
+    if (rule.condition.destination?.length !== 1) return false;
     const bucket = this.buckets[bucketOfRule(rule) & (this.buckets.length - 1)] ?? EMPTY;
     return bucket.some((each) => each.rule === rule);
   }

@@ -1,0 +1,134 @@
+/**
+ * The order in which a switch with VFP decides where a frame goes that has passed the pipeline of a port: dataplane.md §2.17
+ * (inferred there; each rule names what it rests on). Rules read the switch's tables and change nothing.
+ */
+import { readU48 } from "#core/base/bytes.ts";
+import { formatMac } from "#core/net/mac.ts";
+import type { Headers } from "#core/wire/headers.ts";
+import type { Packet } from "#core/wire/packet.ts";
+import { answerArp, forwardArp } from "./arp-forwarding.ts";
+import { type Decision, type Drop, drop, toPort } from "./decision.ts";
+import { answerDhcp } from "./dhcp-answering.ts";
+import { forwardByMac, hasLeft } from "./mac-forwarding.ts";
+import { forwardNeighborDiscovery } from "./nd-forwarding.ts";
+import type { SwitchPort } from "./switch-port.ts";
+import type { SwitchTables } from "./switch-tables.ts";
+import { forwardTunnelled } from "./tunnel-forwarding.ts";
+import { admitToPlainVlan, admitToVlan, forwardPlain } from "./vlan-forwarding.ts";
+
+/** What a port made of a frame's headers. */
+export interface TunnelHistory {
+  /** It came to the port in a tunnel. */
+  readonly cameInTunnel: boolean;
+  /** Its length when it came to the port. */
+  readonly arrivedBytes: number;
+}
+
+/** How a switch decides about a frame that came from behind `source` and has passed its pipeline. */
+export interface ForwardingMode {
+  /** The VLAN of the frame, or why it ends. */
+  readonly admit: (tables: SwitchTables, source: SwitchPort, headers: Headers) => number | Drop;
+  /** Where a frame goes whose VLAN is known. `headers` are those of the frame. */
+  readonly forward: (
+    tables: SwitchTables,
+    source: SwitchPort,
+    packet: Packet,
+    headers: Headers,
+    history: TunnelHistory,
+  ) => Decision;
+}
+
+/** Ports have no VFP. */
+export const PLAIN_FORWARDING: ForwardingMode = Object.freeze({
+  admit: admitToPlainVlan,
+  forward: forwardPlain,
+});
+
+export const VFP_FORWARDING: ForwardingMode = Object.freeze({ admit: admitToVlan, forward });
+
+function forward(
+  tables: SwitchTables,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+  history: TunnelHistory,
+): Decision {
+  return (
+    forwardTunnelled(tables, source, packet, headers) ??
+    answerArp(tables, source, packet, headers) ??
+    forwardArp(tables, source, packet, headers) ??
+    answerDhcp(source, packet, headers) ??
+    forwardNeighborDiscovery(tables, source, packet, headers) ??
+    // What an endpoint puts into a tunnel by itself is its own business: the switch does not look inside.
+    (history.cameInTunnel
+      ? refuseForged(tables, source, packet, history)
+      : forwardInner(tables, source, packet, headers)) ??
+    forwardByMac(tables, source, packet, headers)
+  );
+}
+
+/** A frame that the port turned round: it goes on as if it had come from behind it. */
+export function forwardTurned(
+  tables: SwitchTables,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): Decision {
+  return forwardInner(tables, source, packet, headers) ?? forwardByMac(tables, source, packet, headers);
+}
+
+/**
+ * Ends a tunnel that an endpoint of an overlay network made itself and that leaves the node as it is: the receiver
+ * could not tell it from a tunnel of this node, and it would reach whatever network it names. In a tunnel of its own
+ * network it is payload. Inferred: the sender's port stops it, since virtual networks never exchange a packet
+ * (windows-networking-documentation.md §2) and the wire has no other mark of who sent (dataplane.md §6.1).
+ */
+export function refuseForged(
+  tables: SwitchTables,
+  source: SwitchPort,
+  packet: Packet,
+  { arrivedBytes }: TunnelHistory,
+): Decision | undefined {
+  const isWrapped = packet.length > arrivedBytes;
+  if (source.virtualSubnets.length === 0 || isWrapped || !hasLeft(tables.hostPort, packet)) return undefined;
+  return drop("tunnel-refused", "an endpoint sends into the tunnels between the nodes");
+}
+
+/**
+ * Step 2: a frame in a tunnel goes by the MAC inside (`innerMacFwd`). A MAC that no port has is looked for outside, so that
+ * the frame goes by its outer header.
+ * Inferred (dataplane.md §10): a tunnel of a network that is not on this node ends here.
+ */
+export function forwardInner(
+  tables: SwitchTables,
+  source: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): Decision | undefined {
+  // A router has taken the tunnel off; what is inside now is a tunnel of the sender's own.
+  const inner = source.kind === "router" ? undefined : tables.virtualSubnets.lookInside(packet, headers);
+  if (inner === undefined) return undefined;
+  const { port, mac, virtualSubnet, isKnown } = inner;
+  if (port !== undefined) {
+    const why = packet.tag === 0 ? "" : `by MAC ${formatMac(mac)} inside the tunnel, VNI ${virtualSubnet}`;
+    return toPort(port, packet, why);
+  }
+  const isForHost = readU48(packet.bytes, packet.start) === tables.hostPort?.mac;
+  if (isKnown || !isForHost) return undefined;
+  return drop("virtual-subnet-unknown", `no network of this node has VNI ${virtualSubnet}`);
+}
+
+/**
+ * What came to the host's port in a tunnel of the node to itself may be for a port of the node that an endpoint owns, as
+ * any other packet to the node's address (step 4). Otherwise it is the host's.
+ */
+export function steerUnwrapped(
+  tables: SwitchTables,
+  target: SwitchPort,
+  packet: Packet,
+  headers: Headers,
+): Decision | undefined {
+  const binding = tables.bindings.findOwner(packet, headers);
+  if (binding === undefined || binding === target) return undefined;
+  return toPort(binding, packet, "by NAT binding of destination address and port");
+}
