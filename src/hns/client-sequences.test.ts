@@ -64,7 +64,7 @@ describe("CNI plugins", () => {
     const { client, service } = hnsNode();
     const network = await createNetwork(client, CBR0);
     const name = `${"4b57fac484487d41".repeat(4)}_cbr0`;
-    const endpoint = await createEndpoint(client, network.ID!, { Name: name });
+    const endpoint = await createEndpoint(client, network.ID, { Name: name });
     expect((await getHnsEndpointByName(client, name)).ID).toBe(endpoint.ID);
     await expect(getHnsEndpointByName(client, "other_cbr0")).rejects.toBeInstanceOf(HcnNotFoundError);
     service.stop();
@@ -82,25 +82,25 @@ describe("Docker", () => {
       Type: "NAT",
       Subnets: [{ AddressPrefix: "192.168.100.0/24", GatewayAddress: "192.168.100.1" }],
     });
-    const endpoint = await createHnsEndpoint(client, { Name: "ep", VirtualNetwork: network.ID! });
-    await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    const endpoint = await createHnsEndpoint(client, { Name: "ep", VirtualNetwork: network.ID });
+    await attachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
     expect(datapath.listVnics()).toMatchObject([{ compartmentId: 1, interfaceName: "vEthernet (ep)" }]);
-    await detachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
-    expect((await getHnsEndpoint(client, endpoint.ID!)).State).toBe(1);
+    await detachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
+    expect((await getHnsEndpoint(client, endpoint.ID)).State).toBe(1);
   });
 
   it("HCN-093 EnableInternalDNS: flag 16, and the gateway answers before the other name servers", async () => {
     const { client, datapath } = hnsNode();
     const network = await createNetwork(client, NAT);
     const made = await createHnsEndpoint(client, {
-      VirtualNetwork: network.ID!,
+      VirtualNetwork: network.ID,
       EnableInternalDNS: true,
       DNSServerList: "10.50.50.50",
     });
     expect(made.EnableInternalDNS).toBe(true);
-    expect((await getEndpointById(client, made.ID!)).Flags).toBe(16);
+    expect((await getEndpointById(client, made.ID)).Flags).toBe(16);
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, made.ID!);
+    await addNamespaceEndpoint(client, namespace.ID, made.ID);
     const [vnic] = datapath.listVnics();
     expect(vnic?.dns?.servers.map(formatIp)).toEqual(["192.168.100.1", "10.50.50.50"]);
   });
@@ -108,10 +108,10 @@ describe("Docker", () => {
   it("EnableLowMetric: flag 8, and the interface wins against others", async () => {
     const { client, datapath } = hnsNode();
     const network = await createNetwork(client, NAT);
-    const made = await createHnsEndpoint(client, { VirtualNetwork: network.ID!, EnableLowMetric: true });
-    expect((await getEndpointById(client, made.ID!)).Flags).toBe(8);
+    const made = await createHnsEndpoint(client, { VirtualNetwork: network.ID, EnableLowMetric: true });
+    expect((await getEndpointById(client, made.ID)).Flags).toBe(8);
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, made.ID!);
+    await addNamespaceEndpoint(client, namespace.ID, made.ID);
     // Windows' own interfaces have 15.
     expect(datapath.listVnics()[0]?.interfaceMetric).toBeLessThan(15);
   });
@@ -119,7 +119,7 @@ describe("Docker", () => {
   it("DisableICC and mirroring are kept, and their health data say that they do nothing", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, NAT);
-    const made = await createEndpoint(client, network.ID!, { Flags: 2 | 4 });
+    const made = await createEndpoint(client, network.ID, { Flags: 2 | 4 });
     expect(made.Flags).toBe(6);
     const health = JSON.stringify(made.Health);
     expect(health).toContain("DisableInterComputeCommunication (2)");
@@ -173,10 +173,10 @@ describe("ncproxy", () => {
   it("HCN-098 an endpoint has one or two addresses, never none and never more; names need not be empty", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    const made = await createEndpoint(client, network.ID!, { Name: "nic" });
+    const made = await createEndpoint(client, network.ID, { Name: "nic" });
     expect(made.IpConfigurations).toHaveLength(1);
     const three = ["10.244.2.7", "10.244.2.8", "10.244.2.9"].map((IpAddress) => ({ IpAddress }));
-    await expect(createEndpoint(client, network.ID!, { IpConfigurations: three })).rejects.toMatchObject({
+    await expect(createEndpoint(client, network.ID, { IpConfigurations: three })).rejects.toMatchObject({
       code: "HCN_E_INVALID_ENDPOINT",
     });
     // Its own check of names and ids comes first; the service finds nothing under an empty one.

@@ -173,7 +173,7 @@ const TRIALS: { readonly [F in HnsFeature]: Trial } = {
     return switches.some((each) => each?.kind === "external" && !each.hasHostPort);
   },
   ModifyLoadbalancer: async (node) => {
-    const { ID = "", ...document } = await made(node, {});
+    const { ID, ...document } = await made(node, {});
     const change = { ...document, ID, HostComputeEndpoints: node.endpoints };
     if (!(await isTaken(modifyLoadBalancer(node.client, ID, change)))) return false;
     return (await getLoadBalancerById(node.client, ID)).HostComputeEndpoints?.length === 2;

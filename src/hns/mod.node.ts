@@ -10,7 +10,7 @@ export {
 } from "./http/http-server.node.ts";
 export {
   StateFolder,
-  StateFolderError,
   type StateFolderOptions,
   openStateFolder,
 } from "./store/state-folder.node.ts";
+export { StateFolderError } from "./store/folder-files.node.ts";

@@ -93,6 +93,21 @@ describe("an overlay node", () => {
   });
 });
 
+it("dataplane.md §7.4: an ACL has a GUID, and its Id for a friendly name", async () => {
+  const world = new OverlayWorld();
+  await world.w1.overlay("10.244.1.0/24", { router: OVERLAY_MACS.W1dr, policies: [] });
+  const Settings = { Id: "API-web-1", Action: "Allow", Direction: "In", Protocols: "6", LocalPorts: "80" };
+  await world.w1.pod("10.244.1.10", { Policies: [{ Type: "ACL", Settings }] });
+  const ports = world.w1.datapath.listSwitches().flatMap((each) => each.listPorts());
+  const pod = defined(
+    ports.find(({ kind }) => kind === "container"),
+    "the pod's port",
+  );
+  expect(textOf(pod.vfp)).toMatch(
+    /RULE : [0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}\r\n +Friendly name : API-web-1\r\n/,
+  );
+});
+
 it("every port of a cluster with Services: text and port give each other", async () => {
   const cluster = await openServiceCluster({ enableDSR: true });
   const ports = cluster.nodes.flatMap(

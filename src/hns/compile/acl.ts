@@ -214,7 +214,7 @@ function compileGroup(
  * Compiles ACLs to the groups of ACL_ENDPOINT_LAYER.
  *
  * The allow pair at 65500 is always there. That it stays beside explicit rules is inferred from three facts: the pair
- * is listed as a resource of endpoints (hcn.md §2.9), a Block at 65500 wins over it (dataplane.md DT-143), and rules
+ * is listed as a resource of endpoints (hcn.md §2.9), a Block at 65500 wins over it (dataplane.md §10), and rules
  * above 65500 have no effect (hcn.md §3.5).
  */
 export function compileAcls(sources: readonly AclSource[], sets: AddressSets = NO_SETS): readonly Group[] {

@@ -15,7 +15,7 @@ import { compileTierAcls } from "./tier-acl.ts";
 import type { Action, Rule } from "#dataplane/vfp/rule.ts";
 import { endpointProvenance, withPolicy, type RoutedEndpoint } from "./provenance.ts";
 
-// QOS policies → a `qos` rule on the way out of an endpoint's port (dataplane.md §2.14, Appendix A; DT-178). What comes in
+// QOS policies → a `qos` rule on the way out of an endpoint's port (dataplane.md §2.14, Appendix A). What comes in
 // is not limited.
 //
 // Inferred: the layer, its place behind all others, and the names. Hyper-V's listings show the limit as a queue of the

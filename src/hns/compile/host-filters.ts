@@ -22,7 +22,7 @@ import { type AddressSets, addressSetsOf } from "./address-sets.ts";
 import type { CompileCache } from "./compile-cache.ts";
 import { HNS_DEFAULT, endpointProvenance, withPolicy } from "./provenance.ts";
 
-/** Documented: what an endpoint without ACLs lets in; other protocols are denied (dataplane.md §4.2, DT-155). */
+/** Documented: what an endpoint without ACLs lets in; other protocols are denied (dataplane.md §4.2). */
 const PROTOCOLS_LET_IN: readonly number[] = Object.freeze([
   IpProtocol.icmp,
   IpProtocol.igmp,

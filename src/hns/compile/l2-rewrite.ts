@@ -100,7 +100,8 @@ function isOverHost(setting: SdnRoutePolicySetting, managementIp: Ip): boolean {
  * SDNRoutes over the host: frames get the MAC of its vNIC. To the node's own address that is walk B-8; to the range of
  * services it is how they come to the host's port where load balancers have no DSR (B-4). Inferred: an L2Bridge has
  * nothing to encapsulate with, so `NeedEncap` means through the host (dataplane.md §2.14). Only in the "node's subnet"
- * shape; elsewhere the bridge endpoint takes such frames.
+ * shape; elsewhere the bridge endpoint takes such frames. AKS writes one for each family (Azure/AgentBaker,
+ * staging/cse/windows/azurecnifunc.ps1).
  *
  * Inferred: `isTunnelled` ports have those to services as well, which plugins give them (control-planes.md §6.1) and which
  * only the node can translate; what is for the node itself goes by the fabric like everything else (dataplane.md §2.5).
@@ -111,10 +112,40 @@ export function compileHostRoutes(
   hostMac: Mac,
   isTunnelled: boolean,
 ): readonly Group[] {
-  const family = familyOf(managementIp);
+  return Object.freeze(
+    FAMILIES.flatMap((family) => {
+      const rules = hostRouteRules(endpoint, { managementIp, hostMac, isTunnelled, family });
+      if (rules.length === 0) return [];
+      const group = createGroup({
+        name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${family}_OUT`,
+        direction: "out",
+        family,
+        priority: isTunnelled ? TUNNEL_ROUTE_GROUP_PRIORITY : SDN_ROUTE_GROUP_PRIORITY,
+        match: "lpm-destination",
+        rules,
+      });
+      return [group];
+    }),
+  );
+}
+
+function hostRouteRules(
+  endpoint: RoutedEndpoint,
+  {
+    managementIp,
+    hostMac,
+    isTunnelled,
+    family,
+  }: {
+    readonly managementIp: Ip;
+    readonly hostMac: Mac;
+    readonly isTunnelled: boolean;
+    readonly family: IpFamily;
+  },
+): readonly Rule[] {
   const layer = isTunnelled ? "EXTERNAL" : "INTERNAL";
   const rewrite = { type: "transpose", destinationMac: hostMac } as const;
-  const rules = sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
+  return sdnRouteSources(endpoint).flatMap(({ setting, index, provenance }): readonly Rule[] => {
     if (!isOverHost(setting, managementIp)) return [];
     const parsed = parseAddressOrPrefix(setting.DestinationPrefix);
     const prefix = parsed === undefined ? undefined : prefixOfAddress(parsed);
@@ -136,16 +167,6 @@ export function compileHostRoutes(
     };
     return [Object.freeze(rule)];
   });
-  if (rules.length === 0) return Object.freeze([]);
-  const group = createGroup({
-    name: `SDN_ROUTE_L2_REWRITE_GROUP_IPV${family}_OUT`,
-    direction: "out",
-    family,
-    priority: isTunnelled ? TUNNEL_ROUTE_GROUP_PRIORITY : SDN_ROUTE_GROUP_PRIORITY,
-    match: "lpm-destination",
-    rules,
-  });
-  return Object.freeze([group]);
 }
 
 /**

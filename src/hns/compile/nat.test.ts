@@ -93,6 +93,25 @@ describe("OutBoundNAT → SLB_NAT_LAYER", () => {
     });
   });
 
+  it("a second policy for the same address widens the first one's rules, and changes nothing else of them", () => {
+    const first = nat({ Exceptions: ["10.96.0.0/12"], MaxPortPoolUsage: 64 });
+    const one = compile([first]);
+    const two = compile([first, nat({ Exceptions: ["10.244.0.0/16"], MaxPortPoolUsage: 8 })]);
+    const withoutExceptions = ({ condition, ...rest }: Rule): object => ({
+      ...rest,
+      condition: { ...condition, destinationExcept: undefined },
+    });
+    expect(two.groups[0]?.rules.map(withoutExceptions)).toEqual(one.groups[0]?.rules.map(withoutExceptions));
+    expect(two.groups[0]?.rules.map((rule) => rule.condition.destinationExcept?.map(formatPrefix))).toEqual([
+      ["10.96.0.0/12", "10.244.0.0/16"],
+      ["10.96.0.0/12", "10.244.0.0/16"],
+    ]);
+    expect(two.pools).toEqual(one.pools);
+    // The same for another address are rules of their own.
+    const other = compile([first, nat({ VirtualIP: "10.0.0.99" })]);
+    expect(new Set(other.groups[0]?.rules.map(({ id }) => id)).size).toBe(4);
+  });
+
   it("an endpoint without an IPv4 address has no rules", () => {
     expect(compile([nat({})], ["fd00::10"]).groups).toEqual([]);
   });

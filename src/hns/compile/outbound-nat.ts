@@ -16,7 +16,7 @@ import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import { type ProxySource, translatedProxies } from "./l4-proxy.ts";
 import { endpointProvenance, withPolicy, type RoutedEndpoint, sdnRouteSources } from "./provenance.ts";
 
-/** Inferred: behind the rules of services (100), which have to decide first (dataplane.md DT-125). */
+/** Inferred: behind the rules of services (100), which have to decide first (dataplane.md §10). */
 const RULE_PRIORITY = 200;
 const GROUP_PRIORITY = 100;
 
@@ -54,9 +54,13 @@ function routedPrefixes(endpoint: RoutedEndpoint): readonly Prefix[] {
   return sdnRouteSources(endpoint).flatMap(({ setting }) => prefixesOf([setting.DestinationPrefix]));
 }
 
-/** True when the policy is for IPv6, which is not translated (dataplane.md §2.11). */
-export function isIpv6Nat(setting: OutBoundNatPolicySetting): boolean {
-  return ((setting.Flags ?? 0) & NAT_FLAGS.IPv6) !== 0 || setting.VirtualIP?.includes(":") === true;
+/**
+ * True when the policy is for IPv6, which is not translated (dataplane.md §2.11). Inferred: one whose exceptions are all of
+ * IPv6 is for that family: AKS writes one policy for each (Azure/AgentBaker, staging/cse/windows/azurecnifunc.ps1).
+ */
+export function isIpv6Nat({ Flags = 0, VirtualIP, Exceptions = [] }: OutBoundNatPolicySetting): boolean {
+  const isOfSecond = Exceptions.length > 0 && Exceptions.every((text) => text.includes(":"));
+  return (Flags & NAT_FLAGS.IPv6) !== 0 || VirtualIP?.includes(":") === true || isOfSecond;
 }
 
 /**

@@ -6,7 +6,7 @@
  * host port, which gives the same packets on the wire.
  *
  * The rule stands with and without the flag LocalRoutedVip. hcn.md §3.3 says that a mapping needs the flag on
- * L2Bridge; cni.md row 55 and the reports behind it (Azure/azure-container-networking #1863 and #1922, Azure/AKS
+ * L2Bridge; cni.md §8 and the reports behind it (Azure/azure-container-networking #1863 and #1922, Azure/AKS
  * #3620) say that without it only the node's own connections to the port fail, and those are more specific. With it the
  * host's stack gives such packets to the switch (Inferred: as it does for node ports, #dataplane/host/local-ports.ts).
  */

@@ -135,6 +135,22 @@ describe("node's subnet: it is not", () => {
     );
   });
 
+  // AKS writes such a route for each family (Azure/AgentBaker, staging/cse/windows/azurecnifunc.ps1).
+  it("an SDNRoute to Services of IPv6 leads over the host as one of IPv4 does", () => {
+    const toServices = (DestinationPrefix: string) => ({
+      Type: "SDNRoute",
+      Settings: { DestinationPrefix, NeedEncap: true },
+    });
+    const policies = [toServices("10.0.0.0/16"), toServices("fd12:3456:789a:1::/108")];
+    const pod = endpointRecord({ id: "a", ips: ["10.244.1.10", "fd12:3456:789a::1:a"], policies });
+    expect(show(program(new CompileCache(), view(pod), "a").groups.INTERNAL_L2_REWRITE_LAYER!)).toEqual(
+      expect.arrayContaining([
+        "SDN_ROUTE_L2_REWRITE_GROUP_IPV4_OUT: 10.0.0.0/16 → dst 00-22-48-00-00-11",
+        "SDN_ROUTE_L2_REWRITE_GROUP_IPV6_OUT: fd12:3456:789a:1::/108 → dst 00-22-48-00-00-11",
+      ]),
+    );
+  });
+
   it("changes to the other shape when the bridge endpoint appears, and back when it goes", () => {
     const cache = new CompileCache();
     const shapes = [view(a), view(a, bridge), view(a)].map(

@@ -1,4 +1,4 @@
-// IPv6 of an L2Bridge node with two families, whole stacks on both ends (dataplane.md §2.11, §2.16, §2.2.3; DT-127, F-43).
+// IPv6 of an L2Bridge node with two families, whole stacks on both ends (dataplane.md §2.11, §2.16, §2.2.3;, F-43).
 import { beforeEach, describe, expect, it } from "vitest";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { createEndpoint, createLoadBalancer } from "#contracts/hcn/operations.ts";

@@ -189,7 +189,7 @@ describe("IPv6", () => {
       IpConfigurations: [{ IpAddress: "10.0.0.50" }, { IpAddress: "fd00:10::50" }],
       Policies: [nat(...CLUSTER), { Type: "OutBoundNAT", Settings: { Flags: 2 } }],
     });
-    const port = world.datapath.listSwitches()[0]!.findPortByIp(ip("fd00:10::50"))!;
+    const port = world.datapath.listSwitches()[0]!.tables.findPortByIp(ip("fd00:10::50"))!;
     const packet = buildTcpFrame({
       link: { sourceMac: port.mac, destinationMac: parseMac("12-34-56-78-9A-BC")! },
       ip: {

@@ -1,12 +1,12 @@
 /** The NAT driver, as a packet sees it (dataplane.md §2.7, walks N-1 and N-2, rows of §10). */
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import { writeU16, writeU8 } from "#core/base/bytes.ts";
+import { readU16, writeU16, writeU8 } from "#core/base/bytes.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import { deleteNetwork, removeNamespaceEndpoint } from "#contracts/hcn/operations.ts";
+import { deleteNetwork, modifyEndpointPolicies, removeNamespaceEndpoint } from "#contracts/hcn/operations.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
-import { encodeAscii } from "#dataplane/host/services/ascii.ts";
-import type { TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
+import { decodeAscii, encodeAscii } from "#dataplane/host/services/ascii.ts";
+import type { TcpConnection, TcpOwner } from "#dataplane/host/tcp/tcp-connection.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "#dataplane/host/udp.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
@@ -59,6 +59,25 @@ describe("N-1: pod to the outside", () => {
       "reply forward W1 | Gm→Am | X→A | 443→p | 62",
       "reply deliver A | Gm→Am | X→A | 443→p | 62",
     ]);
+  });
+
+  it("WALK-N-1 rows 2 and 3: the port outside is not A's own, and X's answer has it", async () => {
+    const { world, a, b } = await natWorld();
+    world.x.serve("tcp", 443);
+    // B has the first port of the node, so that A's differs from the one inside.
+    world.ask(b.compartment, "tcp", "203.0.113.10", 443);
+    const ports: string[] = [];
+    const rows = world.uplinkPackets(
+      ({ bytes, start }) => ports.push(`${readU16(bytes, start + 34)}→${readU16(bytes, start + 36)}`),
+      () => world.ask(a.compartment, "tcp", "203.0.113.10", 443),
+    );
+    const { binding } = world.node.root.winNat!.listSessions().at(-1)!;
+    expect(binding.externalPort).not.toBe(49_152);
+    expect(rows[0]).toBe("W1m→Rm | W1→X | p→443 | 127");
+    expect(new Set(ports)).toEqual(new Set([`${binding.externalPort}→443`]));
+    expect(world.ask(a.compartment, "tcp", "203.0.113.10", 443)).toMatchObject({
+      answer: expect.stringMatching(/^x saw 10\.0\.0\.11:\d+\n$/) as string,
+    });
   });
 
   it("the outside sees the node, and each pod by a port of its own", async () => {
@@ -138,6 +157,42 @@ describe("N-2: a published port", () => {
     await expect(world.pod("A", network, { Policies: [published(80, 8080)] })).rejects.toMatchObject({
       code: "HCN_E_PORT_ALREADY_EXISTS",
     });
+  });
+
+  it("takes the conversations with it that came in by it", async () => {
+    const { world, a } = await natWorld([published(53, 5353, 17)]);
+    world.serve(a.compartment, "udp", 53);
+    expect(world.ask(world.e.compartment, "udp", "10.0.0.11", 5353)).toMatchObject({ outcome: "answered" });
+    const { winNat } = world.node.root;
+    expect(winNat!.listSessions()).toHaveLength(1);
+    await removeNamespaceEndpoint(world.client, a.namespace, a.endpoint);
+    expect(winNat!.listSessions()).toEqual([]);
+  });
+
+  it("moved to another port of the pod, it leads there; what did not change keeps its conversations", async () => {
+    const kept = published(54, 5454, 17);
+    const { world, a } = await natWorld([published(53, 5353, 17), kept]);
+    for (const port of [53, 54, 55]) world.serve(a.compartment, "udp", port);
+    const inside = (): readonly (readonly number[])[] =>
+      world.node.root
+        .winNat!.listSessions()
+        .map(({ binding }) => [binding.externalPort, binding.internalPort]);
+    for (const port of [5353, 5454]) world.ask(world.e.compartment, "udp", "10.0.0.11", port);
+    expect(inside()).toEqual([
+      [5353, 53],
+      [5454, 54],
+    ]);
+    await modifyEndpointPolicies(world.client, a.endpoint, "Remove", [published(53, 5353, 17)]);
+    await modifyEndpointPolicies(world.client, a.endpoint, "Add", [published(55, 5353, 17)]);
+    expect(inside()).toEqual([[5454, 54]]);
+    expect(world.ask(world.e.compartment, "udp", "10.0.0.11", 5353)).toMatchObject({ outcome: "answered" });
+    expect(inside()).toContainEqual([5353, 55]);
+    await modifyEndpointPolicies(world.client, a.endpoint, "Update", [published(53, 5353, 17), kept]);
+    world.ask(world.e.compartment, "udp", "10.0.0.11", 5353);
+    expect(inside()).toEqual([
+      [5454, 54],
+      [5353, 53],
+    ]);
   });
 
   it("ends with its endpoint's attachment", async () => {
@@ -312,6 +367,30 @@ describe("who may answer, and for how long", () => {
     expect(world.node.root.winNat!.listSessions()).toEqual([]);
   });
 
+  it.each([
+    [29, "passes, and X answers", 1],
+    [31, "is lost, whatever TCP tries", 0],
+  ])("DT-077: what A says after %i idle minutes %s", async (minutes, _, count) => {
+    const { world, a } = await natWorld();
+    const server = new Answering();
+    world.x.compartment.tcp.listen({ port: 443, acceptor: { tcpAccepted: () => server } });
+    const client = new Answering();
+    const connection = a.compartment.tcp.connect({
+      destination: ip("203.0.113.10"),
+      port: 443,
+      owner: client,
+    });
+    if (typeof connection === "string") throw new Error(connection);
+    world.run(1_000);
+    world.run(minutes * 60_000);
+    connection.send(encodeAscii("still here?"));
+    world.run(1_000);
+    expect(server.heard).toEqual(Array(count).fill("still here?"));
+    server.send("yes");
+    world.run(1_000);
+    expect(client.heard).toEqual(Array(count).fill("yes"));
+  });
+
   it("ports come back when their sessions end, and running out is told", async () => {
     const { world, a } = await natWorld();
     const { ports } = world.node.root.udp;
@@ -334,6 +413,27 @@ describe("who may answer, and for how long", () => {
     expect(world.node.root.winNat!.listSessions()[0]?.binding.externalPort).toBe(taken[0]);
   });
 });
+
+/** An end of a connection that notes what it hears. */
+class Answering implements TcpOwner {
+  readonly heard: string[] = [];
+  private connection: TcpConnection | undefined;
+
+  send(text: string): void {
+    this.connection?.send(encodeAscii(text));
+  }
+
+  tcpConnected(connection: TcpConnection): void {
+    this.connection = connection;
+  }
+
+  tcpData(_connection: TcpConnection, bytes: Uint8Array): void {
+    this.heard.push(decodeAscii(bytes));
+  }
+
+  tcpPeerFinished(): void {}
+  tcpClosed(): void {}
+}
 
 /** A client that says nothing by itself. */
 class Quiet implements TcpOwner {

@@ -6,8 +6,12 @@ import { parseIp } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { OVERLAY_MACS, type OverlayStage } from "#test/support/dataplane/overlay-stages.ts";
 import { type OverlayPod, OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
-import { buildUdpFrame } from "#core/wire/build-frame.ts";
+import { buildTcpFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { Headers } from "#core/wire/headers.ts";
+import { TcpFlag } from "#core/wire/tcp.ts";
+import { listFields } from "#core/wire/text/fields.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 
 const { W1dr, W2dr, W1m, L1v } = OVERLAY_MACS;
 const NAT = {
@@ -129,6 +133,58 @@ describe("WALK-O-2 pod to pod on another Windows node", () => {
       inside("W2m→W1m W2→W1 ttl 128 DF :4789 VNI 4096", "wire", "Cm→W1dr", "C→A", 127, "8080→p"),
     );
     expect(world.stages(2).at(-1)).toEqual(row("deliver W1", "W1dr→Am", "C→A", 127, "8080→p"));
+  });
+});
+
+describe("DT-184 a pod that leaves it to others to cut its segments", () => {
+  it("each frame on the wire holds 1500 bytes of IP at most, with one tunnel; FIN and PSH are on the last alone", () => {
+    const payload = Uint8Array.from({ length: 3_000 }, (_, index) => index & 0xff);
+    const packet = buildTcpFrame({
+      link: { sourceMac: OVERLAY_MACS.Am, destinationMac: W1dr },
+      ip: {
+        source: parseIp("10.244.1.10")!,
+        destination: parseIp("10.244.2.10")!,
+        ttl: 128,
+        identification: 7,
+        isDontFragment: true,
+      },
+      tcp: {
+        sourcePort: 50_000,
+        destinationPort: 8080,
+        sequence: 0x1000,
+        acknowledgment: 1,
+        flags: TcpFlag.ack | TcpFlag.psh | TcpFlag.fin,
+        window: 1_024,
+      },
+      payload,
+    });
+    packet.segmentBytes = 1_410;
+    world.walk(world.a.compartment, "10.244.2.10", 8080);
+    world.wire.frames.length = 0;
+    world.a.compartment.listInterfaces()[0]!.transmitFrame(packet);
+    world.run();
+    const sent = world.wire.frames.map((each) => {
+      const fields = new Map(listFields(each.frame).map(({ field, value }) => [field, value]));
+      const outer = new Headers();
+      outer.parseBytes(each.frame, 0, each.frame.length);
+      const tunnel = new TunnelHeaders();
+      tunnel.locate(each.frame, outer);
+      expect(verifyChecksums(each.frame, tunnel.inner)).toBeUndefined();
+      const data = each.frame.slice(tunnel.inner.transport + 20, tunnel.inner.end);
+      return {
+        fields: ["ip.len", "inner.ip.id", "inner.tcp.seq_raw", "inner.tcp.flags", "inner.ip.ttl"].map(
+          (name) => fields.get(name),
+        ),
+        data,
+      };
+    });
+    const toC = sent.filter(({ fields }) => fields[2] !== undefined && fields[3] !== "RST");
+    expect(toC.slice(0, 3).map(({ fields }) => fields)).toEqual([
+      ["1500", "0x0007", "4096", "ACK", "127"],
+      ["1500", "0x0008", "5506", "ACK", "127"],
+      ["270", "0x0009", "6916", "FIN PSH ACK", "127"],
+    ]);
+    expect(toC.slice(0, 3).flatMap(({ data }) => [...data])).toEqual([...payload]);
   });
 });
 

@@ -13,7 +13,12 @@ import {
   ip,
 } from "#test/support/dataplane/driver-world.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
-import { buildNdFrame } from "#core/wire/build-frame.ts";
+import { buildNdFrame, buildUdpFrame } from "#core/wire/build-frame.ts";
+import { parseDhcp } from "#core/wire/dhcp.ts";
+import { Headers } from "#core/wire/headers.ts";
+import { Packet } from "#core/wire/packet.ts";
+import type { FrameFilter } from "#dataplane/fabric/learning-switch.ts";
+import { parseMac } from "#core/net/mac.ts";
 import { multicastMac } from "#core/wire/ethernet.ts";
 import { ND_HOP_LIMIT } from "#core/wire/icmpv6/nd.ts";
 
@@ -81,6 +86,16 @@ describe("unicast", () => {
     expect(world.ask(a.compartment, "tcp", "10.96.0.50", 80).outcome).not.toBe("answered");
   });
 });
+
+/** Every frame on the segment. */
+class Wire implements FrameFilter {
+  readonly frames: Packet[] = [];
+
+  filterFrame(_from: string, packet: Packet): readonly Packet[] {
+    this.frames.push(packet.copy());
+    return [packet];
+  }
+}
 
 /** Notes who speaks. */
 class Listener implements UdpOwner {
@@ -155,6 +170,48 @@ describe("a network in VLAN 7", () => {
     expect(world.walk(a.compartment, "udp", "10.0.0.51", 53)[0]).toBe("send A | Am→Bm | A→B | p→53 | 128");
     const rows = world.uplinkRows(() => world.ask(a.compartment, "udp", "10.0.0.12", 53));
     expect(rows[0]).toBe("Am→all vlan 7");
+  });
+
+  it("WALK-T-7 with addresses and ports: the tag is all that changes, out and in", async () => {
+    const { world, a, b } = await plainWorld({}, VLAN);
+    world.run();
+    const rows = world.uplinkRows(() => {
+      broadcast(a.compartment);
+      world.run();
+    });
+    expect(rows).toEqual(["Am→all vlan 7 | A→10.0.0.255 | p→9 | 128"]);
+    const ear = listen(b.compartment);
+    const untagged = buildUdpFrame({
+      link: {
+        sourceMac: parseMac("00-22-48-00-00-12")!,
+        destinationMac: b.compartment.listInterfaces()[0]!.mac,
+      },
+      ip: {
+        source: ip("10.0.0.12"),
+        destination: ip("10.0.0.51"),
+        ttl: 128,
+        identification: 1,
+        isDontFragment: false,
+      },
+      udp: { sourcePort: 5000, destinationPort: 9 },
+      payload: new Uint8Array(30),
+    }).frame;
+    const tagged = (vlan: number): Packet =>
+      Packet.fromFrame(
+        Uint8Array.from([
+          ...untagged.subarray(0, 12),
+          0x81,
+          0x00,
+          vlan >> 8,
+          vlan & 0xff,
+          ...untagged.subarray(12),
+        ]),
+      );
+    expect(world.receive(tagged(7)).at(-1)).toBe("deliver B | W2m→Bm | W2→B | 5000→9 | 128");
+    expect(ear.heard).toEqual(["10.0.0.12"]);
+    world.receive(tagged(8));
+    world.receive(Packet.fromFrame(untagged.slice()));
+    expect(ear.heard).toEqual(["10.0.0.12"]);
   });
 
   it("pods of the VLAN reach each other and nobody else; the node is outside of it", async () => {
@@ -239,6 +296,35 @@ describe("DHCP from outside", () => {
     expect(pod.compartment.listInterfaces()[0]!.addresses).toEqual([]);
     // Asked four times: at once, and after 4, 12 and 28 s.
     expect(rows).toEqual(Array(4).fill("Am→all | 0.0.0.0→255.255.255.255 | 68→67 | 128"));
+  });
+
+  it("WALK-T-4 WALK-T-5: DISCOVER and OFFER on the wire, with the pod's MAC as chaddr in both", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    served(world);
+    const wire = new Wire();
+    world.underlay.segment.filter = wire;
+    const a = await world.pod("A", network, {});
+    world.run();
+    const { mac } = a.compartment.listInterfaces()[0]!;
+    const messages = wire.frames.flatMap((packet) => {
+      const headers = new Headers();
+      if (headers.parse(packet) !== undefined || headers.protocol !== 17) return [];
+      const message = parseDhcp(packet.bytes.slice(headers.transport + 8, headers.end));
+      return message === undefined ? [] : [{ row: world.describe(packet.frame), ...message }];
+    });
+    const [discover, offer] = messages;
+    expect(discover).toMatchObject({
+      type: "discover",
+      row: "Am→all | 0.0.0.0→255.255.255.255 | 68→67 | 128",
+      clientMac: mac,
+      yourIp: ip("0.0.0.0"),
+    });
+    // To 255.255.255.255 or to the address that is offered (T-5).
+    expect(offer).toMatchObject({ type: "offer", clientMac: mac, yourIp: ip("10.0.0.100") });
+    expect(offer?.row).toMatch(/^W2m→(all|Am) \| W2→(255\.255\.255\.255|10\.0\.0\.100|A) \| 67→68 \| \d+$/);
+    expect(offer?.transaction).toBe(discover?.transaction);
+    expect(messages.map(({ type }) => type)).toEqual(["discover", "offer", "request", "ack"]);
   });
 
   it("each pod has a lease of its own; when none is left the pod gives itself an address of 169.254/16", async () => {

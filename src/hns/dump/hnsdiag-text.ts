@@ -39,20 +39,28 @@ function kindOfTitles(text: string): HcnObjectKind | undefined {
   return titles === "id | virtual ips | direct ip ids" ? "LoadBalancer" : undefined;
 }
 
-const NAMED_ROW = new RegExp(`^\\s*(.*?)\\s*\\b(${GUID})(?:\\s+(\\S.*?))?\\s*$`);
+const WHOLE_GUID = new RegExp(`\\b${GUID}(?!\\S)`);
 const ID_ROW = new RegExp(`^\\s*(${GUID})\\s*\\|([^|]*)(?:\\|([^|]*))?$`);
 
 function words(text: string | undefined): readonly string[] {
   return (text ?? "").split(/[\s,]+/).filter((word) => word !== "");
 }
 
+/** A row of a name, an id, and what follows it. */
+function namedRow(text: string): readonly [name: string, id: string | undefined, rest: string] {
+  const found = WHOLE_GUID.exec(text);
+  if (found === null) return ["", undefined, ""];
+  const [id] = found;
+  return [text.slice(0, found.index).trim(), id, text.slice(found.index + id.length).trim()];
+}
+
 function networkRow(text: string): JsonObject | undefined {
-  const [, Name, ID] = NAMED_ROW.exec(text) ?? [];
+  const [Name, ID] = namedRow(text);
   return ID === undefined ? undefined : { ID, Name: Name ?? "" };
 }
 
 function endpointRow(text: string): JsonObject | undefined {
-  const [, Name, ID, network] = NAMED_ROW.exec(text) ?? [];
+  const [Name, ID, network] = namedRow(text);
   if (ID === undefined) return undefined;
   return { ID, Name: Name ?? "", ...(network !== undefined && { VirtualNetworkName: network }) };
 }
@@ -88,7 +96,7 @@ const BLOCK = new RegExp(
   `^\\s*(Network|Endpoint|Namespace|Load ?Balancer)\\s*:\\s*\\{?(${GUID})\\}?\\s*$`,
   "i",
 );
-const BLOCK_FIELD = /^\s+([A-Za-z][A-Za-z ]*?)\s*:\s*(.*?)\s*$/;
+const BLOCK_TITLE = /^\s+[A-Za-z][A-Za-z \t]*$/;
 /** Titles of fields in blocks, and the fields of v1 that they are. */
 const BLOCK_FIELDS: Readonly<Record<string, string>> = {
   name: "Name",
@@ -169,9 +177,10 @@ class DiagReader {
   private readBlockField(text: string): boolean {
     if (this.block === undefined) return false;
     if (text.trim() === "") return true;
-    const [, title, value] = BLOCK_FIELD.exec(text) ?? [];
-    if (title !== undefined && !BLOCK.test(text)) {
-      this.block.fields.set(title.toLowerCase(), value ?? "");
+    const colon = text.indexOf(":");
+    const title = text.slice(0, Math.max(colon, 0));
+    if (BLOCK_TITLE.test(title) && !BLOCK.test(text)) {
+      this.block.fields.set(title.trim().toLowerCase(), text.slice(colon + 1).trim());
       return true;
     }
     this.end();

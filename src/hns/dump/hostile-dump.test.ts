@@ -2,8 +2,10 @@
 import fc from "fast-check";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { anyText } from "#test/support/any-text.ts";
 import { SourceText } from "#core/base/source-text.ts";
 import { createHns } from "../local-hns.ts";
+import { fromDump } from "./as-given.ts";
 import { dumpItems } from "./dump-items.ts";
 import { readDump } from "./read-dump.ts";
 
@@ -13,7 +15,12 @@ const TABLES = `Networks:\nName             ID\nnat              B5083512-BE1D-4
 
 function readAndRestore(text: string): number {
   const { objects, problems } = readDump(new SourceText("x.txt", text));
-  createHns().service.restore(dumpItems(objects), { keepsUnknownFields: true });
+  const items = dumpItems(objects);
+  createHns().service.restore(items, { keepsUnknownFields: true });
+  for (const { kind, id } of items) {
+    if (kind === "Globals") continue;
+    for (const isV1 of [true, false]) fromDump(items, kind, [{ ID: id }], { isV1, isAdding: true });
+  }
   return objects.length + problems.length;
 }
 
@@ -48,6 +55,12 @@ const twisted: fc.Arbitrary<string> = fc
       "Health",
       "Type",
       "ID",
+      "Ipams",
+      "Dns",
+      "Routes",
+      "IpConfigurations",
+      "PortMappings",
+      "Flags",
     ),
     fc.jsonValue({ maxDepth: 3 }),
   )
@@ -68,12 +81,19 @@ const twisted: fc.Arbitrary<string> = fc
         [field]: value,
       },
       { ID: "7cb720c0-ac4c-4266-92e1-dc277b2a9b01", CompartmentId: 6, IsDefault: false, [field]: value },
+      ...["Network", "Endpoint", "Namespace", "LoadBalancer"].map((Kind, index) => ({
+        ID: `7cb720c0-ac4c-4266-92e1-dc277b2a9c0${index}`,
+        Kind,
+        SchemaVersion: { Major: 2, Minor: 0 },
+        Policies: [{ Type: "ELB", Settings: { [field]: value } }],
+        [field]: value,
+      })),
     ]),
   );
 
 describe("hostile dumps", { timeout: 60_000 }, () => {
   it.each<[what: string, text: fc.Arbitrary<string>, runs: number]>([
-    ["any text", fc.string({ maxLength: 400, unit: "binary" }), 200],
+    ["any text", anyText(400), 200],
     ["any JSON", fc.json({ maxDepth: 5 }), 200],
     ["a dump of hnsdiag, damaged", mutated(SAMPLE), 60],
     ["what a screen shows, damaged", mutated(SCREEN), 100],

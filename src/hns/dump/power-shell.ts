@@ -160,6 +160,28 @@ function restoreFields(object: JsonObject): { readonly value: JsonObject; readon
 /** The field of a document that tells what was cut off: path → the text that stood there. */
 export const CUT_FIELD = "CutOff";
 
+/** The field of a document that names what a view added to what the dump says: a list of paths. */
+export const ADDED_FIELD = "Added";
+
+/** The field that a view adds where nothing else tells the kind of an object. */
+export const KIND_FIELD = "Kind";
+
+function withoutPath(object: JsonObject, steps: readonly string[]): JsonObject {
+  const [step = "", ...below] = steps;
+  const { [step]: inner, ...rest } = object;
+  if (below.length === 0) return rest;
+  return isJsonObject(inner) ? { ...rest, [step]: withoutPath(inner, below) } : object;
+}
+
+/** A document that was printed by a view, without what the view had added. */
+function withoutAdded(object: JsonObject): JsonObject {
+  const { [ADDED_FIELD]: added, ...rest } = object;
+  if (!Array.isArray(added)) return object;
+  return (added as readonly JsonValue[])
+    .filter((path) => typeof path === "string")
+    .reduce<JsonObject>((document, path) => withoutPath(document, path.split(".")), rest);
+}
+
 /** An object of a dump as HNS returned it, as far as PowerShell left it whole. */
 export function undoPowerShell(object: JsonObject): {
   readonly document: JsonObject;
@@ -167,7 +189,7 @@ export function undoPowerShell(object: JsonObject): {
 } {
   const isOwn = (field: string): boolean => field !== CUT_FIELD && !OF_REMOTING.includes(field);
   const { value, cut } = restoreFields(
-    Object.fromEntries(Object.entries(object).filter(([field]) => isOwn(field))),
+    Object.fromEntries(Object.entries(withoutAdded(object)).filter(([field]) => isOwn(field))),
   );
   const reported = object[CUT_FIELD];
   return { document: reported === undefined ? value : { ...value, [CUT_FIELD]: reported }, cut };

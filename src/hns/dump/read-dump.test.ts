@@ -174,7 +174,7 @@ describe("values that PowerShell cut off", () => {
     expect(notes).toMatchObject([
       {
         code: "hns-dump-value-cut",
-        message: 'PowerShell cut off Policies[0].Rules, Policies[1] of Endpoint "web"',
+        message: 'cut off: Policies[0].Rules, Policies[1] of Endpoint "web"',
         where: { file: "dump.txt", line: 5, column: 3, field: "Policies[0].Rules" },
       },
     ]);

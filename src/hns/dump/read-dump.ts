@@ -4,22 +4,22 @@
  * not read is told with its place, and the rest is read.
  */
 import { LIMITS } from "#core/base/limits.ts";
-import type { SourceText } from "#core/base/source-text.ts";
+import { SourceText, withoutPrompts } from "#core/base/source-text.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
-import type { JsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
 import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DumpProblem, DumpRead, DumpedObject } from "./dumped-object.ts";
-import { readFormatList } from "./format-list.ts";
+import { type ListedObject, readFormatList, readFormatTable } from "./format-list.ts";
 import { readHnsdiagText, sectionOf } from "./hnsdiag-text.ts";
 import { BrokenJson, type Extent, type Member, membersOf, parseValue, visitItems } from "./json-extent.ts";
-import { undoPowerShell } from "./power-shell.ts";
+import { ADDED_FIELD, KIND_FIELD, undoPowerShell } from "./power-shell.ts";
 import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
 import { type TextLine, linesOf } from "./text-lines.ts";
 import { parseDumpItem } from "#contracts/hcn/http/dump-protocol.ts";
-import { DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
+import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
 
 // Our own dump as a text: the objects in stored form, which is what the durable store keeps, so nothing is lost on the way
 // back.
@@ -68,6 +68,33 @@ const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
   sdnroutes: "SdnRoute",
 };
 
+/** What shows less than there is, and which command shows all. */
+const HNSDIAG = {
+  message: "this is the output of hnsdiag without -d, which shows names and ids and little else",
+  advice: "hnsdiag list all -d prints the objects themselves. What is not shown is taken as not set.",
+} as const;
+const TABLE: Readonly<Record<keyof typeof HNSDIAG, string>> = {
+  message: "this is a table of PowerShell, which shows the columns that were asked for and cuts long values",
+  advice:
+    "… | ConvertTo-Json -Depth 20 prints the objects themselves. What is not shown is taken as not set.",
+};
+
+/** Types of policies: their fields stand beside `Type`, or in `Settings`. */
+const POLICY_FIELDS = [
+  "Settings",
+  "ExceptionList",
+  "NeedEncap",
+  "Action",
+  "InternalPort",
+  "VSID",
+  "VLAN",
+  "PA",
+  "Value",
+];
+
+/** Where a field of an object stands. */
+type FieldPlace = Pick<Member, "key" | "keyStart">;
+
 /** Reading goes no further. */
 class Stop extends Error {}
 
@@ -76,6 +103,7 @@ class DumpReader {
   private readonly objects: DumpedObject[] = [];
   private readonly problems: DumpProblem[] = [];
   private readonly notes: DumpProblem[] = [];
+  private readonly tableRows: ListedObject[] = [];
   private linesPassedBy = 0;
   private broken = 0;
   private isNamesOnlyReported = false;
@@ -87,6 +115,7 @@ class DumpReader {
   read(): DumpRead {
     try {
       this.readAll();
+      this.readTableRows();
     } catch (error) {
       if (!(error instanceof Stop)) throw error;
     }
@@ -208,8 +237,11 @@ class DumpReader {
       return true;
     }
     const [value, output] = [byName.get("value"), byName.get("output")];
+    // What `mullion hns get -o json` prints of several objects.
+    const items = members.length === 1 ? byName.get("items") : undefined;
     const whole =
-      byName.has("count") && members.length === 2 ? value : byName.has("success") ? output : undefined;
+      items ??
+      (byName.has("count") && members.length === 2 ? value : byName.has("success") ? output : undefined);
     if (whole !== undefined) {
       inside(whole);
       return true;
@@ -257,26 +289,29 @@ class DumpReader {
     kind: HcnObjectKind | undefined,
   ): void {
     const { document, cut } = undoPowerShell(given);
-    this.addObject({ document, cut, start, members, kind });
+    // A view adds fields that tell the kind and the form of an object of which the dump says little.
+    const known = given[ADDED_FIELD] === undefined ? undefined : recognizeObject(given);
+    const named = DUMP_KINDS.find((each) => each !== "Globals" && each === given[KIND_FIELD]) as typeof kind;
+    this.addObject({ document, cut, start, members, kind: kind ?? named, known });
   }
 
   private addObject(found: {
     readonly document: JsonObject;
     readonly cut: readonly string[];
     readonly start: number;
-    readonly members: readonly Member[];
+    readonly members: readonly FieldPlace[];
     readonly kind: HcnObjectKind | undefined;
+    readonly known?: ReturnType<typeof recognizeObject>;
   }): void {
-    const { cut, start, members, kind } = found;
+    const { cut, start, members, kind, known } = found;
     const document = withId(found.document);
     const shape =
-      kind === undefined ? recognizeObject(document) : { kind, dialect: recognizeDialect(kind, document) };
+      kind === undefined
+        ? (known ?? recognizeObject(document))
+        : { kind, dialect: recognizeDialect(kind, document) };
     const id = document["ID"];
     if (shape === undefined || typeof id !== "string" || parseGuid(id) === undefined) {
-      const fields = Object.keys(document).slice(0, FIELDS_SHOWN).join(", ");
-      const what = shape === undefined ? "is not an object of HNS" : `is a ${shape.kind} without an ID`;
-      const message = `what begins here ${what}; it has the fields ${fields === "" ? "of nothing" : fields}`;
-      this.problem("hns-dump-object-unknown", start, "", message, READABLE);
+      this.reportUnknown(document, shape?.kind, start);
       return;
     }
     const matter = cut.filter((path) => !path.startsWith("Resources"));
@@ -284,12 +319,30 @@ class DumpReader {
     this.add({ ...shape, document, cut, where: this.placeOf(start) });
   }
 
+  private reportUnknown(document: JsonObject, kind: HcnObjectKind | undefined, start: number): void {
+    const { ID: id, Value: value } = document;
+    const { Type: type } = isJsonObject(value) ? value : document;
+    const fields = Object.keys(document);
+    const isPolicy = fields.length === 1 || fields.some((field) => POLICY_FIELDS.includes(field));
+    if (id === undefined && typeof type === "string" && isPolicy) {
+      const message = `what begins here is an HNS policy (${type}) without the object that it belongs to`;
+      const advice =
+        "mullion lint FILE reads policies by themselves. To look at them here, take the whole object.";
+      this.problem("hns-dump-object-unknown", start, "", message, advice);
+      return;
+    }
+    const some = fields.slice(0, FIELDS_SHOWN).join(", ");
+    const what = kind === undefined ? "is not an object of HNS" : `is a ${kind} without an ID`;
+    const message = `what begins here ${what}; it has the fields ${some === "" ? "of nothing" : some}`;
+    this.problem("hns-dump-object-unknown", start, "", message, READABLE);
+  }
+
   private reportCut(
     kind: HcnObjectKind,
     document: JsonObject,
     cut: readonly string[],
     start: number,
-    members: readonly Member[],
+    members: readonly FieldPlace[],
   ): void {
     const [first = ""] = cut;
     const name = document["Name"] ?? document["ID"];
@@ -297,7 +350,7 @@ class DumpReader {
     const at = members.find((member) => member.key === top)?.keyStart ?? start;
     const more = cut.length - PATHS_SHOWN;
     const paths = cut.slice(0, PATHS_SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
-    const message = `PowerShell cut off ${paths} of ${kind} ${JSON.stringify(name)}`;
+    const message = `cut off: ${paths} of ${kind} ${JSON.stringify(name)}`;
     if (this.notes.length < LIMITS.hnsDumpProblemsMax)
       this.note("hns-dump-value-cut", at, first, message, DEEPER);
   }
@@ -322,27 +375,46 @@ class DumpReader {
   }
 
   private readTextLines(lines: readonly TextLine[]): void {
-    const listed = readFormatList(lines);
-    for (const { document, cut, lines: own } of listed.objects) {
-      const start = this.source.offsetAt({ line: own[0]?.line ?? 1, column: 1 });
-      this.addObject({ document, cut, start, members: [], kind: undefined });
-    }
+    const tables = readFormatTable(lines);
+    this.tableRows.push(...tables.objects);
+    const listed = readFormatList(tables.rest);
+    for (const each of listed.objects) this.addListed(each);
     const { objects, rest } = readHnsdiagText(listed.rest);
     for (const { kind, document, line, column } of objects) {
-      this.reportNamesOnly(line);
+      this.reportNamesOnly(line, HNSDIAG);
       this.add({ kind, dialect: "v1", document, cut: [], where: { file: this.source.file, line, column } });
     }
     this.linesPassedBy += rest.filter(({ text }) => /\w/.test(text) && sectionOf(text) === undefined).length;
   }
 
+  /** Rows of tables say less than anything else of the same object in the file. */
+  private readTableRows(): void {
+    const known = new Set(this.objects.map(({ document }) => JSON.stringify(document["ID"]).toLowerCase()));
+    for (const row of this.tableRows) {
+      const { ID: id } = withId(row.document);
+      if (known.has(JSON.stringify(id).toLowerCase())) {
+        this.linesPassedBy++;
+        continue;
+      }
+      this.reportNamesOnly(row.lines[0]?.line ?? 1, TABLE);
+      this.addListed(row);
+    }
+  }
+
+  private addListed({ document, cut, lines: own, fieldLines }: ListedObject): void {
+    const start = this.source.offsetAt({ line: own[0]?.line ?? 1, column: 1 });
+    const members = Array.from(fieldLines, ([key, line]) => ({
+      key,
+      keyStart: this.source.offsetAt({ line, column: 1 }),
+    }));
+    this.addObject({ document, cut, start, members, kind: undefined });
+  }
+
   /** Once per file. */
-  private reportNamesOnly(line: number): void {
+  private reportNamesOnly(line: number, { message, advice }: typeof TABLE): void {
     if (this.isNamesOnlyReported) return;
     this.isNamesOnlyReported = true;
     const offset = this.source.offsetAt({ line, column: 1 });
-    const message = "this is the output of hnsdiag without -d, which shows names and ids and little else";
-    const advice =
-      "hnsdiag list all -d prints the objects themselves. What is not shown is taken as not set.";
     this.note("hns-dump-names-only", offset, "", message, advice);
   }
 
@@ -378,5 +450,10 @@ function withId(document: JsonObject): JsonObject {
 
 /** Every object of one file, and what could not be read. */
 export function readDump(source: SourceText): DumpRead {
-  return new DumpReader(source).read();
+  const { file, text, encoding, hasByteOrderMark } = source;
+  const shown = withoutPrompts(text);
+  const read = new DumpReader(new SourceText(file, shown, encoding, hasByteOrderMark)).read();
+  if (shown === text) return read;
+  const blank = (lines: string): number => lines.split("\n").filter((line) => line.trim() === "").length;
+  return { ...read, linesPassedBy: read.linesPassedBy + blank(shown) - blank(text) };
 }

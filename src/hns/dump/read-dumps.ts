@@ -13,6 +13,44 @@ export interface DumpFile {
   readonly isOptional?: boolean;
 }
 
+/** How files write numbers that a double does not hold, by field and double, in the order of the files. */
+export type LongNumbers = ReadonlyMap<string, readonly string[]>;
+
+/** The longest name of a field that is looked for before a number, with what stands between them. */
+const NAME_SPAN = 80;
+
+/** Calls `each` with every number of more digits than a double surely holds; what it returns stands in its place. */
+function replaceLongNumbers(text: string, each: (key: string, digits: string) => string): string {
+  return text.replace(/-?\d{16,}/gu, (digits: string, offset: number) => {
+    const before = text.slice(Math.max(0, offset - NAME_SPAN), offset);
+    const name = /(\w{1,64})"?\s{0,8}[:=]\s{0,8}$/u.exec(before)?.[1] ?? "";
+    return Number.isSafeInteger(Number(digits)) ? digits : each(`${name}=${Number(digits)}`, digits);
+  });
+}
+
+/**
+ * Numbers of a text that was printed of a dump, such as file times, as the dump writes them. Where different numbers of the
+ * same field are one double, they are told apart by their order, and only where all of them are printed.
+ */
+export function withLongNumbers(text: string, numbers: LongNumbers): string {
+  if (numbers.size === 0) return text;
+  const counts = new Map<string, number>();
+  replaceLongNumbers(text, (key, digits) => {
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+    return digits;
+  });
+  const used = new Map<string, number>();
+  return replaceLongNumbers(text, (key, digits) => {
+    const given = numbers.get(key) ?? [];
+    const at = used.get(key) ?? 0;
+    used.set(key, at + 1);
+    const isOne = given.every((each) => each === given[0]);
+    // A dump holds each object once in either form.
+    const times = (counts.get(key) ?? 0) / given.length;
+    return (isOne ? given[0] : Number.isInteger(times) ? given[Math.floor(at / times)] : undefined) ?? digits;
+  });
+}
+
 export interface NodeDump {
   /** Each once, in the order in which a service takes them: `HnsService.restore`. */
   readonly objects: readonly DumpItem[];
@@ -22,6 +60,7 @@ export interface NodeDump {
   readonly notes: readonly DumpProblem[];
   /** Names of optional files that hold no object. */
   readonly passedBy: readonly string[];
+  readonly longNumbers: LongNumbers;
 }
 
 function noText(file: string): DumpProblem {
@@ -46,6 +85,7 @@ export function readDumps(files: Iterable<DumpFile>): NodeDump {
   const problems: DumpProblem[] = [];
   const notes: DumpProblem[] = [];
   const passedBy: string[] = [];
+  const longNumbers = new Map<string, string[]>();
   for (const { name, bytes, isOptional } of files) {
     const source = decodeSource(name, bytes);
     const read = source && readDump(source);
@@ -57,10 +97,16 @@ export function readDumps(files: Iterable<DumpFile>): NodeDump {
       problems.push(noText(name));
       continue;
     }
+    replaceLongNumbers(source?.text ?? "", (key, digits) => {
+      const known = longNumbers.get(key);
+      if (known === undefined) longNumbers.set(key, [digits]);
+      else known.push(digits);
+      return digits;
+    });
     // One by one: there may be more of them than a call takes arguments.
     for (const each of read.objects) objects.push(each);
     for (const each of read.problems) problems.push(each);
     for (const each of read.notes) notes.push(each);
   }
-  return { objects: dumpItems(objects), problems, notes, passedBy };
+  return { objects: dumpItems(objects), problems, notes, passedBy, longNumbers };
 }

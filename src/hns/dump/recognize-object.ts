@@ -114,13 +114,15 @@ function kindOfType(type: unknown): HcnObjectKind | undefined {
 }
 
 function scoreOf(row: ShapeRow, document: JsonObject): number {
+  // A view of a v1 dump in v2 form keeps fields of v1 that v2 has no place for.
+  if (row.dialect === "v1" && isV2(document)) return 0;
   const count = (fields: readonly string[]): number =>
     fields.filter((field) => Object.hasOwn(document, field)).length;
   const own = count(row.own);
   const also = count(row.also);
   const isOfType = kindOfType(document["Type"]) === row.kind;
   if (own === 0 && !isOfType && also < 2) return 0;
-  const schema = isV2(document) === (row.dialect === "v2") ? SCHEMA_WEIGHT : 0;
+  const schema = row.dialect === "v1" || isV2(document) ? SCHEMA_WEIGHT : 0;
   return own * OWN_WEIGHT + also + (isOfType ? 1 : 0) + schema;
 }
 

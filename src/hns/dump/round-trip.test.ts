@@ -9,7 +9,7 @@ import { lostFields } from "#test/support/lost-fields.ts";
 import { createHns } from "../local-hns.ts";
 import type { RestoreNote } from "../store/stored-object.ts";
 import { dumpItems } from "./dump-items.ts";
-import { dumpSchema } from "./dump-schema.ts";
+import { dumpSchema } from "#contracts/hcn/dumps.ts";
 import type { DumpedObject } from "./dumped-object.ts";
 import { formatDump, readDump } from "./read-dump.ts";
 import type { HnsService } from "../service/hns-service.ts";
@@ -261,9 +261,9 @@ describe("the state of a real node, in v1 form", () => {
   it("has the types that Go clients decode in the v2 result", () => {
     const namespace = service.query("Namespace", idOf(NAMESPACE), V2);
     expect(namespace["Resources"]).toEqual([
+      { Type: "Endpoint", Data: { Id: "5e6298c2-4638-494e-be6b-ff6fef942c01" } },
       { Type: "Container", Data: { Id: "c1" } },
       { Type: "Container", Data: { Id: "c2" } },
-      { Type: "Endpoint", Data: { Id: "5e6298c2-4638-494e-be6b-ff6fef942c01" } },
     ]);
     expect(service.query("Network", idOf(NETWORK), V2)).toMatchObject({
       Type: "Overlay",

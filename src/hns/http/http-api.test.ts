@@ -8,10 +8,14 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HttpHcnClient } from "#contracts/hcn/http/http-client.node.ts";
 import { httpStatusOf } from "#contracts/hcn/http/http-protocol.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
+import { hnsOpenApi } from "./openapi.ts";
 import { createNetwork } from "#contracts/hcn/operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { type OpenApiProxy, startOpenApiProxy } from "#test/support/hns/openapi-proxy.ts";
+import { SimulatedDisk } from "#test/support/hns/simulated-disk.ts";
+import { InProcessHcnClient } from "../service/in-process-client.ts";
+import { loadService } from "../store/open-service.ts";
+import { openStateFolder } from "../store/state-folder.node.ts";
 import { HnsHttpServer, type HnsHttpServerOptions } from "./http-server.node.ts";
 
 const TOKEN = "0123456789abcdef0123456789abcdef";
@@ -258,4 +262,64 @@ describe("the status of a refusal", () => {
   ] as const)("%s is %d", (code, status) => {
     expect(httpStatusOf(new HcnError(code))).toBe(status);
   });
+});
+
+describe("a store whose disk fails", () => {
+  it.each([
+    ["ENOSPC", "disk-full"],
+    ["EIO", "io-error"],
+    ["EROFS", "read-only"],
+  ] as const)(
+    "with %s fails /healthz and says %s, and is well again after the next change",
+    async (code, reason) => {
+      const disk = new SimulatedDisk();
+      const store = openStateFolder("/state", { node: "w1", version: { Major: 13, Minor: 3 }, disk });
+      const { service } = hnsNode();
+      await loadService(service, store, store.incarnation);
+      const client = new InProcessHcnClient(service, store);
+      const get = await serveTcp(client, {
+        facts: () => ({
+          profile: "ws2022",
+          store: "/state",
+          storeFault: store.fault,
+          storeFaults: store.faults,
+        }),
+      });
+      const create = async (Name: string): Promise<Response> =>
+        get("/hcn/create", {
+          method: "POST",
+          body: JSON.stringify({
+            kind: "Namespace",
+            settings: { Name, SchemaVersion: { Major: 2, Minor: 0 } },
+          }),
+        });
+      expect((await create("first")).status).toBe(200);
+      disk.failing = (call) => (call === "sync" ? code : undefined);
+      expect(await (await create("second")).json()).toMatchObject({
+        error: { ErrorCode: 0x8007_06be, Explanation: "store-outcome-unknown" },
+      });
+      const failing = await get("/healthz");
+      expect([failing.status, await failing.json()]).toMatchObject([
+        503,
+        { status: "failing", storeFault: { reason, text: expect.stringContaining(code) as unknown } },
+      ]);
+      const { samples } = parseMetrics(await (await get("/metrics")).text());
+      const now = samples.filter(({ name, value }) => name === "mullion_hns_store_fault" && value === 1);
+      expect(now.map(({ labels }) => labels)).toEqual([{ reason }]);
+      expect(samples).toContainEqual(
+        expect.objectContaining({ name: "mullion_hns_store_faults_total", labels: { reason } }),
+      );
+      disk.failing = undefined;
+      expect((await create("third")).status).toBe(200);
+      expect((await get("/healthz")).status).toBe(200);
+      // What the service shows now is what the next one on this folder finds.
+      const shown = await client.enumerate("Namespace");
+      const next = openStateFolder("/state", {
+        node: "w1",
+        version: { Major: 13, Minor: 3 },
+        disk: disk.afterKill(),
+      });
+      expect((await next.list()).map(({ id }) => id).toSorted()).toEqual([...shown].toSorted());
+    },
+  );
 });

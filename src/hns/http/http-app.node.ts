@@ -9,8 +9,8 @@ import type { HcnClient, NotificationScope } from "#contracts/hcn/client.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { FAULT_PATHS } from "#contracts/hcn/faults/fault-paths.ts";
-import type { FaultStatus } from "#contracts/hcn/faults/fault.ts";
+import { FAULT_PATHS } from "../failures/faults/fault-paths.ts";
+import type { FaultStatus } from "../failures/faults/fault.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
 import { HCN_KINDS } from "#contracts/hcn/client.ts";
 import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
@@ -25,12 +25,13 @@ import {
 import { JsonReader, parseJsonText } from "#contracts/hcn/description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { checkScope } from "#contracts/hcn/notification.ts";
-import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
+import { hnsOpenApi } from "./openapi.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { addDumpPaths } from "../dump/http-dumps.node.ts";
 import type { FaultInjector } from "../failures/faults/fault-injector.ts";
 import { HnsMetrics } from "./http-metrics.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
+import type { StoreFault } from "../store/folder-files.node.ts";
 import { NotificationFeed } from "./notification-feed.node.ts";
 
 /** What the service says of itself beside its objects. */
@@ -41,6 +42,10 @@ export interface ServedFacts {
   readonly store: string;
   /** Changes that the store has kept; undefined for memory. */
   readonly storeWrites?: number;
+  /** Why the store cannot write; undefined while it can. */
+  readonly storeFault?: StoreFault | undefined;
+  /** How often the disk failed, by reason; undefined for memory. */
+  readonly storeFaults?: ReadonlyMap<string, number>;
 }
 
 export interface HnsAppOptions {
@@ -68,8 +73,21 @@ function unsupported(method: string, path: string): HcnError {
 }
 
 /** The body as JSON. @throws HcnError HCN_E_INVALID_JSON for bytes that are no UTF-8, and for what is no JSON. */
+const [COMMA, BRACKET, BRACE] = [0x2c, 0x5b, 0x7b];
+
+/** While one request is read, all others wait. @throws HcnError when it has more values than that takes a moment. */
+function checkMarks(bytes: Uint8Array): void {
+  let marks = 0;
+  for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) marks++;
+  if (marks <= LIMITS.hnsRequestMarksMax) return;
+  throw new HcnError("HCN_E_INVALID_JSON", {
+    detail: `The request has ${marks} brackets, braces and commas, of at most ${LIMITS.hnsRequestMarksMax}; ask for its objects, or their parts, one by one`,
+  });
+}
+
 async function readBody(context: AppContext): Promise<JsonValue> {
   const bytes = await context.req.arrayBuffer();
+  checkMarks(new Uint8Array(bytes));
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -226,21 +244,25 @@ export class HnsApp {
   }
 
   private async answerHealth(): Promise<Response> {
-    const { profile, store } = this.facts();
+    const { profile, store, storeFault } = this.facts();
+    const fault = storeFault === undefined ? {} : { storeFault };
     try {
       const version = await this.askVersion();
       const objects = await this.countObjects();
-      const isAway = this.faults?.isAway === true;
-      const body = { status: isAway ? "failing" : "ok", version, profile, objects, store };
-      return Response.json({ ...body, ...(await this.faultHealth()) }, { status: isAway ? UNAVAILABLE : OK });
+      const isFailing = this.faults?.isAway === true || storeFault !== undefined;
+      const body = { status: isFailing ? "failing" : "ok", version, profile, objects, store, ...fault };
+      return Response.json(
+        { ...body, ...(await this.faultHealth()) },
+        { status: isFailing ? UNAVAILABLE : OK },
+      );
     } catch (error) {
       this.log.write("error", "health check failed", { error });
-      return Response.json({ status: "failing", profile, store }, { status: UNAVAILABLE });
+      return Response.json({ status: "failing", profile, store, ...fault }, { status: UNAVAILABLE });
     }
   }
 
   private async answerMetrics(): Promise<Response> {
-    const { profile, storeWrites } = this.facts();
+    const { profile, storeWrites, storeFault, storeFaults } = this.facts();
     const { Major, Minor } = await this.askVersion();
     const text = this.metrics.format({
       profile,
@@ -248,6 +270,7 @@ export class HnsApp {
       objects: await this.countObjects(),
       listeners: this.feed.size,
       storeWrites,
+      ...(storeFaults !== undefined && { storeFaults, storeFault: storeFault?.reason }),
       faults: (await this.faults?.list()) ?? [],
     });
     return new Response(text, { headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" } });

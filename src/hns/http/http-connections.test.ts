@@ -69,7 +69,7 @@ describe("many at a time", () => {
     const network = await createNetwork(client, CBR0);
     const calls = LIMITS.httpConnectionsMax + 50;
     const answers = await Promise.all(
-      Array.from({ length: calls }, async () => client.query("Network", network.ID!)),
+      Array.from({ length: calls }, async () => client.query("Network", network.ID)),
     );
     expect(answers).toHaveLength(calls);
   });
@@ -101,7 +101,7 @@ describe("many at a time", () => {
     const network = await createNetwork(first, CBR0);
     const made = await Promise.all(
       Array.from({ length: 40 }, async (_, index) =>
-        createEndpoint(index % 2 === 0 ? first : second, network.ID!, { Name: `e${index}` }),
+        createEndpoint(index % 2 === 0 ? first : second, network.ID, { Name: `e${index}` }),
       ),
     );
     const addresses = made.map((endpoint) => endpoint.IpConfigurations?.[0]?.IpAddress);
@@ -122,6 +122,27 @@ describe("requests that never end", () => {
     expect(await connect().enumerate("Network")).toEqual([]);
     await slow.closed;
     expect(slow.heard()).toMatch(/^HTTP\/1\.1 408 Request Timeout/);
+  });
+
+  it("one with more values than are read in a moment is refused, and says how to go on", async () => {
+    await serve(hnsNode().client);
+    const Search = Array.from({ length: 100_001 }, () => "a");
+    await expect(connect().create("Network", { ...CBR0, Dns: { Search } })).rejects.toThrowError(
+      /The request has 1000\d\d brackets, braces and commas, of at most 100000; ask for its objects, or their parts, one by one/,
+    );
+  });
+
+  it("thousands of subnets are compared in time, and the first two that share addresses are named", async () => {
+    await serve(hnsNode().client);
+    const Subnets = Array.from({ length: 4_000 }, (_, index) => ({
+      IpAddressPrefix: `10.${index >> 8}.${index & 255}.0/24`,
+    }));
+    const more = [...Subnets, { IpAddressPrefix: "10.2.0.0/22" }, { IpAddressPrefix: "10.1.0.0/16" }];
+    const before = process.cpuUsage();
+    await expect(
+      connect().create("Network", { ...CBR0, Ipams: [{ Type: "Static", Subnets: more }] }),
+    ).rejects.toThrowError(/The subnets 10\.2\.0\.0\/24 and 10\.2\.0\.0\/22 overlap/);
+    expect(process.cpuUsage(before).user / 1e6).toBeLessThan(1);
   });
 
   it("what is no HTTP is answered 400", async () => {

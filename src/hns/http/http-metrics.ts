@@ -1,6 +1,6 @@
 /** What a served HNS counts, as Prometheus' text format writes it. */
 
-import type { FaultStatus } from "#contracts/hcn/faults/fault.ts";
+import type { FaultStatus } from "../failures/faults/fault.ts";
 
 /** Upper bounds of the buckets of a call's duration, in seconds. */
 const BUCKETS: readonly number[] = [0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
@@ -33,6 +33,10 @@ export interface ServedNumbers {
   readonly listeners: number;
   /** Undefined without a store that keeps anything. */
   readonly storeWrites: number | undefined;
+  /** How often the disk failed, by reason; undefined without a store that keeps anything. */
+  readonly storeFaults?: ReadonlyMap<string, number>;
+  /** Why it cannot write now. */
+  readonly storeFault?: string | undefined;
   /** Those in force. */
   readonly faults: readonly FaultStatus[];
 }
@@ -79,6 +83,29 @@ function faultFamilies(faults: readonly FaultStatus[]): readonly string[] {
       "gauge",
       "Calls that hang on injected faults.",
       samples(waiting, (each) => each.waiting),
+    ),
+  ];
+}
+
+const STORE_FAULTS = ["disk-full", "io-error", "read-only"] as const;
+
+/** How the disk of the store is; nothing without one. */
+function storeFamilies({ storeFaults, storeFault }: ServedNumbers): readonly string[] {
+  if (storeFaults === undefined) return [];
+  const now = "mullion_hns_store_fault";
+  const total = "mullion_hns_store_faults_total";
+  return [
+    family(
+      now,
+      "gauge",
+      "1 while the store cannot write, by reason.",
+      STORE_FAULTS.map((reason) => sample(now, { reason }, reason === storeFault ? 1 : 0)),
+    ),
+    family(
+      total,
+      "counter",
+      "Failures of the store's disk.",
+      STORE_FAULTS.map((reason) => sample(total, { reason }, storeFaults.get(reason) ?? 0)),
     ),
   ];
 }
@@ -148,6 +175,7 @@ export class HnsMetrics {
         sample("mullion_hns_listeners", {}, listeners),
       ]),
       ...faultFamilies(faults),
+      ...storeFamilies(numbers),
       ...(storeWrites === undefined
         ? []
         : [

@@ -3,7 +3,6 @@
  * loopback TCP for those who know the token.
  */
 import { createAdaptorServer } from "@hono/node-server";
-import { createHash, timingSafeEqual } from "node:crypto";
 import {
   chmodSync,
   lstatSync,
@@ -17,6 +16,7 @@ import {
 import type { Server } from "node:http";
 import { dirname, join } from "node:path";
 import { LIMITS } from "#core/base/limits.ts";
+import { bearerCheck, isOwnHost } from "#core/base/tcp-access.node.ts";
 import type { Log } from "#core/base/log.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
@@ -40,6 +40,7 @@ export interface HnsHttpServerOptions {
   readonly requestTimeoutMs?: number;
 }
 
+const MISDIRECTED = 421;
 const OWNER_ONLY = 0o600;
 const OWNER_ONLY_FOLDER = 0o700;
 const TOKEN_LENGTH_MIN = 16;
@@ -52,16 +53,12 @@ const KEEP_ALIVE_TIMEOUT_MS = 60_000;
 const GRACE_MS = 2_000;
 const IDLE_CHECK_MS = 20;
 
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
-}
-
 /** What refuses requests without the token, and without anything to check, because the socket is private. */
 function accessCheck(address: ListenAddress): (authorization: string | undefined) => void {
   if (!("token" in address)) return () => undefined;
-  const wanted = digest(`Bearer ${address.token}`);
+  const isKnown = bearerCheck(address.token);
   return (authorization) => {
-    if (timingSafeEqual(digest(authorization ?? ""), wanted)) return;
+    if (isKnown(authorization)) return;
     throw new HcnError("E_ACCESSDENIED", {
       detail: "The request needs the header Authorization: Bearer <token of this service>",
       explanation: "hns-unreachable",
@@ -70,9 +67,13 @@ function accessCheck(address: ListenAddress): (authorization: string | undefined
 }
 
 /** Peers who send slowly or never end cannot hold a connection for ever. */
-function createServer(app: HnsApp, requestTimeoutMs: number): Server {
+function createServer(app: HnsApp, requestTimeoutMs: number, address: ListenAddress): Server {
   const server = createAdaptorServer({
-    fetch: app.app.fetch,
+    fetch: (request, env) => {
+      const isMeant =
+        !("host" in address) || isOwnHost(request.headers.get("host") ?? undefined, address.host);
+      return isMeant ? app.app.fetch(request, env) : new Response(null, { status: MISDIRECTED });
+    },
     serverOptions: {
       requestTimeout: requestTimeoutMs,
       headersTimeout: Math.min(HEADERS_TIMEOUT_MS, requestTimeoutMs),
@@ -132,7 +133,7 @@ export class HnsHttpServer {
     this.socketPath =
       "socketPath" in address && !isPipeName(address.socketPath) ? address.socketPath : undefined;
     this.app = new HnsApp({ client, facts, log, checkAccess: accessCheck(address) });
-    this.server = createServer(this.app, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS);
+    this.server = createServer(this.app, options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS, address);
   }
 
   /** Starts to listen. @throws Error when the address is taken, or the token is too short to be one. */
@@ -164,7 +165,6 @@ export class HnsHttpServer {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
-    this.server.closeIdleConnections();
     // A connection whose answer is sent lies idle then, and is not closed by itself.
     const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_CHECK_MS);
     const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);

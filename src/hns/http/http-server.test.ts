@@ -1,3 +1,4 @@
+import { request } from "node:http";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -102,6 +103,30 @@ describe("the server", () => {
     await expect(HnsHttpServer.listen({ client: hnsNode().client, address })).rejects.toThrow(
       "16 characters",
     );
+  });
+
+  it.each([
+    ["bearer", "127.0.0.1", 200],
+    ["BEARER ", "localhost:8080", 200],
+    ["Bearer", "[::1]:80", 200],
+    ["Basic", "127.0.0.1", 401],
+    ["Bearerx", "127.0.0.1", 401],
+    // A page of a browser, whose name leads to this machine.
+    ["Bearer", "evil.example", 421],
+    ["Bearer", "127.0.0.1.evil.example:80", 421],
+    ["Bearer", "localhost.evil.example", 421],
+  ])("a scheme %j with Host %s: %d (RFC 9110 §11.1, §7.4)", async (scheme, host, status) => {
+    const port = await serveTcp();
+    const headers = { authorization: `${scheme} ${TOKEN}`, host };
+    const options = { host: "127.0.0.1", port, path: "/hcn/enumerate", method: "POST", headers };
+    const { promise, resolve } = Promise.withResolvers<number | undefined>();
+    request(options, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    }).end('{"kind":"Network"}');
+    const answered = await promise;
+    // A refusal of access is an answer of HNS.
+    expect(status === 401 ? answered !== 200 && answered !== 421 : answered === status).toBe(true);
   });
 
   it.each([

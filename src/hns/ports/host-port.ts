@@ -4,11 +4,13 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { NatPool, type PortBlockSource } from "#dataplane/vfp/actions/nat-pool.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { SwitchPort } from "#dataplane/switch/switch-port.ts";
+import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import { HOST_LAYER_NAMES, HOST_TUNNEL_LAYERS } from "../compile/layers.ts";
 import type { HostPoolDefinition, HostProgram, TunnelSettings } from "./datapath.ts";
 
 /** One per switch. Networks on the same switch share the port; each has its own groups. */
 export class HostPort {
+  private readonly virtualSwitch: VirtualSwitch;
   private readonly port: SwitchPort;
   private readonly blocks: PortBlockSource;
   private readonly host: Compartment;
@@ -17,7 +19,8 @@ export class HostPort {
   private hasTunnelLayers = false;
 
   /** VFP is off on the port until something is programmed: frames pass untouched (dataplane.md §1.2). */
-  constructor(port: SwitchPort, blocks: PortBlockSource, host: Compartment) {
+  constructor(virtualSwitch: VirtualSwitch, port: SwitchPort, blocks: PortBlockSource, host: Compartment) {
+    this.virtualSwitch = virtualSwitch;
     this.port = port;
     this.blocks = blocks;
     this.host = host;
@@ -51,8 +54,8 @@ export class HostPort {
       this.port.vfp.setGroups(layer, [...answers, ...all.flatMap((groups) => groups[layer])]);
     }
     for (const { name } of pools.removed) this.port.vfp.removeNatPool(name);
-    for (const binding of bindings.removed) this.port.removeStaticBinding(binding);
-    for (const binding of bindings.added) this.port.addStaticBinding(binding);
+    for (const binding of bindings.removed) this.virtualSwitch.removeStaticBinding(this.port, binding);
+    for (const binding of bindings.added) this.virtualSwitch.addStaticBinding(this.port, binding);
     for (const claim of claims.removed) this.host.portClaims.remove(claim);
     for (const claim of claims.added) this.host.portClaims.set(claim, claim.code ?? "switched");
     this.port.vfp.isEnabled = this.port.vfp.layers.some((layer) => layer.groups.length > 0);
@@ -78,7 +81,7 @@ export class HostPort {
     if (tunnel !== undefined) vfp.address = tunnel.address;
     // Each network's rules name its own UDP port; what comes back may have any of them.
     const [first, ...others] = new Set([...this.tunnels.values()].map(({ vxlanPort }) => vxlanPort));
-    if (first !== undefined) this.port.setVxlanPort(first, others);
+    if (first !== undefined) this.virtualSwitch.setVxlanPort(this.port, first, others);
   }
 
   private makePool({ name, ip, protocol, portsMax }: HostPoolDefinition): NatPool {

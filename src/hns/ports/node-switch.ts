@@ -145,8 +145,9 @@ function createExternal(env: Environment, host: Host, definition: Definition<"ex
   });
   if (carried === undefined) for (const address of adapter.addresses) root.addAddress(hostInterface, address);
   else restoreSettings(root, hostInterface, carried);
-  port.setIps(hostInterface.addresses.map((address) => address.ip));
-  const hostPort = new HostPort(port, portBlocksFor(host, virtualSwitch, port), root);
+  const ips = hostInterface.addresses.map((address) => address.ip);
+  virtualSwitch.setAddresses(port, ips);
+  const hostPort = new HostPort(virtualSwitch, port, portBlocksFor(host, virtualSwitch, port), root);
   return { virtualSwitch, adapter, hostInterface, hostPort, parked: undefined };
 }
 
@@ -172,7 +173,8 @@ function createInternal(env: Environment, host: Host, definition: Definition<"in
     nextHopResolver: host.root,
   });
   for (const address of hostAddresses) host.root.addAddress(hostInterface, address);
-  port.setIps(hostAddresses.map((address) => address.ip));
+  const ips = hostAddresses.map((address) => address.ip);
+  virtualSwitch.setAddresses(port, ips);
   return { ...withoutAdapter(virtualSwitch), hostInterface };
 }
 
@@ -196,7 +198,8 @@ export function setHostAddresses(
   for (const { ip } of present)
     if (!addresses.some((address) => address.ip === ip)) host.root.removeAddress(hostInterface, ip);
   for (const address of addresses) host.root.addAddress(hostInterface, address);
-  virtualSwitch.hostPort?.setIps(addresses.map((address) => address.ip));
+  const ips = addresses.map((address) => address.ip);
+  if (virtualSwitch.hostPort !== undefined) virtualSwitch.setAddresses(virtualSwitch.hostPort, ips);
 }
 
 /** Takes a switch away; what was on an adapter goes back to it. */

@@ -117,7 +117,7 @@ class World {
         },
       ],
     });
-    return network.ID!;
+    return network.ID;
   }
 
   /** The host's leg in the network: flannel's `cbr0_ep`. */
@@ -134,11 +134,11 @@ class World {
   async pod(network: string, document: HostComputeEndpoint): Promise<Pod> {
     const endpoint = await createEndpoint(this.client, network, document);
     const namespace = await createNamespace(this.client);
-    await addNamespaceEndpoint(this.client, namespace.ID!, endpoint.ID);
+    await addNamespaceEndpoint(this.client, namespace.ID, endpoint.ID);
     const compartment = this.node.getCompartment(namespace.NamespaceId!)!;
     return {
       endpoint: endpoint.ID,
-      namespace: namespace.ID!,
+      namespace: namespace.ID,
       compartment,
       mac: parseMac(endpoint.MacAddress!)!,
     };
@@ -330,6 +330,48 @@ describe("the own-subnet shape", () => {
     ]);
     ask(world, world.a.compartment, "10.244.1.11", 8080);
     expect(echo.heard).toHaveLength(2);
+  });
+
+  it("DT-016 rules change while an answer is on its way: the flow holds, and is of the new generation", async () => {
+    const acl = (Direction: string, fields: object) => ({
+      Type: "ACL",
+      Settings: { Direction, Priority: 1000, ...fields },
+    });
+    const world = await ownSubnet([
+      acl("Out", { Action: "Allow" }),
+      acl("In", { Action: "Block", Priority: 65_500 }),
+    ]);
+    const [server, client] = [new Asker(), new Asker()];
+    const [at, from] = [
+      world.b.compartment.udp.bind({ owner: server, port: 8080 }),
+      world.a.compartment.udp.bind({ owner: client, port: 5000 }),
+    ];
+    if (typeof at === "string" || typeof from === "string") throw new Error("ports are free");
+    from.send({ destination: ip("10.244.1.11"), port: 8080, bytes: Uint8Array.of(1) });
+    world.run();
+    const port = world.datapath
+      .listSwitches()[0]!
+      .listPorts()
+      .find(({ mac }) => mac === world.a.mac)!.vfp;
+    const before = port.generation;
+    await modifyEndpointPolicies(world.client, world.a.endpoint, "Add", [
+      acl("Out", { Action: "Allow", RemoteAddresses: "10.9.9.9", Priority: 500 }),
+    ]);
+    expect(port.generation).toBeGreaterThan(before);
+    const answer = (): void => {
+      at.send({ destination: ip("10.244.1.10"), port: 5000, bytes: Uint8Array.of(2) });
+      world.run();
+    };
+    answer();
+    expect(client.answers).toEqual(["10.244.1.11:8080"]);
+    const flows = port.getLayer("ACL_ENDPOINT_LAYER")!.listFlows();
+    expect(flows.map(({ generation }) => generation)).toEqual([port.generation]);
+    // Without the flow nothing comes in.
+    await modifyEndpointPolicies(world.client, world.a.endpoint, "Add", [
+      acl("Out", { Action: "Block", RemoteAddresses: "10.244.1.11", Priority: 400 }),
+    ]);
+    answer();
+    expect(client.answers).toHaveLength(1);
   });
 
   it("statistics count what passes a pod's port and what its rules drop (hcn.md §9.23)", async () => {

@@ -174,13 +174,14 @@ export class SwitchDatapath implements Datapath {
       port.deliversByAddress = true;
       setBandwidth(port, vnic.bandwidth);
     } else {
-      applyProgram(portBlocksFor(this.host, virtualSwitch, port), port, emptied(program), program);
+      applyProgram(this.host, virtualSwitch, port, emptied(program), program);
       this.applyClaims([], program.claims);
     }
     this.defects?.settlePort(port);
     if (compartment === this.host.root) this.defects?.settleRouting(netInterface, port.id);
     else this.defects?.settleNewPod(compartment, port.id);
-    port.setIps(vnic.addresses.map((address) => address.ip));
+    const ips = vnic.addresses.map((address) => address.ip);
+    virtualSwitch.setAddresses(port, ips);
     if (vnic.filters !== undefined) compartment.setFilters(netInterface, vnic.filters);
     configureStack(compartment, netInterface, vnic);
     dhcp?.start();
@@ -229,9 +230,9 @@ export class SwitchDatapath implements Datapath {
     const vnic = this.vnics.get(portId);
     assert(vnic !== undefined, "only attached ports are programmed");
     const { virtualSwitch } = this.requireSwitch(switchId);
-    const blocks = portBlocksFor(this.host, virtualSwitch, vnic.port);
     const before = vnic.program;
-    applyProgram(blocks, vnic.port, before, this.withoutLate(vnic.port, before, program));
+    const settled = this.withoutLate(vnic.port, before, program);
+    applyProgram(this.host, virtualSwitch, vnic.port, before, settled);
     this.applyClaims(before.claims, program.claims);
     vnic.program = program;
     const { defects } = this;
@@ -262,16 +263,10 @@ export class SwitchDatapath implements Datapath {
     if (present?.program === router.program && present.port.neighbors === router.neighbors) return;
     const { virtualSwitch } = this.requireSwitch(switchId);
     const known = present ?? this.makeRouter(switchId, networkId, router);
-    applyProgram(
-      portBlocksFor(this.host, virtualSwitch, known.port),
-      known.port,
-      known.program,
-      router.program,
-    );
+    applyProgram(this.host, virtualSwitch, known.port, known.program, router.program);
     if (known.program !== router.program) this.rebuild(known, networkId);
     known.program = router.program;
     known.port.neighbors = router.neighbors;
-    virtualSwitch.addressesChanged();
   }
 
   followNetwork(networkId: Guid): void {
@@ -430,18 +425,19 @@ function isSameBinding(a: StaticBindingDefinition, b: StaticBindingDefinition): 
 
 /** Replaces what is programmed into a port; parts that are the same object are left alone. */
 function applyProgram(
-  blocks: PortBlockSource,
+  host: Host,
+  virtualSwitch: VirtualSwitch,
   port: SwitchPort,
   before: PortProgram,
   after: PortProgram,
 ): void {
   const arePoolsNew = before.natPools !== after.natPools;
   // Pools are there before rules name them, and go after no rule does.
-  if (arePoolsNew) addPools(blocks, port, before.natPools, after.natPools);
+  if (arePoolsNew) addPools(portBlocksFor(host, virtualSwitch, port), port, before.natPools, after.natPools);
   if (after.tunnel !== undefined && after.tunnel !== before.tunnel) {
     port.vfp.address = after.tunnel.address;
     port.lease = after.tunnel.lease;
-    port.setVxlanPort(after.tunnel.vxlanPort);
+    virtualSwitch.setVxlanPort(port, after.tunnel.vxlanPort);
   }
   for (const layer of after.stack.names) {
     const groups = after.groups[layer] ?? [];
@@ -451,7 +447,7 @@ function applyProgram(
   }
   if (arePoolsNew) removePools(port, before.natPools, after.natPools);
   if (before.staticBindings !== after.staticBindings)
-    applyBindings(port, before.staticBindings, after.staticBindings);
+    applyBindings(virtualSwitch, port, before.staticBindings, after.staticBindings);
   port.deliversByAddress = after.deliversByAddress;
   port.vfp.isBlocked = after.isBlocked === true;
 }
@@ -481,14 +477,16 @@ function removePools(
 }
 
 function applyBindings(
+  virtualSwitch: VirtualSwitch,
   port: SwitchPort,
   before: readonly StaticBindingDefinition[],
   after: readonly StaticBindingDefinition[],
 ): void {
   for (const binding of before)
-    if (!after.some((other) => isSameBinding(binding, other))) port.removeStaticBinding(binding);
+    if (!after.some((other) => isSameBinding(binding, other)))
+      virtualSwitch.removeStaticBinding(port, binding);
   for (const binding of after)
-    if (!before.some((other) => isSameBinding(binding, other))) port.addStaticBinding(binding);
+    if (!before.some((other) => isSameBinding(binding, other))) virtualSwitch.addStaticBinding(port, binding);
 }
 
 function configureStack(compartment: Compartment, netInterface: Interface, vnic: VnicDefinition): void {

@@ -38,10 +38,10 @@ async function nodeWith(
   });
   const take = async (address?: string): Promise<string> => {
     const wanted = address === undefined ? {} : { IpConfigurations: [{ IpAddress: address }] };
-    const endpoint = await createEndpoint(node.client, ID!, wanted);
+    const endpoint = await createEndpoint(node.client, ID, wanted);
     return endpoint.IpConfigurations?.[0]?.IpAddress ?? "";
   };
-  return { node, id: ID!, take };
+  return { node, id: ID, take };
 }
 
 describe("reserved addresses", () => {
@@ -147,7 +147,7 @@ it("an L2Bridge network without a subnet has no addresses to give", async () => 
   const { client } = hnsNode();
   const { Ipams: _ipams, ...network } = CBR0;
   const { ID } = await createNetwork(client, network);
-  await expect(createEndpoint(client, ID!, { Name: "e" })).rejects.toMatchObject({
+  await expect(createEndpoint(client, ID, { Name: "e" })).rejects.toMatchObject({
     code: "HCN_E_SUBNET_NOT_FOUND",
   });
 });

@@ -4,9 +4,8 @@
  * `docs/reference/fidelity.md` lists them.
  */
 import type { AclPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
-import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { EndpointPolicy, SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { InterfaceConstraintPolicySetting } from "#contracts/hcn/documents/interface-policy.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type {
   NetworkPolicy,
   RemoteSubnetRoutePolicySetting,
@@ -234,6 +233,11 @@ export function notEnforcedOnEndpoint(
   if (endpoint.virtualMachine !== undefined) found.push({ Type: "Port", Reason: MACHINE_REASON });
   if (endpoint.attachment?.kind === "guest") found.push({ Type: "Attachment", Reason: GUEST_REASON });
   return found;
+}
+
+/** True for a policy that asks for source NAT of IPv6. */
+export function asksForIpv6Nat(policy: EndpointPolicy): boolean {
+  return policy.Type === "OutBoundNAT" && isIpv6Nat(policy.Settings);
 }
 
 /** Policies that let packets through or not. */

@@ -4,8 +4,9 @@
  * Calls are synchronous and all or nothing: what is refused changes nothing. The service is part of a simulated world
  * and can be forked with it; clients, stores and sockets are outside (`in-process-client.ts`).
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { Clock } from "#core/base/clock.ts";
-import { type NotEnforced, undecidedOnEndpoint } from "./enforcement.ts";
+import { type NotEnforced, asksForIpv6Nat, undecidedOnEndpoint } from "./enforcement.ts";
 import type { Environment } from "#core/base/environment.ts";
 import type {
   HcnCreateOptions,
@@ -45,7 +46,7 @@ import { createOwnNetworks, requestMirroring, settleMirroring } from "./network/
 import { listPortReservations, releasePorts, reservePorts } from "./guest/port-reservations.ts";
 import type { QuirkSet } from "../failures/quirk-set.ts";
 import { type HnsServiceOptions, ServiceContext } from "./service-context.ts";
-import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { RestartState } from "../failures/faults/fault.ts";
 import { exportObjects, restoreObjects, storedRowOf } from "../store/restore.ts";
 import type {
   ImportedObject,
@@ -161,15 +162,22 @@ export class HnsService {
    */
   listUndecided(): ReadonlyMap<Guid, readonly NotEnforced[]> {
     const { state } = this.context;
-    const found = new Map<Guid, readonly NotEnforced[]>();
+    const found = new Map<Guid, NotEnforced[]>();
     for (const endpoint of state.localEndpoints()) {
       const { attachment } = endpoint;
       if (attachment?.kind !== "namespace") continue;
       const own = undecidedOnEndpoint(endpoint, state.networks.get(endpoint.networkId));
       const { namespaceId } = attachment;
-      if (own.length > 0) found.set(namespaceId, [...(found.get(namespaceId) ?? []), ...own]);
+      for (const each of own) addToList(found, namespaceId, each);
     }
     return found;
+  }
+
+  /** HCN namespaces whose endpoints ask for source NAT of IPv6, which no port does here. */
+  listUntranslated(): readonly Guid[] {
+    return [...this.context.state.localEndpoints()].flatMap(({ attachment, policies }) =>
+      attachment?.kind === "namespace" && policies.some(asksForIpv6Nat) ? [attachment.namespaceId] : [],
+    );
   }
 
   /** How many endpoints and load balancers there are. */

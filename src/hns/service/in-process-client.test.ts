@@ -54,20 +54,20 @@ describe("the client in process", () => {
         document: expect.objectContaining({ Name: "cbr0" }) as unknown,
       }),
     );
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     expect((await store.list()).map((change) => change.kind)).toEqual(["Namespace"]);
   });
 
   it("fails a call whose change cannot be stored, and has the objects as before", async () => {
     const { client, store, service } = await withStore();
     const network = await createNetwork(client, CBR0);
-    const endpoint = await createEndpoint(client, network.ID!, { Name: "first" });
+    const endpoint = await createEndpoint(client, network.ID, { Name: "first" });
     const before = service.export();
     store.isFull = true;
     const calls = [
-      createEndpoint(client, network.ID!, { Name: "second" }),
+      createEndpoint(client, network.ID, { Name: "second" }),
       client.delete("Endpoint", endpoint.ID),
-      deleteNetwork(client, network.ID!),
+      deleteNetwork(client, network.ID),
     ];
     for (const call of await Promise.allSettled(calls)) {
       expect(call).toMatchObject({
@@ -77,7 +77,7 @@ describe("the client in process", () => {
     }
     expect(service.export()).toEqual(before);
     store.isFull = false;
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     expect(await client.enumerate("Endpoint")).toEqual([]);
   });
 

@@ -34,7 +34,7 @@ interface Fixture extends HnsNode {
 
 async function fixture(options: HnsNodeOptions = {}): Promise<Fixture> {
   const node = hnsNode(options);
-  const network = (await createNetwork(node.client, CBR0)).ID!;
+  const network = (await createNetwork(node.client, CBR0)).ID;
   const make = async (Name: string): Promise<string> =>
     (
       await createEndpoint(node.client, network, {
@@ -54,10 +54,10 @@ describe("an SDN route", () => {
     expect(route.Setting).toEqual([SETTING]);
     expect(route.Routes).toEqual([SETTING]);
     expect((await listSdnRoutes(client)).map((each) => each.ID)).toEqual([route.ID]);
-    expect((await getSdnRouteById(client, route.ID!)).ID).toBe(route.ID);
-    await deleteSdnRoute(client, route.ID!);
+    expect((await getSdnRouteById(client, route.ID)).ID).toBe(route.ID);
+    await deleteSdnRoute(client, route.ID);
     expect(await listSdnRoutes(client)).toEqual([]);
-    await expect(getSdnRouteById(client, route.ID!)).rejects.toThrow(`SDN Route "${route.ID!}" not found`);
+    await expect(getSdnRouteById(client, route.ID)).rejects.toThrow(`SDN Route "${route.ID}" not found`);
   });
 
   it("is created with the Routes of the schema (hcn.md §9.20)", async () => {
@@ -90,7 +90,7 @@ describe("an SDN route", () => {
     expect(removed.HostComputeEndpoints).toEqual([endpoints[0]]);
     expect(removed.Setting).toEqual([SETTING]);
     // By the old id, and then the network, while the second endpoint still exists.
-    await deleteSdnRoute(client, made.ID!);
+    await deleteSdnRoute(client, made.ID);
     await deleteEndpoint(client, endpoints[0]);
     expect(await listEndpoints(client)).toHaveLength(1);
     await deleteNetwork(client, network);
@@ -104,7 +104,7 @@ describe("an SDN route", () => {
       HostComputeEndpoints: [endpoints[0]],
       Routes: [SETTING],
     });
-    const changed = await modifySdnRoute(client, made.ID!, {
+    const changed = await modifySdnRoute(client, made.ID, {
       HostComputeEndpoints: endpoints,
       Routes: [{ DestinationPrefix: "10.9.0.0/16", NeedEncap: true }],
     });
@@ -163,7 +163,7 @@ describe("an SDN route", () => {
     const { client, endpoints } = await fixture();
     const made = await addSdnRoute(client, [endpoints[0]], SETTING);
     await addSdnRoute(client, [endpoints[1]], SETTING);
-    const Filter = JSON.stringify({ ID: made.ID!.toUpperCase() });
+    const Filter = JSON.stringify({ ID: made.ID.toUpperCase() });
     expect(await client.enumerate("SdnRoute", { Filter })).toEqual([made.ID]);
   });
 });
@@ -184,19 +184,19 @@ describe("what an SDN route does (hcn.md §3.3)", () => {
 
   it("keeps its prefix from source NAT on each endpoint that it names, as long as it is there", async () => {
     const node = await fixture();
-    const namespace = (await createNamespace(node.client)).ID!;
+    const namespace = (await createNamespace(node.client)).ID;
     await addNamespaceEndpoint(node.client, namespace, node.endpoints[0]);
     expect(natRule(node)).toBeDefined();
     expect(isExcepted(node, ROUTED)).toBe(false);
     const route = await addSdnRoute(node.client, [node.endpoints[0]], { DestinationPrefix: "10.9.0.0/16" });
     expect(isExcepted(node, ROUTED)).toBe(true);
-    await deleteSdnRoute(node.client, route.ID!);
+    await deleteSdnRoute(node.client, route.ID);
     expect(isExcepted(node, ROUTED)).toBe(false);
   });
 
   it("a route to the node is a rule that names the route object", async () => {
     const node = await fixture();
-    const namespace = (await createNamespace(node.client)).ID!;
+    const namespace = (await createNamespace(node.client)).ID;
     await addNamespaceEndpoint(node.client, namespace, node.endpoints[0]);
     const route = await addSdnRoute(node.client, [node.endpoints[0]], {
       DestinationPrefix: "10.0.2.15/32",

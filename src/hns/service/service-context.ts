@@ -6,16 +6,10 @@ import type { Prng } from "#core/base/prng.ts";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, ZERO_GUID } from "#contracts/hcn/guid.ts";
 import { type HnsFeature, type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
-import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { SchemaVersion } from "#contracts/hcn/description/description.ts";
-import {
-  type WindowsBuild,
-  hnsVersionOf,
-  processesNeighborDiscovery,
-  reachesServicesFromNode,
-} from "#core/catalogue/profiles.ts";
+import { type WindowsBuild, hnsVersionOf, processesNeighborDiscovery } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting, QuirkSettings } from "#core/catalogue/quirks.ts";
 import { CompileCache, SharedValues } from "../compile/compile-cache.ts";
 import type { ServiceTraits } from "../compile/load-balancer/load-balancer-plan.ts";
@@ -74,6 +68,7 @@ const TRAIT_QUIRKS: readonly QuirkName[] = [
   "management-address-flips",
   "load-balancer-port-blocks-not-shared",
   "own-node-port-unreachable",
+  "services-unreachable-from-node",
 ];
 
 /** What requests may say of any object. */
@@ -147,7 +142,7 @@ export class ServiceContext {
   private serviceTraits(): ServiceTraits {
     return Object.freeze({
       sharesPortBlocks: !this.hasQuirk("load-balancer-port-blocks-not-shared"),
-      reachesServices: reachesServicesFromNode(this.windows),
+      reachesServices: !this.hasQuirk("services-unreachable-from-node"),
       reachesOwnNodePorts: !this.hasQuirk("own-node-port-unreachable"),
       keepsAffinity: !this.hasQuirk("session-affinity-not-kept"),
       losesOverlayNodePorts: this.hasQuirk("overlay-nodeport-ws2022"),

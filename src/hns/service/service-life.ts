@@ -2,7 +2,7 @@
  * What a restart of the service and a reboot of the node do to the objects (hcn.md §4.6, §4.4, §4.2). Listeners do not hear of it
  * object by object: they were told that the service goes away.
  */
-import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { RestartState } from "../failures/faults/fault.ts";
 import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
 import { detachEndpoint, updateEndpoint } from "./endpoint/attachment.ts";
 import { terminateComputeSystem } from "./compute-systems/compute-systems.ts";

@@ -358,7 +358,7 @@ describe("any record", () => {
           const [from, to] = [contextOf(1_000_000), contextOf(2_000_000)];
           enter(from, before);
           const text = JSON.stringify(row.store(from, before.id));
-          row.enter(to, JSON.parse(text) as never, false, () => undefined);
+          row.enter(to, JSON.parse(text) as never, () => undefined);
           const after = defined(get(to, before.id), "it is there");
           // Times are those of the world, and the clocks differ.
           const expected = {

@@ -10,12 +10,24 @@ function roundTrip(original: JsonObject, shown: JsonObject): JsonObject {
 describe("fields that HNS does not know", () => {
   it.each<[what: string, original: JsonObject, shown: JsonObject, result: JsonObject]>([
     ["beside its own", { Name: "a", Colour: 1 }, { Name: "a", State: 1 }, { Name: "a", State: 1, Colour: 1 }],
-    ["HNS's own value stands", { Name: "a", State: 4 }, { Name: "a", State: 1 }, { Name: "a", State: 1 }],
+    [
+      "in the place of HNS's own value",
+      { Name: "a", State: 4 },
+      { Name: "a", State: 1 },
+      { Name: "a", State: 4 },
+    ],
+    ["not as another type", { State: "", Name: 4 }, { State: 1, Name: "a" }, { State: 1, Name: "a" }],
+    [
+      "without the entries that only HNS has, in their order",
+      { Extensions: [{ Id: "2", Name: "Aufzeichnung" }, { Id: "1" }] },
+      { Extensions: [{ Id: "1" }, { Id: "2", Name: "Capture" }, { Id: "3" }] },
+      { Extensions: [{ Id: "2", Name: "Aufzeichnung" }, { Id: "1" }] },
+    ],
     [
       "inside an object",
       { Health: { Data: 1, Old: { a: 1 } } },
       { Health: { Data: 2 } },
-      { Health: { Data: 2, Old: { a: 1 } } },
+      { Health: { Data: 1, Old: { a: 1 } } },
     ],
     [
       "in an entry with an id, in any letter case",
@@ -28,8 +40,8 @@ describe("fields that HNS does not know", () => {
       { Subnets: [{ ID: "cd" }, { ID: "ab" }] },
       {
         Subnets: [
+          { ID: "AB", State: 0 },
           { ID: "cd", State: 1 },
-          { ID: "ab", State: 0 },
         ],
       },
     ],
@@ -50,9 +62,8 @@ describe("fields that HNS does not know", () => {
       { Policies: [{ Type: "ACL", Priority: 1 }, { Type: "ACL", Priority: 2 }, { Type: "L2Driver" }] },
       {
         Policies: [
-          { Type: "ACL", Priority: 1, Scope: 9 },
           { Type: "ACL", Priority: 2, Scope: 0 },
-          { Type: "L2Driver" },
+          { Type: "ACL", Priority: 1, Scope: 9 },
         ],
       },
     ],
@@ -72,8 +83,8 @@ describe("fields that HNS does not know", () => {
       },
       {
         Policies: [
-          { Type: "NAT", Protocol: "TCP", Why: "a" },
-          { Type: "NAT", Protocol: "UDP", Why: "b" },
+          { Type: "nat", Protocol: 6, Why: "a" },
+          { Type: "nat", Protocol: 17, Why: "b" },
         ],
       },
     ],
@@ -81,13 +92,13 @@ describe("fields that HNS does not know", () => {
       "a policy of an unknown type, whole",
       { Policies: [{ Type: "Wormhole", To: "Mars" }, { Type: "L2Driver" }] },
       { Policies: [{ Type: "L2Driver" }] },
-      { Policies: [{ Type: "L2Driver" }, { Type: "Wormhole", To: "Mars" }] },
+      { Policies: [{ Type: "Wormhole", To: "Mars" }, { Type: "L2Driver" }] },
     ],
     [
       "ids in the other letter case, once",
       { Ids: ["ab", "cd"] },
       { Ids: ["AB", "CD"] },
-      { Ids: ["AB", "CD"] },
+      { Ids: ["ab", "cd"] },
     ],
     ["a list that HNS has nothing of", { Extra: [1, { a: 2 }] }, {}, { Extra: [1, { a: 2 }] }],
   ])("%s", (_what, original, shown, result) => {
@@ -105,6 +116,17 @@ describe("fields that HNS does not know", () => {
   });
 
   it("are none when nothing is lost", () => {
-    expect(keptOf({ a: [{ b: 1 }] }, { a: [{ b: 1 }, { c: 2 }], d: 1 })).toBeUndefined();
+    expect(keptOf({ a: [{ b: 1 }] }, { a: [{ b: 1 }], d: 1 })).toBeUndefined();
+  });
+
+  it("give way to what changed since", () => {
+    const original = { State: 3, Policies: [{ Type: "acl", Scope: 0 }], Name: "pod" };
+    const kept = keptOf(original, { State: 1, Policies: [{ Type: "ACL" }, { Type: "PA" }], Name: "" });
+    const now = { State: 5, Policies: [{ Type: "ACL" }, { Type: "PA" }, { Type: "QOS" }], Name: "" };
+    expect(withKept(now, kept)).toEqual({
+      State: 5,
+      Policies: [{ Type: "acl", Scope: 0 }, { Type: "QOS" }],
+      Name: "pod",
+    });
   });
 });

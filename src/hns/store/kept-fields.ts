@@ -1,9 +1,11 @@
 /**
- * Fields of imported documents that HNS does not know. They are kept with the object, and results show them unchanged
- * among the fields that HNS has. Where both have a field, HNS's own value stands.
+ * What an imported document says, where HNS would show something else of the object. What HNS does not know is shown
+ * unchanged. Where HNS has a value of its own, that of the document stands as long as HNS's is what it was at the import:
+ * what was looked at is shown as it was, and what changes is shown as it became.
  *
- * Entries of lists are known again by their id, as the only ones, or by what HNS shows of them; what was kept of an entry
- * goes when the entry goes. An entry that HNS has nothing of, such as a policy of an unknown type, stays as it is.
+ * The same goes for a list as a whole, in its order. Once HNS's list is another one, entries are known again by their id, as
+ * the only ones, or by what HNS showed of them; what was kept of an entry goes when the entry goes. An entry that HNS has
+ * nothing of, such as a policy of an unknown type, stays as it is; one that only HNS has stays away as long as it is the same.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { equalJson } from "#contracts/hcn/description/json.ts";
@@ -18,9 +20,9 @@ export interface KeptFields {
 /** What an entry of a list is known by. */
 const IDENTITIES = ["ID", "Id", "Tag"] as const;
 
-/** In the place of an entry: what was kept of it, and which it is (its identity, or what HNS shows of it). */
-const KEPT = "$kept";
-const ENTRY = "$entry";
+/** In the place of a value: what the document says, and what HNS showed then. */
+const GIVEN = "$given";
+const OWN = "$own";
 const ONLY = "$only";
 
 type Key = string | JsonObject;
@@ -102,31 +104,51 @@ class Partners {
   }
 }
 
-function keptOfList(original: readonly JsonValue[], shown: readonly JsonValue[]): JsonValue | undefined {
+/** What is kept of the entries of a list. */
+interface KeptEntries {
+  readonly parts: readonly { readonly key: Key; readonly kept: JsonObject }[];
+  /** Entries that HNS has nothing of. */
+  readonly whole: readonly JsonValue[];
+  /** Entries that only HNS has. */
+  readonly added: readonly JsonValue[];
+}
+
+function keptOfEntries(original: readonly JsonValue[], shown: readonly JsonValue[]): KeptEntries {
   const partners = new Partners(original, shown);
-  const left: JsonValue[] = [];
+  const parts: { key: Key; kept: JsonObject }[] = [];
+  const whole: JsonValue[] = [];
+  const added = new Set(shown.filter((entry) => !original.some((other) => isSameEntry(entry, other))));
   for (const entry of original) {
     if (shown.some((other) => isSameEntry(entry, other))) continue;
     const partner = isJsonObject(entry) ? partners.find(entry) : undefined;
     if (partner === undefined || !isJsonObject(entry)) {
-      left.push(entry);
+      whole.push(entry);
       continue;
     }
-    const rest = keptOf(entry, partner.shown);
-    if (rest !== undefined) left.push({ [ENTRY]: partner.key, [KEPT]: rest });
+    added.delete(partner.shown);
+    const kept = keptOf(entry, partner.shown);
+    if (kept !== undefined) parts.push({ key: partner.key, kept });
   }
-  return left.length === 0 ? undefined : left;
+  return { parts, whole, added: [...added] };
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return value === null || value === "";
+}
+
+/** Programs decode what they read: a value of another type than HNS's would break them. */
+function isSameType(a: JsonValue, b: JsonValue): boolean {
+  return typeof a === typeof b && Array.isArray(a) === Array.isArray(b) && !isEmpty(a) && b !== null;
 }
 
 function keptOfValue(original: JsonValue, shown: JsonValue | undefined): JsonValue | undefined {
   if (shown === undefined) return original;
-  if (isJsonObject(original)) return isJsonObject(shown) ? keptOf(original, shown) : undefined;
-  if (Array.isArray(original) && Array.isArray(shown))
-    return keptOfList(original as readonly JsonValue[], shown as readonly JsonValue[]);
-  return undefined;
+  if (isJsonObject(original) && isJsonObject(shown)) return keptOf(original, shown);
+  if (!isSameType(original, shown) || equalJson(original, shown)) return undefined;
+  return { [GIVEN]: original, [OWN]: shown };
 }
 
-/** What of `original` does not stand in `shown`; undefined when nothing is lost. */
+/** What of `original` does not stand in `shown`; undefined when it stands there, all of it. */
 export function keptOf(original: JsonObject, shown: JsonObject): JsonObject | undefined {
   const kept: Record<string, JsonValue> = {};
   for (const [field, value] of Object.entries(original)) {
@@ -136,46 +158,63 @@ export function keptOf(original: JsonObject, shown: JsonObject): JsonObject | un
   return Object.keys(kept).length === 0 ? undefined : kept;
 }
 
-/** What was kept of an entry; undefined for an entry that is kept whole. */
-function keptPart(
-  entry: JsonValue,
-): { readonly key: JsonValue | undefined; readonly kept: JsonObject } | undefined {
-  const kept = isJsonObject(entry) ? entry[KEPT] : undefined;
-  return isJsonObject(entry) && isJsonObject(kept) ? { key: entry[ENTRY], kept } : undefined;
+interface Overridden {
+  readonly given: JsonValue;
+  readonly own: JsonValue;
 }
 
-function isEntry(shown: JsonObject, key: JsonValue | undefined, isOnly: boolean): boolean {
+function overridden(kept: JsonValue): Overridden | undefined {
+  if (!isJsonObject(kept)) return undefined;
+  const { [GIVEN]: given, [OWN]: own } = kept;
+  return given === undefined || own === undefined ? undefined : { given, own };
+}
+
+function isEntry(shown: JsonObject, key: Key, isOnly: boolean): boolean {
   if (key === ONLY) return isOnly;
   return typeof key === "string" ? identityOf(shown) === key : equalJson(shown, key);
 }
 
-function mergeList(shown: readonly JsonValue[], kept: readonly JsonValue[]): readonly JsonValue[] {
-  const parts = kept.map(keptPart).filter((part) => part !== undefined);
-  const merged = shown.map((entry) => {
-    if (!isJsonObject(entry)) return entry;
-    const part = parts.find(({ key }) => isEntry(entry, key, shown.length === 1));
-    return part === undefined ? entry : withKept(entry, part.kept);
-  });
-  const whole = kept.filter(
-    (entry) => keptPart(entry) === undefined && !shown.some((other) => isSameEntry(entry, other)),
-  );
-  return [...merged, ...whole];
+function mergeList(
+  shown: readonly JsonValue[],
+  given: readonly JsonValue[],
+  own: readonly JsonValue[],
+): readonly JsonValue[] {
+  const { parts, whole, added } = keptOfEntries(given, own);
+  const merged = shown
+    .filter((entry) => !added.some((other) => equalJson(entry, other)))
+    .map((entry) => {
+      if (!isJsonObject(entry)) return entry;
+      const part = parts.find(({ key }) => isEntry(entry, key, shown.length === 1));
+      return part === undefined ? entry : withKept(entry, part.kept);
+    });
+  return [...merged, ...whole.filter((entry) => !shown.some((other) => isSameEntry(entry, other)))];
 }
 
-/** A kept value that HNS shows nothing of; what was kept of the entries of a list went with them. */
-function keptWhole(kept: JsonValue): JsonValue | undefined {
-  if (!Array.isArray(kept)) return kept;
-  const entries = kept as readonly JsonValue[];
-  const whole = entries.filter((entry) => keptPart(entry) === undefined);
-  return whole.length === 0 && entries.length > 0 ? undefined : whole;
+/** A kept value whose field HNS shows no more: what HNS had nothing of stays. */
+function withoutOwn({ given, own }: Overridden): JsonValue | undefined {
+  if (!Array.isArray(given) || !Array.isArray(own)) return undefined;
+  const { whole } = keptOfEntries(given as readonly JsonValue[], own as readonly JsonValue[]);
+  return whole.length === 0 ? undefined : whole;
 }
 
 function mergeValue(shown: JsonValue | undefined, kept: JsonValue): JsonValue | undefined {
-  if (shown === undefined) return keptWhole(kept);
-  if (isJsonObject(shown) && isJsonObject(kept)) return withKept(shown, kept);
-  if (Array.isArray(shown) && Array.isArray(kept))
-    return mergeList(shown as readonly JsonValue[], kept as readonly JsonValue[]);
-  return shown;
+  const both = overridden(kept);
+  if (both === undefined) {
+    if (shown === undefined) return keptAlone(kept);
+    return isJsonObject(shown) && isJsonObject(kept) ? withKept(shown, kept) : shown;
+  }
+  const { given, own } = both;
+  if (shown === undefined) return withoutOwn(both);
+  if (equalJson(shown, own)) return given;
+  if (!Array.isArray(shown) || !Array.isArray(given) || !Array.isArray(own)) return shown;
+  return mergeList(shown as readonly JsonValue[], given as readonly JsonValue[], own as readonly JsonValue[]);
+}
+
+/** What is kept of an object that HNS shows no more, without what stood in the place of HNS's own. */
+function keptAlone(kept: JsonValue): JsonValue | undefined {
+  if (!isJsonObject(kept)) return kept;
+  const alone = withKept({}, kept);
+  return Object.keys(alone).length === 0 && Object.keys(kept).length > 0 ? undefined : alone;
 }
 
 /** A document with the kept fields in their places. */

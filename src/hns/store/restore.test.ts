@@ -224,6 +224,22 @@ describe("objects that contradict each other", () => {
     );
   });
 
+  it("name each route that does not read", () => {
+    const { service } = hnsNode();
+    const [good, broken] = [
+      { NextHop: "10.244.2.1", DestinationPrefix: "0.0.0.0/0", Metric: 0 },
+      { NextHop: "gateway", DestinationPrefix: "10.0.0.0/8", Metric: 0 },
+    ];
+    const notes = service.restore([NETWORK, endpoint(IDS.first, { Routes: [broken, good] })], {
+      keepsUnknownFields: true,
+    });
+    expect(notes.map((note) => note.text)).toEqual([
+      'The route {"NextHop":"gateway","DestinationPrefix":"10.0.0.0/8","Metric":0} does not read; left out',
+    ]);
+    // A dump is given back as it was.
+    expect(service.query("Endpoint", IDS.first, V2)["Routes"]).toEqual([broken, good]);
+  });
+
   it("take a load balancer without a network and with back ends that are gone", () => {
     const { service } = hnsNode();
     const mapping = { Protocol: 6, InternalPort: 80, ExternalPort: 80 };

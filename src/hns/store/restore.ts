@@ -50,14 +50,16 @@ const STORED_GLOBALS: StoredKindRow = {
   },
   store: (context) => storedGlobals(context),
   ids: (context) => (storedGlobals(context) === undefined ? [] : [GLOBALS_ID]),
-  enter: (context, { document }, _keepsUnknownFields, report) => {
+  enter: (context, { document }, report) => {
     const macs = document["AccelnetMacs"];
     if (!Array.isArray(macs) || !macs.every((mac) => typeof mac === "string")) {
       report("AccelnetMacs is not a list of texts; left out");
-      return;
+      return undefined;
     }
     context.state.setGlobals({ accelnetMacs: Object.freeze([...macs]) });
+    return GLOBALS_ID;
   },
+  keep: () => undefined,
 };
 
 /**
@@ -165,13 +167,15 @@ export function restoreObjects(
     (text) => {
       notes.push({ kind, id, text });
     };
-  const keepsUnknownFields = options.keepsUnknownFields === true;
+  const entered: (() => void)[] = [];
   clearObjects(context);
   if (options.incarnation !== undefined) context.reseed(options.incarnation);
   for (const row of STORED_KINDS)
     for (const object of objects)
-      if (object.kind === row.kind)
-        row.enter(context, object, keepsUnknownFields, reportOn(object.kind, object.id));
+      if (object.kind === row.kind) {
+        const id = row.enter(context, object, reportOn(object.kind, object.id));
+        if (id !== undefined) entered.push(() => row.keep(context, id, object));
+      }
   for (const { kind, id } of objects)
     if (storedRowOf(kind) === undefined) reportOn(kind, id)(`Objects of kind ${kind} are not restored`);
   // What the service adds of its own from here on is news to the store.
@@ -180,6 +184,8 @@ export function restoreObjects(
   settleMembers(context, (id) => reportOn("Namespace", id));
   settleBuiltIn(context);
   settleDatapath(context, (id) => reportOn("LoadBalancer", id));
+  // Last: what is shown of an object depends on the others, such as counts and names.
+  if (options.keepsUnknownFields === true) for (const keep of entered) keep();
   context.takeNotifications();
   if (options.areStored !== true)
     for (const row of STORED_KINDS) for (const id of row.ids(context)) context.changed(row.kind, id);

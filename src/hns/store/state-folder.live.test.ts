@@ -47,12 +47,12 @@ it("a full disk fails a change with 0x80070070 and keeps all that was acknowledg
   const acknowledged: string[] = [];
   const large = { SchemaVersion: { Major: 2, Minor: 0 }, Owner: "x".repeat(20_000) };
   const failure: unknown = await (async () => {
-    for (;;) acknowledged.push(await client.create("Endpoint", large, { network: network.ID! }));
+    for (;;) acknowledged.push(await client.create("Endpoint", large, { network: network.ID }));
   })().catch((error: unknown) => error);
   expect(failure).toMatchObject({ code: "ERROR_DISK_FULL", hresult: 0x8007_0070 });
   expect((await listEndpoints(client)).map((endpoint) => endpoint.ID)).toEqual(acknowledged);
   rmSync(filler);
-  acknowledged.push(await client.create("Endpoint", large, { network: network.ID! }));
+  acknowledged.push(await client.create("Endpoint", large, { network: network.ID }));
   await folder.close();
   const again = openStateFolder(path, OPTIONS);
   expect((await listEndpoints(await clientOn(again))).map((endpoint) => endpoint.ID)).toEqual(acknowledged);

@@ -1,107 +1,64 @@
 /**
- * The durable store of an HNS: a folder with one SQLite database, written by one process at a time. A change is on disk
- * before the call that made it returns; calls that wait at the same time share one transaction
- * (docs/decisions/0005-hns-store.md).
+ * The durable store of an HNS: a folder with a snapshot, a log and the position up to which changes were acknowledged,
+ * written by one process at a time. A change is on disk before the call that made it returns; calls that wait at the same
+ * time share one commit (docs/decisions/0012-store-files.md, docs/reference/durability.md).
  */
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  rmSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
 import { join } from "node:path";
-import type * as Sqlite from "node:sqlite";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { messageOf } from "#core/base/thrown.ts";
-import { restrictToOwner } from "#core/base/owner-only.node.ts";
-import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import { checkJsonObject } from "#contracts/hcn/description/json.ts";
 import type { ObjectStore } from "./store.ts";
-import type { StoredChange, StoredKind, StoredObject } from "./stored-object.ts";
-import { assert } from "#core/base/assert.ts";
+import type { StoredChange, StoredObject } from "./stored-object.ts";
+import {
+  FORMAT_VERSION,
+  type FolderState,
+  type LogLine,
+  type Opened,
+  POSITION,
+  formatCommit,
+  formatSlot,
+  logName,
+  slotOffset,
+} from "./store-format.node.ts";
+import { MACHINE_DISK, type StoreDisk, type StoreFile, type StoreLock } from "./store-disk.node.ts";
+import {
+  FORMER,
+  type Inspection,
+  OWNER,
+  README,
+  README_TEXT,
+  type StoreFault,
+  type StoreFaultReason,
+  checkOwn,
+  damagedStore,
+  inspectFolder,
+  lockFolder,
+  positionOf,
+  reasonOf,
+  removeQuietly,
+  rewriteFolder,
+  switchTo,
+  unusable,
+  writeFiles,
+} from "./folder-files.node.ts";
 
-// SQLite as Node has it built in.
-
-/** Primary result codes of SQLite that mean something to us. */
-const SQLITE_CODES = { busy: 5, corrupt: 11, full: 13, notADatabase: 26 } as const;
-
-/** The primary result code of a failed call; undefined when the failure is none of SQLite's. */
-function sqliteCodeOf(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !("errcode" in error) || typeof error.errcode !== "number")
-    return undefined;
-  // Extended codes have the primary one in their low byte.
-  return error.errcode & 0xff;
-}
-
-/**
- * Loads the module. Node 22 warns its users that the module may change, which is our affair and not that of a user who
- * runs a command: that one warning is kept back.
- */
-export function loadSqlite(): typeof Sqlite {
-  const before = Object.getOwnPropertyDescriptor(process, "emitWarning");
-  assert(before !== undefined, "Node's process can warn");
-  process.emitWarning = () => undefined;
-  try {
-    const sqlite = process.getBuiltinModule("node:sqlite");
-    assert(sqlite !== undefined, "Node 22.18 and later have node:sqlite");
-    return sqlite;
-  } finally {
-    Object.defineProperty(process, "emitWarning", before);
-  }
-}
-
-// The folder: the layout of its database, and which process has it open.
-
-/** The number of the layout of the database. A store with a higher one was written by a newer Mullion. */
-const FORMAT_VERSION = 1;
-/** "MULN", so that `file` and SQLite know whose database it is. */
-const APPLICATION_ID = 0x4d55_4c4e;
-const DATABASE = "hns.db";
-const OWNER = "owner.json";
-const README = "README.txt";
-const OWN_FILES: readonly string[] = [DATABASE, `${DATABASE}-wal`, `${DATABASE}-shm`, OWNER, README];
-
-const README_TEXT = `This is the state folder of a Mullion HNS (mullion hns serve --data).
-
-${DATABASE}     the objects, a SQLite database. Table objects: one row per object, with its HCN v2
-             document and, in the column "internal", what the document does not say.
-             Table meta: who wrote it.
-${OWNER}   the process that has the folder open.
-
-Read it while no process has it open:  sqlite3 ${DATABASE} 'select kind, id, document from objects'
-A readable dump that another service can load:  mullion hns dump
-`;
-
-const LAYOUT = `
-  CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS objects (
-    position INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,
-    id TEXT NOT NULL,
-    document TEXT NOT NULL,
-    internal TEXT NOT NULL,
-    UNIQUE (kind, id)
-  ) STRICT;
-`;
-
-/** A state folder that cannot be used. The message is for people: what is wrong, and what to do. */
-export class StateFolderError extends Error {
-  override readonly name = "StateFolderError";
-}
+/** The log is folded into a new snapshot when it is longer than this and than the snapshot. */
+const LOG_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface StateFolderOptions {
   /** The node whose objects these are; shown to people who look into the folder. */
   readonly node: string;
   readonly version: HnsVersion;
-  /** The database may not grow beyond this many pages of 4 KiB. Default: as large as the disk. */
-  readonly pagesMax?: number;
+  /** Default: this machine's. */
+  readonly disk?: StoreDisk;
+  /** The log is folded into a new snapshot when it is longer than this and than the snapshot. Default 4 MiB. */
+  readonly logBytesMax?: number;
+}
+
+/** A store that is open for writing. */
+interface OpenFiles {
+  readonly log: StoreFile;
+  readonly position: StoreFile;
 }
 
 interface Waiting {
@@ -110,125 +67,25 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-  } catch {
-    // On a read-only disk the recursive call says that nothing was found; this one says why.
-    mkdirSync(path, { mode: 0o700 });
-  }
+// Failures.
+
+const REFUSALS = {
+  "disk-full": ["ERROR_DISK_FULL", "has no space left; nothing was changed. Make room and call again"],
+  "read-only": ["ERROR_WRITE_PROTECT", "is on a read-only disk; nothing was changed"],
+  "io-error": ["ERROR_WRITE_FAULT", "cannot be written; nothing was changed"],
+} as const;
+
+function refusal(path: string, { reason, text }: StoreFault, cause: unknown): HcnError {
+  const [code, what] = REFUSALS[reason];
+  return new HcnError(code, { detail: `The state folder ${path} ${what} (${text})`, cause });
 }
 
-/** Makes the folder, for its owner alone, and refuses one that holds something else. */
-function prepareFolder(path: string): void {
-  try {
-    if (!existsSync(path)) makeFolder(path);
-    const files = readdirSync(path);
-    const stranger = files.includes(DATABASE) ? undefined : files.find((file) => !OWN_FILES.includes(file));
-    if (stranger !== undefined) {
-      throw new StateFolderError(
-        `${path} is not a state folder: it holds ${stranger}. Name a new or an empty folder.`,
-      );
-    }
-    restrictToOwner(path, "folder");
-    // With these rights before SQLite opens it; its other files get the same.
-    closeSync(openSync(join(path, DATABASE), "a", 0o600));
-    if (!files.includes(README)) writeFileSync(join(path, README), README_TEXT, { mode: 0o600 });
-    syncFolder(path);
-  } catch (error) {
-    if (error instanceof StateFolderError) throw error;
-    throw new StateFolderError(
-      `The state folder ${path} cannot be used: ${messageOf(error)}. Name a folder that this user can write.`,
-    );
-  }
-}
-
-/** A new file is there after a power failure only when its folder was written, too. */
-function syncFolder(path: string): void {
-  if (process.platform === "win32") return;
-  const handle = openSync(path, "r");
-  fsyncSync(handle);
-  closeSync(handle);
-}
-
-/** Who has the folder open, as far as its owner has told. */
-function ownerOf(path: string): string {
-  try {
-    const owner: unknown = JSON.parse(readFileSync(join(path, OWNER), "utf8"));
-    const pid = typeof owner === "object" && owner !== null && "pid" in owner ? owner.pid : undefined;
-    return typeof pid === "number" ? `process ${pid}` : "another process";
-  } catch {
-    return "another process";
-  }
-}
-
-function damaged(file: string, how: string): StateFolderError {
-  return new StateFolderError(
-    `The store ${file} is damaged (${how}). Move it away and restore a dump, or start empty.`,
-  );
-}
-
-function openingFault(path: string, error: unknown): StateFolderError {
-  const code = sqliteCodeOf(error);
-  const file = join(path, DATABASE);
-  if (code === SQLITE_CODES.busy) {
-    return new StateFolderError(
-      `The state folder ${path} is in use by ${ownerOf(path)}. Stop it, or name another folder.`,
-    );
-  }
-  if (code === SQLITE_CODES.corrupt || code === SQLITE_CODES.notADatabase)
-    return damaged(file, messageOf(error));
-  if (code === SQLITE_CODES.full)
-    return new StateFolderError(`There is no space left for the state folder ${path}.`);
-  return new StateFolderError(
-    `The store ${file} cannot be opened: ${messageOf(error)}. Name a folder that this user can write.`,
-  );
-}
-
-function numberOf(database: DatabaseSync, pragma: string): number {
-  const [value] = Object.values(database.prepare(`PRAGMA ${pragma}`).get() ?? {});
-  return Number(value);
-}
-
-/** Takes the only place of a writer, and checks whose database it is before anything is changed. */
-function prepareDatabase(database: DatabaseSync, path: string, options: StateFolderOptions): void {
-  // Exclusive before anything is read: SQLite takes the lock with the first access and keeps it until the end.
-  database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT");
-  const format = numberOf(database, "user_version");
-  if (format > FORMAT_VERSION) {
-    throw new StateFolderError(
-      `The store in ${path} was written by a newer Mullion: its format is ${format}, and this one knows ${FORMAT_VERSION}. Update Mullion, or name another folder.`,
-    );
-  }
-  // A process that was killed while it made the store leaves a database without tables.
-  const hasTables = database.prepare("SELECT 1 FROM sqlite_schema LIMIT 1").get() !== undefined;
-  if (hasTables && numberOf(database, "application_id") !== APPLICATION_ID) {
-    throw new StateFolderError(
-      `${join(path, DATABASE)} is a database of another program. Name another folder.`,
-    );
-  }
-  const check = Object.values(database.prepare("PRAGMA quick_check(1)").get() ?? {})[0];
-  if (check !== "ok") throw damaged(join(path, DATABASE), String(check));
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
-  // Where fsync alone leaves data in the drive's cache (macOS); elsewhere these change nothing.
-  database.exec("PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON");
-  database.exec(`BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${FORMAT_VERSION};`);
-  database.exec(`${LAYOUT} COMMIT`);
-  if (options.pagesMax !== undefined) database.exec(`PRAGMA max_page_count = ${options.pagesMax}`);
-}
-
-/** How a failed write is told to the client whose call it fails. */
-function writeFault(path: string, error: unknown): HcnError {
-  if (error instanceof HcnError) return error;
-  if (sqliteCodeOf(error) === SQLITE_CODES.full) {
-    return new HcnError("ERROR_DISK_FULL", {
-      detail: `The state folder ${path} has no space left; nothing was changed. Make room and call again`,
-      cause: error,
-    });
-  }
-  return new HcnError("ERROR_WRITE_FAULT", {
-    detail: `The state folder ${path} cannot be written (${messageOf(error)}); nothing was changed`,
-    cause: error,
+/** The change may be on the disk or not. */
+function outcomeUnknown(path: string, cause: unknown): HcnError {
+  return new HcnError("RPC_S_CALL_FAILED", {
+    detail: `The disk failed while the change was written to the state folder ${path} (${messageOf(cause)}): it may be stored or not. Ask for the object before you call again`,
+    explanation: "store-outcome-unknown",
+    cause,
   });
 }
 
@@ -237,126 +94,305 @@ export class StateFolder implements ObjectStore {
   readonly path: string;
   /** How often the folder was opened, this time included: chance differs by it (`RestoreOptions.incarnation`). */
   readonly incarnation: number;
-  private readonly database: DatabaseSync;
-  private readonly put: StatementSync;
-  private readonly remove: StatementSync;
+  /** What was damaged and could be put together again, in words. */
+  readonly recoveries: readonly string[];
+  private readonly disk: StoreDisk;
+  private readonly lock: StoreLock;
+  private readonly logBytesMax: number;
+  /** Without objects: the service has them. */
+  private state: FolderState;
+  /** What the opening has read, for the first listing. */
+  private opening: readonly StoredObject[] | undefined;
+  private files: OpenFiles | undefined;
   private waiting: Waiting[] = [];
+  private draining: Promise<void> | undefined;
+  /** A change was refused, and the service that made it has not asked since what is stored. */
+  private refused: StoreFault | undefined;
+  /** What is on the disk is not certain: it is read and written anew before the next change. */
+  private isUncertain = false;
   private isClosed = false;
+  private writeFault: StoreFault | undefined;
+  private readonly faultCounts = new Map<StoreFaultReason, number>();
 
   /** @throws StateFolderError. */
   constructor(path: string, options: StateFolderOptions) {
     this.path = path;
-    prepareFolder(path);
-    this.database = this.open(options);
-    this.put = this.database.prepare(
-      `INSERT INTO objects (kind, id, document, internal) VALUES (?, ?, ?, ?)
-       ON CONFLICT (kind, id) DO UPDATE SET document = excluded.document, internal = excluded.internal`,
-    );
-    this.remove = this.database.prepare("DELETE FROM objects WHERE kind = ? AND id = ?");
-    this.incarnation = this.enterMeta(options);
-    writeFileSync(join(path, OWNER), `${JSON.stringify({ pid: process.pid })}\n`, { mode: 0o600 });
+    this.disk = options.disk ?? MACHINE_DISK;
+    this.logBytesMax = options.logBytesMax ?? LOG_BYTES_MAX;
+    const { disk } = this;
+    let names: readonly string[];
+    try {
+      disk.prepare(path);
+      names = disk.list(path) ?? [];
+      checkOwn(path, names);
+      disk.protect(path);
+    } catch (error) {
+      throw unusable(path, error);
+    }
+    this.lock = lockFolder(disk, path, names, "writing");
+    try {
+      const found = inspectFolder(disk, path, this.lock);
+      if (found.damages.length > 0) throw damagedStore(path, found);
+      this.incarnation = (found.state.opened?.incarnation ?? 0) + 1;
+      this.recoveries = found.recoveries;
+      const begun = this.begin(found, {
+        incarnation: this.incarnation,
+        node: options.node,
+        hnsVersion: `${options.version.Major}.${options.version.Minor}`,
+      });
+      this.opening = [...begun.objects.values()];
+      this.state = { ...begun, objects: new Map() };
+      if (!names.includes(README)) this.tell(README, README_TEXT);
+      this.tell(OWNER, `${JSON.stringify({ pid: process.pid })}\n`);
+    } catch (error) {
+      this.closeFiles();
+      this.lock.close();
+      throw unusable(path, error);
+    }
   }
 
-  /** Stores changes as one. They are on disk when the promise resolves; when it rejects, none of them is there. */
+  /** Why the last write failed; undefined while the store can write. */
+  get fault(): StoreFault | undefined {
+    return this.writeFault;
+  }
+
+  /** How often the disk failed, by reason. */
+  get faults(): ReadonlyMap<StoreFaultReason, number> {
+    return this.faultCounts;
+  }
+
+  /**
+   * Stores changes as one. They are on disk when the promise resolves. When it rejects, none of them is there, except with
+   * RPC_S_CALL_FAILED: then it is not known. After a rejection all are refused until `list()` has said what is stored.
+   */
   async write(changes: readonly StoredChange[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.waiting.length === 0) setImmediate(() => this.commit());
+      if (this.waiting.length === 0) setImmediate(() => void this.drain());
       this.waiting.push({ changes, resolve, reject });
     });
   }
 
+  /** What is stored, read from the disk again after a change was refused. @throws HcnError when it cannot be read. */
   async list(): Promise<readonly StoredObject[]> {
-    this.commit();
-    return Promise.resolve(this.read());
+    await this.drain();
+    if (this.isClosed) throw this.closedError();
+    const objects = this.opening ?? [...this.reread().objects.values()];
+    this.opening = undefined;
+    this.refused = undefined;
+    return objects;
   }
 
   /** Writes what waits, and lets the folder go. */
   async close(): Promise<void> {
-    if (this.isClosed) return Promise.resolve();
-    this.commit();
+    await this.drain();
+    if (this.isClosed) return;
     this.isClosed = true;
-    this.database.close();
-    rmSync(join(this.path, OWNER), { force: true });
-    return Promise.resolve();
+    this.closeFiles();
+    removeQuietly(this.disk, join(this.path, OWNER));
+    this.lock.close();
   }
 
-  private open(options: StateFolderOptions): DatabaseSync {
-    let database: DatabaseSync | undefined;
+  /** Makes the files of this opening ready. @returns the state, with the opening in it. */
+  private begin({ state, format }: Inspection, opened: Opened): FolderState {
+    const { disk, path } = this;
+    if (!state.isSettled || format !== FORMAT_VERSION) {
+      const next = rewriteFolder(disk, path, { ...state, opened });
+      this.lock.setFormat(FORMAT_VERSION, join(path, FORMER));
+      this.openFiles(next.generation);
+      return next;
+    }
+    this.lock.setFormat(FORMAT_VERSION, join(path, FORMER));
+    const { log, position } = this.openFiles(state.generation);
+    const line = formatCommit(state, { opened });
+    log.write(line.bytes, state.logEnd);
+    log.syncNow();
+    const next = { ...state, opened, commit: state.commit + 1, sum: line.sum };
+    const slot = formatSlot({ ...positionOf(next), offset: state.logEnd }, line.bytes);
+    position.write(slot.bytes, slotOffset(next.commit));
+    position.syncNow();
+    return { ...next, logEnd: state.logEnd + line.bytes.length };
+  }
+
+  /** Writes what people read; it need not outlive a power cut. */
+  private tell(name: string, text: string): void {
+    const file = this.disk.open(join(this.path, name), "new");
+    file.write(Buffer.from(text), 0);
+    file.close();
+  }
+
+  private openFiles(generation: number): OpenFiles {
+    this.closeFiles();
+    const log = this.disk.open(join(this.path, logName(generation)), "existing");
     try {
-      const sqlite = loadSqlite();
-      database = new sqlite.DatabaseSync(join(this.path, DATABASE));
-      prepareDatabase(database, this.path, options);
-      return database;
+      this.files = { log, position: this.disk.open(join(this.path, POSITION), "existing") };
+      return this.files;
     } catch (error) {
-      database?.close();
-      throw error instanceof StateFolderError ? error : openingFault(this.path, error);
+      log.close();
+      throw error;
     }
   }
 
-  /** @returns how often the folder was opened. */
-  private enterMeta(options: StateFolderOptions): number {
-    const read = this.database.prepare("SELECT value FROM meta WHERE key = ?");
-    const known = Number(read.get("incarnation")?.["value"] ?? 0);
-    const incarnation = known + 1;
-    const facts = {
-      incarnation: String(incarnation),
-      node: options.node,
-      hnsVersion: `${options.version.Major}.${options.version.Minor}`,
-    };
-    const write = this.database.prepare(
-      "INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-    );
-    this.database.exec("BEGIN");
-    for (const [key, value] of Object.entries(facts)) write.run(key, value);
-    this.database.exec("COMMIT");
-    return incarnation;
+  private closeFiles(): void {
+    const { files } = this;
+    this.files = undefined;
+    for (const file of [files?.log, files?.position]) {
+      try {
+        file?.close();
+      } catch {
+        // A disk that failed may say so once more.
+      }
+    }
   }
 
-  /** One transaction for all that wait. They were made one after the other, so all of them are stored or none. */
-  private commit(): void {
-    const { waiting } = this;
-    if (waiting.length === 0) return;
-    this.waiting = [];
+  /** Carries out all that waits, one commit after the other; what comes meanwhile shares the next one. */
+  private async drain(): Promise<void> {
+    this.draining ??= this.commitAll().finally(() => {
+      this.draining = undefined;
+    });
+    return this.draining;
+  }
+
+  private async commitAll(): Promise<void> {
+    while (this.waiting.length > 0) {
+      const batch = this.waiting;
+      this.waiting = [];
+      const fault = await this.commit(batch.flatMap(({ changes }) => changes)).catch(
+        (error: unknown) => error,
+      );
+      if (fault === undefined) for (const { resolve } of batch) resolve();
+      else for (const { reject } of batch) reject(fault);
+    }
+  }
+
+  /** @throws HcnError. */
+  private async commit(changes: readonly StoredChange[]): Promise<undefined> {
+    if (this.isClosed) throw this.closedError();
+    // They were made after a change that is not there.
+    if (this.refused !== undefined) throw refusal(this.path, this.refused, undefined);
+    this.opening = undefined;
     try {
-      if (this.isClosed) throw new Error("the state folder is closed");
-      this.database.exec("BEGIN IMMEDIATE");
-      for (const { changes } of waiting) for (const change of changes) this.store(change);
-      this.database.exec("COMMIT");
+      if (this.isUncertain) this.makeCertain();
     } catch (error) {
-      this.rollBack();
-      const fault = writeFault(this.path, error);
-      for (const { reject } of waiting) reject(fault);
+      throw refusal(this.path, this.noteFault(error), error);
+    }
+    const line = formatCommit(this.state, { changes });
+    await this.append(line, changes.length);
+    this.writeFault = undefined;
+    if (this.state.logEnd > Math.max(this.logBytesMax, this.state.snapshotBytes)) this.fold();
+  }
+
+  /**
+   * The line goes to the log and, beside what it is the position of, to the position: both at once, since whichever is on
+   * the disk first tells of the commit. A line that has no room there goes to the log first.
+   */
+  private async append(line: LogLine, added: number): Promise<void> {
+    const { files, state, path } = this;
+    if (files === undefined) throw this.closedError();
+    try {
+      files.log.write(line.bytes, state.logEnd);
+    } catch (error) {
+      throw this.takeBack(files.log, error);
+    }
+    const next = { ...state, commit: state.commit + 1, changes: state.changes + added, sum: line.sum };
+    const slot = formatSlot({ ...positionOf(next), offset: state.logEnd }, line.bytes);
+    try {
+      if (!slot.hasTail) await files.log.sync();
+      files.position.write(slot.bytes, slotOffset(next.commit));
+      const syncs = slot.hasTail ? [files.log.sync(), files.position.sync()] : [files.position.sync()];
+      for (const result of await Promise.allSettled(syncs))
+        if (result.status === "rejected") throw result.reason;
+    } catch (error) {
+      this.isUncertain = true;
+      this.noteFault(error);
+      throw outcomeUnknown(path, error);
+    }
+    this.state = { ...next, logEnd: state.logEnd + line.bytes.length };
+  }
+
+  /** The line is not whole. When what there is of it can be cut off, nothing was changed. */
+  private takeBack(log: StoreFile, error: unknown): HcnError {
+    const fault = this.noteFault(error);
+    try {
+      log.truncate(this.state.logEnd);
+      log.syncNow();
+      return refusal(this.path, fault, error);
+    } catch {
+      this.isUncertain = true;
+      return outcomeUnknown(this.path, error);
+    }
+  }
+
+  private noteFault(error: unknown): StoreFault {
+    const fault = { reason: reasonOf(error), text: messageOf(error) };
+    this.refused = fault;
+    this.writeFault = fault;
+    this.faultCounts.set(fault.reason, (this.faultCounts.get(fault.reason) ?? 0) + 1);
+    return fault;
+  }
+
+  /** After a failed write or flush the system may show what the disk does not have: it is read and written anew. */
+  private makeCertain(): void {
+    const state = this.readState();
+    this.closeFiles();
+    const next = rewriteFolder(this.disk, this.path, state);
+    this.openFiles(next.generation);
+    this.state = { ...next, objects: new Map() };
+    this.isUncertain = false;
+    this.writeFault = undefined;
+  }
+
+  /** Folds the log into a new snapshot. Where that is not possible, the log goes on. */
+  private fold(): void {
+    let next: FolderState;
+    try {
+      next = writeFiles(this.disk, this.path, this.readState());
+    } catch (error) {
+      this.faultCounts.set(reasonOf(error), (this.faultCounts.get(reasonOf(error)) ?? 0) + 1);
+      // Not with each change: when it has grown by as much again.
+      this.state = { ...this.state, snapshotBytes: 2 * this.state.logEnd };
       return;
     }
-    for (const { resolve } of waiting) resolve();
-  }
-
-  /** SQLite ends a transaction itself when the disk is full, and not after other faults. */
-  private rollBack(): void {
-    if (this.isClosed || !this.database.isTransaction) return;
-    this.database.exec("ROLLBACK");
-  }
-
-  private store({ kind, id, object }: StoredChange): void {
-    if (object === undefined) this.remove.run(kind, id);
-    else this.put.run(kind, id, JSON.stringify(object.document), JSON.stringify(object.internal ?? {}));
-  }
-
-  private read(): readonly StoredObject[] {
-    const rows = this.database.prepare("SELECT kind, id, document, internal FROM objects ORDER BY position");
-    return rows.all().map((row) => {
-      const [kind, id] = [String(row["kind"]), String(row["id"])];
-      const parse = (column: "document" | "internal"): JsonObject => this.parse(row[column], `${kind} ${id}`);
-      return { kind: kind as StoredKind, id, document: parse("document"), internal: parse("internal") };
-    });
-  }
-
-  private parse(text: unknown, what: string): JsonObject {
     try {
-      return checkJsonObject(JSON.parse(String(text)));
+      switchTo(this.disk, this.path, next.generation);
+      this.openFiles(next.generation);
+      this.state = { ...next, objects: new Map() };
     } catch (error) {
-      throw damaged(join(this.path, DATABASE), `${what}: ${messageOf(error)}`);
+      // What was acknowledged is in the old files and in the new ones; which of them count, the disk has to say.
+      this.isUncertain = true;
+      this.noteFault(error);
+      this.refused = undefined;
     }
+  }
+
+  private readState(): FolderState {
+    const found = inspectFolder(this.disk, this.path, this.lock);
+    if (found.damages.length > 0) throw damagedStore(this.path, found);
+    return found.state;
+  }
+
+  /** @throws HcnError ERROR_FILE_CORRUPT. */
+  private reread(): FolderState {
+    try {
+      if (this.isUncertain) {
+        try {
+          this.makeCertain();
+        } catch {
+          // It cannot be written yet. What is read is what another process would find now.
+        }
+      }
+      return this.readState();
+    } catch (error) {
+      throw new HcnError("ERROR_FILE_CORRUPT", {
+        detail: `The state folder ${this.path} cannot be read: ${messageOf(error)}`,
+        cause: error,
+      });
+    }
+  }
+
+  private closedError(): HcnError {
+    return new HcnError("ERROR_WRITE_FAULT", {
+      detail: `The state folder ${this.path} is closed; nothing was changed`,
+    });
   }
 }
 

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   statSync,
   truncateSync,
@@ -12,16 +13,29 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type StateFolder,
-  type StateFolderOptions,
-  StateFolderError,
-  openStateFolder,
-  loadSqlite,
-} from "./state-folder.node.ts";
+import { type StateFolder, type StateFolderOptions, openStateFolder } from "./state-folder.node.ts";
+import { StateFolderError } from "./folder-files.node.ts";
+import { loadSqlite } from "./store-disk.node.ts";
+import { SimulatedDisk } from "#test/support/hns/simulated-disk.ts";
+import type { StoredObject } from "./stored-object.ts";
 import { describeObjectStore, putOf, storedObject } from "#test/support/hns/store.suite.ts";
 
 const OPTIONS: StateFolderOptions = { node: "w1", version: { Major: 15, Minor: 3 } };
+
+/** Makes the database of format 1, as Mullion wrote it before its files had checksums. */
+function writeFormat1(path: string, objects: readonly StoredObject[]): void {
+  const { DatabaseSync } = loadSqlite();
+  const database = new DatabaseSync(join(path, "hns.db"));
+  database.exec(`PRAGMA journal_mode = WAL; BEGIN; PRAGMA application_id = 1297435726; PRAGMA user_version = 1;
+    CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+    CREATE TABLE objects (position INTEGER PRIMARY KEY, kind TEXT NOT NULL, id TEXT NOT NULL,
+      document TEXT NOT NULL, internal TEXT NOT NULL, UNIQUE (kind, id)) STRICT;
+    INSERT INTO meta VALUES ('incarnation', '7'), ('node', 'w1'), ('hnsVersion', '15.3'); COMMIT`);
+  const put = database.prepare("INSERT INTO objects (kind, id, document, internal) VALUES (?, ?, ?, ?)");
+  for (const { kind, id, document, internal } of objects)
+    put.run(kind, id, JSON.stringify(document), JSON.stringify(internal ?? {}));
+  database.close();
+}
 
 function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), "mullion-state-"));
@@ -100,11 +114,11 @@ describe("a state folder", () => {
     await leaveOneNetwork();
     const { DatabaseSync } = loadSqlite();
     const database = new DatabaseSync(join(path, "hns.db"));
-    database.exec("PRAGMA user_version = 2");
+    database.exec("PRAGMA user_version = 3");
     database.close();
     const before = readFileSync(join(path, "hns.db"));
     expect(() => open()).toThrow(
-      `The store in ${path} was written by a newer Mullion: its format is 2, and this one knows 1. Update Mullion, or name another folder.`,
+      `The store in ${path} was written by a newer Mullion: its format is 3, and this one knows 2. Update Mullion, or name another folder.`,
     );
     expect(readFileSync(join(path, "hns.db"))).toEqual(before);
   });
@@ -114,33 +128,56 @@ describe("a state folder", () => {
     expect(() => open()).toThrow(/^The store .*hns\.db is damaged \(file is not a database\)\. Move it away/);
   });
 
-  it("refuses a store whose pages are torn", async () => {
-    const folder = openStateFolder(path, OPTIONS);
-    await folder.write(
-      Array.from({ length: 200 }, (_, n) => putOf(storedObject("Endpoint", `e${n}`, "x".repeat(200)))),
-    );
-    await folder.close();
+  it("refuses a store whose pages are torn", () => {
+    const many = Array.from({ length: 200 }, (_, n) => storedObject("Endpoint", `e${n}`, "x".repeat(200)));
+    writeFormat1(path, many);
     const file = join(path, "hns.db");
     truncateSync(file, Math.floor(statSync(file).size / 2 / 4_096) * 4_096);
     expect(() => open()).toThrow(/^The store .*hns\.db is damaged/);
   });
 
-  it("gives up the end of a log that was torn, and what was written before it stays", async () => {
-    // The writer is killed: its log is not folded into the database.
+  it("opens a folder of format 1, keeps its database, and counts on", async () => {
+    writeFormat1(path, [network, storedObject("Endpoint", "e1", "second")]);
+    const folder = open();
+    expect(await folder.list()).toEqual([network, storedObject("Endpoint", "e1", "second")]);
+    expect(folder.incarnation).toBe(8);
+    await folder.close();
+    expect(readdirSync(path)).toContain("hns.db.format-1");
+    const { DatabaseSync } = loadSqlite();
+    const former = new DatabaseSync(join(path, "hns.db.format-1"), { readOnly: true });
+    expect(former.prepare("SELECT count(*) AS count FROM objects").get()).toEqual({ count: 2 });
+    former.close();
+    expect(await open().list()).toHaveLength(2);
+  });
+
+  it("tells an older Mullion that its format is newer", async () => {
+    await openStateFolder(path, OPTIONS).close();
+    const { DatabaseSync } = loadSqlite();
+    const database = new DatabaseSync(join(path, "hns.db"), { readOnly: true });
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
+    database.close();
+  });
+
+  it("gets the end of a torn log back from the position, and what was written before it stays", async () => {
+    // The writer is killed: nothing is folded or closed.
     const program = `
       const { openStateFolder } = await import(${JSON.stringify(join(import.meta.dirname, "state-folder.node.ts"))});
       const folder = openStateFolder(${JSON.stringify(path)}, ${JSON.stringify(OPTIONS)});
       for (const id of ["n1", "n2"]) await folder.write([{ kind: "Network", id, object: { kind: "Network", id, document: { ID: id } } }]);
       process.kill(process.pid, "SIGKILL");`;
     spawnSync(process.execPath, ["--input-type=module", "-e", program]);
-    const log = join(path, "hns.db-wal");
-    truncateSync(log, statSync(log).size - 100);
-    expect((await open().list()).map((object) => object.id)).toEqual(["n1"]);
+    const log = join(path, "changes-1.log");
+    truncateSync(log, statSync(log).size - 30);
+    const folder = open();
+    expect((await folder.list()).map((object) => object.id)).toEqual(["n1", "n2"]);
+    expect(folder.recoveries).toEqual([
+      "changes-1.log: the checksum is wrong there; all acknowledged changes could be taken from position",
+    ]);
   });
 
   it("takes garbage behind the end of the log for nothing", async () => {
     await leaveOneNetwork();
-    appendFileSync(join(path, "hns.db-wal"), Buffer.alloc(10_000, 7));
+    appendFileSync(join(path, "changes-1.log"), Buffer.alloc(10_000, 7));
     expect(await open().list()).toEqual([network]);
   });
 
@@ -167,8 +204,10 @@ describe("a state folder", () => {
   });
 
   it("fails a write that has no room with 0x80070070, keeps what it has, and goes on when there is room", async () => {
-    const folder = open({ ...OPTIONS, pagesMax: 12 });
+    const disk = new SimulatedDisk();
+    const folder = open({ ...OPTIONS, disk });
     await folder.write([putOf(network)]);
+    disk.room = 5_000;
     const large = storedObject("Endpoint", "e1", "x".repeat(100_000));
     const small = storedObject("Endpoint", "e2", "small");
     const writes = await Promise.allSettled([folder.write([putOf(small)]), folder.write([putOf(large)])]);
@@ -179,7 +218,10 @@ describe("a state folder", () => {
       });
     }
     expect(await folder.list()).toEqual([network]);
+    expect(folder.fault).toMatchObject({ reason: "disk-full" });
+    disk.room = 1_000_000;
     await folder.write([putOf(small)]);
+    expect(folder.fault).toBeUndefined();
     expect(await folder.list()).toEqual([network, small]);
   });
 

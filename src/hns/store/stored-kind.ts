@@ -50,8 +50,10 @@ export interface StoredKindRow {
   /** One object; undefined when it is gone. */
   store(context: ServiceContext, id: Guid): StoredObject | undefined;
   ids(context: ServiceContext): readonly Guid[];
-  /** Makes the object again, whatever it says. `keepsUnknownFields`: see `RestoreOptions`. */
-  enter(context: ServiceContext, object: ImportedObject, keepsUnknownFields: boolean, report: Report): void;
+  /** Makes the object again, whatever it says. @returns its id; undefined when there is one with its id. */
+  enter(context: ServiceContext, object: ImportedObject, report: Report): Guid | undefined;
+  /** Keeps what the document says beside what is shown of the object: see `RestoreOptions.keepsUnknownFields`. */
+  keep(context: ServiceContext, id: Guid, object: ImportedObject): void;
 }
 
 /** Moments stand in the stored form as file times, because clocks of other services begin elsewhere. */
@@ -124,8 +126,12 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
   const keep = (context: ServiceContext, id: Guid, object: ImportedObject): void => {
     const record = parts.records(context.state).get(id);
     if (record === undefined) return;
-    const fromV2 = keptOf(object.document, parts.document(context, record));
-    const fromV1 = object.v1 && keptOf(object.v1, parts.documentV1(context, record));
+    const { kept: _before, ...bare } = fieldsOf(record);
+    // The id of an object is what it is asked by.
+    const hasId = parseGuid(typeof object.document["ID"] === "string" ? object.document["ID"] : "") === id;
+    const given = hasId ? object.document : { ...object.document, ID: id };
+    const fromV2 = keptOf(given, parts.document(context, bare as R));
+    const fromV1 = object.v1 && keptOf(object.v1, parts.documentV1(context, bare as R));
     if (fromV2 === undefined && fromV1 === undefined) return;
     const kept: KeptFields = Object.freeze({
       ...record.kept,
@@ -147,19 +153,20 @@ export function storedKind<R extends RecordBase>(parts: StoredKindParts<R>): Sto
       const record = parts.records(context.state).get(id);
       return record && store(context, record);
     },
+    keep,
     ids: (context) => Array.from(parts.records(context.state).values(), (record) => record.id),
-    enter: (context, object, keepsUnknownFields, report) => {
+    enter: (context, object, report) => {
       const { document, internal } = object;
       const read = parts.read(context, new LenientReader(document, report));
       const record = withInternal(context, read, internal, report);
       const id = parseGuid(object.id) ?? parseGuid(record.id) ?? context.prng.guid();
       if (parts.records(context.state).get(id) !== undefined) {
         report("There are two objects with this id; the first one stays");
-        return;
+        return undefined;
       }
       const activityId = record.activityId === "" ? context.prng.guid() : record.activityId;
       parts.enter(context, { ...record, id, activityId }, report, document);
-      if (keepsUnknownFields) keep(context, id, object);
+      return id;
     },
   };
 }

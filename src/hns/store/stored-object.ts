@@ -52,7 +52,7 @@ export interface RestoreOptions {
   /** How often the service was started on this store: chance gives other identifiers each time. */
   readonly incarnation?: number;
   /**
-   * The documents come from elsewhere, and what they hold beyond what HNS shows of its own is kept with the objects.
+   * The documents come from elsewhere. What they hold is shown as they have it, until the object changes.
    * Default false.
    */
   readonly keepsUnknownFields?: boolean;

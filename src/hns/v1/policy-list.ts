@@ -1,13 +1,9 @@
 /** v1 policy lists as load balancers of v2 (hcn.md §2.12, §3.6, field map): references, and one `ELB` policy per port. */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { JsonReader, equalJson, present } from "#contracts/hcn/description/json.ts";
-import {
-  type HostComputeLoadBalancer,
-  LOAD_BALANCER_FLAGS,
-  LOAD_BALANCER_PORT_FLAGS,
-  type LoadBalancerPortMapping,
-} from "#contracts/hcn/documents/load-balancer.ts";
+import { JsonReader, equalJson } from "#contracts/hcn/description/json.ts";
+import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
+import { LOAD_BALANCER_FORM } from "#contracts/hcn/documents/v1-documents.ts";
 
 const REFERENCE = /^\/?endpoints\/([^/]+)\/?$/i;
 
@@ -35,19 +31,6 @@ function readShared(policy: JsonReader): SharedFields {
   };
 }
 
-function readMapping(policy: JsonReader): LoadBalancerPortMapping {
-  const { ILB, LocalRoutedVip } = LOAD_BALANCER_PORT_FLAGS;
-  const flags =
-    (policy.boolean("ILB") === true ? ILB : 0) |
-    (policy.boolean("LocalRoutedVip") === true ? LocalRoutedVip : 0);
-  return present<LoadBalancerPortMapping>({
-    Protocol: policy.protocol("Protocol"),
-    InternalPort: policy.u16("InternalPort"),
-    ExternalPort: policy.u16("ExternalPort"),
-    Flags: flags,
-  });
-}
-
 function checkType(policy: JsonReader): void {
   const type = policy.text("Type") ?? "";
   if (type.toLowerCase() === "elb") return;
@@ -62,23 +45,20 @@ export function loadBalancerFromV1(document: JsonValue): HostComputeLoadBalancer
   const policies =
     reader.list("Policies", (policy) => {
       checkType(policy);
-      return { shared: readShared(policy), mapping: readMapping(policy) };
+      return readShared(policy);
     }) ?? [];
-  const shared = policies[0]?.shared;
-  const other = policies.find((policy) => !equalJson(toJson(policy.shared), toJson(shared)));
-  if (other !== undefined) {
+  const [shared] = policies;
+  const isOther = policies.some((policy) => !equalJson(toJson(policy), toJson(shared)));
+  if (isOther) {
     // Inferred: the code. A list of several policies was never seen.
     throw new HcnError("HCN_E_INVALID_POLICY", {
       detail: "The ELB policies of one list differ in VIPs, SourceVIP or IsDSR; make a list of each",
     });
   }
-  return present<HostComputeLoadBalancer>({
-    ID: reader.guid("ID"),
-    HostComputeEndpoints: (reader.texts("References") ?? []).map(endpointOf),
-    SourceVIP: shared?.sourceVip,
-    FrontendVIPs: shared?.vips,
-    PortMappings: policies.map((policy) => policy.mapping),
-    Flags: shared?.isDsr === true ? LOAD_BALANCER_FLAGS.DSR : 0,
+  const endpoints = (reader.texts("References") ?? []).map(endpointOf);
+  return LOAD_BALANCER_FORM.fromRequest(LOAD_BALANCER_FORM.read(reader), {
+    HostComputeEndpoints: endpoints,
+    ...(policies.length === 0 && { PortMappings: [] }),
   });
 }
 

@@ -7,7 +7,8 @@ import { getNetworkById } from "#contracts/hcn/operations.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { createHnsNetwork, requestHns } from "#contracts/hcn/v1-operations.ts";
 import { hnsNode } from "#test/support/hns/hns-node.ts";
-import { type PolicyOwner, policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
+import type { PolicyOwner } from "#contracts/hcn/description/description.ts";
+import { policyFromV1, policyToV1, splitIsolation } from "./policy-mapping.ts";
 
 interface Checked {
   readonly Type: string;
@@ -250,7 +251,7 @@ describe("a v1 network with a VLAN beside its subnets, as Docker makes it", () =
       Subnets: [{ AddressPrefix: "10.1.0.0/24", GatewayAddress: "10.1.0.1" }],
       ...more,
     });
-    const network = await getNetworkById(client, made.ID!);
+    const network = await getNetworkById(client, made.ID);
     expect(network.Ipams?.[0]?.Subnets?.[0]?.Policies).toEqual(policies);
     expect(network.Policies?.map(({ Type }) => Type)).not.toContain("VLAN");
   });
@@ -263,10 +264,10 @@ describe("a v1 network with a VLAN beside its subnets, as Docker makes it", () =
       Subnets: [{ AddressPrefix: "10.1.0.0/24", GatewayAddress: "10.1.0.1" }],
       Policies: [{ Type: "VLAN", VLAN: 7 }],
     });
-    const read = await requestHns(client, "GET", `/networks/${made.ID!}`);
-    await requestHns(client, "POST", `/networks/${made.ID!}`, read as never);
+    const read = await requestHns(client, "GET", `/networks/${made.ID}`);
+    await requestHns(client, "POST", `/networks/${made.ID}`, read as never);
     await expect(
-      requestHns(client, "POST", `/networks/${made.ID!}`, { Policies: [{ Type: "VLAN", VLAN: 8 }] }),
+      requestHns(client, "POST", `/networks/${made.ID}`, { Policies: [{ Type: "VLAN", VLAN: 8 }] }),
     ).rejects.toMatchObject({ code: "HCN_E_REQUEST_UNSUPPORTED" });
   });
 });

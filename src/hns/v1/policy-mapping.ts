@@ -3,7 +3,7 @@ import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
-import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
+import type { HnsPolicy, PolicyOwner } from "#contracts/hcn/description/description.ts";
 
 /** Fields of one type: v1 name to v2 name. */
 type FieldMap = Readonly<Record<string, string>>;
@@ -85,7 +85,6 @@ const SUBNET_MAPPINGS: readonly PolicyMapping[] = [
 ];
 
 /** What a policy stands in. */
-export type PolicyOwner = "endpoint" | "network" | "subnet";
 
 const MAPPINGS: Readonly<Record<PolicyOwner, readonly PolicyMapping[]>> = {
   endpoint: ENDPOINT_MAPPINGS,

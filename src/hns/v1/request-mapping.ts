@@ -1,62 +1,30 @@
 /** v1 requests as v2 documents, so that one path checks both (hcn.md §2.12, field map). */
-import type { Dns, PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
+import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { ENDPOINT, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader, enumerationName, present } from "#contracts/hcn/description/json.ts";
 import { type HostComputeNamespace, parseNamespace } from "#contracts/hcn/documents/namespace.ts";
-import { type Ipam, NETWORK_TYPES, type NetworkType, type Subnet } from "#contracts/hcn/documents/network.ts";
+import { type Ipam, NETWORK, NETWORK_TYPES, type NetworkType } from "#contracts/hcn/documents/network.ts";
 import {
   ENDPOINT_FORM,
   type HnsEndpoint,
   type HnsNetwork,
-  type HnsSubnet,
+  NETWORK_FORM,
   parseHnsEndpoint,
   parseHnsNetwork,
 } from "#contracts/hcn/documents/v1-documents.ts";
-import { type HnsPolicy } from "#contracts/hcn/description/description.ts";
+import type { HnsPolicy, PolicyOwner } from "#contracts/hcn/description/description.ts";
+import { policiesOfFields } from "#contracts/hcn/documents/v1-form.ts";
 import type { ExtensionChange } from "../service/network/extensions.ts";
 import type { NetworkRequest } from "../service/network/make-record.ts";
 import { traitsOf } from "../service/network/type-traits.ts";
 import { policyFromV1, splitIsolation } from "./policy-mapping.ts";
 
-const DEFAULT_IPV4 = "0.0.0.0/0";
-const DEFAULT_IPV6 = "::/0";
+const ANY_IPV4 = "0.0.0.0/0";
 
-/** A comma list; undefined when it is absent or empty. */
-function commaList(text: string | undefined): readonly string[] | undefined {
-  const items = (text ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
-  return items.length === 0 ? undefined : items;
-}
-
-function dnsOf(document: HnsNetwork): Dns | undefined {
-  const dns = present<Dns>({
-    Domain: document.DNSDomain === "" ? undefined : document.DNSDomain,
-    Search: commaList(document.DNSSuffix),
-    ServerList: commaList(document.DNSServerList),
-  });
-  return Object.keys(dns).length === 0 ? undefined : dns;
-}
-
-function defaultRoute(gateway: string | undefined): readonly Route[] {
-  if (gateway === undefined || gateway === "") return [];
-  return [{ NextHop: gateway, DestinationPrefix: gateway.includes(":") ? DEFAULT_IPV6 : DEFAULT_IPV4 }];
-}
-
-function subnetOf(subnet: HnsSubnet, isolation: readonly PolicyDocument[]): Subnet {
-  const own = (subnet.Policies ?? []).map((policy) => policyFromV1("subnet", policy));
-  return present<Subnet>({
-    ID: subnet.ID,
-    IpAddressPrefix: subnet.AddressPrefix,
-    // Its own isolation counts, else that of the network.
-    Policies: own.length > 0 ? own : isolation,
-    Routes: defaultRoute(subnet.GatewayAddress),
-    IpSubnets: subnet.IpSubnets,
-    Flags: subnet.Flags,
-  });
+function policyIn(owner: PolicyOwner, policy: JsonValue): JsonObject {
+  return { ...policyFromV1(owner, policy as HnsPolicy) };
 }
 
 function networkType(type: string | undefined): NetworkType | undefined {
@@ -68,24 +36,6 @@ function networkType(type: string | undefined): NetworkType | undefined {
   });
 }
 
-/** Fields of a v1 network that are policies in v2. */
-function networkPolicies(network: HnsNetwork, others: readonly HnsPolicy[]): readonly PolicyDocument[] {
-  const policies = others.map((policy) => policyFromV1("network", policy));
-  const fields: readonly (readonly [string, JsonObject | undefined])[] = [
-    ["NetAdapterName", settingOf("NetworkAdapterName", network.NetworkAdapterName)],
-    ["SourceMacAddress", settingOf("SourceMacAddress", network.SourceMac)],
-    ["ProviderAddress", settingOf("ProviderAddress", managementIp(network))],
-    ["DrMacAddress", settingOf("Address", network.DrMacAddress)],
-    ["AutomaticDNS", network.AutomaticDNS === true ? { Enable: true } : undefined],
-  ];
-  for (const [Type, Settings] of fields) if (Settings !== undefined) policies.push({ Type, Settings });
-  return policies;
-}
-
-function settingOf(field: string, value: string | undefined): JsonObject | undefined {
-  return value === undefined || value === "" ? undefined : { [field]: value };
-}
-
 /** It selects the adapter that has the address; antrea writes it with a prefix length (hcn.md §2.12). */
 function managementIp({ ManagementIP }: HnsNetwork): string | undefined {
   return ManagementIP?.split("/")[0];
@@ -94,17 +44,25 @@ function managementIp({ ManagementIP }: HnsNetwork): string | undefined {
 /** The subnet that the service picks where it picks one, else one without addresses (hcn.md §9.7). */
 function subnetOfIsolation(type: NetworkType, isolation: readonly PolicyDocument[]): Ipam {
   if (traitsOf(type).hasChosenSubnet)
-    return { Type: "Static", Subnets: [{ IpAddressPrefix: DEFAULT_IPV4, Policies: isolation }] };
+    return { Type: "Static", Subnets: [{ IpAddressPrefix: ANY_IPV4, Policies: isolation }] };
   return { Type: "Dhcp", Subnets: [{ Policies: isolation }] };
 }
 
-/** A network without subnets gets its addresses from elsewhere; its isolation stands in a subnet all the same. */
-function ipamsOf(network: HnsNetwork, isolation: readonly PolicyDocument[]): readonly Ipam[] | undefined {
-  const subnets = network.Subnets?.map((subnet) => subnetOf(subnet, isolation));
-  if (subnets !== undefined && subnets.length > 0) return [{ Type: "Static", Subnets: subnets }];
-  return isolation.length === 0
-    ? undefined
-    : [subnetOfIsolation(networkType(network.Type) ?? "NAT", isolation)];
+/**
+ * A network without subnets gets its addresses from elsewhere; its isolation stands in a subnet all the same. Else a
+ * subnet's own isolation counts, or that of the network.
+ */
+function ipamsOf(
+  ipams: readonly Ipam[] | undefined,
+  isolation: readonly PolicyDocument[],
+  type: NetworkType | undefined,
+): readonly Ipam[] | undefined {
+  if (isolation.length === 0) return ipams;
+  if (ipams === undefined) return [subnetOfIsolation(type ?? "NAT", isolation)];
+  return ipams.map(({ Subnets = [], ...ipam }) => ({
+    ...ipam,
+    Subnets: Subnets.map((subnet) => ({ ...subnet, Policies: subnet.Policies ?? isolation })),
+  }));
 }
 
 function extensionsOf({ Extensions: extensions = [] }: HnsNetwork): readonly ExtensionChange[] {
@@ -117,18 +75,18 @@ function extensionsOf({ Extensions: extensions = [] }: HnsNetwork): readonly Ext
 /** @throws HcnError when the document is no v1 network. */
 export function networkFromV1(document: JsonValue): NetworkRequest {
   const network = parseHnsNetwork(document);
-  const pools = network.MacPools;
   const { others, isolation } = splitIsolation(network.Policies ?? []);
+  const type = networkType(network.Type);
+  const fields = policiesOfFields(NETWORK, { ...network, ManagementIP: managementIp(network) });
+  const given = NETWORK_FORM.fromRequest(
+    network,
+    { Type: type, Policies: [...others.map((policy) => policyFromV1("network", policy)), ...fields] },
+    policyIn,
+  );
   return present<NetworkRequest>({
-    ID: network.ID,
-    Name: network.Name,
+    ...given,
     AdditionalParams: network.AdditionalParams,
-    Type: networkType(network.Type),
-    Policies: networkPolicies(network, others),
-    MacPool: pools && { Ranges: pools },
-    Dns: dnsOf(network),
-    Ipams: ipamsOf(network, isolation),
-    Flags: network.Flags,
+    Ipams: ipamsOf(given.Ipams, isolation, type),
     isIsolated: network.IsolateSwitch,
     extensions: extensionsOf(network),
   });
@@ -136,9 +94,7 @@ export function networkFromV1(document: JsonValue): NetworkRequest {
 
 function endpointPolicies(endpoint: HnsEndpoint): readonly PolicyDocument[] {
   const policies = (endpoint.Policies ?? []).map((policy) => policyFromV1("endpoint", policy));
-  const overhead = endpoint.EncapOverhead ?? 0;
-  if (overhead > 0) policies.push({ Type: "EncapOverhead", Settings: { Overhead: overhead } });
-  return policies;
+  return [...policies, ...policiesOfFields(ENDPOINT, endpoint)];
 }
 
 /** @throws HcnError when the document is no v1 endpoint. */

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { anyText } from "#test/support/any-text.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import {
   createEndpoint,
@@ -67,7 +68,7 @@ describe("HNS v1", () => {
   it("HCN-017 a v1 document makes an endpoint by HcnCreateEndpoint", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    const id = await client.create("Endpoint", { Name: "v1", VirtualNetwork: network.ID!.toUpperCase() });
+    const id = await client.create("Endpoint", { Name: "v1", VirtualNetwork: network.ID.toUpperCase() });
     expect(await getEndpointById(client, id)).toMatchObject({ Name: "v1", HostComputeNetwork: network.ID });
   });
 
@@ -85,7 +86,7 @@ describe("HNS v1", () => {
   it("HCN-066 an endpoint made through v2 reads through v1", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
+    const endpoint = await createEndpoint(client, network.ID, POD_ENDPOINT);
     expect(await getHnsEndpoint(client, endpoint.ID.toUpperCase())).toMatchObject({
       VirtualNetwork: network.ID,
       VirtualNetworkName: "cbr0",
@@ -116,11 +117,11 @@ describe("HNS v1", () => {
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
     const endpoint = await createHnsEndpoint(client, {
       Name: "cbr0_ep",
-      VirtualNetwork: network.ID!,
+      VirtualNetwork: network.ID,
       IPAddress: "10.244.2.2",
     });
     expect(endpoint.GatewayAddress).toBe("10.244.2.1");
-    await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    await attachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
     expect(datapath.listVnics()).toMatchObject([{ compartmentId: 1, interfaceName: "vEthernet (cbr0_ep)" }]);
     const body = JSON.stringify(HOST_ATTACH);
     expect(await client.call("POST", `/endpoints/${endpoint.ID}/attach`, body)).toEqual({
@@ -128,9 +129,9 @@ describe("HNS v1", () => {
       ErrorCode: 0x803b0014,
       Success: false,
     });
-    await detachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    await detachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
     expect(datapath.listVnics()).toEqual([]);
-    await expect(detachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH)).rejects.toMatchObject({
+    await expect(detachHnsEndpoint(client, endpoint.ID, HOST_ATTACH)).rejects.toMatchObject({
       code: "HCN_E_ENDPOINT_NOT_ATTACHED",
     });
   });
@@ -143,7 +144,7 @@ describe("HNS v1", () => {
   ])("attach with %s is refused", async (body, code) => {
     const { client } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
     expect(await client.call("POST", `/endpoints/${endpoint.ID}/attach`, body)).toMatchObject({
       Success: false,
       ErrorCode: code,
@@ -169,8 +170,8 @@ describe("HNS v1", () => {
       { Type: "PA", PA: "10.0.2.15" },
       { Type: "QOS", MaximumOutgoingBandwidthInBytes: 1000 },
     ];
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID!, Policies: policies });
-    expect((await getEndpointById(client, endpoint.ID!)).Policies?.slice(0, 6)).toEqual([
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID, Policies: policies });
+    expect((await getEndpointById(client, endpoint.ID)).Policies?.slice(0, 6)).toEqual([
       {
         Type: "OutBoundNAT",
         Settings: { VirtualIP: "10.0.2.15", Exceptions: ["10.96.0.0/12"], Destinations: ["8.8.8.8"] },
@@ -206,7 +207,7 @@ describe("HNS v1", () => {
   it("HCN-077 POST /endpoints/{id} replaces all policies; what was read can be written back", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
+    const endpoint = await createEndpoint(client, network.ID, POD_ENDPOINT);
     const before = await getEndpointById(client, endpoint.ID);
     const read = await getHnsEndpoint(client, endpoint.ID);
     await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, { Policies: read.Policies ?? [] });
@@ -222,7 +223,7 @@ describe("HNS v1", () => {
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
     for (const Type of ["ELB", "Nonsense"]) {
       await expect(
-        createHnsEndpoint(client, { VirtualNetwork: network.ID!, Policies: [{ Type }] }),
+        createHnsEndpoint(client, { VirtualNetwork: network.ID, Policies: [{ Type }] }),
       ).rejects.toMatchObject({ code: "HCN_E_INVALID_POLICY_TYPE" });
     }
     expect(await listEndpoints(client)).toEqual([]);
@@ -245,7 +246,7 @@ describe("HNS v1", () => {
   it("namespaces: made, filled, emptied, deleted (hcn.md §9.23)", async () => {
     const { client } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
     const made = (await requestHns(client, "POST", "/namespaces/", { IsDefault: true })) as JsonObject;
     expect(made).toMatchObject({ IsDefault: true, CompartmentId: 1, ResourceList: [] });
     const path = `/namespaces/${made["ID"] as string}`;
@@ -266,7 +267,7 @@ describe("HNS v1", () => {
   it("policy lists: made from ELB policies, listed, read as v2, deleted (hcn.md §1.7, §3.6)", async () => {
     const { client } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
     const policy = {
       Type: "ELB",
       Protocol: 6,
@@ -279,14 +280,14 @@ describe("HNS v1", () => {
       LocalRoutedVip: true,
     } as const;
     const made = (await requestHns(client, "POST", "/policylists/", {
-      References: [`/endpoints/${endpoint.ID!.toUpperCase()}`],
+      References: [`/endpoints/${endpoint.ID.toUpperCase()}`],
       Policies: [policy, { ...policy, ExternalPort: 30_081 }],
     })) as JsonObject;
     expect(made["Policies"]).toEqual([policy, { ...policy, ExternalPort: 30_081 }]);
     expect(await listLoadBalancers(client)).toMatchObject([
       {
         ID: (made["ID"] as string).toLowerCase(),
-        HostComputeEndpoints: [endpoint.ID!.toUpperCase()],
+        HostComputeEndpoints: [endpoint.ID.toUpperCase()],
         SourceVIP: "10.0.2.15",
         PortMappings: [
           { Protocol: 6, InternalPort: 80, ExternalPort: 30_080, Flags: 3 },
@@ -337,15 +338,15 @@ describe("HNS v1", () => {
   it("any method, path and body is answered by an envelope, and nothing is broken by it", async () => {
     const { client } = hnsNode({ profile: "ws2025" });
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
     const word = fc.oneof(
       fc.constantFrom("networks", "endpoints", "NAMESPACES", "policylists", "endpointstats", "accelnet"),
       fc.constantFrom("attach", "detach", "addresource", "detailed", "globals", "version", "__proto__"),
-      fc.constantFrom(MISSING, network.ID!, `{${endpoint.ID!.toUpperCase()}}`, "?detailed=true", ".."),
-      fc.string({ unit: "binary", maxLength: 8 }),
+      fc.constantFrom(MISSING, network.ID, `{${endpoint.ID.toUpperCase()}}`, "?detailed=true", ".."),
+      anyText(8),
     );
     const path = fc.array(word, { maxLength: 5 }).map((words) => `/${words.join("/")}`);
-    const body = fc.oneof(fc.json({ maxDepth: 2 }), fc.string({ unit: "binary", maxLength: 20 }));
+    const body = fc.oneof(fc.json({ maxDepth: 2 }), anyText(20));
     const method = fc.oneof(fc.constantFrom("GET", "POST", "delete"), fc.string({ maxLength: 6 }));
     await fc.assert(
       fc.asyncProperty(method, path, body, async (verb, where, text) => {
@@ -372,7 +373,7 @@ describe("HNS v1", () => {
   it("words and ids come in either letter case, with braces, slashes and a query string", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    const id = network.ID!;
+    const id = network.ID;
     for (const path of [
       `/NETWORKS/${id.toUpperCase()}`,
       `networks//{${id}}/`,
@@ -383,6 +384,26 @@ describe("HNS v1", () => {
       expect(await client.call("get", path, "")).toMatchObject({ Success: true, Output: { Name: "cbr0" } });
     }
     expect(await client.call("PATCH", `/networks/${id}`, "")).toMatchObject({ ErrorCode: 0x803b0015 });
+  });
+
+  it("the layer of a network shows the host's vNIC: connected, with the adapter's MAC (hcn.md §2.9)", async () => {
+    const { client } = hnsNode();
+    const { ID } = await createNetwork(client, CBR0);
+    const { Output } = (await client.call("GET", `/networks/${ID}?detailed=true`, "")) as unknown as {
+      readonly Output: {
+        readonly Layer: { readonly Resources: { readonly Allocators: readonly JsonObject[] } };
+      };
+    };
+    const vnics = Output.Layer.Resources.Allocators.filter(({ Tag }) => Tag === "Host Vnic");
+    expect(vnics).toMatchObject([
+      {
+        Connected: true,
+        NicFriendlyName: "vEthernet (Ethernet)",
+        MacAddress: expect.stringMatching(/^[0-9A-F]{2}(-[0-9A-F]{2}){5}$/) as string,
+        NetworkId: ID.toUpperCase(),
+        State: 3,
+      },
+    ]);
   });
 
   it("up to 1803 a failure has no number (hcn.md §1.7)", async () => {
@@ -404,9 +425,9 @@ describe("HNS v1", () => {
   it("HCN-049 a network is deleted with its endpoints, attached or not", async () => {
     const { client, datapath } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { Name: "leg", VirtualNetwork: network.ID! });
-    await createHnsEndpoint(client, { Name: "detached", VirtualNetwork: network.ID! });
-    await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
+    const endpoint = await createHnsEndpoint(client, { Name: "leg", VirtualNetwork: network.ID });
+    await createHnsEndpoint(client, { Name: "detached", VirtualNetwork: network.ID });
+    await attachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
     await requestHns(client, "DELETE", `/networks/${network.ID}`);
     expect(await requestHns(client, "GET", "/endpoints/")).toEqual([]);
     expect(datapath.listVnics()).toEqual([]);
@@ -470,10 +491,10 @@ describe("HNS v1", () => {
   it("/portpools lists the blocks of 64 ports that load balancers hold", async () => {
     const { client } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
     expect(await requestHns(client, "GET", "/portpools")).toEqual({ PortPoolAllocations: [] });
     await requestHns(client, "POST", "/policylists/", {
-      References: [`/endpoints/${endpoint.ID!}`],
+      References: [`/endpoints/${endpoint.ID}`],
       Policies: [{ Type: "ELB", Protocol: 6, InternalPort: 80, ExternalPort: 80, VIPs: ["10.96.0.1"] }],
     });
     const pools = (await requestHns(client, "GET", "/portpools")) as JsonObject;
@@ -489,9 +510,9 @@ describe("HNS v1", () => {
     ] as const) {
       const { client } = hnsNode({ profile: "win11-21h2", version });
       const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-      const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+      const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
       const list = (port: number): object => ({
-        References: [`/endpoints/${endpoint.ID!}`],
+        References: [`/endpoints/${endpoint.ID}`],
         Policies: [{ Type: "ELB", Protocol: 6, InternalPort: port, ExternalPort: 80, VIPs: ["10.96.0.1"] }],
       });
       const made = (await requestHns(client, "POST", "/policylists/", list(80))) as JsonObject;
@@ -506,7 +527,7 @@ describe("HNS v1", () => {
   it("POST /endpoints/{id} without policies leaves them", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    const endpoint = await createEndpoint(client, network.ID!, POD_ENDPOINT);
+    const endpoint = await createEndpoint(client, network.ID, POD_ENDPOINT);
     await requestHns(client, "POST", `/endpoints/${endpoint.ID}`, { DNSSuffix: "x" });
     expect((await getEndpointById(client, endpoint.ID)).Policies).toEqual(endpoint.Policies);
   });
@@ -514,7 +535,7 @@ describe("HNS v1", () => {
   it("GET /endpoints/{id}/detailed has the resources of the endpoint", async () => {
     const { client } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID! });
+    const endpoint = await createHnsEndpoint(client, { VirtualNetwork: network.ID });
     const document = (await requestHns(client, "GET", `/endpoints/${endpoint.ID}/detailed`)) as JsonObject;
     expect(document["Resources"]).toMatchObject({
       AllocationOrder: 0,
@@ -529,7 +550,7 @@ describe("HNS v1", () => {
   ])("DELETE of %s answers it as it was", async (_name, path) => {
     const { client } = hnsNode();
     const network = await createHnsNetwork(client, FLANNEL_NETWORK);
-    const made = (await requestHns(client, "POST", path, { VirtualNetwork: network.ID! })) as JsonObject;
+    const made = (await requestHns(client, "POST", path, { VirtualNetwork: network.ID })) as JsonObject;
     expect(await requestHns(client, "DELETE", `${path}${made["ID"] as string}`)).toEqual(made);
     expect(await client.call("GET", `${path}${made["ID"] as string}`, "")).toMatchObject({ Success: false });
   });
@@ -537,13 +558,13 @@ describe("HNS v1", () => {
   it("HCN-012 a query without a schema version gives v1 fields", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    expect(await client.query("Network", network.ID!, {})).toMatchObject({
-      ID: network.ID!.toUpperCase(),
+    expect(await client.query("Network", network.ID, {})).toMatchObject({
+      ID: network.ID.toUpperCase(),
       Type: "L2Bridge",
       NetworkAdapterName: "Ethernet",
     });
     const namespace = await createNamespace(client);
-    expect(await client.query("Namespace", namespace.ID!)).toMatchObject({
+    expect(await client.query("Namespace", namespace.ID)).toMatchObject({
       CompartmentId: 2,
       IsDefault: false,
     });
@@ -555,7 +576,7 @@ describe("HNS v1", () => {
   ])("on %s the ids of endpoints are spelled %s", async (profile, spelling) => {
     const { client } = hnsNode({ profile });
     const network = await createNetwork(client, CBR0);
-    const endpoint = await createEndpoint(client, network.ID!, {});
+    const endpoint = await createEndpoint(client, network.ID, {});
     const document = await client.query("Endpoint", endpoint.ID, {});
     expect(document["ID"]).toMatch(spelling);
     expect(document["VirtualNetwork"]).toMatch(spelling);
@@ -570,7 +591,7 @@ describe("HNS v1", () => {
         Subnets: [{ AddressPrefix: "10.0.1.0/24", GatewayAddress: "10.0.1.1" }],
       });
       const endpoint = await createHnsEndpoint(client, {
-        VirtualNetwork: network.ID!,
+        VirtualNetwork: network.ID,
         IPAddress: "10.0.1.5",
       });
       return (await requestHns(client, "GET", `/endpoints/${endpoint.ID}`)) as JsonObject;

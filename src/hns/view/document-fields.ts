@@ -1,5 +1,5 @@
 /** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
-import { BASE, type PolicyDocument, ROUTE } from "#contracts/hcn/documents/base-document.ts";
+import { BASE, type PolicyDocument, type ROUTE } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { policyDocument } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/description/object-json.ts";
@@ -66,12 +66,6 @@ export function routeValues(route: RouteRecord): PrintableOf<typeof ROUTE> {
   };
 }
 
-const ROUTE_PRINTER = printerOf(ROUTE);
-
-export function routeDocuments(routes: readonly RouteRecord[]): readonly JsonObject[] {
-  return routes.map((route) => ROUTE_PRINTER.print(routeValues(route)));
-}
-
 function unspecified(route: RouteRecord): string {
   return typeof route.destination.address === "number" ? "0.0.0.0" : "::";
 }
@@ -84,23 +78,6 @@ export function policyDocuments(
     const document: PolicyDocument = policyDocument(policy);
     return { Type: document.Type, Settings: document.Settings ?? {} };
   });
-}
-
-/** The fields `DNSDomain`, `DNSSuffix` and `DNSServerList` of v1 documents. */
-export function v1DnsFields(
-  dns:
-    | {
-        readonly Domain?: string;
-        readonly Search?: readonly string[];
-        readonly ServerList?: readonly string[];
-      }
-    | undefined,
-): Readonly<Record<string, JsonValue | undefined>> {
-  return {
-    DNSDomain: dns?.Domain,
-    DNSSuffix: dns?.Search?.join(","),
-    DNSServerList: dns?.ServerList?.join(","),
-  };
 }
 
 /** Sorts the keys of a v1 document, as Windows prints them (hcn.md §1.7). */

@@ -21,6 +21,7 @@ import {
 } from "./document-fields.ts";
 import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
+import { fieldsOfPolicies } from "#contracts/hcn/documents/v1-form.ts";
 import { NOTHING_PASSED, type PortStatistics } from "../ports/datapath.ts";
 
 /** HNS 9 wrote the ids of endpoints in upper case; HNS 15 writes lower case (hcn.md §9.23, §2.12). Inferred: between. */
@@ -119,14 +120,13 @@ export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRe
   const spell = (guid: Guid): string => (isOld ? formatUpperGuid(guid) : guid);
   const namespace = context.state.namespaces.get(endpoint.attachment?.namespaceId ?? "");
   const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
-  const overhead = endpoint.policies.find((policy) => policy.Type === "EncapOverhead");
   return sortFields(
     withKept(
       {
         ...ENDPOINT_FORM.print(valuesOf(context, endpoint)),
+        ...fieldsOfPolicies(ENDPOINT, endpoint.policies),
         ActivityId: formatUpperGuid(endpoint.activityId),
         AdditionalParams: endpoint.additionalParams ?? {},
-        EncapOverhead: overhead?.Settings.Overhead,
         Health: health(context, endpoint),
         ID: spell(endpoint.id),
         InterfaceConstraint: isOld ? { InterfaceGuid: ZERO_GUID } : undefined,

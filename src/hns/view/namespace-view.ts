@@ -2,22 +2,17 @@
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
+import { NAMESPACE, type NamespaceResource } from "#contracts/hcn/documents/namespace.ts";
+import { printerOf } from "#contracts/hcn/description/object-json.ts";
 import { type NamespaceRecord, NAMESPACE_STATES } from "../service/namespace/namespace-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
-import {
-  baseFields,
-  healthData,
-  sortFields,
-  withoutDefaults,
-  allocator,
-  resourcesDocument,
-} from "./document-fields.ts";
+import { baseValues, healthData, sortFields, allocator, resourcesDocument } from "./document-fields.ts";
 
-function resourceList(namespace: NamespaceRecord): readonly JsonObject[] {
+function resourceList(namespace: NamespaceRecord): readonly NamespaceResource[] {
   return [
-    ...namespace.containers.map((id) => ({ Type: "Container", Data: { Id: id } })),
-    ...namespace.endpointIds.map((id) => ({ Type: "Endpoint", Data: { Id: id } })),
+    ...namespace.containers.map((id) => ({ Type: "Container", Data: { Id: id } }) as const),
+    ...namespace.endpointIds.map((id) => ({ Type: "Endpoint", Data: { Id: id } }) as const),
   ];
 }
 
@@ -45,6 +40,8 @@ function namespaceState(namespace: NamespaceRecord): number {
   return namespace.isTeardownBlocked ? NAMESPACE_STATES.TeardownBlocked : NAMESPACE_STATES.Healthy;
 }
 
+const PRINTER = printerOf(NAMESPACE);
+
 /** A namespace in v2 shape. */
 export function namespaceDocument(context: ServiceContext, namespace: NamespaceRecord): JsonObject {
   const allocated = resources(context, namespace);
@@ -52,16 +49,15 @@ export function namespaceDocument(context: ServiceContext, namespace: NamespaceR
     Data: healthData(context, namespace, []),
     ...(allocated !== undefined && { Extra: { Resources: allocated } }),
   };
-  return withKept(
-    withoutDefaults({
-      ...baseFields(inV2(namespace), health, namespaceState(namespace)),
-      NamespaceId: namespace.compartmentId,
-      NamespaceGuid: namespace.compartmentGuid,
-      Type: namespace.type,
-      Resources: resourceList(namespace),
-    }),
-    namespace.kept?.v2,
-  );
+  const document = PRINTER.print({
+    ...baseValues(inV2(namespace), namespaceState(namespace)),
+    Health: health,
+    NamespaceId: namespace.compartmentId,
+    NamespaceGuid: namespace.compartmentGuid,
+    Type: namespace.type,
+    Resources: resourceList(namespace),
+  });
+  return withKept(document, namespace.kept?.v2);
 }
 
 /** A namespace in v1 shape. */

@@ -1,7 +1,6 @@
 /** A network as results show it, in both dialects (hcn.md §2.2, §2.12, §9.4). */
-import { DNS } from "#contracts/hcn/documents/base-document.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { printerOf } from "#contracts/hcn/description/object-json.ts";
+import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { familyOf, formatPrefix, formatIp, prefixFamily } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { notEnforcedOnNetwork } from "../service/enforcement.ts";
@@ -14,74 +13,63 @@ import {
 } from "../service/network/network-facts.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
-import {
-  baseFields,
-  healthData,
-  policyDocuments,
-  routeDocuments,
-  withoutDefaults,
-  sortFields,
-  v1DnsFields,
-} from "./document-fields.ts";
+import { baseValues, healthData, policyDocuments, routeValues, sortFields } from "./document-fields.ts";
 import { ZERO_GUID, formatUpperGuid } from "#contracts/hcn/guid.ts";
 import { extensionDocuments } from "../service/network/extensions.ts";
 import { traitsOf } from "../service/network/type-traits.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
+import { NETWORK, NETWORK_FLAGS, type SUBNET } from "#contracts/hcn/documents/network.ts";
+import { NETWORK_FORM } from "#contracts/hcn/documents/v1-documents.ts";
+import { fieldPoliciesOf, fieldsOfPolicies } from "#contracts/hcn/documents/v1-form.ts";
 
 /** Networks are in state 1 in all healthy outputs. */
 const NETWORK_STATE = 1;
 
-function subnetDocument(subnet: SubnetRecord): JsonObject {
-  return withoutDefaults({
+type NetworkValues = PrintableOf<typeof NETWORK>;
+
+/** Subnets as either dialect shows them, but for ids and what only one of them has. */
+function subnetValues(subnet: SubnetRecord): PrintableOf<typeof SUBNET> {
+  return {
     ID: subnet.id,
     Name: subnet.name,
     IpAddressPrefix: formatPrefix(subnet.prefix),
     Policies: policyDocuments(subnet.policies),
-    Routes: routeDocuments(subnet.routes),
-    IpSubnets: subnet.ipSubnets.map((block) =>
-      withoutDefaults({
-        ID: block.id,
-        Name: block.name,
-        IpAddressPrefix: formatPrefix(block.prefix),
-        Flags: block.flags,
-      }),
-    ),
-    Flags: subnet.flags,
-  });
-}
-
-function bareSubnetDocument(subnet: BareSubnetRecord): JsonObject {
-  return withoutDefaults({
-    ID: subnet.id,
-    Name: subnet.name,
-    Policies: policyDocuments(subnet.policies),
-    Flags: subnet.flags,
-  });
-}
-
-function ipamDocuments({ ipamType, subnets, bareSubnets }: NetworkRecord): readonly JsonObject[] | undefined {
-  if (ipamType === undefined) return undefined;
-  const Subnets = [...subnets.map(subnetDocument), ...bareSubnets.map(bareSubnetDocument)];
-  return [withoutDefaults({ Type: ipamType, Subnets })];
-}
-
-function macPoolDocument(network: NetworkRecord): JsonObject {
-  return {
-    Ranges: network.macRanges.map((range) => ({
-      StartMacAddress: formatMac(range.first),
-      EndMacAddress: formatMac(range.last),
+    Routes: subnet.routes.map(routeValues),
+    IpSubnets: subnet.ipSubnets.map((block) => ({
+      ID: block.id,
+      Name: block.name,
+      IpAddressPrefix: formatPrefix(block.prefix),
+      Flags: block.flags,
     })),
+    Flags: subnet.flags,
   };
 }
 
-const DNS_PRINTER = printerOf(DNS);
-
-function dnsDocument(dns: NetworkRecord["dns"]): JsonObject | undefined {
-  if (dns === undefined) return undefined;
-  const document = DNS_PRINTER.print(dns);
-  return Object.keys(document).length === 0 ? undefined : document;
+function bareSubnetValues(subnet: BareSubnetRecord): PrintableOf<typeof SUBNET> {
+  const { id, name, policies, flags } = subnet;
+  return { ID: id, Name: name, Policies: policyDocuments(policies), Flags: flags };
 }
+
+function ipamValues({ ipamType, subnets, bareSubnets }: NetworkRecord): NetworkValues["Ipams"] {
+  if (ipamType === undefined) return undefined;
+  return [{ Type: ipamType, Subnets: [...subnets.map(subnetValues), ...bareSubnets.map(bareSubnetValues)] }];
+}
+
+/** What both dialects show alike. */
+function sharedValues(network: NetworkRecord): NetworkValues {
+  return {
+    MacPool: {
+      Ranges: network.macRanges.map((range) => ({
+        StartMacAddress: formatMac(range.first),
+        EndMacAddress: formatMac(range.last),
+      })),
+    },
+    Dns: network.dns,
+    Flags: network.flags,
+  };
+}
+
+const PRINTER = printerOf(NETWORK);
 
 /** A network in v2 shape; `isDetailed` adds the switch layer. NAT, the default type, would be left out. */
 export function networkDocument(
@@ -96,20 +84,17 @@ export function networkDocument(
       SwitchGuid: network.switchId,
     },
   };
-  return withKept(
-    withoutDefaults({
-      ...baseFields(network, health, NETWORK_STATE),
-      Type: network.type === "NAT" ? undefined : network.type,
-      Policies: policyDocuments(shownPolicies(context, network)),
-      MacPool: macPoolDocument(network),
-      Dns: dnsDocument(network.dns),
-      Ipams: ipamDocuments(network),
-      Flags: network.flags,
-      // Inferred (hcn.md §5.1): the place of the layer in a v2 result.
-      Layer: isDetailed ? layerDocument(context, network) : undefined,
-    }),
-    network.kept?.v2,
-  );
+  const document = PRINTER.print({
+    ...baseValues(network, NETWORK_STATE),
+    ...sharedValues(network),
+    Health: health,
+    Type: network.type === "NAT" ? undefined : network.type,
+    Policies: policyDocuments(shownPolicies(context, network)),
+    Ipams: ipamValues(network),
+  });
+  // Inferred (hcn.md §5.1): the place of the layer in a v2 result.
+  const layer = isDetailed ? { Layer: layerDocument(context, network) } : {};
+  return withKept({ ...document, ...layer }, network.kept?.v2);
 }
 
 /** The fields that filters compare: the names of v1, and those of v2 where they differ (hcn.md §5.1). */
@@ -171,12 +156,9 @@ function v1BareSubnet(subnet: BareSubnetRecord): JsonObject {
 }
 
 /** Policies that v1 shows as fields of the network. */
-const FIELD_POLICIES: readonly string[] = [
-  "NetAdapterName",
-  "SourceMacAddress",
-  "AutomaticDNS",
-  "DrMacAddress",
-];
+const FIELD_POLICIES: readonly string[] = fieldPoliciesOf(NETWORK)
+  .filter(({ isShownTwice }) => isShownTwice !== true)
+  .map(({ type }) => type);
 
 /** `NAT` or `ICS` before the id. Inferred (hcn.md §4.1): which GUID it is, that of the network. */
 function natName({ type, id }: NetworkRecord): string | undefined {
@@ -230,18 +212,15 @@ export function networkDocumentV1(
 ): JsonObject {
   // Inferred: the counts begin anew with the service; no source shows them after a restart.
   const { endpointCount, endpointCountMax, endpointCountTotal } = context.state.membersOf(network.id);
-  const sourceMac = network.policies.find((policy) => policy.Type === "SourceMacAddress");
-  const automaticDns = network.policies.find((policy) => policy.Type === "AutomaticDNS");
   return sortFields(
     withKept(
       {
+        ...NETWORK_FORM.print(sharedValues(network)),
+        ...fieldsOfPolicies(NETWORK, network.policies),
         ActivityId: formatUpperGuid(network.activityId),
         AdditionalParams: network.additionalParams ?? {},
-        AutomaticDNS: automaticDns?.Settings.Enable,
         CurrentEndpointCount: endpointCount,
-        ...withoutDefaults(v1DnsFields(network.dns)),
         Extensions: extensionDocuments(context, network),
-        Flags: network.flags,
         Health: healthV1(context, network),
         ID: formatUpperGuid(network.id),
         IPv6: network.subnets.some((subnet) => prefixFamily(subnet.prefix) === 6),
@@ -249,17 +228,12 @@ export function networkDocumentV1(
         IsolateSwitch: network.isIsolated,
         Layer: isDetailed ? layerDocument(context, network) : undefined,
         LayeredOn: formatUpperGuid(network.layerId),
-        MacPools: network.macRanges.map(({ first, last }) => ({
-          EndMacAddress: formatMac(last),
-          StartMacAddress: formatMac(first),
-        })),
         MaxConcurrentEndpoints: endpointCountMax,
         Name: network.name,
         Policies: network.policies
           .filter((policy) => !FIELD_POLICIES.includes(policy.Type))
           .map((policy) => policyToV1("network", policy)),
         Resources: isDetailed ? networkResources(context, network) : undefined,
-        SourceMac: sourceMac?.Settings.SourceMacAddress,
         State: NETWORK_STATE,
         Subnets: [...network.subnets.map(v1Subnet), ...network.bareSubnets.map(v1BareSubnet)],
         SwitchGuid: formatUpperGuid(network.switchId),

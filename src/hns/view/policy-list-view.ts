@@ -4,24 +4,19 @@
  */
 import type { JsonObject } from "#core/base/json.ts";
 import { formatUpperGuid } from "#contracts/hcn/guid.ts";
-import {
-  LOAD_BALANCER_DISTRIBUTIONS,
-  LOAD_BALANCER_FLAGS,
-  LOAD_BALANCER_PORT_FLAGS,
-} from "#contracts/hcn/documents/load-balancer.ts";
+import { LOAD_BALANCER, LOAD_BALANCER_DISTRIBUTIONS } from "#contracts/hcn/documents/load-balancer.ts";
+import { LOAD_BALANCER_FORM } from "#contracts/hcn/documents/v1-documents.ts";
+import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import {
   type NotEnforced,
   notEnforcedOnLoadBalancer,
   notEnforcedOnSdnRoute,
 } from "../service/enforcement.ts";
-import type {
-  LoadBalancerPortMappingRecord,
-  LoadBalancerRecord,
-} from "../service/load-balancer/load-balancer-record.ts";
+import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
-import { baseFields, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
+import { baseFields, baseValues, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
 import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 
@@ -60,15 +55,23 @@ function textOf(ip: Ip | undefined): string | undefined {
   return ip === undefined ? undefined : formatIp(ip);
 }
 
-function mappingDocument(mapping: LoadBalancerPortMappingRecord): JsonObject {
-  return withoutDefaults({
-    Protocol: mapping.protocol,
-    InternalPort: mapping.internalPort,
-    ExternalPort: mapping.externalPort,
-    DistributionType: LOAD_BALANCER_DISTRIBUTIONS.indexOf(mapping.distribution),
-    Flags: mapping.flags,
-  });
+/** What both dialects show alike. */
+function sharedValues(loadBalancer: LoadBalancerRecord): PrintableOf<typeof LOAD_BALANCER> {
+  return {
+    SourceVIP: textOf(loadBalancer.sourceVip),
+    FrontendVIPs: loadBalancer.frontendVips.map(formatIp),
+    PortMappings: loadBalancer.portMappings.map((mapping) => ({
+      Protocol: mapping.protocol,
+      InternalPort: mapping.internalPort,
+      ExternalPort: mapping.externalPort,
+      DistributionType: LOAD_BALANCER_DISTRIBUTIONS.indexOf(mapping.distribution),
+      Flags: mapping.flags,
+    })),
+    Flags: loadBalancer.flags,
+  };
 }
+
+const PRINTER = printerOf(LOAD_BALANCER);
 
 /**
  * A load balancer in v2 shape. Inferred (hcn.md §8.5, §9.19): the ids of its endpoints come in upper case; kube-proxy
@@ -79,34 +82,14 @@ export function loadBalancerDocument(context: ServiceContext, loadBalancer: Load
     Data: healthData(context, loadBalancer, notEnforced(context, loadBalancer)),
   };
   const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
-  return withKept(
-    withoutDefaults({
-      ...baseFields(loadBalancer, health, stateOf(context, loadBalancer)),
-      HostComputeNetwork: hasNetwork ? loadBalancer.networkId : undefined,
-      HostComputeEndpoints: loadBalancer.endpointIds.map(formatUpperGuid),
-      SourceVIP: textOf(loadBalancer.sourceVip),
-      FrontendVIPs: loadBalancer.frontendVips.map(formatIp),
-      PortMappings: loadBalancer.portMappings.map(mappingDocument),
-      Flags: loadBalancer.flags,
-    }),
-    loadBalancer.kept?.v2,
-  );
-}
-
-/** One `ELB` policy per port mapping. */
-function elbPolicy(loadBalancer: LoadBalancerRecord, mapping: LoadBalancerPortMappingRecord): JsonObject {
-  const { ILB, LocalRoutedVip } = LOAD_BALANCER_PORT_FLAGS;
-  return {
-    Type: "ELB",
-    Protocol: mapping.protocol,
-    InternalPort: mapping.internalPort,
-    ExternalPort: mapping.externalPort,
-    ...(loadBalancer.sourceVip !== undefined && { SourceVIP: formatIp(loadBalancer.sourceVip) }),
-    VIPs: loadBalancer.frontendVips.map(formatIp),
-    IsDSR: (loadBalancer.flags & LOAD_BALANCER_FLAGS.DSR) !== 0,
-    ...((mapping.flags & ILB) !== 0 && { ILB: true }),
-    ...((mapping.flags & LocalRoutedVip) !== 0 && { LocalRoutedVip: true }),
-  };
+  const document = PRINTER.print({
+    ...baseValues(loadBalancer, stateOf(context, loadBalancer)),
+    ...sharedValues(loadBalancer),
+    Health: health,
+    HostComputeNetwork: hasNetwork ? loadBalancer.networkId : undefined,
+    HostComputeEndpoints: loadBalancer.endpointIds.map(formatUpperGuid),
+  });
+  return withKept(document, loadBalancer.kept?.v2);
 }
 
 /** A load balancer as a v1 policy list. */
@@ -115,6 +98,10 @@ export function policyListDocument(context: ServiceContext, loadBalancer: LoadBa
   return sortFields(
     withKept(
       {
+        ...LOAD_BALANCER_FORM.print({
+          ...sharedValues(loadBalancer),
+          HostComputeEndpoints: loadBalancer.endpointIds,
+        }),
         ActivityId: formatUpperGuid(loadBalancer.activityId),
         AdditionalParams: loadBalancer.additionalParams ?? {},
         // The flags of v2 are fields of the policies here.
@@ -123,8 +110,6 @@ export function policyListDocument(context: ServiceContext, loadBalancer: LoadBa
         HostComputeNetwork: formatUpperGuid(loadBalancer.networkId),
         ID: formatUpperGuid(loadBalancer.id),
         IsApplied: state === STATE_APPLIED,
-        Policies: loadBalancer.portMappings.map((mapping) => elbPolicy(loadBalancer, mapping)),
-        References: loadBalancer.endpointIds.map((id) => `/endpoints/${id}`),
         State: state,
         Version: loadBalancer.version,
       },

@@ -243,7 +243,7 @@ const SHARED_PORTS_MAX = 16_384;
 
 /**
  * Why a node port is not served on this node; undefined when it is. Inferred: that its packets end unanswered in the
- * host's stack. Documented and seen is that there is no answer, not even a reset (dataplane.md DT-115, DT-116).
+ * host's stack. Documented and seen is that there is no answer, not even a reset (dataplane.md §10).
  */
 function unservedCode(
   loadBalancer: LoadBalancerRecord,
@@ -257,7 +257,7 @@ function unservedCode(
     : "service-without-back-ends";
 }
 
-/** What the host's stack does with the node ports of its own addresses (dataplane.md DT-115 to DT-117). */
+/** What the host's stack does with the node ports of its own addresses (dataplane.md §10). */
 export function claimsOf(
   loadBalancer: LoadBalancerRecord,
   frontEnds: readonly FrontEnd[],

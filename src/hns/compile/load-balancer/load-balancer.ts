@@ -27,8 +27,7 @@ import {
   type FrontEnd,
 } from "./load-balancer-plan.ts";
 import { assert } from "#core/base/assert.ts";
-import { familyOf, formatIp } from "#core/net/ip.ts";
-import { hostPrefix } from "#core/net/ip.ts";
+import { familyOf, formatIp, hostPrefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 
@@ -200,7 +199,7 @@ function toNodeItself(frontEnd: FrontEnd): Rule {
 }
 
 /**
- * On overlay nodes without DSR, before source NAT: a packet from the front end to itself goes nowhere (walk O-6, DT-110).
+ * On overlay nodes without DSR, before source NAT: a packet from the front end to itself goes nowhere (dataplane.md §2.3 O-6).
  * Name, priority, condition and action are as seen (kubernetes/kubernetes#79359): whatever the protocol.
  */
 function blockLoopBack(frontEnd: FrontEnd, pool: HostPoolDefinition): Rule {
@@ -218,7 +217,7 @@ function blockLoopBack(frontEnd: FrontEnd, pool: HostPoolDefinition): Rule {
 
 /**
  * Before the builds that balance the node's own packets: Inferred that they end at the host's port; documented is that
- * they do not arrive (dataplane.md §2.4 B-8, DT-118).
+ * they do not arrive (dataplane.md §2.4 B-8).
  */
 function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readonly Rule[] {
   const source = facts.nodeIps.filter((ip) => familyOf(ip) === frontEnd.family).map(hostPrefix);
@@ -236,7 +235,7 @@ function refuseNode(frontEnd: FrontEnd, facts: LoadBalancerFacts): readonly Rule
 
 /**
  * On the port of a local back end. IN: what the host's port left alone is translated, and so are its answers. OUT:
- * answers of the back end's port keep OutBoundNAT away (dataplane.md DT-124, DT-125).
+ * answers of the back end's port keep OutBoundNAT away (dataplane.md §10).
  */
 function backEndRules(frontEnd: FrontEnd, facts: LoadBalancerFacts): ReadonlyMap<Guid, BackEndRules> {
   const { serving, mapping, tag, vip, isDsr, keepsVip, isOwn } = frontEnd;

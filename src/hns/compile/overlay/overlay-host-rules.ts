@@ -63,7 +63,7 @@ function ownSubnetRules(plan: OverlayPlan, purpose: "all" | "answers" = "all"): 
 }
 
 /**
- * Without the HostRoute policy the node does not reach its endpoints (documented, DT-052). Inferred: its packets end at
+ * Without the HostRoute policy the node does not reach its endpoints (documented, dataplane.md §10). Inferred: its packets end at
  * its own port.
  */
 function refusalRules(plan: OverlayPlan): readonly Rule[] {

@@ -76,7 +76,7 @@ async function balance(
     Flags: flags,
     SchemaVersion: { Major: 2, Minor: 0 },
   });
-  return made.ID!;
+  return made.ID;
 }
 
 describe("load balancers and what they lead to", () => {

@@ -38,7 +38,7 @@ function outcome(from: DriverPod, to: string, protocol: "tcp" | "udp" = "tcp"): 
 }
 
 function portOf(address: string): SwitchPort {
-  return world.datapath.listSwitches()[0]!.findPortByIp(ip(address))!;
+  return world.datapath.listSwitches()[0]!.tables.findPortByIp(ip(address))!;
 }
 
 /** Keeps a connection open and notes its end. */
@@ -175,11 +175,11 @@ describe("large datagrams", () => {
 });
 
 describe("ports of source NAT", () => {
-  /** How many source ports X sees of eighty connections, one after the other. */
+  /** How many source ports X sees of ten connections, each long after the one before. */
   function portsSeen(): number {
-    const ports = Array.from({ length: 80 }, () => {
+    const ports = Array.from({ length: 10 }, () => {
       const result = world.ask(a.compartment, "tcp", X, 80);
-      world.run(10_000);
+      world.run(300_000);
       return /:(\d+)/.exec(result.outcome === "answered" ? result.answer : "")?.[1];
     });
     expect(ports).not.toContain(undefined);
@@ -187,10 +187,10 @@ describe("ports of source NAT", () => {
   }
 
   it("F-12 nat-ports-reused: a later connection has the port of one before", async () => {
-    expect(portsSeen()).toBe(80);
+    expect(portsSeen()).toBe(10);
     await boot();
     set("nat-ports-reused");
-    expect(portsSeen()).toBe(64);
+    expect(portsSeen()).toBe(1);
   });
 
   it("F-12 nat-ports-reused: 64 connections at once and no more", () => {
@@ -258,7 +258,8 @@ describe("what comes late", () => {
     const copy = fork({ clock: world.clock, datapath: world.datapath });
     copy.clock.runUntil(copy.clock.nowMs + 60_000);
     const layer = (datapath: typeof world.datapath): number =>
-      datapath.listSwitches()[0]!.findPortByIp(ip(A))!.vfp.getLayer("ACL_ENDPOINT_LAYER")!.groups[0]!.size;
+      datapath.listSwitches()[0]!.tables.findPortByIp(ip(A))!.vfp.getLayer("ACL_ENDPOINT_LAYER")!.groups[0]!
+        .size;
     expect([layer(world.datapath), layer(copy.datapath)]).toEqual([1, 2]);
   });
 });

@@ -12,6 +12,7 @@ import type { HostLayerName, LayerName } from "../../compile/layers.ts";
 import { type NetworkView, hostLegsOf, serviceRangesOf } from "../../compile/network-view.ts";
 import type { HostProgram, PortProgram, RouterProgram } from "../../ports/datapath.ts";
 import type { QuirkSet } from "../quirk-set.ts";
+import { onlyOwnOverlayPods, withoutOutboundEcho } from "./page-limits.ts";
 import type { Rule, VfpDirection } from "#dataplane/vfp/rule.ts";
 import { HNS_DEFAULT, networkProvenance, type RoutedEndpoint } from "../../compile/provenance.ts";
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
@@ -199,6 +200,8 @@ export const PROGRAM_QUIRKS: readonly QuirkName[] = [
   "l2bridge-dsr-kb5005619",
   "remote-endpoint-left-behind",
   "nat-denies-outbound",
+  "node-reaches-own-overlay-pods-only",
+  "outbound-icmp-dropped",
 ];
 
 /** Rules of load balancers on a port (dataplane.md §9, F-37). */
@@ -260,6 +263,8 @@ export class ProgramDefects {
       for (const { quirk, layer, change } of LAYER_DEFECTS)
         if (groups[layer] !== undefined && this.quirks.strikes(quirk, endpoint.id))
           groups = changeLayer(groups, layer, change);
+    if (isPod && this.quirks.strikes("outbound-icmp-dropped", endpoint.id))
+      groups = this.onEcho(endpoint, groups);
     groups = this.onBalancing(view, endpoint, groups, isPod);
     groups = this.onTunnels(view, groups);
     const isBlocked = isPod && this.isCutOff(endpoint);
@@ -289,9 +294,13 @@ export class ProgramDefects {
     if (this.quirks.strikes("client-policies-not-applied", view.network.id))
       empty.push("SLB_HAIRPIN_LAYER", "SNAT", "LB", "SLB_LB_LAYER");
     if (this.isSilent(view)) empty.push("ENCAP", "DECAP_IN");
-    if (empty.length === 0) return program;
+    const isRefused =
+      view.overlay !== undefined &&
+      this.quirks.strikes("node-reaches-own-overlay-pods-only", view.network.id);
+    if (empty.length === 0 && !isRefused) return program;
     const none = Object.fromEntries(empty.map((layer) => [layer, NO_GROUPS]));
-    return { ...program, groups: { ...program.groups, ...none } };
+    const ENCAP = isRefused ? onlyOwnOverlayPods(view, program.groups) : program.groups.ENCAP;
+    return { ...program, groups: { ...program.groups, ENCAP, ...none } };
   }
 
   private onBalancing(view: NetworkView, endpoint: RoutedEndpoint, groups: Groups, isPod: boolean): Groups {
@@ -304,6 +313,14 @@ export class ProgramDefects {
     if (isBridge && this.quirks.strikes("l2bridge-dsr-kb5005619", view.network.id))
       after = [...after, ...compileBridgeDefect(this.cache, view, endpoint)];
     return after === balancing ? groups : { ...groups, LB_DSR: after };
+  }
+
+  private onEcho({ id }: RoutedEndpoint, groups: Groups): Groups {
+    const before = groups.SLB_NAT_LAYER ?? NO_GROUPS;
+    const after = this.cache.get(id, "defect/outbound-echo", before, () =>
+      Object.freeze(before.flatMap((group) => withoutOutboundEcho(group) ?? [group])),
+    );
+    return { ...groups, SLB_NAT_LAYER: after };
   }
 
   private onTunnels(view: NetworkView, groups: Groups): Groups {

@@ -64,7 +64,7 @@ async function balance(
   fields: { readonly vip?: string; readonly protocol?: number; readonly port?: number } = {},
 ): Promise<string> {
   const { vip = V, protocol = 6, port = 80 } = fields;
-  return (await createLoadBalancer(world.client, document(backEnds, vip, protocol, port))).ID!;
+  return (await createLoadBalancer(world.client, document(backEnds, vip, protocol, port))).ID;
 }
 
 function document(
@@ -91,7 +91,7 @@ async function remote(address: string): Promise<string> {
 }
 
 function portOf(address: string): SwitchPort {
-  return world.datapath.listSwitches()[0]!.findPortByIp(ip(address))!;
+  return world.datapath.listSwitches()[0]!.tables.findPortByIp(ip(address))!;
 }
 
 function rulesOf(address: string, layer: string): readonly string[] {

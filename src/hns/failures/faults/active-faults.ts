@@ -10,16 +10,16 @@ import type {
   FaultStatus,
   HnsFault,
   FaultSchedule,
-} from "#contracts/hcn/faults/fault.ts";
+} from "./fault.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LOAD_BALANCER_FLAGS } from "#contracts/hcn/documents/load-balancer.ts";
-import type { QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
+import type { QuirkStatus } from "./hns-faults.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
 import { type HcnErrorCode, errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { Prng } from "#core/base/prng.ts";
-import { hresultOf } from "#contracts/hcn/faults/read-fault.ts";
+import { hresultOf } from "./read-fault.ts";
 
 // What of a call faults ask for: the same for HCN and for HNS v1, which are two ways to one service.
 

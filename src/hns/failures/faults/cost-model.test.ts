@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CostModelName } from "#contracts/hcn/faults/fault.ts";
+import type { CostModelName } from "./fault.ts";
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import { createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { faultyNode } from "#test/support/hns/faulty-node.ts";

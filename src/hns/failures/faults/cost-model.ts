@@ -8,7 +8,7 @@
  * ClusterIPs and 5000 remote endpoints take 110 and 22 minutes on Server 2019, before and after an update of Windows,
  * and 10 and 1 on Server 2022.
  */
-import { type CallOperation, type CostModelName, COST_MODELS } from "#contracts/hcn/faults/fault.ts";
+import { type CallOperation, type CostModelName, COST_MODELS } from "./fault.ts";
 import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { hasUpdate } from "#core/catalogue/profiles.ts";

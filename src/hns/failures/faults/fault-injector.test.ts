@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import type { HcnNotification } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
-import { readFault, readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";
+import { readFault, readFaultPlan } from "./read-fault.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import {
   addNamespaceEndpoint,
@@ -117,8 +117,8 @@ describe("calls that fail", () => {
 
   it("an error that HNS is not known to give keeps its number", async () => {
     const node = await faultyNode();
-    await node.inject({ effect: "fail", error: "0x800706be" });
-    await expect(listNetworks(node.client)).rejects.toMatchObject({ code: "unknown", hresult: 0x800706be });
+    await node.inject({ effect: "fail", error: "0x800706bf" });
+    await expect(listNetworks(node.client)).rejects.toMatchObject({ code: "unknown", hresult: 0x800706bf });
   });
 
   it("a fault that is taken away strikes no more", async () => {
@@ -159,11 +159,10 @@ describe("calls that are late", () => {
         return id;
       });
     node.clock.runUntil(59_999);
-    await Promise.resolve();
-    expect(isAnswered).toBe(false);
     const found = (await listEndpointsOfNetwork(node.client, node.network)).find(
       ({ Name }) => Name === "slow",
     );
+    expect(isAnswered).toBe(false);
     node.clock.runUntil(60_000);
     expect(await made).toBe(found?.ID);
   });

@@ -34,9 +34,9 @@ interface Node extends HnsNode {
 async function node(options: HnsNodeOptions & { readonly flags?: number } = {}): Promise<Node> {
   const made = hnsNode(options);
   const network = await createNetwork(made.client, { ...CBR0, Flags: options.flags ?? 0 });
-  const a = await createEndpoint(made.client, network.ID!, { Name: "a" });
-  const b = await createEndpoint(made.client, network.ID!, { Name: "b" });
-  const remote = await createEndpoint(made.client, network.ID!, {
+  const a = await createEndpoint(made.client, network.ID, { Name: "a" });
+  const b = await createEndpoint(made.client, network.ID, { Name: "b" });
+  const remote = await createEndpoint(made.client, network.ID, {
     IpConfigurations: [{ IpAddress: "10.244.9.37" }],
     Flags: 1,
   });
@@ -57,37 +57,37 @@ describe("containers in a namespace", () => {
     const { client, a } = await node();
     const systems = client.computeSystems;
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, a);
-    await systems.create("c1", containerDocument(namespace.ID!.toUpperCase()));
+    await addNamespaceEndpoint(client, namespace.ID, a);
+    await systems.create("c1", containerDocument(namespace.ID.toUpperCase()));
     await systems.create("c2", {
       SchemaVersion: { Major: 2, Minor: 1 },
       HostingSystemId: VM,
       HostedSystem: { Container: { Networking: { NetworkSharedContainerName: "c1" } } },
     });
-    expect(await getNamespaceContainerIds(client, namespace.ID!)).toEqual(["c1", "c2"]);
+    expect(await getNamespaceContainerIds(client, namespace.ID)).toEqual(["c1", "c2"]);
     expect(await getEndpointById(client, a)).toMatchObject({
       State: 3,
       Health: { Extra: { SharedContainers: ["c1", "c2"] } },
     });
-    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({ hresult: 0x803b0015 });
+    await expect(deleteNamespace(client, namespace.ID)).rejects.toMatchObject({ hresult: 0x803b0015 });
     await systems.terminate("c1");
     await systems.terminate("c2");
-    expect(await getNamespaceContainerIds(client, namespace.ID!)).toEqual([]);
+    expect(await getNamespaceContainerIds(client, namespace.ID)).toEqual([]);
     expect((await getEndpointById(client, a)).State).toBe(1);
-    await deleteNamespace(client, namespace.ID!);
+    await deleteNamespace(client, namespace.ID);
   });
 
   it("that were added by name belong to it when the registry knows them", async () => {
     const { client } = await node();
     const namespace = await createNamespace(client);
     await client.computeSystems.create("c1", oldContainer());
-    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await addNamespaceContainer(client, namespace.ID, "c1");
     expect(await client.computeSystems.list()).toMatchObject([{ Id: "c1", Namespace: namespace.ID }]);
     const other = await createNamespace(client);
-    await expect(addNamespaceContainer(client, other.ID!, "c1")).rejects.toMatchObject({
+    await expect(addNamespaceContainer(client, other.ID, "c1")).rejects.toMatchObject({
       code: "HCN_E_NAMESPACE_ATTACH_FAILED",
     });
-    await removeNamespaceContainer(client, namespace.ID!, "c1");
+    await removeNamespaceContainer(client, namespace.ID, "c1");
     expect((await client.computeSystems.list())[0]).not.toHaveProperty("Namespace");
   });
 
@@ -102,15 +102,15 @@ describe("containers in a namespace", () => {
   it("hot attach puts the endpoint into the namespace, detach takes it out", async () => {
     const { client, datapath, a } = await node();
     const namespace = await createNamespace(client);
-    await client.computeSystems.create("c1", containerDocument(namespace.ID!));
+    await client.computeSystems.create("c1", containerDocument(namespace.ID));
     await addNetworkAdapter(client.computeSystems, "c1", a);
-    expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([a]);
+    expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([a]);
     expect(datapath.listVnics()).toMatchObject([{ compartmentId: namespace.NamespaceId }]);
     await expect(addNetworkAdapter(client.computeSystems, "c1", a)).rejects.toMatchObject({
       hresult: 0x803b0014,
     });
     await removeNetworkAdapter(client.computeSystems, "c1", a);
-    expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([]);
+    expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([]);
   });
 });
 
@@ -158,9 +158,9 @@ describe("containers without a namespace", () => {
     await attachHnsEndpoint(client, a, attach("c1"));
     await expect(attachHnsEndpoint(client, a, attach("c2"))).rejects.toMatchObject({ hresult: 0x803b001d });
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, b);
-    await addNamespaceContainer(client, namespace.ID!, "c3");
-    await expect(addNamespaceContainer(client, namespace.ID!, "c4")).rejects.toMatchObject({
+    await addNamespaceEndpoint(client, namespace.ID, b);
+    await addNamespaceContainer(client, namespace.ID, "c3");
+    await expect(addNamespaceContainer(client, namespace.ID, "c4")).rejects.toMatchObject({
       hresult: 0x803b001d,
     });
   });
@@ -169,8 +169,8 @@ describe("containers without a namespace", () => {
     const { client, datapath, a, b } = await node();
     await client.computeSystems.create("c1", oldContainer(a));
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, b);
-    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await addNamespaceEndpoint(client, namespace.ID, b);
+    await addNamespaceContainer(client, namespace.ID, "c1");
     await client.computeSystems.terminate("c1");
     expect(datapath.listVnics().map(({ compartmentId }) => compartmentId)).toEqual([namespace.NamespaceId]);
     for (const id of [a, b])
@@ -231,6 +231,18 @@ describe("virtual machines", () => {
     await expect(
       attachHnsEndpoint(client, a, { SystemType: "VirtualMachine", VirtualNicName: "nic" }),
     ).rejects.toMatchObject({ hresult: 0x8037010d });
+  });
+
+  it("v1 attach reads a name of a megabyte of hyphens in time", async () => {
+    const { client, a } = await node();
+    const before = process.cpuUsage().user;
+    await expect(
+      attachHnsEndpoint(client, a, {
+        SystemType: "VirtualMachine",
+        VirtualNicName: `-${"--".repeat(500_000)}\n`,
+      }),
+    ).rejects.toMatchObject({ hresult: 0xc037010e });
+    expect(process.cpuUsage().user - before).toBeLessThan(2_000_000);
   });
 });
 

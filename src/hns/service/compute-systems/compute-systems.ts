@@ -110,7 +110,7 @@ function addPortFor(
   machine: ComputeSystemRecord,
   adapterId?: string,
 ): void {
-  const portId = parseGuid(adapterId ?? "") ?? context.prng.guid();
+  const portId = parseGuid(adapterId) ?? context.prng.guid();
   const virtualMachineId = machine.runtimeId;
   addVirtualMachinePort(context, endpoint, {
     virtualMachineId,

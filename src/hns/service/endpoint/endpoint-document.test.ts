@@ -43,7 +43,7 @@ async function on(
 ): Promise<HnsNode & { readonly id: string }> {
   const node = hnsNode({ profile });
   const { ID } = await createNetwork(node.client, network);
-  return { ...node, id: ID! };
+  return { ...node, id: ID };
 }
 
 describe.each(STATIC_NETWORKS.map((network) => [network.Type, network] as const))(

@@ -241,7 +241,7 @@ function namesBlock({ IpSubnetId }: IpConfig): boolean {
   return IpSubnetId !== undefined && IpSubnetId !== ZERO_GUID;
 }
 
-/** True when the endpoint's stack asks: on switches without VFP alone (dataplane.md §2.6, §2.12, DT-066). */
+/** True when the endpoint's stack asks: on switches without VFP alone (dataplane.md §2.6, §2.12). */
 export function asksDhcp(network: NetworkRecord, endpoint: EndpointRecord): boolean {
   const isDhcp = network.ipamType === "Dhcp" || (endpoint.flags & ENDPOINT_FLAGS.EnableDhcp) !== 0;
   return isDhcp && endpoint.ipConfigs.length === 0 && traitsOf(network.type).isPlain;

@@ -36,12 +36,12 @@ interface Endpoints extends HnsNode {
 async function node(): Promise<Endpoints> {
   const made = hnsNode();
   const network = await createNetwork(made.client, CBR0);
-  const local = await createEndpoint(made.client, network.ID!, { Name: "nic" });
-  const remote = await createEndpoint(made.client, network.ID!, {
+  const local = await createEndpoint(made.client, network.ID, { Name: "nic" });
+  const remote = await createEndpoint(made.client, network.ID, {
     IpConfigurations: [{ IpAddress: "10.244.9.37" }],
     Flags: 1,
   });
-  return { ...made, network: network.ID!, local: local.ID, remote: remote.ID };
+  return { ...made, network: network.ID, local: local.ID, remote: remote.ID };
 }
 
 describe("the port of a virtual machine", () => {
@@ -96,12 +96,12 @@ describe("the port of a virtual machine", () => {
       code: "HCN_E_ENDPOINT_ALREADY_ATTACHED",
     });
     const host = await createNamespace(client, "Host");
-    await expect(addNamespaceEndpoint(client, host.ID!, local)).rejects.toMatchObject({
+    await expect(addNamespaceEndpoint(client, host.ID, local)).rejects.toMatchObject({
       code: "HCN_E_ENDPOINT_ALREADY_ATTACHED",
     });
     const guest = await createNamespace(client, "Guest");
-    await addNamespaceEndpoint(client, guest.ID!, local);
-    await addNamespaceContainer(client, guest.ID!, "c1");
+    await addNamespaceEndpoint(client, guest.ID, local);
+    await addNamespaceContainer(client, guest.ID, "c1");
     // Hyper-V isolated pods have endpoints in state 2 (hcn.md §2.10).
     expect((await getEndpointById(client, local)).State).toBe(ENDPOINT_STATES.Attached);
   });
@@ -139,7 +139,7 @@ describe("a degraded endpoint", () => {
       Health: { Data: { LastErrorCode: 0x803b0009 } },
     });
     const degraded = { code: "HCN_E_DEGRADED_OPERATION", hresult: 0x803b0017 };
-    await expect(addNamespaceEndpoint(client, namespace.ID!, local)).rejects.toMatchObject(degraded);
+    await expect(addNamespaceEndpoint(client, namespace.ID, local)).rejects.toMatchObject(degraded);
     await expect(modifyEndpointPolicies(client, local, "Add", [])).rejects.toMatchObject(degraded);
     await expect(client.modify("Endpoint", local, ADD_PORT)).rejects.toMatchObject(degraded);
   });
@@ -147,9 +147,9 @@ describe("a degraded endpoint", () => {
   it("in a namespace it keeps containers from starting: 0x803b002e", async () => {
     const { client, service, local } = await node();
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, local);
+    await addNamespaceEndpoint(client, namespace.ID, local);
     service.degradeEndpoint(local, 0x803b0009);
-    await expect(addNamespaceContainer(client, namespace.ID!, "c1")).rejects.toMatchObject({
+    await expect(addNamespaceContainer(client, namespace.ID, "c1")).rejects.toMatchObject({
       code: "HCN_E_NAMESPACE_ATTACH_FAILED",
       hresult: 0x803b002e,
     });
@@ -175,7 +175,7 @@ describe("Reset", () => {
   it("makes the vNIC anew where it was", async () => {
     const { client, datapath, local } = await node();
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, local);
+    await addNamespaceEndpoint(client, namespace.ID, local);
     const before = datapath.listVnics();
     await client.modify("Endpoint", local, { RequestType: "Reset" });
     expect(datapath.listVnics()).toEqual(before);

@@ -20,7 +20,7 @@ import { CBR0, type HnsNode, POD_ENDPOINT, hnsNode } from "#test/support/hns/hns
 async function nodeWithNetwork(profile = "ws2022"): Promise<HnsNode & { networkId: string }> {
   const node = hnsNode({ profile });
   const network = await createNetwork(node.client, CBR0);
-  return { ...node, networkId: network.ID! };
+  return { ...node, networkId: network.ID };
 }
 
 function withPolicies(...Policies: PolicyDocument[]): HostComputeEndpoint {
@@ -234,7 +234,7 @@ describe("creating an endpoint", () => {
     const { client } = hnsNode();
     const { Ipams: _ipams, ...bare } = CBR0;
     const network = await createNetwork(client, bare);
-    await expect(createEndpoint(client, network.ID!, {})).rejects.toMatchObject({
+    await expect(createEndpoint(client, network.ID, {})).rejects.toMatchObject({
       code: "HCN_E_SUBNET_NOT_FOUND",
     });
   });
@@ -272,7 +272,7 @@ describe("creating an endpoint", () => {
       ],
     });
     await expect(
-      createEndpoint(client, network.ID!, { IpConfigurations: [{ IpAddress: "10.0.2.15" }] }),
+      createEndpoint(client, network.ID, { IpConfigurations: [{ IpAddress: "10.0.2.15" }] }),
     ).rejects.toThrow("an address of the node");
   });
 
@@ -294,7 +294,7 @@ describe("creating an endpoint", () => {
         },
       ],
     });
-    const asked = await createEndpoint(client, network.ID!, {
+    const asked = await createEndpoint(client, network.ID, {
       IpConfigurations: [
         { IpAddress: "192.168.128.4", PrefixLength: 20 },
         { IpAddress: "fd00::106", PrefixLength: 120 },
@@ -304,7 +304,7 @@ describe("creating an endpoint", () => {
       { IpAddress: "192.168.128.4", PrefixLength: 20 },
       { IpAddress: "fd00::106", PrefixLength: 120 },
     ]);
-    const given = await createEndpoint(client, network.ID!, {});
+    const given = await createEndpoint(client, network.ID, {});
     expect(given.IpConfigurations?.map((config) => config.PrefixLength)).toEqual([20, 120]);
     expect(given.Routes?.map((route) => route.NextHop)).toEqual(["192.168.128.1", "fd00::101"]);
   });
@@ -457,11 +457,11 @@ describe("deleting an endpoint", () => {
     const { client, networkId, datapath } = await nodeWithNetwork();
     const endpoint = await createEndpoint(client, networkId, {});
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
+    await addNamespaceEndpoint(client, namespace.ID, endpoint.ID);
     expect(datapath.listVnics()).toHaveLength(1);
     await deleteEndpoint(client, endpoint.ID);
     expect(datapath.listVnics()).toEqual([]);
-    expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([]);
+    expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([]);
   });
 
   it("HCN-081 a second time is the code that CNI plugins take for success", async () => {
@@ -481,8 +481,8 @@ describe("filters (hcn.md §5.1)", () => {
     const b = await createEndpoint(client, networkId, { Name: "b" });
     const both = [a.ID, b.ID];
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, b.ID);
-    await client.modify("Namespace", namespace.ID!, {
+    await addNamespaceEndpoint(client, namespace.ID, b.ID);
+    await client.modify("Namespace", namespace.ID, {
       ResourceType: "Container",
       RequestType: "Add",
       Settings: { ContainerId: "c1" },

@@ -2,6 +2,7 @@
  * Which host ports the node's endpoints map: the same protocol and port twice is refused (hcn.md §3.3), unless the
  * two listen on different addresses.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
@@ -31,7 +32,7 @@ function familyOfMapping(setting: PortMappingPolicySetting): 4 | 6 {
 
 export class PortMappingTable {
   /** `family|protocol|port` to who listens there. */
-  private readonly mappings = new Map<string, readonly Mapping[]>();
+  private readonly mappings = new Map<string, Mapping[]>();
 
   /**
    * Gives every mapping without an external port one, and checks that all are free for `owner`.
@@ -58,9 +59,7 @@ export class PortMappingTable {
   }
 
   add(setting: PortMappingPolicySetting, owner: Guid): void {
-    for (const key of keysOf(setting)) {
-      this.mappings.set(key, [...(this.mappings.get(key) ?? []), { owner, vip: setting.VIP ?? "" }]);
-    }
+    for (const key of keysOf(setting)) addToList(this.mappings, key, { owner, vip: setting.VIP ?? "" });
   }
 
   remove(setting: PortMappingPolicySetting, owner: Guid): void {

@@ -96,7 +96,7 @@ describe("remote endpoints (hcn.md §4.4)", () => {
   it("is never attached: 0x803b0035 in a namespace, 0x803b000f at the host", async () => {
     const endpoint = await createEndpoint(node.client, network, PEER);
     const namespace = await createNamespace(node.client, "Host");
-    await expect(addNamespaceEndpoint(node.client, namespace.ID!, endpoint.ID)).rejects.toMatchObject({
+    await expect(addNamespaceEndpoint(node.client, namespace.ID, endpoint.ID)).rejects.toMatchObject({
       code: "HCN_E_ENDPOINT_NOT_LOCAL",
     });
     for (const verb of ["attach", "detach"]) {

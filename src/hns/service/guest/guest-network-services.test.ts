@@ -22,7 +22,7 @@ async function mirroredNode(): Promise<{ client: HcnClient; networkId: string; a
     other.service.restore(hns.service.export());
     return other.client;
   };
-  return { client: hns.client, networkId: mirrored[0]!.ID!, again };
+  return { client: hns.client, networkId: mirrored[0]!.ID, again };
 }
 
 async function interfacesOf(client: HcnClient, id: string): Promise<unknown> {

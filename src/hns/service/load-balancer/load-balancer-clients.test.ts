@@ -42,7 +42,7 @@ const OVERLAY: HostComputeNetwork = {
 
 async function fixture(options: HnsNodeOptions = {}, document: HostComputeNetwork = CBR0): Promise<Fixture> {
   const node = hnsNode(options);
-  const network = (await createNetwork(node.client, document)).ID!;
+  const network = (await createNetwork(node.client, document)).ID;
   const make = async (Name: string): Promise<string> =>
     (await createEndpoint(node.client, network, { Name })).ID;
   return { ...node, endpoints: [await make("a"), await make("b")] };
@@ -74,7 +74,7 @@ describe("hcsshim", () => {
     const removed = await removeLoadBalancerEndpoint(client, added, second);
     expect(removed.ID).toBe(made.ID);
     expect(removed.HostComputeEndpoints?.map((id) => id.toLowerCase())).toEqual([first]);
-    await deleteLoadBalancer(client, made.ID!);
+    await deleteLoadBalancer(client, made.ID);
     expect(await listLoadBalancers(client)).toEqual([]);
   });
 });
@@ -102,8 +102,8 @@ describe("kube-proxy", () => {
   it("HCN-074: deleting a load balancer that is gone is the error that clients take for not found", async () => {
     const { client, endpoints } = await fixture();
     const made = await createLoadBalancer(client, service(endpoints));
-    await deleteLoadBalancer(client, made.ID!);
-    const again = await deleteLoadBalancer(client, made.ID!).catch((error: unknown) => error);
+    await deleteLoadBalancer(client, made.ID);
+    const again = await deleteLoadBalancer(client, made.ID).catch((error: unknown) => error);
     expect(isNotFoundError(again)).toBe(true);
     expect(again).toMatchObject({ hresult: 0x80070490 });
   });
@@ -140,9 +140,9 @@ describe("both dialects", () => {
         PortMappings: [{ Protocol: 6, InternalPort: 6443, ExternalPort: 443, Flags: 3 }],
       }),
     );
-    const list = await requestHns(client, "GET", `/policylists/${made.ID!}`);
+    const list = await requestHns(client, "GET", `/policylists/${made.ID}`);
     expect(list).toMatchObject({
-      ID: made.ID!.toUpperCase(),
+      ID: made.ID.toUpperCase(),
       IsApplied: true,
       State: 2,
       Flags: 0,
@@ -162,7 +162,7 @@ describe("both dialects", () => {
       ],
     });
     // What v1 shows can be made again through v1.
-    await requestHns(client, "DELETE", `/policylists/${made.ID!}`);
+    await requestHns(client, "DELETE", `/policylists/${made.ID}`);
     const { References, Policies } = list as JsonObject;
     const again = (await requestHns(client, "POST", "/policylists/", { References, Policies })) as JsonObject;
     expect(again["Policies"]).toEqual(Policies);
@@ -189,7 +189,7 @@ describe("defects", () => {
   it("front-end-stale-after-delete: the next load balancer there is refused, until the service restarts", async () => {
     const node = await fixture({ profile: "ws2019", quirks: { "front-end-stale-after-delete": "on" } });
     const made = await createLoadBalancer(node.client, service(node.endpoints));
-    await deleteLoadBalancer(node.client, made.ID!);
+    await deleteLoadBalancer(node.client, made.ID);
     const create = async (more: Partial<HostComputeLoadBalancer> = {}): Promise<unknown> =>
       createLoadBalancer(node.client, service(node.endpoints, more));
     await expect(create()).rejects.toMatchObject({ code: "HCN_E_PORT_ALREADY_EXISTS" });
@@ -202,7 +202,7 @@ describe("defects", () => {
   it("is not there on other builds", async () => {
     const node = await fixture();
     const made = await createLoadBalancer(node.client, service(node.endpoints));
-    await deleteLoadBalancer(node.client, made.ID!);
+    await deleteLoadBalancer(node.client, made.ID);
     await createLoadBalancer(node.client, service(node.endpoints));
     expect(await listLoadBalancers(node.client)).toHaveLength(1);
   });

@@ -35,7 +35,7 @@ interface Fixture extends HnsNode {
 
 async function fixture(options: HnsNodeOptions = {}): Promise<Fixture> {
   const node = hnsNode(options);
-  const network = (await createNetwork(node.client, CBR0)).ID!;
+  const network = (await createNetwork(node.client, CBR0)).ID;
   const make = async (document: object): Promise<string> =>
     (await createEndpoint(node.client, network, document)).ID;
   const endpoints = [
@@ -134,7 +134,7 @@ describe("creating a load balancer", () => {
   it("endpoints of two networks are refused", async () => {
     const node = await fixture();
     const other = await createNetwork(node.client, { ...CBR0, Name: "cbr1" });
-    const stranger = (await createEndpoint(node.client, other.ID!, {})).ID;
+    const stranger = (await createEndpoint(node.client, other.ID, {})).ID;
     const document = clusterIp(node, { HostComputeEndpoints: [node.endpoints[0], stranger] });
     await expect(createLoadBalancer(node.client, document)).rejects.toMatchObject({
       code: "HCN_E_INVALID_JSON_REFERENCE",
@@ -162,7 +162,7 @@ describe("creating a load balancer", () => {
   it("a front end is free again when its load balancer is gone", async () => {
     const node = await fixture();
     const made = await createLoadBalancer(node.client, clusterIp(node));
-    await deleteLoadBalancer(node.client, made.ID!);
+    await deleteLoadBalancer(node.client, made.ID);
     await expect(createLoadBalancer(node.client, clusterIp(node))).resolves.toMatchObject({ State: 2 });
   });
 
@@ -181,7 +181,7 @@ describe("creating a load balancer", () => {
 
   it("0x803b0007 for an endpoint whose port is gone (hcn.md §4.7), until it has one again", async () => {
     const node = await fixture();
-    const namespace = (await createNamespace(node.client, "Host")).ID!;
+    const namespace = (await createNamespace(node.client, "Host")).ID;
     await addNamespaceEndpoint(node.client, namespace, node.endpoints[0]);
     await removeNamespaceEndpoint(node.client, namespace, node.endpoints[0]);
     await expect(createLoadBalancer(node.client, clusterIp(node))).rejects.toMatchObject({
@@ -285,13 +285,26 @@ describe("changing a load balancer (hcn.md §5.2)", () => {
     const [first, second] = node.endpoints;
     const made = await createLoadBalancer(node.client, clusterIp(node, { Owner: "kube-proxy" }));
     const two = clusterIp(node, { HostComputeEndpoints: [first, second] });
-    const changed = await modifyLoadBalancer(node.client, made.ID!, two);
+    const changed = await modifyLoadBalancer(node.client, made.ID, two);
     expect(changed).toMatchObject({ ID: made.ID, Owner: "kube-proxy", State: 2 });
     expect(changed.HostComputeEndpoints).toHaveLength(2);
     const one = clusterIp(node, { HostComputeEndpoints: [second] });
-    expect(await modifyLoadBalancer(node.client, made.ID!, one)).toMatchObject({
+    expect(await modifyLoadBalancer(node.client, made.ID, one)).toMatchObject({
       HostComputeEndpoints: [second.toUpperCase()],
     });
+  });
+
+  // hcn.md: the optional fields that every object has.
+  it("a change keeps owner, name and further parameters unless it has its own", async () => {
+    const node = await fixture({ profile: "ws2025", version });
+    const base = { Owner: "kube-proxy", Name: "web", AdditionalParams: { a: 1 } };
+    const made = await createLoadBalancer(node.client, clusterIp(node, base));
+    expect(made).toMatchObject(base);
+    expect(await modifyLoadBalancer(node.client, made.ID, clusterIp(node))).toMatchObject(base);
+    const other = { Owner: "admin", Name: "shop", AdditionalParams: { b: 2 } };
+    const changed = await modifyLoadBalancer(node.client, made.ID, clusterIp(node, other));
+    expect(changed).toMatchObject(other);
+    expect(changed.AdditionalParams).toEqual(other.AdditionalParams);
   });
 
   it("a change frees the front ends that it leaves and keeps off those of others", async () => {
@@ -299,11 +312,11 @@ describe("changing a load balancer (hcn.md §5.2)", () => {
     const first = await createLoadBalancer(node.client, clusterIp(node));
     await createLoadBalancer(node.client, clusterIp(node, { FrontendVIPs: ["10.96.0.8"] }));
     const taken = clusterIp(node, { FrontendVIPs: ["10.96.0.8"] });
-    await expect(modifyLoadBalancer(node.client, first.ID!, taken)).rejects.toMatchObject({
+    await expect(modifyLoadBalancer(node.client, first.ID, taken)).rejects.toMatchObject({
       code: "HCN_E_PORT_ALREADY_EXISTS",
     });
-    expect(await getLoadBalancerById(node.client, first.ID!)).toEqual(first);
-    await modifyLoadBalancer(node.client, first.ID!, clusterIp(node, { FrontendVIPs: ["10.96.0.9"] }));
+    expect(await getLoadBalancerById(node.client, first.ID)).toEqual(first);
+    await modifyLoadBalancer(node.client, first.ID, clusterIp(node, { FrontendVIPs: ["10.96.0.9"] }));
     await expect(createLoadBalancer(node.client, clusterIp(node))).resolves.toMatchObject({ State: 2 });
   });
 
@@ -311,9 +324,9 @@ describe("changing a load balancer (hcn.md §5.2)", () => {
     const node = await fixture({ profile: "ws2025", version });
     const made = await createLoadBalancer(node.client, clusterIp(node));
     const other = await createNetwork(node.client, { ...CBR0, Name: "cbr1" });
-    const stranger = (await createEndpoint(node.client, other.ID!, {})).ID;
+    const stranger = (await createEndpoint(node.client, other.ID, {})).ID;
     await expect(
-      modifyLoadBalancer(node.client, made.ID!, clusterIp(node, { HostComputeEndpoints: [stranger] })),
+      modifyLoadBalancer(node.client, made.ID, clusterIp(node, { HostComputeEndpoints: [stranger] })),
     ).rejects.toMatchObject({ code: "HCN_E_INVALID_JSON_REFERENCE" });
   });
 
@@ -321,7 +334,7 @@ describe("changing a load balancer (hcn.md §5.2)", () => {
     const node = await fixture({ profile: "ws2025" });
     const made = await createLoadBalancer(node.client, clusterIp(node));
     const two = clusterIp(node, { HostComputeEndpoints: node.endpoints });
-    const answer = await modifyLoadBalancer(node.client, made.ID!, two);
+    const answer = await modifyLoadBalancer(node.client, made.ID, two);
     const { Health, ...rest } = answer;
     const { Health: _, ...before } = made;
     expect(rest).toEqual(before);
@@ -331,7 +344,7 @@ describe("changing a load balancer (hcn.md §5.2)", () => {
   it.each(["ws2019", "ws2022"])("%s does not implement it", async (profile) => {
     const node = await fixture({ profile });
     const made = await createLoadBalancer(node.client, clusterIp(node));
-    await expect(modifyLoadBalancer(node.client, made.ID!, clusterIp(node))).rejects.toMatchObject({
+    await expect(modifyLoadBalancer(node.client, made.ID, clusterIp(node))).rejects.toMatchObject({
       code: "E_NOTIMPL",
       hresult: 0x80004001,
     });
@@ -356,14 +369,14 @@ describe("the life of a load balancer", () => {
     const document = clusterIp(node, { HostComputeEndpoints: [first, remote] });
     const { ID } = await createLoadBalancer(node.client, document);
     await deleteEndpoint(node.client, remote);
-    expect(await getLoadBalancerById(node.client, ID!)).toMatchObject({ State: 2 });
+    expect(await getLoadBalancerById(node.client, ID)).toMatchObject({ State: 2 });
     await deleteEndpoint(node.client, first);
-    expect(await getLoadBalancerById(node.client, ID!)).toMatchObject({
+    expect(await getLoadBalancerById(node.client, ID)).toMatchObject({
       State: 4,
       HostComputeEndpoints: [first.toUpperCase(), remote.toUpperCase()],
     });
-    expect(await requestHns(node.client, "GET", `/policylists/${ID!}`)).toMatchObject({ IsApplied: false });
-    await deleteLoadBalancer(node.client, ID!);
+    expect(await requestHns(node.client, "GET", `/policylists/${ID}`)).toMatchObject({ IsApplied: false });
+    await deleteLoadBalancer(node.client, ID);
     expect(await listLoadBalancers(node.client)).toEqual([]);
   });
 
@@ -372,7 +385,7 @@ describe("the life of a load balancer", () => {
     const { ID } = await createLoadBalancer(node.client, clusterIp(node));
     await deleteEndpoint(node.client, first);
     await createEndpoint(node.client, node.network, { ID: first });
-    expect(await getLoadBalancerById(node.client, ID!)).toMatchObject({ State: 2 });
+    expect(await getLoadBalancerById(node.client, ID)).toMatchObject({ State: 2 });
   });
 
   it("goes with its network (hcn.md §4.6)", async () => {
@@ -386,7 +399,7 @@ describe("the life of a load balancer", () => {
     const heard: unknown[] = [];
     node.client.subscribe((notification) => heard.push(notification));
     const { ID } = await createLoadBalancer(node.client, clusterIp(node));
-    await deleteLoadBalancer(node.client, ID!);
+    await deleteLoadBalancer(node.client, ID);
     expect(heard).toEqual([]);
   });
 
@@ -399,7 +412,7 @@ describe("the life of a load balancer", () => {
     expect(await stored()).toMatchObject({ ID, State: 2 });
     await deleteEndpoint(client, node.endpoints[0]);
     expect(await stored()).toMatchObject({ State: 4 });
-    await deleteLoadBalancer(client, ID!);
+    await deleteLoadBalancer(client, ID);
     expect(await stored()).toBeUndefined();
   });
 });

@@ -13,7 +13,7 @@ import { type Ip, isMulticastIp, parseIp, prefixContains } from "#core/net/ip.ts
 import type { LoadBalancerRecord, LoadBalancerPortMappingRecord } from "./load-balancer-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { type EndpointRecord, isRemoteEndpoint } from "../endpoint/endpoint-record.ts";
-import { backEndsMaxOf } from "#core/catalogue/profiles.ts";
+import { BACK_ENDS_MAX } from "#core/catalogue/quirks.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";
 
@@ -53,7 +53,8 @@ function readMapping(
 
 /** Inferred: a service without DSR ignores the flag, as everything that it does not know (hcn.md §1.6, §7.1). */
 function knownFlags(context: ServiceContext, flags: number): number {
-  return context.has("DSR") ? flags : flags & ~LOAD_BALANCER_FLAGS.DSR;
+  const hasDsr = context.has("DSR") && !context.hasQuirk("dsr-flag-ignored");
+  return hasDsr ? flags : flags & ~LOAD_BALANCER_FLAGS.DSR;
 }
 
 function readVip(text: string, where: string): Ip {
@@ -84,7 +85,7 @@ function checkPorts(context: ServiceContext, backEnds: readonly EndpointRecord[]
 
 /** How many destinations the VFP rule of a load balancer takes (kube-proxy.md §3.13, dataplane.md §3.6). */
 function checkCount(context: ServiceContext, count: number): void {
-  const most = backEndsMaxOf(context.windows);
+  const most = BACK_ENDS_MAX[context.hasQuirk("back-ends-limited-to-64") ? "limited" : "raised"];
   if (count <= most) return;
   throw new HcnError("ERROR_INVALID_PARAMETER", {
     appendix: "Unable to initialize VFP LB rule: invalid number of destinations.",

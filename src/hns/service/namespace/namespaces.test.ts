@@ -21,8 +21,8 @@ import { CBR0, type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";
 async function nodeWithEndpoint(): Promise<HnsNode & { networkId: string; endpointId: string }> {
   const node = hnsNode();
   const network = await createNetwork(node.client, CBR0);
-  const endpoint = await createEndpoint(node.client, network.ID!, { Name: "web" });
-  return { ...node, networkId: network.ID!, endpointId: endpoint.ID };
+  const endpoint = await createEndpoint(node.client, network.ID, { Name: "web" });
+  return { ...node, networkId: network.ID, endpointId: endpoint.ID };
 }
 
 describe("namespaces", () => {
@@ -31,9 +31,9 @@ describe("namespaces", () => {
     for (const type of [undefined, "Host", "HostDefault", "Guest", "GuestDefault", "Host"] as const) {
       const namespace = await createNamespace(client, type);
       expect(namespace.Type).toBe(type ?? "Host");
-      expect(await getNamespaceContainerIds(client, namespace.ID!)).toEqual([]);
-      expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([]);
-      await deleteNamespace(client, namespace.ID!);
+      expect(await getNamespaceContainerIds(client, namespace.ID)).toEqual([]);
+      expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([]);
+      await deleteNamespace(client, namespace.ID);
     }
   });
 
@@ -63,7 +63,7 @@ describe("namespaces", () => {
     const [first, ...others] = await listNamespaces(client);
     expect(others).toEqual([]);
     expect(first).toMatchObject({ Type: "HostDefault", NamespaceId: 1 });
-    await expect(deleteNamespace(client, first!.ID!)).rejects.toMatchObject({
+    await expect(deleteNamespace(client, first!.ID)).rejects.toMatchObject({
       code: "HCN_E_REQUEST_UNSUPPORTED",
     });
   });
@@ -71,8 +71,8 @@ describe("namespaces", () => {
   it("an endpoint in a second namespace is refused (hcn.md §9.16)", async () => {
     const { client, endpointId } = await nodeWithEndpoint();
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
-    const error = await addNamespaceEndpoint(client, namespace.ID!, endpointId).catch(
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
+    const error = await addNamespaceEndpoint(client, namespace.ID, endpointId).catch(
       (reason: unknown) => reason,
     );
     expect(error).toMatchObject({ code: "HCN_E_ENDPOINT_NAMESPACE_ALREADY_EXISTS", hresult: 0x803b002b });
@@ -83,20 +83,20 @@ describe("namespaces", () => {
     const namespace = await createNamespace(client);
     const state = async (): Promise<unknown> => (await getEndpointById(client, endpointId)).State;
     expect(await state()).toBe(ENDPOINT_STATES.Created);
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
     expect(await state()).toBe(ENDPOINT_STATES.Created);
-    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await addNamespaceContainer(client, namespace.ID, "c1");
     expect(await state()).toBe(ENDPOINT_STATES.AttachedSharing);
-    expect(await getNamespaceContainerIds(client, namespace.ID!)).toEqual(["c1"]);
-    await removeNamespaceContainer(client, namespace.ID!, "c1");
+    expect(await getNamespaceContainerIds(client, namespace.ID)).toEqual(["c1"]);
+    await removeNamespaceContainer(client, namespace.ID, "c1");
     expect(await state()).toBe(ENDPOINT_STATES.Created);
   });
 
   it("an endpoint that comes after the container is shared at once", async () => {
     const { client, endpointId } = await nodeWithEndpoint();
     const namespace = await createNamespace(client);
-    await addNamespaceContainer(client, namespace.ID!, "c1");
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
+    await addNamespaceContainer(client, namespace.ID, "c1");
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
     expect(await getEndpointById(client, endpointId)).toMatchObject({
       State: 3,
       Health: { Extra: { SharedContainers: ["c1"] } },
@@ -106,15 +106,15 @@ describe("namespaces", () => {
   it("HCN-065 a namespace with containers is not deleted; with endpoints only it is, and they stay", async () => {
     const { client, endpointId, datapath } = await nodeWithEndpoint();
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
-    await addNamespaceContainer(client, namespace.ID!, "c1");
-    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
+    await addNamespaceContainer(client, namespace.ID, "c1");
+    await expect(deleteNamespace(client, namespace.ID)).rejects.toMatchObject({
       code: "HCN_E_REQUEST_UNSUPPORTED",
       hresult: 0x803b0015,
     });
-    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 4 });
-    await removeNamespaceContainer(client, namespace.ID!, "c1");
-    await deleteNamespace(client, namespace.ID!);
+    expect(await getNamespaceById(client, namespace.ID)).toMatchObject({ State: 4 });
+    await removeNamespaceContainer(client, namespace.ID, "c1");
+    await deleteNamespace(client, namespace.ID);
     expect(await getEndpointById(client, endpointId)).not.toHaveProperty("HostComputeNamespace");
     expect(datapath.listVnics()).toEqual([]);
     expect(datapath.listCompartments()).toEqual([]);
@@ -123,12 +123,12 @@ describe("namespaces", () => {
   it("HCN-103 what is gone already is ERROR_NOT_FOUND, which containerd takes for success", async () => {
     const { client, endpointId } = await nodeWithEndpoint();
     const namespace = await createNamespace(client);
-    await expect(removeNamespaceEndpoint(client, namespace.ID!, endpointId)).rejects.toMatchObject({
+    await expect(removeNamespaceEndpoint(client, namespace.ID, endpointId)).rejects.toMatchObject({
       code: "ERROR_NOT_FOUND",
     });
-    await deleteNamespace(client, namespace.ID!);
-    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({ code: "ERROR_NOT_FOUND" });
-    await expect(addNamespaceEndpoint(client, namespace.ID!, endpointId)).rejects.toMatchObject({
+    await deleteNamespace(client, namespace.ID);
+    await expect(deleteNamespace(client, namespace.ID)).rejects.toMatchObject({ code: "ERROR_NOT_FOUND" });
+    await expect(addNamespaceEndpoint(client, namespace.ID, endpointId)).rejects.toMatchObject({
       code: "ERROR_NOT_FOUND",
     });
   });
@@ -144,7 +144,7 @@ describe("namespaces", () => {
   it("an endpoint in a Guest namespace has no vNIC here, and its health data say so", async () => {
     const { client, endpointId, datapath } = await nodeWithEndpoint();
     const namespace = await createNamespace(client, "Guest");
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
     expect(datapath.listVnics()).toEqual([]);
     expect(JSON.stringify((await getEndpointById(client, endpointId)).Health)).toContain("utility VM");
   });
@@ -152,14 +152,14 @@ describe("namespaces", () => {
   it("an endpoint in HostDefault is attached to the host", async () => {
     const { client, endpointId, datapath } = await nodeWithEndpoint();
     const namespace = await createNamespace(client, "HostDefault");
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
     expect(datapath.listVnics()).toMatchObject([{ compartmentId: 1, interfaceName: "vEthernet (web)" }]);
   });
 
   it("the vNIC has the endpoint's addresses, routes, MAC and name resolution", async () => {
     const { client, endpointId, datapath } = await nodeWithEndpoint();
     const namespace = await createNamespace(client);
-    await addNamespaceEndpoint(client, namespace.ID!, endpointId);
+    await addNamespaceEndpoint(client, namespace.ID, endpointId);
     expect(datapath.listVnics()).toMatchObject([
       {
         compartmentId: 2,
@@ -177,7 +177,7 @@ describe("namespaces", () => {
       code: "GCN_E_DEFAULTNAMESPACE_EXISTS",
       hresult: 0x803b0029,
     });
-    await deleteNamespace(client, first.ID!);
+    await deleteNamespace(client, first.ID);
     await createNamespace(client, "GuestDefault");
     await createNamespace(client, "HostDefault");
     await createNamespace(client, "HostDefault");
@@ -186,7 +186,7 @@ describe("namespaces", () => {
   it("numbers of compartments are not used again", async () => {
     const { client } = hnsNode();
     const first = await createNamespace(client, "Host");
-    await deleteNamespace(client, first.ID!);
+    await deleteNamespace(client, first.ID);
     expect((await createNamespace(client, "Host")).NamespaceId).toBe(first.NamespaceId! + 1);
   });
 
@@ -264,47 +264,47 @@ describe("namespaces", () => {
     async (profile) => {
       const { client } = hnsNode({ profile });
       const network = await createNetwork(client, CBR0);
-      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+      const endpoint = await createEndpoint(client, network.ID, { Name: "web" });
       const namespace = await createNamespace(client);
-      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
-      for (const id of ["c1", "c2"]) await addNamespaceContainer(client, namespace.ID!, id);
+      await addNamespaceEndpoint(client, namespace.ID, endpoint.ID);
+      for (const id of ["c1", "c2"]) await addNamespaceContainer(client, namespace.ID, id);
       // As long as one is in it, others come and go.
-      await removeNamespaceContainer(client, namespace.ID!, "c2");
-      await addNamespaceContainer(client, namespace.ID!, "c2");
-      for (const id of ["c1", "c2"]) await removeNamespaceContainer(client, namespace.ID!, id);
+      await removeNamespaceContainer(client, namespace.ID, "c2");
+      await addNamespaceContainer(client, namespace.ID, "c2");
+      for (const id of ["c1", "c2"]) await removeNamespaceContainer(client, namespace.ID, id);
       const outcome = async (namespaceId: string): Promise<unknown> =>
         addNamespaceContainer(client, namespaceId, "c3").then(
           () => "attached",
           (error: unknown) => (error as HcnError).code,
         );
       const expected = profile === "ws2019" ? "HCN_E_NAMESPACE_ATTACH_FAILED" : "attached";
-      expect(await outcome(namespace.ID!)).toBe(expected);
-      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
+      expect(await outcome(namespace.ID)).toBe(expected);
+      await removeNamespaceEndpoint(client, namespace.ID, endpoint.ID);
       const other = await createNamespace(client);
-      await addNamespaceEndpoint(client, other.ID!, endpoint.ID);
+      await addNamespaceEndpoint(client, other.ID, endpoint.ID);
       // On Windows Server 2022 the container is in the first namespace still, where the endpoint was.
-      expect(await outcome(other.ID!)).toBe(expected);
+      expect(await outcome(other.ID)).toBe(expected);
     },
   );
 
   it("with the defect namespace-deletion-stuck it stays in State 4 for good", async () => {
     const { client } = hnsNode({ quirks: { "namespace-deletion-stuck": "on" } });
     const namespace = await createNamespace(client);
-    await addNamespaceContainer(client, namespace.ID!, "c1");
+    await addNamespaceContainer(client, namespace.ID, "c1");
     const refusal = { hresult: 0x803b0015 };
-    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject(refusal);
-    await removeNamespaceContainer(client, namespace.ID!, "c1");
-    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 4 });
-    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject(refusal);
+    await expect(deleteNamespace(client, namespace.ID)).rejects.toMatchObject(refusal);
+    await removeNamespaceContainer(client, namespace.ID, "c1");
+    expect(await getNamespaceById(client, namespace.ID)).toMatchObject({ State: 4 });
+    await expect(deleteNamespace(client, namespace.ID)).rejects.toMatchObject(refusal);
   });
 
   it("without it, it is as before when its containers are gone", async () => {
     const { client } = hnsNode();
     const namespace = await createNamespace(client);
-    await addNamespaceContainer(client, namespace.ID!, "c1");
-    await expect(deleteNamespace(client, namespace.ID!)).rejects.toMatchObject({ hresult: 0x803b0015 });
-    await removeNamespaceContainer(client, namespace.ID!, "c1");
-    expect(await getNamespaceById(client, namespace.ID!)).toMatchObject({ State: 1 });
-    await deleteNamespace(client, namespace.ID!);
+    await addNamespaceContainer(client, namespace.ID, "c1");
+    await expect(deleteNamespace(client, namespace.ID)).rejects.toMatchObject({ hresult: 0x803b0015 });
+    await removeNamespaceContainer(client, namespace.ID, "c1");
+    expect(await getNamespaceById(client, namespace.ID)).toMatchObject({ State: 1 });
+    await deleteNamespace(client, namespace.ID);
   });
 });

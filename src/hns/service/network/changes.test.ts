@@ -36,16 +36,16 @@ describe("DNS", () => {
   it("Add puts servers behind those that are there, Update replaces all, Remove takes all away", async () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, CBR0);
-    await change(node, ID!, "DNS", "Add", { ServerList: ["10.96.0.11"], Search: ["svc.cluster.local"] });
-    expect((await getNetworkById(node.client, ID!)).Dns).toEqual({
+    await change(node, ID, "DNS", "Add", { ServerList: ["10.96.0.11"], Search: ["svc.cluster.local"] });
+    expect((await getNetworkById(node.client, ID)).Dns).toEqual({
       Domain: "cluster.local",
       Search: ["svc.cluster.local"],
       ServerList: ["10.96.0.10", "10.96.0.11"],
     });
-    await change(node, ID!, "DNS", "Update", { ServerList: ["10.96.0.12"] });
-    expect((await getNetworkById(node.client, ID!)).Dns).toEqual({ ServerList: ["10.96.0.12"] });
-    await change(node, ID!, "DNS", "Remove", {});
-    expect((await getNetworkById(node.client, ID!)).Dns).toBeUndefined();
+    await change(node, ID, "DNS", "Update", { ServerList: ["10.96.0.12"] });
+    expect((await getNetworkById(node.client, ID)).Dns).toEqual({ ServerList: ["10.96.0.12"] });
+    await change(node, ID, "DNS", "Remove", {});
+    expect((await getNetworkById(node.client, ID)).Dns).toBeUndefined();
   });
 });
 
@@ -57,32 +57,32 @@ describe("extensions", () => {
   ] as const)("on %s VFP is on: %s (hcn.md §2.12)", async (Type, isEnabled) => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, { Name: "n", Type });
-    expect(await extensionsOf(node, ID!)).toMatchObject({ [VFP]: isEnabled, [NDIS]: true });
+    expect(await extensionsOf(node, ID)).toMatchObject({ [VFP]: isEnabled, [NDIS]: true });
   });
 
   it("Update turns one off; v1 does it with a partial document", async () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, CBR0);
-    await change(node, ID!, "Extension", "Update", { Id: NDIS, IsEnabled: false });
-    expect(await extensionsOf(node, ID!)).toMatchObject({ [VFP]: true, [NDIS]: false });
+    await change(node, ID, "Extension", "Update", { Id: NDIS, IsEnabled: false });
+    expect(await extensionsOf(node, ID)).toMatchObject({ [VFP]: true, [NDIS]: false });
     const body = JSON.stringify({ Extensions: [{ Id: NDIS, IsEnabled: true }] });
     await node.client.call("POST", `/networks/${ID}`, body);
-    expect(await extensionsOf(node, ID!)).toMatchObject({ [VFP]: true, [NDIS]: true });
-    expect((await getNetworkById(node.client, ID!)).Dns).toEqual(CBR0.Dns);
+    expect(await extensionsOf(node, ID)).toMatchObject({ [VFP]: true, [NDIS]: true });
+    expect((await getNetworkById(node.client, ID)).Dns).toEqual(CBR0.Dns);
   });
 
   it("the policy VSwitchExtension does it when the network is made", async () => {
     const node = hnsNode();
     const Policies = [{ Type: "VSwitchExtension", Settings: { ExtensionID: NDIS, Enable: false } }];
     const { ID } = await createNetwork(node.client, { ...CBR0, Policies });
-    expect(await extensionsOf(node, ID!)).toMatchObject({ [NDIS]: false });
+    expect(await extensionsOf(node, ID)).toMatchObject({ [NDIS]: false });
   });
 
   it("one that is not installed is refused", async () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, CBR0);
     const unknown = { Id: "583cc151-73ec-4a6a-8b47-578297ad7623", IsEnabled: true };
-    await expect(change(node, ID!, "Extension", "Update", unknown)).rejects.toMatchObject({
+    await expect(change(node, ID, "Extension", "Update", unknown)).rejects.toMatchObject({
       code: "HCN_E_SWITCH_EXTENSION_NOT_FOUND",
     });
   });
@@ -92,17 +92,17 @@ describe("extensions", () => {
     const { ID } = await createNetwork(node.client, CBR0);
     await createNetwork(node.client, { ...CBR0, Name: "second" });
     await expect(
-      change(node, ID!, "Extension", "Update", { Id: NDIS, IsEnabled: false }),
+      change(node, ID, "Extension", "Update", { Id: NDIS, IsEnabled: false }),
     ).rejects.toMatchObject({ code: "HCN_E_SHARED_SWITCH_MODIFICATION", hresult: 0x803b0018 });
-    await change(node, ID!, "Extension", "Update", { Id: NDIS, IsEnabled: true });
+    await change(node, ID, "Extension", "Update", { Id: NDIS, IsEnabled: true });
   });
 
   it("a network that joins the switch finds them as they are", async () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, CBR0);
-    await change(node, ID!, "Extension", "Update", { Id: NDIS, IsEnabled: false });
+    await change(node, ID, "Extension", "Update", { Id: NDIS, IsEnabled: false });
     const second = await createNetwork(node.client, { ...CBR0, Name: "second" });
-    expect(await extensionsOf(node, second.ID!)).toMatchObject({ [NDIS]: false });
+    expect(await extensionsOf(node, second.ID)).toMatchObject({ [NDIS]: false });
   });
 });
 
@@ -111,14 +111,14 @@ describe("subnets", () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, CBR0);
     const Subnets = [subnet("10.244.3.0/24", "10.244.3.1"), subnet("10.244.4.0/24", "10.244.4.1")];
-    await change(node, ID!, "Subnet", "Add", { Subnets });
-    const added = (await getNetworkById(node.client, ID!)).Ipams?.[0]?.Subnets;
+    await change(node, ID, "Subnet", "Add", { Subnets });
+    const added = (await getNetworkById(node.client, ID)).Ipams?.[0]?.Subnets;
     expect(added).toHaveLength(3);
-    await change(node, ID!, "Subnet", "Remove", { Subnets: [{ ID: added![1]!.ID! }] });
-    await change(node, ID!, "Subnet", "Remove", { Subnets: [{ IpAddressPrefix: "10.244.4.0/24" }] });
-    expect((await getNetworkById(node.client, ID!)).Ipams?.[0]?.Subnets).toHaveLength(1);
+    await change(node, ID, "Subnet", "Remove", { Subnets: [{ ID: added![1]!.ID! }] });
+    await change(node, ID, "Subnet", "Remove", { Subnets: [{ IpAddressPrefix: "10.244.4.0/24" }] });
+    expect((await getNetworkById(node.client, ID)).Ipams?.[0]?.Subnets).toHaveLength(1);
     await expect(
-      change(node, ID!, "Subnet", "Remove", { Subnets: [{ IpAddressPrefix: "10.244.4.0/24" }] }),
+      change(node, ID, "Subnet", "Remove", { Subnets: [{ IpAddressPrefix: "10.244.4.0/24" }] }),
     ).rejects.toMatchObject({ code: "HCN_E_SUBNET_NOT_FOUND" });
   });
 
@@ -134,9 +134,9 @@ describe("subnets", () => {
   ] as const)("one that %s is refused", async (_name, _type, wanted, code) => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, CBR0);
-    const before = await getNetworkById(node.client, ID!);
-    await expect(change(node, ID!, "Subnet", "Add", { Subnets: [wanted] })).rejects.toMatchObject({ code });
-    expect(await getNetworkById(node.client, ID!)).toEqual(before);
+    const before = await getNetworkById(node.client, ID);
+    await expect(change(node, ID, "Subnet", "Add", { Subnets: [wanted] })).rejects.toMatchObject({ code });
+    expect(await getNetworkById(node.client, ID)).toEqual(before);
   });
 
   it("a second VSID does not come to an Overlay network, and the first one does not go", async () => {
@@ -149,22 +149,22 @@ describe("subnets", () => {
       Ipams: [{ Type: "Static", Subnets: [first] }],
     } as never);
     const second = { ...subnet("10.42.7.0/24", "10.42.7.1"), Policies: [vsid(4097)] };
-    await expect(change(node, ID!, "Subnet", "Add", { Subnets: [second] })).rejects.toMatchObject({
+    await expect(change(node, ID, "Subnet", "Add", { Subnets: [second] })).rejects.toMatchObject({
       code: "HCN_E_INVALID_SUBNET",
     });
-    await change(node, ID!, "Subnet", "Add", { Subnets: [subnet("10.42.8.0/24", "10.42.8.1")] });
+    await change(node, ID, "Subnet", "Add", { Subnets: [subnet("10.42.8.0/24", "10.42.8.1")] });
   });
 
   it("the host of an ICS network follows with the gateway's address", async () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, { Name: "ics", Type: "ICS" });
-    await change(node, ID!, "Subnet", "Add", { Subnets: [subnet("192.168.77.0/24", "192.168.77.1")] });
+    await change(node, ID, "Subnet", "Add", { Subnets: [subnet("192.168.77.0/24", "192.168.77.1")] });
     const [id] = node.datapath.listSwitches();
     expect(node.datapath.getSwitch(id!)).toMatchObject({
       hostAddresses: [{ length: 20 }, { ip: 0xc0a8_4d01, length: 24 }],
     });
     await expect(
-      change(node, ID!, "Subnet", "Add", { Subnets: [subnet("10.0.2.0/24", "10.0.2.15")] }),
+      change(node, ID, "Subnet", "Add", { Subnets: [subnet("10.0.2.0/24", "10.0.2.15")] }),
     ).rejects.toMatchObject({ code: "ERROR_DUP_NAME" });
   });
 
@@ -172,15 +172,15 @@ describe("subnets", () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, { Name: "nat", Type: "NAT" });
     const ipv4 = subnet("192.168.77.0/24", "192.168.77.1");
-    await expect(change(node, ID!, "Subnet", "Add", { Subnets: [ipv4] })).rejects.toMatchObject({
+    await expect(change(node, ID, "Subnet", "Add", { Subnets: [ipv4] })).rejects.toMatchObject({
       code: "HCN_E_INVALID_SUBNET",
     });
     const ipv6 = {
       IpAddressPrefix: "fd00::/64",
       Routes: [{ NextHop: "fd00::1", DestinationPrefix: "::/0" }],
     };
-    await change(node, ID!, "Subnet", "Add", { Subnets: [ipv6] });
-    expect((await getNetworkById(node.client, ID!)).Ipams?.[0]?.Subnets).toHaveLength(2);
+    await change(node, ID, "Subnet", "Add", { Subnets: [ipv6] });
+    expect((await getNetworkById(node.client, ID)).Ipams?.[0]?.Subnets).toHaveLength(2);
     const Subnets = [ipv4, subnet("192.168.78.0/24", "192.168.78.1")];
     await expect(
       createNetwork(node.client, { Name: "two", Type: "NAT", Ipams: [{ Type: "Static", Subnets }] } as never),
@@ -191,7 +191,7 @@ describe("subnets", () => {
     const node = hnsNode({ profile: "ws2019" });
     const { ID } = await createNetwork(node.client, CBR0);
     const Subnets = [subnet("10.244.3.0/24", "10.244.3.1")];
-    await expect(change(node, ID!, "Subnet", "Add", { Subnets })).rejects.toMatchObject({
+    await expect(change(node, ID, "Subnet", "Add", { Subnets })).rejects.toMatchObject({
       code: "HCN_E_REQUEST_UNSUPPORTED",
     });
   });
@@ -205,7 +205,7 @@ describe("IP subnets", () => {
       ...CBR0,
       Ipams: [{ Type: "Static", Subnets: [{ ...CBR0.Ipams[0].Subnets[0], IpSubnets }] }],
     });
-    return { node, id: ID!, SubnetId: Ipams![0]!.Subnets![0]!.ID! };
+    return { node, id: ID, SubnetId: Ipams![0]!.Subnets![0]!.ID! };
   }
 
   it("come and go; an endpoint binds to the one that holds its address", async () => {

@@ -49,9 +49,9 @@ describe("the late fields", () => {
     const network = await createNetwork(node.client, FLANNEL);
     expect(typesOf(network)).toEqual(["NetAdapterName", "VxlanPort"]);
     node.clock.runUntil(DELAY_MS - 1);
-    expect(await getNetworkById(node.client, network.ID!)).toEqual(network);
+    expect(await getNetworkById(node.client, network.ID)).toEqual(network);
     node.clock.runUntil(DELAY_MS);
-    const later = await getNetworkById(node.client, network.ID!);
+    const later = await getNetworkById(node.client, network.ID);
     expect(typesOf(later)).toEqual(["NetAdapterName", "ProviderAddress", "DrMacAddress", "VxlanPort"]);
   });
 
@@ -66,9 +66,9 @@ describe("the late fields", () => {
   ])("of a network of type %s in v1: %j", async (Type, fields) => {
     const node = slowNode();
     const { ID } = await createNetwork(node.client, { ...FLANNEL, Type, Policies: [] });
-    const before = Object.keys(await v1(node, ID!));
+    const before = Object.keys(await v1(node, ID));
     node.clock.runUntil(DELAY_MS);
-    const after = Object.keys(await v1(node, ID!));
+    const after = Object.keys(await v1(node, ID));
     expect(after.filter((field) => !before.includes(field))).toEqual(fields);
   });
 
@@ -80,10 +80,10 @@ describe("the late fields", () => {
     ];
     const { ID } = await createNetwork(node.client, { ...FLANNEL, Policies: given });
     node.clock.runUntil(DELAY_MS);
-    const { Policies } = await getNetworkById(node.client, ID!);
+    const { Policies } = await getNetworkById(node.client, ID);
     expect(Policies?.slice(0, 2)).toEqual(given);
     expect(Policies).toHaveLength(3);
-    expect(await v1(node, ID!)).toMatchObject({ DrMacAddress: "00-15-5D-0C-3E-8F" });
+    expect(await v1(node, ID)).toMatchObject({ DrMacAddress: "00-15-5D-0C-3E-8F" });
   });
 
   it("of a network that joins a switch come with those of the switch", async () => {
@@ -93,7 +93,7 @@ describe("the late fields", () => {
     const second = await createNetwork(node.client, { ...FLANNEL, Name: "second" });
     expect(typesOf(second)).not.toContain("ProviderAddress");
     node.clock.runUntil(DELAY_MS);
-    expect(typesOf(await getNetworkById(node.client, second.ID!))).toContain("ProviderAddress");
+    expect(typesOf(await getNetworkById(node.client, second.ID))).toContain("ProviderAddress");
     const third = await createNetwork(node.client, { ...FLANNEL, Name: "third" });
     expect(typesOf(third)).toContain("ProviderAddress");
   });
@@ -102,7 +102,7 @@ describe("the late fields", () => {
     const node = hnsNode();
     const { ID } = await createNetwork(node.client, FLANNEL);
     const port = { Type: "VxlanPort", Settings: { Port: 4790 } };
-    const after = await modifyNetworkPolicies(node.client, ID!, "Update", [port]);
+    const after = await modifyNetworkPolicies(node.client, ID, "Update", [port]);
     expect(typesOf(after)).toEqual(["NetAdapterName", "ProviderAddress", "DrMacAddress", "VxlanPort"]);
   });
 });
@@ -120,7 +120,7 @@ describe("the moment at which they come", () => {
     expect(node.service.nextMomentMs).toBeUndefined();
     node.clock.runUntil(10 * DELAY_MS);
     expect(node.service.revision).toBe(made + 1);
-    expect(await v1(node, ID!)).toMatchObject({ ManagementIP: "10.0.2.15" });
+    expect(await v1(node, ID)).toMatchObject({ ManagementIP: "10.0.2.15" });
   });
 
   it("comes in a fork of the world as in the world", async () => {
@@ -129,18 +129,18 @@ describe("the moment at which they come", () => {
     const { service, clock } = fork({ service: world.service, clock: world.clock });
     clock.runUntil(DELAY_MS);
     const query = { SchemaVersion: { Major: 2, Minor: 0 } };
-    expect(service.query("Network", ID!, query)["Policies"]).toHaveLength(4);
-    expect(world.service.query("Network", ID!, query)["Policies"]).toHaveLength(2);
+    expect(service.query("Network", ID, query)["Policies"]).toHaveLength(4);
+    expect(world.service.query("Network", ID, query)["Policies"]).toHaveLength(2);
   });
 
   it("lies behind a service that was restored", async () => {
     const before = slowNode();
     const { ID } = await createNetwork(before.client, FLANNEL);
     before.clock.runUntil(DELAY_MS);
-    const shown = await getNetworkById(before.client, ID!);
+    const shown = await getNetworkById(before.client, ID);
     const after = hnsNode({ seed: 2, networking: { addressDelayMs: DELAY_MS } });
     after.clock.runUntil(DELAY_MS);
     expect(after.service.restore(before.service.export())).toEqual([]);
-    expect(await getNetworkById(after.client, ID!)).toEqual(shown);
+    expect(await getNetworkById(after.client, ID)).toEqual(shown);
   });
 });

@@ -1,8 +1,7 @@
 /** The rows of hcn.md §10 about networks, each as its client does it. */
 import { describe, expect, it } from "vitest";
-import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { HcnNotFoundError } from "#contracts/hcn/error.ts";
-import { isJsonObject } from "#core/base/json.ts";
 import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import {
   createEndpoint,
@@ -87,15 +86,15 @@ describe("hcsshim", () => {
     const network = await createNetwork(client, NAT);
     expect(network.MacPool).toEqual(NAT.MacPool);
     expect(network.Ipams).toMatchObject(NAT.Ipams!);
-    const endpoint = await createEndpoint(client, network.ID!, { Name: "e" });
+    const endpoint = await createEndpoint(client, network.ID, { Name: "e" });
     expect(endpoint.MacAddress).toMatch(/^00-15-5D-52-C/);
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     expect(await listNetworks(client)).toEqual([]);
   });
 
   it("HCN-005: a query of a NAT network omits Type, and the client gets NAT", async () => {
     const { client } = hnsNode();
-    const id = (await createNetwork(client, NAT)).ID!;
+    const id = (await createNetwork(client, NAT)).ID;
     expect(await client.query("Network", id, V2)).not.toHaveProperty("Type");
     expect((await getNetworkById(client, id)).Type).toBe("NAT");
     expect(await client.query("Network", id, { SchemaVersion: { Major: 1, Minor: 0 } })).toMatchObject({
@@ -113,6 +112,7 @@ describe("hcsshim", () => {
 
   it("HCN-007: enumeration with a filter for an unknown id succeeds with an empty array", async () => {
     const { client } = hnsNode();
+    await createNetwork(client, NAT);
     expect(await client.enumerate("Network", { ...V2, Filter: JSON.stringify({ ID: UNKNOWN }) })).toEqual([]);
     await expect(getNetworkById(client, UNKNOWN)).rejects.toBeInstanceOf(HcnNotFoundError);
   });
@@ -142,8 +142,8 @@ describe("hcsshim", () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, overlay("ovl", 5000));
     const [one, two] = [
-      await createEndpoint(client, network.ID!, { Name: "one" }),
-      await createEndpoint(client, network.ID!, { Name: "two" }),
+      await createEndpoint(client, network.ID, { Name: "one" }),
+      await createEndpoint(client, network.ID, { Name: "two" }),
     ];
     await client.create("SdnRoute", {
       ...V2,
@@ -151,7 +151,7 @@ describe("hcsshim", () => {
       Setting: [{ DestinationPrefix: "169.254.169.254/24", NextHop: "127.10.0.33" }],
     });
     await client.delete("Endpoint", one.ID);
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     expect(await client.enumerate("Endpoint")).toEqual([]);
     expect(await client.enumerate("SdnRoute")).toEqual([]);
     await expect(client.query("Endpoint", two.ID, V2)).rejects.toMatchObject({
@@ -162,7 +162,7 @@ describe("hcsshim", () => {
   it("HCN-043: an Overlay network with VSID 5000 returns its flag 8", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, overlay("ovl", 5000));
-    expect((await getNetworkById(client, network.ID!)).Flags).toBe(8);
+    expect((await getNetworkById(client, network.ID)).Flags).toBe(8);
   });
 
   it("HCN-044, HCN-045: RemoteSubnetRoute and HostRoute come to an Overlay network and go", async () => {
@@ -179,8 +179,8 @@ describe("hcsshim", () => {
     };
     const host = { Type: "HostRoute", Settings: {} };
     for (const policy of [remote, host]) {
-      expect((await modifyNetworkPolicies(client, ID!, "Add", [policy])).Policies).toContainEqual(policy);
-      expect((await modifyNetworkPolicies(client, ID!, "Remove", [policy])).Policies).not.toContainEqual(
+      expect((await modifyNetworkPolicies(client, ID, "Add", [policy])).Policies).toContainEqual(policy);
+      expect((await modifyNetworkPolicies(client, ID, "Remove", [policy])).Policies).not.toContainEqual(
         policy,
       );
     }
@@ -205,16 +205,16 @@ describe("hcsshim", () => {
       { IpAddress: "192.168.128.4", PrefixLength: 20 },
       { IpAddress: "fd00::106", PrefixLength: 120 },
     ];
-    const endpoint = await createEndpoint(client, network.ID!, { Name: "lcow", IpConfigurations });
+    const endpoint = await createEndpoint(client, network.ID, { Name: "lcow", IpConfigurations });
     expect(endpoint.IpConfigurations).toMatchObject(IpConfigurations);
   });
 
   it("HCN-053: a deleted network is not found 2 s later and does not come back", async () => {
     const { client, clock } = hnsNode({ networking: { addressDelayMs: 1_000 } });
     const network = await createNetwork(client, overlay("ovl", 5000));
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     clock.runUntil(clock.nowMs + 2_000);
-    await expect(getNetworkById(client, network.ID!)).rejects.toBeInstanceOf(HcnNotFoundError);
+    await expect(getNetworkById(client, network.ID)).rejects.toBeInstanceOf(HcnNotFoundError);
     expect(await client.enumerate("Network")).toEqual([]);
   });
 });
@@ -328,11 +328,11 @@ describe("flannel", () => {
     let found: readonly string[] = [];
     while (!found.includes("ProviderAddress") && polls++ < 10) {
       clock.runUntil(clock.nowMs + 500);
-      found = typesOf(await getNetworkById(client, network.ID!));
+      found = typesOf(await getNetworkById(client, network.ID));
     }
     expect(found).toEqual(["NetAdapterName", "ProviderAddress", "DrMacAddress"]);
     expect(polls).toBe(4);
-    const policies = (await getNetworkById(client, network.ID!)).Policies!;
+    const policies = (await getNetworkById(client, network.ID)).Policies!;
     expect(policies[1]?.Settings).toEqual({ ProviderAddress: "10.0.2.15" });
     expect(policies[2]?.Settings?.["Address"]).toMatch(/^00-15-5D(-[0-9A-F]{2}){3}$/);
   });
@@ -352,9 +352,9 @@ describe("flannel", () => {
     });
     const stale = routeTo("0a-1b-2c-3d-4e-5f", 4096);
     const fresh = routeTo("0a-1b-2c-3d-4e-60", 4097);
-    await modifyNetworkPolicies(client, ID!, "Add", [stale]);
-    await modifyNetworkPolicies(client, ID!, "Remove", [stale]);
-    const after = await modifyNetworkPolicies(client, ID!, "Add", [fresh]);
+    await modifyNetworkPolicies(client, ID, "Add", [stale]);
+    await modifyNetworkPolicies(client, ID, "Remove", [stale]);
+    const after = await modifyNetworkPolicies(client, ID, "Add", [fresh]);
     expect(after.Policies?.filter((policy) => policy.Type === "RemoteSubnetRoute")).toEqual([fresh]);
   });
 
@@ -469,14 +469,62 @@ describe("kube-proxy and the plugins", () => {
   });
 });
 
+describe("HCN-091 docker on a node that has networks", () => {
+  it.each(["nat", "NAT", "Nat"])(
+    "type %s of a request is one type, which answers spell NAT",
+    async (Type) => {
+      const node = hnsNode();
+      const Subnets = [{ AddressPrefix: "0.0.0.0/0", GatewayAddress: "0.0.0.0" }];
+      const made = await v1(node, "POST", "/networks", { Name: "nat", Type, Subnets });
+      const listed = (await v1(node, "GET", "/networks/")) as unknown as readonly V1Object[];
+      expect(listed.map((network) => [network.ID, network["Name"], network.Type])).toEqual([
+        [made.ID, "nat", "NAT"],
+      ]);
+    },
+  );
+
+  it("adopts the network nat that HCN made: its subnet, and endpoints in it", async () => {
+    const node = hnsNode();
+    const { ID } = await createNetwork(node.client, { ...NAT, Name: "nat" });
+    const listed = (await v1(node, "GET", "/networks/")) as unknown as readonly V1Object[];
+    expect(listed).toMatchObject([
+      {
+        // v1 of this build writes capital letters (hcn.md §2.12).
+        ID: ID.toUpperCase(),
+        Name: "nat",
+        Type: "NAT",
+        Subnets: [{ AddressPrefix: "192.168.100.0/24", GatewayAddress: "192.168.100.1" }],
+      },
+    ]);
+    const endpoint = await v1(node, "POST", "/endpoints/", { Name: "web", VirtualNetwork: ID });
+    expect(endpoint).toMatchObject({
+      VirtualNetwork: ID,
+      GatewayAddress: "192.168.100.1",
+      PrefixLength: 24,
+    });
+    expect(endpoint["IPAddress"]).toMatch(/^192\.168\.100\.\d+$/);
+    expect(await listEndpointsOfNetwork(node.client, ID)).toMatchObject([{ ID: endpoint.ID.toLowerCase() }]);
+  });
+
+  it("0.0.0.0/0 takes a free subnet beside those that are there", async () => {
+    const node = hnsNode();
+    await createNetwork(node.client, NAT);
+    const any = [{ AddressPrefix: "0.0.0.0/0", GatewayAddress: "0.0.0.0" }];
+    const made = await v1(node, "POST", "/networks", { Name: "nat", Type: "nat", Subnets: any });
+    const [subnet] = made["Subnets"] as unknown as readonly Record<string, string>[];
+    expect(subnet?.["AddressPrefix"]).toMatch(/^172\.(1[6-9]|2\d|3[01])\.\d+\.0\/20$/);
+    expect(subnet?.["GatewayAddress"]).toBe(subnet?.["AddressPrefix"]?.replace(/\.0\/20$/, ".1"));
+  });
+});
+
 it("v1 counts the endpoints that are, that were at once, and that ever were (hcn.md §2.12)", async () => {
   const node = hnsNode();
   const network = await createNetwork(node.client, NAT);
   const ids = [];
   for (const name of ["a", "b", "c"])
-    ids.push((await createEndpoint(node.client, network.ID!, { Name: name })).ID);
+    ids.push((await createEndpoint(node.client, network.ID, { Name: name })).ID);
   for (const id of ids) await node.client.delete("Endpoint", id);
-  await createEndpoint(node.client, network.ID!, { Name: "d" });
+  await createEndpoint(node.client, network.ID, { Name: "d" });
   expect(await v1(node, "GET", `/networks/${network.ID}`)).toMatchObject({
     CurrentEndpointCount: 1,
     MaxConcurrentEndpoints: 3,
@@ -501,9 +549,9 @@ describe("ncproxy, azure, antrea, WSL", () => {
     const network = await createNetwork(client, constrained(layer));
     expect(network.Health?.Extra).toMatchObject({ LayeredOn: layer });
     expect(datapath.listSwitches()).toHaveLength(1);
-    await deleteNetwork(client, base.ID!);
+    await deleteNetwork(client, base.ID);
     expect(datapath.listSwitches()).toHaveLength(1);
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     expect(datapath.listSwitches()).toEqual([]);
   });
 
@@ -529,7 +577,7 @@ describe("ncproxy, azure, antrea, WSL", () => {
       Type: "ACL",
       Settings: { Protocols: "6", Action, Direction: "In", RuleType: "Switch", Priority },
     });
-    const endpoint = await createEndpoint(client, network.ID!, {
+    const endpoint = await createEndpoint(client, network.ID, {
       Name: "HostNCApipaEndpoint",
       IpConfigurations: [{ IpAddress: "169.254.128.7", PrefixLength: 17 }],
       Policies: [acl("Allow", 1000), acl("Block", 2000)],

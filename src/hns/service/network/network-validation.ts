@@ -21,8 +21,10 @@ import {
   parsePrefix,
   prefixContains,
   prefixCovers,
+  prefixFamily,
   prefixesOverlap,
 } from "#core/net/ip.ts";
+import { defined } from "#core/base/assert.ts";
 import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
@@ -150,16 +152,36 @@ export function readSubnetRecord(
   });
 }
 
-/** @throws HcnError when two subnets share addresses. */
+function startsBefore(a: Prefix, b: Prefix): number {
+  if (prefixFamily(a) !== prefixFamily(b)) return prefixFamily(a) - prefixFamily(b);
+  return a.address === b.address ? a.length - b.length : a.address < b.address ? -1 : 1;
+}
+
+/** In their order of addresses, what shares some stands beside each other. */
+function shareAddresses(subnets: readonly SubnetRecord[]): boolean {
+  const sorted = subnets.map(({ prefix }) => prefix).toSorted(startsBefore);
+  return sorted.some((prefix, index) => {
+    const before = sorted[index - 1];
+    return before !== undefined && prefixesOverlap(before, prefix);
+  });
+}
+
+/** A request of 10 MB names 200 000: nothing here looks at each pair. @throws HcnError when two subnets share addresses. */
 export function checkDisjoint(subnets: readonly SubnetRecord[], code: HcnErrorCode): void {
-  for (const [index, subnet] of subnets.entries()) {
-    const other = subnets.slice(0, index).find((earlier) => prefixesOverlap(earlier.prefix, subnet.prefix));
-    if (other === undefined) continue;
-    throw invalid(
-      code,
-      `The subnets ${formatPrefix(other.prefix)} and ${formatPrefix(subnet.prefix)} overlap`,
-    );
+  if (!shareAddresses(subnets)) return;
+  // The first that shares addresses with one before it: all before `good` do not, with `bad` one does.
+  let [good, bad] = [0, subnets.length];
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    if (shareAddresses(subnets.slice(0, middle))) bad = middle;
+    else good = middle;
   }
+  const subnet = defined(subnets[bad - 1], "the subnet that shares addresses");
+  const other = defined(
+    subnets.find((earlier) => prefixesOverlap(earlier.prefix, subnet.prefix)),
+    "the subnet before it",
+  );
+  throw invalid(code, `The subnets ${formatPrefix(other.prefix)} and ${formatPrefix(subnet.prefix)} overlap`);
 }
 
 /** Checks the ranges of a MAC pool; undefined when the request has none. */

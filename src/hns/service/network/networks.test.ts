@@ -117,7 +117,7 @@ describe("creating a network", () => {
     const { client } = hnsNode();
     const first = await createNetwork(client, CBR0);
     await expect(createNetwork(client, CBR0)).rejects.toMatchObject({ code: "HCN_E_NETWORK_ALREADY_EXISTS" });
-    await expect(createNetwork(client, { ...CBR0, Name: "other", ID: first.ID! })).rejects.toMatchObject({
+    await expect(createNetwork(client, { ...CBR0, Name: "other", ID: first.ID })).rejects.toMatchObject({
       code: "HCN_E_NETWORK_ALREADY_EXISTS",
     });
   });
@@ -196,10 +196,10 @@ describe("deleting a network", () => {
   it("HCN-049 takes its endpoints along, attached or not", async () => {
     const { client, datapath } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    await createEndpoint(client, network.ID!, { Name: "detached" });
-    const attached = await createEndpoint(client, network.ID!, { Name: "cbr0_ep" });
+    await createEndpoint(client, network.ID, { Name: "detached" });
+    const attached = await createEndpoint(client, network.ID, { Name: "cbr0_ep" });
     await client.call("POST", `/endpoints/${attached.ID}/attach`, '{"SystemType":"Host"}');
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     expect(await listEndpoints(client)).toEqual([]);
     expect(datapath.listVnics()).toEqual([]);
     expect(datapath.listSwitches()).toEqual([]);
@@ -209,12 +209,12 @@ describe("deleting a network", () => {
     const { client } = hnsNode();
     for (let round = 0; round < 3; round++) {
       const network = await createNetwork(client, CBR0);
-      await createEndpoint(client, network.ID!, {
+      await createEndpoint(client, network.ID, {
         MacAddress: "0E-2A-0A-F4-02-0A",
         IpConfigurations: [{ IpAddress: "10.244.2.10" }],
         Policies: [{ Type: "PortMapping", Settings: { Protocol: 6, InternalPort: 80, ExternalPort: 8080 } }],
       });
-      await deleteNetwork(client, network.ID!);
+      await deleteNetwork(client, network.ID);
     }
     expect(await client.enumerate("Network")).toEqual([]);
   });
@@ -234,28 +234,28 @@ describe("changing a network", () => {
   it("HCN-044 a RemoteSubnetRoute is visible after Add and gone after Remove", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    expect((await modifyNetworkPolicies(client, network.ID!, "Add", [ROUTE])).Policies).toContainEqual(ROUTE);
+    expect((await modifyNetworkPolicies(client, network.ID, "Add", [ROUTE])).Policies).toContainEqual(ROUTE);
     const matching = { Type: ROUTE.Type, Settings: { ...ROUTE.Settings, IsolationId: 9999 } };
-    expect((await modifyNetworkPolicies(client, network.ID!, "Remove", [matching])).Policies).toHaveLength(1);
+    expect((await modifyNetworkPolicies(client, network.ID, "Remove", [matching])).Policies).toHaveLength(1);
   });
 
   it("HCN-045 HostRoute is visible after Add and gone after Remove", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
     const route = { Type: "HostRoute", Settings: {} };
-    expect((await modifyNetworkPolicies(client, network.ID!, "Add", [route])).Policies).toContainEqual(route);
-    expect((await modifyNetworkPolicies(client, network.ID!, "Remove", [route])).Policies).toHaveLength(1);
+    expect((await modifyNetworkPolicies(client, network.ID, "Add", [route])).Policies).toContainEqual(route);
+    expect((await modifyNetworkPolicies(client, network.ID, "Remove", [route])).Policies).toHaveLength(1);
   });
 
   it("HCN-046 NetworkACL is visible after Add and gone after Remove, from HNS 15.0 on", async () => {
     const acl = { Type: "NetworkACL", Settings: { Action: "Block", Direction: "In", Priority: 300 } };
     const { client } = hnsNode({ profile: "ws2025" });
     const network = await createNetwork(client, CBR0);
-    expect((await modifyNetworkPolicies(client, network.ID!, "Add", [acl])).Policies).toContainEqual(acl);
-    expect((await modifyNetworkPolicies(client, network.ID!, "Remove", [acl])).Policies).toHaveLength(1);
+    expect((await modifyNetworkPolicies(client, network.ID, "Add", [acl])).Policies).toContainEqual(acl);
+    expect((await modifyNetworkPolicies(client, network.ID, "Remove", [acl])).Policies).toHaveLength(1);
     const older = hnsNode({ profile: "ws2022" }).client;
     const plain = await createNetwork(older, CBR0);
-    await expect(modifyNetworkPolicies(older, plain.ID!, "Add", [acl])).rejects.toMatchObject({
+    await expect(modifyNetworkPolicies(older, plain.ID, "Add", [acl])).rejects.toMatchObject({
       code: "HCN_E_INVALID_POLICY_TYPE",
     });
   });
@@ -274,7 +274,7 @@ describe("changing a network", () => {
     const change = async (
       type: "Add" | "Remove" | "Update",
       policy: typeof base,
-    ): Promise<HostComputeNetwork> => modifyNetworkPolicies(client, network.ID!, type, [policy]);
+    ): Promise<HostComputeNetwork> => modifyNetworkPolicies(client, network.ID, type, [policy]);
     await expect(change("Add", nested)).rejects.toMatchObject({ code: "HCN_E_POLICY_NOT_FOUND" });
     await change("Add", base);
     await change("Add", nested);
@@ -298,25 +298,25 @@ describe("changing a network", () => {
       },
     ];
     const request = { ResourceType: "Subnet", Settings: { Subnets } };
-    await client.modify("Network", network.ID!, { ...request, RequestType: "Add" });
-    const endpoint = await createEndpoint(client, network.ID!, {
+    await client.modify("Network", network.ID, { ...request, RequestType: "Add" });
+    const endpoint = await createEndpoint(client, network.ID, {
       IpConfigurations: [{ IpAddress: "10.244.3.9" }],
     });
     expect(endpoint.Routes).toEqual([{ NextHop: "10.244.3.1", DestinationPrefix: "0.0.0.0/0" }]);
     await expect(
-      client.modify("Network", network.ID!, { ...request, RequestType: "Remove" }),
+      client.modify("Network", network.ID, { ...request, RequestType: "Remove" }),
     ).rejects.toMatchObject({
       code: "HCN_E_ENTITY_HAS_REFERENCES",
     });
     await client.delete("Endpoint", endpoint.ID);
-    await client.modify("Network", network.ID!, { ...request, RequestType: "Remove" });
+    await client.modify("Network", network.ID, { ...request, RequestType: "Remove" });
     expect((await getNetworkByName(client, "cbr0")).Ipams?.[0]?.Subnets).toHaveLength(1);
   });
 
   it("name resolution is replaced", async () => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    await client.modify("Network", network.ID!, {
+    await client.modify("Network", network.ID, {
       ResourceType: 0,
       RequestType: 2,
       Settings: { ServerList: ["10.96.0.11"] },
@@ -341,7 +341,7 @@ describe("changing a network", () => {
   ])("%j is refused", async (request, code) => {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    await expect(client.modify("Network", network.ID!, request)).rejects.toMatchObject({ code });
+    await expect(client.modify("Network", network.ID, request)).rejects.toMatchObject({ code });
     expect(await getNetworkByName(client, "cbr0")).toEqual(network);
   });
 });

@@ -177,9 +177,9 @@ describe("who gets which switch", () => {
       Ipams: [{ Subnets: [{ IpSubnets: [{ Flags: 3 }] }] }],
     });
     // It is one like any other: it can be used, and deleted.
-    const endpoint = await createEndpoint(node.client, network!.ID!, { Name: "vm" });
+    const endpoint = await createEndpoint(node.client, network!.ID, { Name: "vm" });
     expect(endpoint.IpConfigurations).toHaveLength(1);
-    await deleteNetwork(node.client, network!.ID!);
+    await deleteNetwork(node.client, network!.ID);
   });
 });
 

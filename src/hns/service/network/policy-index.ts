@@ -4,6 +4,7 @@
  * which is frozen; the list that a request makes takes it over for the price of what the request names. The service keeps
  * what is worked out.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import type { NetworkRecord } from "./network-record.ts";
 
@@ -30,7 +31,7 @@ export interface RouteRevision {
     | undefined;
 }
 
-type RoutesByKey = Map<string, readonly SubnetRoute[]>;
+type RoutesByKey = Map<string, SubnetRoute[]>;
 
 interface PolicyIndex {
   readonly settings: readonly PlacedPolicy[];
@@ -56,8 +57,7 @@ function readSettings(policies: readonly NetworkPolicy[]): readonly PlacedPolicy
 }
 
 function addRoute(byKey: RoutesByKey, route: SubnetRoute): void {
-  const key = keyOf(route);
-  byKey.set(key, [...(byKey.get(key) ?? []), route]);
+  addToList(byKey, keyOf(route), route);
 }
 
 function removeRoute(byKey: RoutesByKey, route: SubnetRoute): void {

@@ -33,7 +33,7 @@ function overlay(Name: string, subnet: string, IsolationId: number, adapter?: st
 }
 
 async function made(node: HnsNode, network: HostComputeNetwork): Promise<Readonly<Record<string, unknown>>> {
-  const { ID = "" } = await createNetwork(node.client, network);
+  const { ID } = await createNetwork(node.client, network);
   const { Policies = [] } = await getNetworkById(node.client, ID);
   const setting = (type: string, field: string): unknown =>
     Policies.find(({ Type }) => Type === type)?.Settings?.[field];

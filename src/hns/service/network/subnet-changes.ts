@@ -4,7 +4,12 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader } from "#contracts/hcn/description/json.ts";
 import type { ModifyRequestType } from "#contracts/hcn/documents/request.ts";
-import { type IpSubnet, type Subnet, readIpSubnet, readSubnet } from "#contracts/hcn/documents/network.ts";
+import {
+  IP_SUBNET_READER,
+  type IpSubnet,
+  SUBNET_READER,
+  type Subnet,
+} from "#contracts/hcn/documents/network.ts";
 import { type Prefix, formatPrefix, prefixContains, prefixesOverlap } from "#core/net/ip.ts";
 import type { IpSubnetRecord, NetworkRecord, SubnetRecord } from "./network-record.ts";
 import { checkDisjoint, readIpSubnetRecord, readSubnetRecord } from "./network-validation.ts";
@@ -105,7 +110,7 @@ export function changeSubnets(
   settings: JsonObject,
 ): readonly SubnetRecord[] {
   const reader = new JsonReader(settings, "Settings", "HCN_E_INVALID_JSON");
-  const given = reader.list("Subnets", readSubnet) ?? [];
+  const given = reader.list("Subnets", (each) => SUBNET_READER.read(each)) ?? [];
   const change = requestType === "Add" ? addSubnets : removeSubnets;
   return Object.freeze(change(context, network, given));
 }
@@ -156,7 +161,7 @@ export function changeIpSubnets(
   const subnetId = reader.guid("SubnetId");
   const subnet = network.subnets.find((candidate) => candidate.id === subnetId);
   if (subnet === undefined) throw unknownSubnet(subnetId ?? "without SubnetId");
-  const given = reader.list("IpSubnets", readIpSubnet) ?? [];
+  const given = reader.list("IpSubnets", (each) => IP_SUBNET_READER.read(each)) ?? [];
   const ipSubnets =
     requestType === "Add" ? addBlocks(context, subnet, given) : removeBlocks(context, network, subnet, given);
   const changed = Object.freeze({ ...subnet, ipSubnets: Object.freeze(ipSubnets) });

@@ -73,7 +73,7 @@ class World {
       SchemaVersion: { Major: 2, Minor: 0 },
       ...document,
     });
-    return network.ID!;
+    return network.ID;
   }
 
   async pod(network: string, address: string): Promise<Compartment> {
@@ -82,7 +82,7 @@ class World {
       IpConfigurations: [{ IpAddress: address, PrefixLength: 24 }],
     });
     const namespace = await createNamespace(this.client);
-    await addNamespaceEndpoint(this.client, namespace.ID!, endpoint.ID);
+    await addNamespaceEndpoint(this.client, namespace.ID, endpoint.ID);
     return this.node.getCompartment(namespace.NamespaceId!)!;
   }
 

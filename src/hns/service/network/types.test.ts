@@ -100,7 +100,7 @@ describe.each(NETWORKS)("a network of type %s", (type, request) => {
     const network = await createdOn(node, request);
     const pod = await createEndpoint(node.client, network.ID!, { Name: "pod", SchemaVersion: SCHEMA });
     const namespace = await createNamespace(node.client, "Host");
-    await addNamespaceEndpoint(node.client, namespace.ID!, pod.ID);
+    await addNamespaceEndpoint(node.client, namespace.ID, pod.ID);
     const leg = await createEndpoint(node.client, network.ID!, { Name: "leg", SchemaVersion: SCHEMA });
     const answer = await node.client.call("POST", `/endpoints/${leg.ID}/attach`, '{"SystemType":"Host"}');
     expect(answer["Success"]).toBe(true);

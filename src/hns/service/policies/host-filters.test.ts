@@ -42,7 +42,7 @@ describe("ACL with RuleType Host", () => {
     expect(codes).toEqual(["host-acl-blocked"]);
     expect(rows.at(-1)).toMatch(/^drop/);
     expect(a.compartment.drops.get("host-acl-blocked")).toBeGreaterThan(0);
-    const port = world.datapath.listSwitches()[0]!.findPortByIp(ip("10.0.0.50"))!;
+    const port = world.datapath.listSwitches()[0]!.tables.findPortByIp(ip("10.0.0.50"))!;
     expect(port.vfp.drops.size).toBe(0);
     const rules = port.vfp.getLayer("ACL_ENDPOINT_LAYER")!.groups.flatMap((group) => group.rules);
     expect(rules.map(({ name }) => name)).toEqual(["Allow Out", "Allow In", "Allow Out", "Allow In"]);
@@ -137,7 +137,7 @@ describe("other IP protocols", () => {
   });
 });
 
-/** The SID of the built-in account NETWORK SERVICE, as in dataplane.md DT-175. */
+/** The SID of the built-in account NETWORK SERVICE, as in dataplane.md §10. */
 const PROXY_USER = "S-1-5-20";
 
 const PROXY = {

@@ -43,7 +43,7 @@ async function fixture(Type = "L2Bridge", options: HnsNodeOptions = {}): Promise
     ...(Type === "Overlay" && { Policies: [policy("VSID", { IsolationId: 4096 })] }),
   };
   const document = { Name: "net", Type, Ipams: [{ Type: "Static", Subnets: [subnet] }] };
-  const network = (await createNetwork(node.client, document as never)).ID!;
+  const network = (await createNetwork(node.client, document as never)).ID;
   const make = async (...policies: readonly PolicyDocument[]): Promise<HostComputeEndpoint> =>
     createEndpoint(node.client, network, { Policies: policies });
   return { ...node, network, make };

@@ -55,14 +55,14 @@ describe("QOS", () => {
     expect(passed(1, () => flood(a.compartment, "203.0.113.10", 20))).toBe(10);
     expect(passed(100)).toBe(1);
     expect(passed(500)).toBe(1);
-    const port = world.datapath.listSwitches()[0]!.findPortByIp(ip("10.0.0.50"))!;
+    const port = world.datapath.listSwitches()[0]!.tables.findPortByIp(ip("10.0.0.50"))!;
     expect(port.vfp.drops.get("bandwidth-exceeded")).toBe(8);
   });
 
   it("DT-178: what comes in is not limited", async () => {
     const { world, a, proxy } = await bridge([QOS]);
     world.ask(proxy.compartment, "icmp", "10.0.0.50");
-    const port = world.datapath.listSwitches()[0]!.findPortByIp(ip("10.0.0.50"))!;
+    const port = world.datapath.listSwitches()[0]!.tables.findPortByIp(ip("10.0.0.50"))!;
     const before = port.counters.in.packets;
     flood(proxy.compartment, "10.0.0.50", 30);
     world.run(1);
@@ -72,7 +72,7 @@ describe("QOS", () => {
 
   it("the layer comes and goes with the policy, and nothing is said to be stored only", async () => {
     const { world, a } = await bridge();
-    const { vfp } = world.datapath.listSwitches()[0]!.findPortByIp(ip("10.0.0.50"))!;
+    const { vfp } = world.datapath.listSwitches()[0]!.tables.findPortByIp(ip("10.0.0.50"))!;
     expect(vfp.isLayerPresent("QOS_LAYER")).toBe(false);
     await modifyEndpointPolicies(world.client, a.endpoint, "Add", [QOS]);
     expect(vfp.isLayerPresent("QOS_LAYER")).toBe(true);

@@ -65,13 +65,16 @@ function detachHost(subject: Subject): void {
   if (attachment.namespaceId !== undefined) removeFromNamespace(context, attachment.namespaceId, endpoint.id);
 }
 
-/** `<virtual machine>--<endpoint or adapter>`. */
-const NIC_NAME = /^(.+?)--(.*)$/;
+/** A NIC is called `<virtual machine>--<endpoint or adapter>`; undefined for another name. */
+function partsOfNic(name: string): readonly [machine: string, port: string] | undefined {
+  const dashes = name.indexOf("--", 1);
+  return dashes < 0 ? undefined : [name.slice(0, dashes), name.slice(dashes + 2)];
+}
 
 /** The machine that a NIC's name begins with. @throws HcnError HCS_E_SYSTEM_INVALID_CONFIGURATION, …_NOT_FOUND. */
 function machineOf({ context, wanted }: Subject): ComputeSystemRecord {
   const name = wanted.VirtualNicName ?? "";
-  const id = NIC_NAME.exec(name)?.[1] ?? wanted.ContainerId ?? "";
+  const id = partsOfNic(name)?.[0] ?? wanted.ContainerId ?? "";
   if (id === "") {
     throw new HcnError("HCS_E_SYSTEM_INVALID_CONFIGURATION", {
       detail: `VirtualNicName is ${JSON.stringify(name)}; it must be "<virtual machine>--<endpoint>"`,
@@ -86,7 +89,7 @@ function machineOf({ context, wanted }: Subject): ComputeSystemRecord {
 
 function portOf(subject: Subject, machine: ComputeSystemRecord): VirtualMachinePort {
   const nicName = subject.wanted.VirtualNicName ?? "";
-  const portId = parseGuid(NIC_NAME.exec(nicName)?.[2] ?? "") ?? subject.context.prng.guid();
+  const portId = parseGuid(partsOfNic(nicName)?.[1]) ?? subject.context.prng.guid();
   const virtualMachineId = machine.runtimeId;
   return { virtualMachineId, portId, nicName: nicName === "" ? `${virtualMachineId}--${portId}` : nicName };
 }

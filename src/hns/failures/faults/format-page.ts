@@ -1,0 +1,75 @@
+/** The tables of effects in docs/reference/hns-faults.md. */
+import { formatMarkdownTable } from "#core/base/text-layout.ts";
+import type { FaultEffectName } from "./fault.ts";
+import { CALL_FIELDS, EFFECT_FIELDS, EFFECT_MEANINGS, type FieldShape, type Fields } from "./fault-fields.ts";
+
+/** Fields that most effects share; they have a table of their own. */
+const SCHEDULE: readonly string[] = ["calls", "nth", "after", "every", "rate", "times"];
+
+function shapeText(shape: FieldShape): string {
+  switch (shape.type) {
+    case "number":
+      return shape.isWhole ? "whole number" : "number";
+    case "boolean":
+      return "true or false";
+    case "text":
+      return shape.noun;
+    case "one-of":
+      return shape.names.map((name) => `\`${name}\``).join(", ");
+    case "numbers":
+      return "list of numbers";
+    case "error":
+      return "error";
+    case "calls":
+      return "object";
+  }
+}
+
+function fieldTable(fields: Fields): string {
+  const rows = Object.entries(fields).map(([name, { shape, meaning, isRequired }]) => [
+    `\`${name}\`${isRequired === true ? " (needed)" : ""}`,
+    shapeText(shape),
+    meaning,
+  ]);
+  return formatMarkdownTable([["Field", "What it holds", "Meaning"], ...rows]);
+}
+
+function ownFields(effect: FaultEffectName): Fields {
+  return Object.fromEntries(
+    Object.entries(EFFECT_FIELDS[effect]).filter(([name]) => !SCHEDULE.includes(name)),
+  );
+}
+
+function effectSection(effect: FaultEffectName): string {
+  const own = ownFields(effect);
+  const takesCalls = Object.hasOwn(EFFECT_FIELDS[effect], "calls");
+  const isScheduled = Object.hasOwn(EFFECT_FIELDS[effect], "nth");
+  const shared = takesCalls
+    ? "It has `calls` and the fields of the schedule."
+    : isScheduled
+      ? "It has the fields of the schedule."
+      : "";
+  const parts = [
+    `### \`${effect}\``,
+    [EFFECT_MEANINGS[effect], shared].filter((text) => text !== "").join(" "),
+  ];
+  if (Object.keys(own).length > 0) parts.push(fieldTable(own));
+  return parts.join("\n\n");
+}
+
+/** All effects with their fields, then what they share. */
+export function formatEffects(): string {
+  const schedule = Object.fromEntries(
+    Object.entries(EFFECT_FIELDS.fail).filter(([name]) => SCHEDULE.includes(name) && name !== "calls"),
+  );
+  const effects = Object.keys(EFFECT_FIELDS) as FaultEffectName[];
+  return [
+    ...effects.map(effectSection),
+    "### `calls`: which calls a fault concerns",
+    "All fields have to fit; without `calls` it is every call. A call of HNS v1 counts as what it does, so that `kind` and `operation` find it as well.",
+    fieldTable(CALL_FIELDS),
+    "### The schedule: which of them it strikes",
+    "All fields have to agree; without any it is each one.",
+    fieldTable(schedule),
+  ].join("\n\n");
+}
