@@ -21,6 +21,8 @@ export interface ZoneIndex {
   listSlices(service: ServiceRecord): readonly SliceRecord[];
   getServiceByIp(ip: Ip): ServiceRecord | undefined;
   listSlicesByIp(ip: Ip): readonly SliceRecord[];
+  /** All slices with a ready endpoint of that address, named or not. */
+  findSlicesWith(ip: Ip): readonly SliceRecord[];
 }
 
 /** Names of the reverse zones: RFC 1035 §3.5, RFC 3596 §2.5. */
@@ -94,8 +96,8 @@ function parseRequestName(name: string, zone: string): RequestName | undefined {
 /** Version of the schema, and how long it may be remembered (specification §2.2). */
 const SCHEMA_VERSION = "1.1.0";
 const SCHEMA_TTL_SECONDS = 28_800;
-/** The names under which kubeadm serves DNS, and CoreDNS' name for itself where there is no such Service. */
-const SERVER = Object.freeze({ namespace: "kube-system", name: "kube-dns" });
+/** CoreDNS' name for itself. */
+const SERVER = "ns.dns";
 /** CoreDNS, plugin/backend_lookup.go: a chain of more CNAMEs is cut. */
 const CNAMES_MAX = 8;
 const SOA_TTL_SECONDS_MAX = 300;
@@ -124,7 +126,7 @@ function soaOf({ zone, ttlSeconds, serial }: ZoneIndex): DnsRecord {
     name: zone,
     ttlSeconds: Math.min(ttlSeconds, SOA_TTL_SECONDS_MAX),
     type: "SOA",
-    server: `ns.dns.${zone}`,
+    server: `${SERVER}.${zone}`,
     mailbox: `hostmaster.${zone}`,
     serial,
     refreshSeconds: 7_200,
@@ -210,16 +212,26 @@ function findPod(zone: ZoneIndex, { namespace, service: label, endpoint, port }:
   return { kind: "addresses", targets: [{ ip, name, port: undefined }] };
 }
 
-/** The server's own name, `ns.dns.ZONE`: the addresses of its Service. */
-function findServer(zone: ZoneIndex): Found {
-  const service = zone.getService(SERVER.namespace, SERVER.name);
-  if (service === undefined) return UNKNOWN;
-  const name = nameOfService(zone, service);
-  return { kind: "addresses", targets: service.ips.map((ip) => ({ ip, name, port: undefined })) };
+/**
+ * The servers of the zone, as the one that is asked at `ips` knows them: all Services that have it among their endpoints, by
+ * their cluster addresses, a headless one by its endpoints. In no slice it names itself (plugin/kubernetes/ns.go). A server
+ * with several addresses counts its Services once for each, as CoreDNS does.
+ */
+function listServers(zone: ZoneIndex, ips: readonly Ip[]): readonly Target[] {
+  const slices = ips.flatMap((ip) => zone.findSlicesWith(ip));
+  if (slices.length === 0) return ips.map((ip) => ({ ip, name: `${SERVER}.${zone.zone}`, port: undefined }));
+  return slices.flatMap((slice) => {
+    const service = zone.getService(slice.namespace, slice.service);
+    if (service === undefined) return [];
+    const name = nameOfService(zone, service);
+    if (service.kind !== "headless") return service.ips.map((ip) => ({ ip, name, port: undefined }));
+    return slice.endpoints.map(({ ip, label }) => ({ ip, name: `${label}.${name}`, port: undefined }));
+  });
 }
 
-function find(zone: ZoneIndex, name: string): Found {
-  if (name === `ns.dns.${zone.zone}`) return findServer(zone);
+/** What a name stands for. `servers`: the addresses of the server that is asked. */
+function find(zone: ZoneIndex, name: string, servers: readonly Ip[]): Found {
+  if (name === `${SERVER}.${zone.zone}`) return { kind: "addresses", targets: listServers(zone, servers) };
   const request = parseRequestName(name, zone.zone);
   if (request === undefined) return UNKNOWN;
   // The zone itself, `svc` and `pod` are names without records.
@@ -228,7 +240,12 @@ function find(zone: ZoneIndex, name: string): Found {
 }
 
 /** A or AAAA records, each address once; an alias is followed as long as it leads through the zone. */
-function answerAddresses(zone: ZoneIndex, question: DnsQuestion, found: Found): NameAnswer {
+function answerAddresses(
+  zone: ZoneIndex,
+  question: DnsQuestion,
+  found: Found,
+  servers: readonly Ip[],
+): NameAnswer {
   const answers: DnsRecord[] = [];
   const { ttlSeconds } = zone;
   let owner = question.name;
@@ -243,7 +260,7 @@ function answerAddresses(zone: ZoneIndex, question: DnsQuestion, found: Found): 
     answers.push({ name: owner, ttlSeconds, type: "CNAME", target });
     if (!isInZone(comparable, zone.zone)) return makeAnswer({ answers, continuesAt: target });
     owner = target;
-    current = find(zone, comparable);
+    current = find(zone, comparable, servers);
   }
   if (current.kind === "unknown")
     return negative(zone, answers.length > 0 ? DnsRcode.noError : DnsRcode.nameError);
@@ -303,16 +320,15 @@ function answerAlias(zone: ZoneIndex, question: DnsQuestion, found: Found): Name
   });
 }
 
-/** The servers of the zone: its own Service. */
-function answerServers(zone: ZoneIndex, question: DnsQuestion): NameAnswer {
-  const found = findServer(zone);
-  const targets = found.kind === "addresses" ? found.targets : [];
-  const [first] = targets;
-  if (first === undefined) return negative(zone, DnsRcode.noError);
+/** Each server once, with all their addresses. */
+function answerServers(zone: ZoneIndex, question: DnsQuestion, servers: readonly Ip[]): NameAnswer {
+  const targets = listServers(zone, servers);
+  if (targets.length === 0) return negative(zone, DnsRcode.noError);
   const { ttlSeconds } = zone;
+  const names = new Set(targets.map(({ name }) => name));
   return makeAnswer({
-    answers: [{ name: question.name, ttlSeconds, type: "NS", target: first.name }],
-    additionals: targets.map(({ ip }) => addressRecord(first.name, ip, ttlSeconds)),
+    answers: [...names].map((target) => ({ name: question.name, ttlSeconds, type: "NS", target })),
+    additionals: targets.map(({ ip, name }) => addressRecord(name, ip, ttlSeconds)),
   });
 }
 
@@ -339,17 +355,24 @@ function answerReverse(zone: ZoneIndex, { name, type }: DnsQuestion): NameAnswer
   });
 }
 
-/** The answer to a question of class IN; undefined when the name is none of the cluster's. */
-export function answerInCluster(zone: ZoneIndex, question: DnsQuestion): NameAnswer | undefined {
+/**
+ * The answer to a question of class IN; undefined when the name is none of the cluster's. `servers`: the addresses of the
+ * server that is asked.
+ */
+export function answerInCluster(
+  zone: ZoneIndex,
+  question: DnsQuestion,
+  servers: readonly Ip[],
+): NameAnswer | undefined {
   const name = comparableName(question.name);
   if (isReverseName(name)) return answerReverse(zone, question);
   if (!isInZone(name, zone.zone)) return undefined;
-  const found = find(zone, name);
+  const found = find(zone, name, servers);
   const isApex = name === zone.zone;
   switch (question.type) {
     case "A":
     case "AAAA":
-      return answerAddresses(zone, question, found);
+      return answerAddresses(zone, question, found, servers);
     case "SRV":
       return answerServices(zone, question, found);
     case "TXT":
@@ -359,7 +382,7 @@ export function answerInCluster(zone: ZoneIndex, question: DnsQuestion): NameAns
     case "SOA":
       return isApex ? makeAnswer({ answers: [soaOf(zone)] }) : answerNothing(zone, found);
     case "NS":
-      return isApex ? answerServers(zone, question) : answerNothing(zone, found);
+      return isApex ? answerServers(zone, question, servers) : answerNothing(zone, found);
     default:
       return answerNothing(zone, found);
   }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { formatIp } from "#core/net/ip.ts";
+import { ip } from "#test/support/dataplane/engine-kit.ts";
 import { namespaceObject, serviceObject, sliceObject } from "#test/support/cluster/kube-objects.ts";
 import { type DnsRecord, dnsRcodeName } from "#core/wire/dns/dns.ts";
 import type { NameAnswer } from "./answer.ts";
@@ -36,7 +37,11 @@ function lines(answer: NameAnswer | undefined): string[] {
 
 let zone: ClusterZone;
 
-const ask = (name: string, type: string): NameAnswer | undefined => zone.answer({ name, type, class: "IN" });
+/** A pod of CoreDNS. */
+const SERVER = ip("10.244.3.10");
+
+const ask = (name: string, type: string, servers = [SERVER]): NameAnswer | undefined =>
+  zone.servedAt(servers).answer({ name, type, class: "IN" });
 
 /** `NXDOMAIN`; `NODATA` for a name without such a record; `NOERROR`; `elsewhere`. */
 function outcome(name: string, type: string): string {
@@ -78,6 +83,7 @@ beforeEach(() => {
       clusterIP: "10.96.0.10",
       ports: [{ name: "dns", port: 53, protocol: "UDP" }],
     }),
+    sliceObject("kube-system/kube-dns", [{ address: "10.244.3.10" }, { address: "10.244.3.11" }]),
     sliceObject("default/web", [{ address: "10.244.1.5", ready: true }]),
     sliceObject(
       "shop/db",
@@ -239,6 +245,85 @@ describe("the specification", () => {
   });
 });
 
+// plugin/kubernetes/ns.go: a server looks for its own address among the endpoints, whatever its Service is called.
+describe("the servers of the zone", () => {
+  const ports = [{ name: "dns", port: 53, protocol: "UDP" }];
+  const servers = (addresses = [SERVER]): readonly string[] => {
+    const answer = ask("cluster.local", "NS", addresses);
+    return [...lines(answer), ...(answer?.additionals.map(line) ?? [])];
+  };
+  /** `ns.dns`, by addresses of both families. */
+  const self = (addresses = [SERVER]): readonly string[] =>
+    ["A", "AAAA"].flatMap((type) => lines(ask("ns.dns.cluster.local", type, addresses)));
+
+  it.each([
+    ["RKE2", "kube-system/rke2-coredns-rke2-coredns", "rke2-coredns-rke2-coredns.kube-system"],
+    ["OpenShift", "openshift-dns/dns-default", "dns-default.openshift-dns"],
+  ])("are the Service that leads to the one that is asked: %s", (_who, reference, name) => {
+    zone.remove(sliceObject("kube-system/kube-dns", []));
+    zone.apply(serviceObject(reference, { clusterIP: "10.43.0.10", ports }));
+    zone.apply(sliceObject(reference, [{ address: "10.244.3.10", ready: true }]));
+    expect(servers()).toEqual([
+      `cluster.local 30 NS ${name}.svc.cluster.local`,
+      `${name}.svc.cluster.local 30 A 10.43.0.10`,
+    ]);
+    expect(self()).toEqual(["ns.dns.cluster.local 30 A 10.43.0.10"]);
+  });
+
+  it("are all such Services; a headless one is each of its endpoints, as that of the Prometheus charts", () => {
+    zone.apply(serviceObject("kube-system/prometheus-coredns", { clusterIP: "None", ports }));
+    zone.apply(
+      sliceObject("kube-system/prometheus-coredns", [{ address: "10.244.3.10" }, { address: "10.244.3.11" }]),
+    );
+    const headless = "prometheus-coredns.kube-system.svc.cluster.local";
+    expect(servers()).toEqual([
+      "cluster.local 30 NS kube-dns.kube-system.svc.cluster.local",
+      `cluster.local 30 NS 10-244-3-10.${headless}`,
+      `cluster.local 30 NS 10-244-3-11.${headless}`,
+      "kube-dns.kube-system.svc.cluster.local 30 A 10.96.0.10",
+      `10-244-3-10.${headless} 30 A 10.244.3.10`,
+      `10-244-3-11.${headless} 30 A 10.244.3.11`,
+    ]);
+  });
+
+  it("are asked by both families: the addresses come once for each of the server's own", () => {
+    zone.apply(serviceObject("kube-system/kube-dns", { clusterIPs: ["10.96.0.10", "fd00:10:96::a"], ports }));
+    zone.apply(
+      sliceObject("kube-system/kube-dns", [{ address: "fd00:10:244:3::10" }], {
+        slice: "kube-dns-v6",
+        addressType: "IPv6",
+      }),
+    );
+    const both = [SERVER, ip("fd00:10:244:3::10")];
+    const name = "kube-dns.kube-system.svc.cluster.local";
+    const addresses = [`${name} 30 A 10.96.0.10`, `${name} 30 AAAA fd00:10:96::a`];
+    expect(servers(both)).toEqual([`cluster.local 30 NS ${name}`, ...addresses, ...addresses]);
+    expect(self(both)).toEqual([
+      "ns.dns.cluster.local 30 A 10.96.0.10",
+      "ns.dns.cluster.local 30 AAAA fd00:10:96::a",
+    ]);
+  });
+
+  it.each([
+    ["in no slice", "10.244.9.9", []],
+    ["not ready", "10.244.3.12", [{ address: "10.244.3.12", ready: false }]],
+  ])("%s: the one that is asked, by its own address", (_what, address, endpoints) => {
+    zone.apply(sliceObject("kube-system/kube-dns", endpoints, { slice: "kube-dns-late" }));
+    expect(servers([ip(address)])).toEqual([
+      "cluster.local 30 NS ns.dns.cluster.local",
+      `ns.dns.cluster.local 30 A ${address}`,
+    ]);
+    expect(self([ip(address)])).toEqual([`ns.dns.cluster.local 30 A ${address}`]);
+  });
+
+  it("are none while the slice has a Service no more", () => {
+    zone.remove(serviceObject("kube-system/kube-dns", {}));
+    expect(servers()).toEqual([]);
+    expect(outcome("cluster.local", "NS")).toBe("NODATA");
+    expect(outcome("ns.dns.cluster.local", "A")).toBe("NODATA");
+  });
+});
+
 describe("names that are not there", () => {
   it.each<[string, string, string, string]>([
     ["no such Service", "nobody.default.svc.cluster.local", "A", "NXDOMAIN"],
@@ -306,6 +391,22 @@ describe("changes", () => {
     expect(outcome("db-0.db.shop.svc.cluster.local", "A")).toBe("NXDOMAIN");
     expect(outcome("7.1.244.10.in-addr.arpa", "PTR")).toBe("elsewhere");
     expect(outcome("3.3.244.10.in-addr.arpa", "PTR")).toBe("NOERROR");
+  });
+
+  it("of one Service with ten thousand slices cost what each costs, and copies keep their own", () => {
+    const large = new ClusterZone();
+    large.apply(serviceObject("default/web", { clusterIP: "None", ports: [{ port: 80 }] }));
+    const sliceOf = (index: number) =>
+      sliceObject("default/web", [{ address: "10.244.1.8", hostname: "web" }], { slice: `web-${index}` });
+    const before = process.cpuUsage();
+    for (let index = 0; index < 10_000; index++) large.apply(sliceOf(index));
+    expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+    const copy = fork(large);
+    copy.apply(sliceOf(10_000));
+    copy.remove(sliceOf(0));
+    copy.remove(sliceOf(1));
+    const counts = [large, copy].map((each) => each.listSlices(each.getService("default", "web")!).length);
+    expect(counts).toEqual([10_000, 9_999]);
   });
 
   it("add the slices of one Service up", () => {

@@ -25,13 +25,15 @@ export type NamedObject = Namespace | Service | EndpointSlice;
 const TTL_SECONDS = 30;
 /** The longest labels of a Service's names must fit in front of it: 63 and 63 and 63 of 253 characters. */
 const ZONE_LENGTH_MAX = 50;
+/** Shorter lists of slices are frozen, so that copies of a world share them; longer ones grow in place. */
+const SHARED_LENGTH_MAX = 64;
 
 interface NamespaceTable {
   /** A Namespace object exists. */
   isDeclared: boolean;
   readonly services: Map<string, ServiceRecord>;
-  /** By Service. The lists are frozen: copies of a world share them. */
-  readonly slices: Map<string, readonly SliceRecord[]>;
+  /** By Service. */
+  readonly slices: Map<string, SliceRecord[]>;
 }
 
 function keyOf(record: { readonly namespace: string; readonly name: string }): string {
@@ -50,7 +52,7 @@ export class ClusterZone implements NameSource, ZoneIndex {
   private readonly namespaces = new Map<string, NamespaceTable>();
   private readonly servicesByIp = new Map<Ip, ServiceRecord>();
   /** The slices that name an endpoint with this address. */
-  private readonly slicesByIp = new Map<Ip, readonly SliceRecord[]>();
+  private readonly slicesByIp = new Map<Ip, SliceRecord[]>();
   /** Slices may change the Service they belong to. */
   private readonly slicesByName = new Map<string, SliceRecord>();
 
@@ -61,8 +63,14 @@ export class ClusterZone implements NameSource, ZoneIndex {
     this.ttlSeconds = options.ttlSeconds ?? TTL_SECONDS;
   }
 
+  /** What a server without an address answers: it names no server of the zone. */
   answer(question: DnsQuestion): NameAnswer | undefined {
-    return answerInCluster(this, question);
+    return answerInCluster(this, question, []);
+  }
+
+  /** The same zone at a server with these addresses, which are how it finds its own Services. */
+  servedAt(addresses: readonly Ip[]): NameSource {
+    return new ServedZone(this, addresses);
   }
 
   /** Takes a new or changed object in. */
@@ -123,6 +131,13 @@ export class ClusterZone implements NameSource, ZoneIndex {
     return this.slicesByIp.get(ip) ?? [];
   }
 
+  /** Looked for among all of them: servers are asked for their own names seldom. */
+  findSlicesWith(ip: Ip): readonly SliceRecord[] {
+    return [...this.slicesByName.values()].filter((slice) =>
+      slice.endpoints.some((endpoint) => endpoint.ip === ip),
+    );
+  }
+
   private tableOf(namespace: string): NamespaceTable {
     let table = this.namespaces.get(namespace);
     if (table === undefined) {
@@ -181,16 +196,38 @@ export class ClusterZone implements NameSource, ZoneIndex {
   }
 }
 
-/** Appends to a frozen list of a map. */
-function addTo<Key>(lists: Map<Key, readonly SliceRecord[]>, key: Key, record: SliceRecord): void {
-  lists.set(key, Object.freeze([...(lists.get(key) ?? []), record]));
+/** A zone as one of its servers answers. */
+class ServedZone implements NameSource {
+  private readonly zone: ClusterZone;
+  private readonly addresses: readonly Ip[];
+
+  constructor(zone: ClusterZone, addresses: readonly Ip[]) {
+    this.zone = zone;
+    this.addresses = addresses;
+  }
+
+  answer(question: DnsQuestion): NameAnswer | undefined {
+    return answerInCluster(this.zone, question, this.addresses);
+  }
 }
 
-/** Takes out of a frozen list of a map; an empty one goes. */
-function removeFrom<Key>(lists: Map<Key, readonly SliceRecord[]>, key: Key, record: SliceRecord): void {
+/** Appends to a list of a map: frozen while it is short, in place then. */
+function addTo<Key>(lists: Map<Key, SliceRecord[]>, key: Key, record: SliceRecord): void {
+  const list = lists.get(key) ?? [];
+  if (list.length >= SHARED_LENGTH_MAX) list.push(record);
+  else lists.set(key, frozenIfShort([...list, record]));
+}
+
+function frozenIfShort(list: SliceRecord[]): SliceRecord[] {
+  if (list.length < SHARED_LENGTH_MAX) Object.freeze(list);
+  return list;
+}
+
+/** Takes out of a list of a map; an empty one goes. */
+function removeFrom<Key>(lists: Map<Key, SliceRecord[]>, key: Key, record: SliceRecord): void {
   const rest = (lists.get(key) ?? []).filter((other) => other !== record);
   if (rest.length === 0) lists.delete(key);
-  else lists.set(key, Object.freeze(rest));
+  else lists.set(key, frozenIfShort(rest));
 }
 
 /** The addresses that a PTR record may be asked for: those of endpoints with a host name. */

@@ -245,6 +245,20 @@ describe("patches", () => {
     expect((await ask("/api/v1/nodes/n")).body).toMatchObject({ metadata: { name: "n" } });
   });
 
+  it.each([
+    ["apply-patch", true],
+    ["apply-patch+yaml", true],
+    ["fly", false],
+  ])("%s is refused with the types that are taken; --server-side is spoken of: %s", async (type, isTold) => {
+    const media = type.includes("+") ? `application/${type}` : `application/${type}+json`;
+    const headers = { "content-type": media };
+    const { status, body } = await ask("/api/v1/nodes/n", { method: "PATCH", headers, body: "{}" });
+    expect(status).toBe(415);
+    const { message } = body as { readonly message: string };
+    expect(message).toContain("application/strategic-merge-patch+json");
+    expect(message.includes("leave out --server-side")).toBe(isTold);
+  });
+
   it("of `__proto__` change the object and nothing else", async () => {
     expect((await patch("merge-patch", '{"metadata":{"annotations":{"__proto__":"x"}}}')).status).toBe(422);
     expect(({} as { polluted?: string }).polluted).toBeUndefined();

@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { start } from "#test/support/kubernetes/kube.suite.ts";
 import { MemoryKubeSource } from "../memory/memory-kube-source.ts";
 import { KubeApi } from "./api-app.node.ts";
+import { fieldDescriptions } from "./openapi.ts";
+import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
 
 const api = new KubeApi({
   source: new MemoryKubeSource(start("", { clusterCIDRs: [] })),
@@ -15,6 +17,8 @@ interface Schema {
   readonly $ref?: string;
   readonly type?: string;
   readonly format?: string;
+  readonly description?: string;
+  readonly allOf?: readonly Schema[];
   readonly items?: Schema;
   readonly additionalProperties?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -33,7 +37,12 @@ interface Document {
 }
 
 function referencesOf(schema: Schema): readonly string[] {
-  const parts = [schema.items, schema.additionalProperties, ...Object.values(schema.properties ?? {})];
+  const parts = [
+    schema.items,
+    schema.additionalProperties,
+    ...(schema.allOf ?? []),
+    ...Object.values(schema.properties ?? {}),
+  ];
   const inside = parts.flatMap((part) => (part === undefined ? [] : referencesOf(part)));
   return schema.$ref === undefined ? inside : [schema.$ref, ...inside];
 }
@@ -70,11 +79,13 @@ describe("OpenAPI v3", () => {
   it("types fields as the API's reference does", async () => {
     const { components } = await read<Document>("/openapi/v3/apis/apps/v1");
     const spec = components.schemas["io.k8s.api.apps.v1.DeploymentSpec"]?.properties ?? {};
-    expect(spec["replicas"]).toEqual({ type: "integer", format: "int32" });
-    expect(spec["paused"]).toEqual({ type: "boolean" });
-    expect(spec["template"]).toEqual({ $ref: "#/components/schemas/io.k8s.api.core.v1.PodTemplateSpec" });
+    expect(spec["replicas"]).toMatchObject({ type: "integer", format: "int32" });
+    expect(spec["paused"]).toMatchObject({ type: "boolean" });
+    expect(spec["template"]?.allOf).toEqual([
+      { $ref: "#/components/schemas/io.k8s.api.core.v1.PodTemplateSpec" },
+    ]);
     const pod = components.schemas["io.k8s.api.core.v1.PodSpec"]?.properties ?? {};
-    expect(pod["nodeSelector"]).toEqual({ type: "object", additionalProperties: { type: "string" } });
+    expect(pod["nodeSelector"]).toMatchObject({ type: "object", additionalProperties: { type: "string" } });
     expect(pod["containers"]?.items?.$ref).toBe("#/components/schemas/io.k8s.api.core.v1.Container");
     // In JSON a volume has the fields of its source beside its name.
     const volume = components.schemas["io.k8s.api.core.v1.Volume"]?.properties ?? {};
@@ -83,6 +94,50 @@ describe("OpenAPI v3", () => {
     );
     const port = components.schemas["io.k8s.apimachinery.pkg.util.intstr.IntOrString"];
     expect(port).toEqual({ type: "string", format: "int-or-string" });
+  });
+});
+
+describe("descriptions", () => {
+  /** Kinds that matter for networks, with the path of their group. */
+  const KINDS: readonly (readonly [root: string, name: string])[] = [
+    ...["Pod", "Service", "Node", "Namespace", "ConfigMap"].map(
+      (kind) => ["api/v1", `core.v1.${kind}`] as const,
+    ),
+    ...["Deployment", "DaemonSet"].map((kind) => ["apis/apps/v1", `apps.v1.${kind}`] as const),
+    ["apis/networking.k8s.io/v1", "networking.v1.NetworkPolicy"],
+    ["apis/discovery.k8s.io/v1", "discovery.v1.EndpointSlice"],
+  ];
+
+  it.each(KINDS)("%s %s has one of itself and of each field at the top", async (root, name) => {
+    const { components } = await read<Document>(`/openapi/v3/${root}`);
+    const found = components.schemas[`io.k8s.api.${name}`];
+    expect(found?.description).toMatch(/^[A-Z].*\.$/);
+    expect(found?.description).not.toContain("Names and types of the fields that Mullion knows");
+    const bare = Object.entries(found?.properties ?? {}).filter(([, each]) => each.description === undefined);
+    expect(bare.map(([field]) => field)).toEqual([]);
+  });
+
+  it("say what differs on Windows, in v2 beside the reference", async () => {
+    const { components } = await read<Document>("/openapi/v3/api/v1");
+    const fields = components.schemas["io.k8s.api.core.v1.PodSpec"]?.properties ?? {};
+    expect(fields["hostNetwork"]?.description).toMatch(/HostProcess/);
+    expect(fields["dnsPolicy"]?.description).toMatch(/ClusterFirstWithHostNet does not work on Windows/);
+    const { definitions } = await read<{ definitions: Record<string, Schema> }>("/openapi/v2");
+    expect(definitions["io.k8s.api.core.v1.Pod"]?.properties?.["spec"]).toEqual({
+      $ref: "#/definitions/io.k8s.api.core.v1.PodSpec",
+      description: "What is wanted of the pod.",
+    });
+  });
+
+  it("are short, and none is of a field that is gone", () => {
+    for (const [message, fields] of fieldDescriptions()) {
+      const known = (PROTOBUF_MESSAGES[message] ?? "").split(", ").map((field) => field.split(" ")[1]);
+      expect(
+        [...fields.keys()].filter((name) => name !== "" && !known.includes(name)),
+        message,
+      ).toEqual([]);
+      expect([...fields.values()].filter((text) => !/^[^\n]{4,169}\.$/.test(text))).toEqual([]);
+    }
   });
 });
 

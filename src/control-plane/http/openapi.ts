@@ -1,9 +1,11 @@
 /**
  * The schemas of the served kinds, for `kubectl explain`, `kubectl apply` and clients that check what they send: OpenAPI v3
  * by group and version, and v2 as one document. They say names and types of fields, from the messages in
- * protobuf-schema.ts; descriptions are not among them. Schemas are called as in k8s.io/kubernetes, `api/openapi-spec`.
+ * protobuf-schema.ts, and what those that matter for networks are, from data/facts/api-fields.yaml. Schemas are called as in k8s.io/kubernetes, `api/openapi-spec`.
  */
 import { encodeUtf8 } from "#core/base/encodings.ts";
+import { apiFields } from "#data/facts.js";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
 
@@ -13,6 +15,8 @@ interface OpenApiSchema {
   readonly type?: "array" | "boolean" | "integer" | "object" | "string";
   readonly format?: string;
   readonly description?: string;
+  /** One, beside a description: what stands beside a `$ref` counts for nothing in v3. */
+  readonly allOf?: readonly OpenApiSchema[];
   readonly items?: OpenApiSchema;
   readonly additionalProperties?: OpenApiSchema;
   readonly properties?: Readonly<Record<string, OpenApiSchema>>;
@@ -77,30 +81,68 @@ function fieldsOf(message: string): readonly MessageField[] {
       });
 }
 
+type OpenApiVersion = 2 | 3;
+
+/** Where references look. */
+const REFERENCES: Readonly<Record<OpenApiVersion, string>> = {
+  2: "#/definitions/",
+  3: "#/components/schemas/",
+};
+
+/** Fields that no message has, because every kind does. */
+const TYPE_FIELDS: Readonly<Record<string, OpenApiSchema>> = {
+  apiVersion: { type: "string", description: "The group and version of the kind, such as apps/v1." },
+  kind: { type: "string", description: "What the object is, such as Pod." },
+};
+
+const METADATA = "The object's name, its namespace, labels and annotations.";
+
+/** What messages and their fields are, by message; the name `""` is the message itself. */
+export function fieldDescriptions(): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const textsOf = (fields: CheckedFields): ReadonlyMap<string, string> =>
+    new Map(fields.names().map((name) => [name, fields.text(name)]));
+  return new Map(
+    CheckedFields.ofTable(apiFields())
+      .rows()
+      .map(([name, fields]) => [name, textsOf(fields)]),
+  );
+}
+
 /** Builds the schemas that some messages consist of. */
 class Schemas {
   readonly built = new Map<string, OpenApiSchema>();
-  private readonly prefix: string;
+  private readonly version: OpenApiVersion;
+  private readonly descriptions = fieldDescriptions();
 
-  /** `prefix`: where references look, `#/definitions/`. */
-  constructor(prefix: string) {
-    this.prefix = prefix;
+  constructor(version: OpenApiVersion) {
+    this.version = version;
+  }
+
+  /** What is known of a field; of the message itself without a name. */
+  private describe(message: string, field: string): Pick<OpenApiSchema, "description"> {
+    const own = this.descriptions.get(message)?.get(field);
+    const description = own ?? (field === "metadata" ? METADATA : undefined);
+    return description === undefined ? {} : { description };
   }
 
   private typeOf(type: string): OpenApiSchema {
     const scalar = SCALARS[type];
     if (scalar !== undefined) return scalar;
     this.build(type);
-    return { $ref: `${this.prefix}${schemaName(type)}` };
+    return { $ref: `${REFERENCES[this.version]}${schemaName(type)}` };
   }
 
   private propertiesOf(message: string): readonly (readonly [string, OpenApiSchema])[] {
     return fieldsOf(message).flatMap(({ name, type, form }) => {
       if (form === "inline") return this.propertiesOf(type);
       const value = this.typeOf(type);
-      if (form === "list") return [[name, { type: "array", items: value }] as const];
-      if (form === "mapping") return [[name, { type: "object", additionalProperties: value }] as const];
-      return [[name, value] as const];
+      const description = this.describe(message, name);
+      if (form === "list") return [[name, { ...description, type: "array", items: value }] as const];
+      if (form === "mapping")
+        return [[name, { ...description, type: "object", additionalProperties: value }] as const];
+      const isWrapped =
+        this.version === 3 && value.$ref !== undefined && description.description !== undefined;
+      return [[name, isWrapped ? { ...description, allOf: [value] } : { ...description, ...value }] as const];
     });
   }
 
@@ -113,20 +155,23 @@ class Schemas {
     const value = VALUES[message];
     const fields = Object.fromEntries(this.propertiesOf(message));
     const properties = { ...more.properties, ...fields };
-    this.built.set(name, value ?? { type: "object", ...more, properties });
+    this.built.set(name, value ?? { type: "object", ...more, ...this.describe(message, ""), properties });
   }
 }
 
 const DESCRIPTION =
   "Names and types of the fields that Mullion knows. What they mean: https://kubernetes.io/docs/reference/kubernetes-api/";
 
-function schemasOf(resources: readonly ServedResource[], prefix: string): ReadonlyMap<string, OpenApiSchema> {
-  const schemas = new Schemas(prefix);
+function schemasOf(
+  resources: readonly ServedResource[],
+  openApi: OpenApiVersion,
+): ReadonlyMap<string, OpenApiSchema> {
+  const schemas = new Schemas(openApi);
   for (const resource of resources) {
     const { group, version, kind } = resource;
     schemas.build(`${apiVersionOf(resource)}.${kind}`, {
       description: DESCRIPTION,
-      properties: { apiVersion: { type: "string" }, kind: { type: "string" } },
+      properties: TYPE_FIELDS,
       "x-kubernetes-group-version-kind": [{ group, version, kind }],
     });
   }
@@ -170,13 +215,13 @@ export function openApiV3(groupVersion: string, root: string): object {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: "mullion" },
     paths: Object.fromEntries(resources.flatMap((resource) => pathsOf(resource, root))),
-    components: { schemas: Object.fromEntries(schemasOf(resources, "#/components/schemas/")) },
+    components: { schemas: Object.fromEntries(schemasOf(resources, 3)) },
   };
 }
 
 /** The schemas of all kinds by name, for v2, whose references look under `#/definitions/`. */
 function openApiV2Definitions(): ReadonlyMap<string, OpenApiSchema> {
-  return schemasOf(SERVED_RESOURCES, "#/definitions/");
+  return schemasOf(SERVED_RESOURCES, 2);
 }
 
 export function openApiV2(): object {

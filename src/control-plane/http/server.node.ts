@@ -1,13 +1,14 @@
 /** The emulator's Kubernetes API on a port of TCP with TLS and a token, and the kubeconfig that leads to it. */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmodSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:https";
 import type { Server } from "node:https";
 import { isIPv6 } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { stringify } from "yaml";
 import { LIMITS } from "#core/base/limits.ts";
+import { bearerCheck } from "#core/base/tcp-access.node.ts";
 import type { Log } from "#core/base/log.ts";
+import { replaceOwnerFile } from "#core/base/owner-only.node.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { KubeApi } from "./api-app.node.ts";
 import { type ServerCertificate, makeCertificate } from "./self-signed.node.ts";
@@ -17,7 +18,6 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const GRACE_MS = 500;
 const TOKEN_BYTES = 24;
-const OWNER_ONLY = 0o600;
 
 /** By what clients know a server again: it outlives the server. */
 export interface ServerIdentity extends ServerCertificate {
@@ -39,15 +39,10 @@ export interface KubeServerOptions {
   readonly bookmarkMs?: number | undefined;
 }
 
-/** A digest has one length, so that comparing says nothing about where two tokens differ. */
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
-}
-
 function accessCheck(token: string): (authorization: string | undefined) => void {
-  const wanted = digest(`Bearer ${token}`);
+  const isKnown = bearerCheck(token);
   return (authorization) => {
-    if (timingSafeEqual(digest(authorization ?? ""), wanted)) return;
+    if (isKnown(authorization)) return;
     throw new KubeError("kubernetes-access-denied", 401, "Unauthorized");
   };
 }
@@ -128,10 +123,9 @@ export class KubeServer {
     });
   }
 
-  /** Writes the kubeconfig so that only its owner reads it. */
+  /** Writes the kubeconfig so that only its owner reads it. @throws ForeignFileError; errors of the system. */
   writeKubeconfig(path: string): void {
-    writeFileSync(path, this.kubeconfig, { mode: OWNER_ONLY });
-    chmodSync(path, OWNER_ONLY);
+    replaceOwnerFile(path, this.kubeconfig);
   }
 
   /** Ends watches, lets answers under way finish, and ends connections. */
@@ -140,7 +134,6 @@ export class KubeServer {
       this.server.close(() => resolve());
     });
     this.api.watches.close();
-    this.server.closeIdleConnections();
     const cut = setTimeout(() => this.server.closeAllConnections(), GRACE_MS);
     await closed;
     clearTimeout(cut);

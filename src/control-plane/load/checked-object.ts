@@ -18,6 +18,26 @@ function clean(value: unknown): unknown {
   return Object.freeze(Object.fromEntries(entries.map(([name, field]) => [name, clean(field)])));
 }
 
+/** The same of a value that nobody else has: only a mapping that loses a field is copied. */
+function cleanOwn(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) if (typeof item === "object") value[index] = cleanOwn(item);
+    return Object.freeze(value);
+  }
+  const fields = value as Record<string, unknown>;
+  let hasNone = false;
+  for (const name in fields) {
+    const field = fields[name];
+    if (field === null || field === undefined) hasNone = true;
+    else if (typeof field === "object") {
+      const cleaned = cleanOwn(field);
+      if (cleaned !== field) fields[name] = cleaned;
+    }
+  }
+  return hasNone ? clean(fields) : Object.freeze(fields);
+}
+
 function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
@@ -27,15 +47,20 @@ function withoutLastApplied(annotations: unknown): Fields {
   return rest;
 }
 
-/**
- * The object of a value that has passed its checks. A namespaced object without a namespace lies in `fallback`.
- * `kubectl apply` needs what it applied last; with files that is of no use.
- */
+/** What becomes of a value. */
+interface Keeping {
+  /** `kubectl apply` needs what it applied last; with files that is of no use. */
+  readonly keepsLastApplied?: boolean;
+  /** Nobody else has the value: it may be changed and frozen. */
+  readonly isOwn?: boolean;
+}
+
+/** The object of a value that has passed its checks. A namespaced object without a namespace lies in `fallback`. */
 export function normalize(
   kind: KubeKind,
   value: Fields,
   fallback: string,
-  keepsLastApplied = false,
+  { keepsLastApplied = false, isOwn = false }: Keeping = {},
 ): KubeObject {
   const { apiVersion, isNamespaced } = KINDS[kind];
   const { managedFields: _, annotations, ...metadata } = mappingOf(value["metadata"]);
@@ -49,7 +74,8 @@ export function normalize(
       ? {}
       : { annotations: keepsLastApplied ? annotations : withoutLastApplied(annotations) }),
   };
-  return clean({ ...value, apiVersion, kind, metadata: { ...metadata, ...identity } }) as KubeObject;
+  const whole = { ...value, apiVersion, kind, metadata: { ...metadata, ...identity } };
+  return (isOwn ? cleanOwn(whole) : clean(whole)) as KubeObject;
 }
 
 /** `deployments.apps`, as Kubernetes names a resource in its messages. */
@@ -106,5 +132,5 @@ export function checkedObject<Kind extends KubeKind>(
     const causes = faults.list.map(({ path, message }) => ({ field: formatPath(path), message }));
     throw refusedObject(kind, nameOf(value), causes);
   }
-  return normalize(kind, complete, namespace, true) as KubeObjects[Kind];
+  return normalize(kind, complete, namespace, { keepsLastApplied: true }) as KubeObjects[Kind];
 }

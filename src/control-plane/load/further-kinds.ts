@@ -45,7 +45,6 @@ const FURTHER_KINDS: Readonly<Record<string, Kinds>> = Object.freeze({
   ),
   "projectcalico.org": CALICO,
   "crd.projectcalico.org": CALICO,
-  "operator.tigera.io": all("network", "Installation"),
   "crd.antrea.io": ANTREA,
   "security.antrea.tanzu.vmware.com": ANTREA,
   // https://docs.cilium.io/en/stable/network/kubernetes/policy/
@@ -66,8 +65,6 @@ const FURTHER_KINDS: Readonly<Record<string, Kinds>> = Object.freeze({
   // https://docs.aws.amazon.com/eks/latest/userguide/security-groups-for-pods.html, cni-custom-network.html
   "vpcresources.k8s.aws": all("policy", "SecurityGroupPolicy"),
   "crd.k8s.amazonaws.com": all("network", "ENIConfig"),
-  // https://github.com/Azure/azure-container-networking, crd/
-  "acn.azure.com": all("network", "NodeNetworkConfig"),
   "metallb.io": all("network", "IPAddressPool", "L2Advertisement", "BGPAdvertisement", "BGPPeer"),
   // https://istio.io/latest/docs/reference/config/
   "security.istio.io": all("policy", "AuthorizationPolicy", "PeerAuthentication"),
@@ -86,4 +83,22 @@ export function effectOfFurther(apiVersion: string, kind: string): FurtherEffect
   const [group = ""] = apiVersion.split("/");
   const kinds = Object.hasOwn(FURTHER_KINDS, group) ? FURTHER_KINDS[group] : undefined;
   return kinds !== undefined && Object.hasOwn(kinds, kind) ? kinds[kind] : undefined;
+}
+
+/**
+ * Kinds that say how programs of the network run, and are read as such: Calico's operator, kube-proxy, kubeadm, and the
+ * addresses that CNS has for pods of a node (Azure/azure-container-networking, crd/nodenetworkconfig). Those of kube-proxy
+ * and kubeadm are no objects of an API server.
+ */
+const CONFIGURATIONS: Readonly<Record<string, string>> = Object.freeze({
+  "operator.tigera.io": "Installation",
+  "kubeproxy.config.k8s.io": "KubeProxyConfiguration",
+  "kubeadm.k8s.io": "ClusterConfiguration",
+  "acn.azure.com": "NodeNetworkConfig",
+});
+
+/** True for a document that configures the network of a cluster. */
+export function isConfiguration(apiVersion: string, kind: string): boolean {
+  const [group = ""] = apiVersion.split("/");
+  return Object.hasOwn(CONFIGURATIONS, group) && CONFIGURATIONS[group] === kind;
 }

@@ -34,6 +34,14 @@ describe("documents", () => {
     ]);
   });
 
+  it("one that is a single letter is told in its line, and the next is read", () => {
+    const result = load(`x\n---\n${config("a")}`);
+    expect(names(result)).toEqual(["ConfigMap default/a"]);
+    expect(result.problems.map(({ code, line, message }) => [code, line, message])).toEqual([
+      ["manifest-invalid-value", 1, 'a manifest is a mapping of fields, but this is "x"'],
+    ]);
+  });
+
   it("may come with a byte order mark and with the line ends of Windows", () => {
     const text = `\uFEFF${config("a")}---\n${config("b")}`.replaceAll("\n", "\r\n");
     expect(names(load(text))).toEqual(["ConfigMap default/a", "ConfigMap default/b"]);
@@ -147,9 +155,29 @@ describe("lists", () => {
     expect(load("apiVersion: v1\nitems: []\nkind: List\n")).toEqual({
       objects: [],
       policies: [],
+      configurations: [],
       notes: [],
       problems: [],
     });
+  });
+
+  it.each(["apiVersion: v1\nitems: null\nkind: PodList\n", '{"apiVersion":"v1","kind":"List","items":null}'])(
+    "an empty one, as Go writes it without items, has nothing: %j",
+    (text) => {
+      expect(load(text)).toMatchObject({ objects: [], notes: [], problems: [] });
+    },
+  );
+
+  it("what has no items is none, and neither is another kind with items: both are passed by as they are", () => {
+    const result = load(
+      `apiVersion: v1\nkind: PodList\n---\napiVersion: example.org/v1\nkind: Basket\nmetadata: {name: a}\nitems:\n- {weight: 1}\n---\n${config("b")}`,
+    );
+    expect(result.problems).toEqual([]);
+    expect(names(result)).toEqual([expect.stringMatching(/^ConfigMap .*b$/)]);
+    expect(result.notes.map(({ line, path, message }) => [line, path, message])).toEqual([
+      [2, "kind", expect.stringContaining("PodList")],
+      [5, "kind", expect.stringContaining("Basket")],
+    ]);
   });
 
   it("items may refer to each other", () => {
@@ -261,6 +289,10 @@ describe("bounds", () => {
     const { problems } = load(`${config("A")}---\n`.repeat(600));
     expect(problems).toHaveLength(501);
     expect(problems.at(-1)?.message).toBe("100 further problems are not listed");
+    // It stands where the last of those stands that are listed.
+    const [last, rest] = problems.slice(-2);
+    expect([rest?.file, rest?.line, rest?.path]).toEqual([last?.file, last?.line, ""]);
+    expect(load(`${config("A")}---\n`.repeat(500)).problems).toHaveLength(500);
   });
 });
 

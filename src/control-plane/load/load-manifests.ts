@@ -13,13 +13,24 @@ import { type Fields, isFields } from "#core/base/json.ts";
 import { type FieldPath, below, formatPath } from "#contracts/kubernetes/text/field-path.ts";
 import { checkObject } from "./checks/kind-checks.ts";
 import { LoadReport } from "./load-report.ts";
-import { type FurtherEffect, effectOfFurther } from "./further-kinds.ts";
-import type { FilePlace, LoadedObject, ManifestFile, Manifests, Origin, PassedPolicy } from "./manifests.ts";
+import { type FurtherEffect, effectOfFurther, isConfiguration } from "./further-kinds.ts";
+import {
+  type FilePlace,
+  type LoadedConfiguration,
+  type LoadedObject,
+  type ManifestFile,
+  type Manifests,
+  type Origin,
+  type PassedPolicy,
+  isLong,
+} from "./manifests.ts";
 import { normalize } from "./checked-object.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { findTemplate, holdsTemplate } from "./helm.ts";
 import { type TextFault, offsetsOf, readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
+import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
+import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
 
 /** A value that should be an object, with what is needed to find its fields again. */
@@ -89,7 +100,9 @@ class Loader {
   private readonly report = new LoadReport();
   private readonly objects: LoadedObject[] = [];
   private readonly policies: PassedPolicy[] = [];
+  private readonly configurations: LoadedConfiguration[] = [];
   private readonly places = new Map<string, Origin>();
+  private readonly reader = new PlainYamlReader(true);
   private isFull = false;
   private readonly namespace: string;
 
@@ -99,7 +112,12 @@ class Loader {
   }
 
   /** Reads one file. */
-  addFile({ name, text }: ManifestFile): void {
+  addFile(file: ManifestFile): void {
+    const { name, text } = file;
+    if (isLong(file)) {
+      this.addPieces(name, splitLongText(file.chunks));
+      return;
+    }
     if (text.length > LIMITS.manifestFileCharactersMax) {
       const mebi = LIMITS.manifestFileCharactersMax / 1_048_576;
       this.fault(
@@ -131,7 +149,8 @@ class Loader {
   private addPieces(file: string, pieces: Iterable<Piece>): void {
     let header: ListHeader | undefined;
     for (const piece of pieces) {
-      const result = piece.format === "json" ? readJson(piece.text) : readYaml(piece.text);
+      const result =
+        piece.format === "json" ? readJson(piece.text, this.reader) : readYaml(piece.text, this.reader);
       if (piece.item === undefined) header = undefined;
       if ("faults" in result) {
         this.addTextFaults(file, piece, result.faults);
@@ -208,7 +227,10 @@ class Loader {
     }
     const kind = value["kind"];
     const items = value["items"];
-    if (typeof kind === "string" && itemKindOf(kind) !== undefined && Array.isArray(items)) {
+    const isList = typeof kind === "string" && itemKindOf(kind) !== undefined;
+    // So Go writes a list without items.
+    if (isList && items === null) return;
+    if (isList && Array.isArray(items)) {
       const inner = { apiVersion: value["apiVersion"], kind };
       for (const [index, item] of (items as unknown[]).entries()) {
         this.addValue({ file, piece, value: item, root: below(root, "items", index) }, inner);
@@ -229,7 +251,7 @@ class Loader {
       this.addFieldFaults(candidate, faults.list);
       return;
     }
-    this.keep(candidate, normalize(kind, value, this.namespace));
+    this.keep(candidate, normalize(kind, value, this.namespace, { isOwn: true }));
   }
 
   /** The kind of an object that Mullion reads; others are noted or refused. */
@@ -266,8 +288,16 @@ class Loader {
         return undefined;
       }
     }
-    this.passBy(candidate, version, name);
+    if (isConfiguration(version, name)) this.keepConfiguration(candidate, name);
+    else this.passBy(candidate, version, name);
     return undefined;
+  }
+
+  private keepConfiguration(candidate: Candidate, kind: string): void {
+    if (this.configurations.length >= LIMITS.manifestProblemsMax) return;
+    const { file, value } = candidate;
+    const place = placeOfObject(candidate);
+    this.configurations.push(Object.freeze({ file, ...place, kind, fields: value }));
   }
 
   private passBy(candidate: Candidate, version: string, name: string): void {
@@ -403,7 +433,8 @@ class Loader {
   finish(): Manifests {
     const { notes, problems } = this.report.finish();
     const [objects, policies] = [Object.freeze(this.objects), Object.freeze(this.policies)];
-    return Object.freeze({ objects, policies, notes, problems });
+    const configurations = Object.freeze(this.configurations);
+    return Object.freeze({ objects, policies, configurations, notes, problems });
   }
 }
 

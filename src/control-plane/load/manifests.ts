@@ -1,4 +1,6 @@
 /** What reading manifests gives: objects with their places, notes and problems. */
+import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
+import type { Fields } from "#core/base/json.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 
@@ -7,6 +9,19 @@ export interface ManifestFile {
   /** As the user gave it; only used in messages. */
   readonly name: string;
   readonly text: string;
+}
+
+/** A file that is too long to be one text. */
+export interface LongManifestFile extends ManifestFile {
+  /** What it begins with. */
+  readonly text: string;
+  /** All its bytes, each time from the first. */
+  readonly chunks: TextChunks;
+}
+
+/** Whether a file is one whose `text` is not all of it. */
+export function isLong(file: ManifestFile): file is LongManifestFile {
+  return "chunks" in file;
 }
 
 /** A place in a file. */
@@ -54,12 +69,21 @@ export interface PassedPolicy extends FilePlace {
   readonly name: string;
 }
 
+/** A document that says how a program of the network runs; no object of the cluster. */
+export interface LoadedConfiguration extends FilePlace {
+  readonly file: string;
+  readonly kind: string;
+  readonly fields: Fields;
+}
+
 /** Frozen, all of it. */
 export interface Manifests {
   /** In the order of the files. */
   readonly objects: readonly LoadedObject[];
   /** In the order of the files; no more than `manifestProblemsMax`. */
   readonly policies: readonly PassedPolicy[];
+  /** In the order of the files; no more than `manifestProblemsMax`. */
+  readonly configurations: readonly LoadedConfiguration[];
   /** Worth knowing; what of it could change a flow has a code of its own. */
   readonly notes: readonly FileProblem[];
   /** What is left out, and why. */

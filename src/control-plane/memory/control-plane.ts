@@ -54,6 +54,38 @@ function firstPair(service: Service): string | undefined {
   return pair === undefined ? undefined : pairKey(service.metadata.namespace, pair[0], pair[1]);
 }
 
+/** Names whose count is remembered. */
+const BIRTHS_MAX = 65_536;
+
+/** How often something of a name was made. */
+export class Births {
+  /** The name that was drawn for last stands last. */
+  private readonly counts = new Map<string, number>();
+  /** The highest count that was forgotten: a name that comes again goes on behind it, so that nothing is drawn twice. */
+  private floor = 0;
+  private readonly most: number;
+
+  constructor(most: number = BIRTHS_MAX) {
+    this.most = most;
+  }
+
+  /** Ascends with each call for a name. */
+  next(name: string): number {
+    const count = (this.counts.get(name) ?? this.floor) + 1;
+    this.counts.delete(name);
+    this.counts.set(name, count);
+    if (this.counts.size > this.most) this.forgetOldest();
+    return count;
+  }
+
+  private forgetOldest(): void {
+    const oldest = this.counts.entries().next().value;
+    if (oldest === undefined) return;
+    this.floor = Math.max(this.floor, oldest[1]);
+    this.counts.delete(oldest[0]);
+  }
+}
+
 export class ControlPlane {
   readonly store: KubeObjectStore = new KubeObjectStore();
   readonly allocators: ServiceAllocators;
@@ -78,7 +110,7 @@ export class ControlPlane {
   /** Namespaces in which a pod without a controller has come or gone. */
   private readonly namespacesOfOrphans: Set<string> = new Set();
   private readonly servicesByPair = new MultiMap();
-  private readonly births = new Map<string, number>();
+  private readonly births = new Births();
 
   constructor(prng: Prng, options: MemoryKubeOptions) {
     this.prng = prng;
@@ -89,16 +121,9 @@ export class ControlPlane {
     this.ranges = new NodeRanges(options.clusterCIDRs, ipv4, ipv6);
   }
 
-  /** How often something of this name was made; ascends with each call. */
-  private nextBirth(name: string): number {
-    const count = (this.births.get(name) ?? 0) + 1;
-    this.births.set(name, count);
-    return count;
-  }
-
   /** A generator for one more thing of a name: what others draw does not shift it. */
   drawFor(name: string): Prng {
-    return this.prng.derive(`${name} ${this.nextBirth(name)}`);
+    return this.prng.derive(`${name} ${this.births.next(name)}`);
   }
 
   /** Stores an object, with a uid if it has none. */

@@ -273,6 +273,17 @@ spec: {${spec}${spec === "" ? "" : ", "}template: {spec: {restartPolicy: Never, 
     expect(kube.objects("Pod").map(({ status }) => status?.phase)).toEqual(["Succeeded", "Succeeded"]);
   });
 
+  it.each([
+    ["Failed", "True", 0],
+    ["Complete", "True", 0],
+    ["Failed", "False", 1],
+    ["Suspended", "True", 1],
+  ])("that a dump shows as %s: %s make %i pods", (type, state, count) => {
+    const conditions = `status: {conditions: [{type: ${type}, status: "${state}"}]}`;
+    const kube = start(NODES + JOB("").replace(/---$/, `${conditions}\n---`));
+    expect(podNames(kube)).toHaveLength(count);
+  });
+
   it("indexed pods are numbered", () => {
     const kube = start(NODES + JOB("completions: 2, parallelism: 2, completionMode: Indexed"));
     expect(kube.objects("Pod").map(({ spec }) => spec?.hostname)).toEqual(["job-0", "job-1"]);
@@ -349,6 +360,15 @@ describe("objects", () => {
     ]);
     kube.delete("Namespace", "", "shop");
     expect(kube.objects("ConfigMap")).toEqual([]);
+  });
+
+  it("whose pods are counted are written once, not each time that something else changes", () => {
+    const kube = start(NODES + workload("Deployment", "web", "replicas: 2"));
+    const version = (): string | undefined => kube.objects("Deployment")[0]?.metadata.resourceVersion;
+    const before = version();
+    apply(kube, service("other", "ports: [{port: 80}]"));
+    kube.reconcile();
+    expect(version()).toBe(before);
   });
 
   it("are counted as created, configured or unchanged", () => {

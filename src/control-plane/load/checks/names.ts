@@ -1,4 +1,5 @@
 /** The rules for names, labels and ports of k8s.io/apimachinery, `util/validation`, with its sentences. */
+import { stripEnd } from "#core/base/text-edges.ts";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 
 /** A rule for a text: what is wrong with it, and what to write instead. */
@@ -51,7 +52,7 @@ export const SERVICE_NAME: TextRule = Object.freeze({
 
 /** `generateName`: a name may be cut off at a hyphen. */
 export function prefixOfName(rule: TextRule): TextRule {
-  return { fault: (text) => rule.fault(text.replace(/-+$/, "")), advice: rule.advice };
+  return { fault: (text) => rule.fault(stripEnd(text, /-/)), advice: rule.advice };
 }
 
 /** Keys of labels, annotations, taints: a name, after a domain and a slash or not. */

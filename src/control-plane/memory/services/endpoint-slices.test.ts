@@ -36,6 +36,17 @@ const WEB = workload("Deployment", "web", "replicas: 2");
 const SERVICE = service("web", "selector: {app: web}, ports: [{name: http, port: 80, targetPort: http}]");
 
 describe("slices of a Service with a selector", () => {
+  // The controller follows its slices, and one that goes without its doing makes the Service due.
+  it("that a user deletes come again", () => {
+    const kube = running(WEB + SERVICE);
+    const before = endpoints(kube);
+    for (const { metadata } of slicesOf(kube)) kube.delete("EndpointSlice", "default", metadata.name);
+    expect(slicesOf(kube)).toEqual([]);
+    kube.reconcile();
+    expect(endpoints(kube)).toEqual(before);
+    expect(before).toHaveLength(2);
+  });
+
   it("carry what programs look for", () => {
     const kube = running(WEB + SERVICE);
     const [slice] = slicesOf(kube);
