@@ -1,9 +1,9 @@
 /** What azure-vnet asks of this machine beside HNS. */
+import { replaceFile } from "#core/base/owner-only.node.ts";
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Compat } from "#core/base/compat.ts";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
 import type {
   AzureHost,
@@ -22,6 +22,8 @@ const PENDING_FOLDER = "/var/run/azure-vnet/deleteIDs";
 const PENDING_VARIABLE = "MULLION_AZURE_DELETE_IDS";
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o600;
+/** As upstream has it. */
+const PENDING_MODE = 0o644;
 /** How long one program of Windows may take. */
 const SHELL_TIMEOUT_MS = 60_000;
 
@@ -65,7 +67,7 @@ const PENDING_RELEASES: PendingReleases = {
     const folder = process.env[PENDING_VARIABLE] || PENDING_FOLDER;
     try {
       if (createsFolder) mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-      writeFileSync(join(folder, containerId), podInterfaceId, { flush: true });
+      replaceFile(join(folder, containerId), podInterfaceId, PENDING_MODE);
     } catch (error) {
       throw new Error(describeSystemError(error), { cause: error });
     }
@@ -81,16 +83,12 @@ const TEMPORARY_FILES: TemporaryFiles = {
     }
   },
   write: async (name, text) => {
-    const path = join(tmpdir(), name);
-    const draft = `${path}.${process.pid}`;
-    writeFileSync(draft, text, { mode: FILE_MODE, flag: "wx" });
-    renameSync(draft, path);
+    replaceFile(join(tmpdir(), name), text, FILE_MODE);
   },
 };
 
-/** `folder`: where both plugins keep their state. Upstream looks in one place, wherever it keeps it. */
-export function azureHost(folder: string, compat: Compat): AzureHost {
-  const place = compat === "upstream" && process.platform === "win32" ? "C:\\k" : folder;
+/** `folder`: where both plugins' state is looked for. */
+export function azureHost(folder: string): AzureHost {
   return {
     interfaces: readInterfaces,
     now,
@@ -100,8 +98,8 @@ export function azureHost(folder: string, compat: Compat): AzureHost {
     pendingReleases: PENDING_RELEASES,
     temporaryFiles: TEMPORARY_FILES,
     forgetAddresses: async () => {
-      if (existsSync(join(place, "azure-vnet.json"))) return;
-      rmSync(join(place, "azure-vnet-ipam.json"), { force: true });
+      if (existsSync(join(folder, "azure-vnet.json"))) return;
+      rmSync(join(folder, "azure-vnet-ipam.json"), { force: true });
     },
   };
 }

@@ -7,6 +7,7 @@ import type {
   HostComputeQuery,
   ServiceProperties,
 } from "#contracts/hcn/client.ts";
+import { type ComputeSystems, requireComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import type {
@@ -21,6 +22,17 @@ export class LazyHcnClient implements HcnClient {
 
   constructor(open: () => Promise<HcnClient>) {
     this.open = open;
+  }
+
+  /** Those of the service, looked for by the first call. */
+  get computeSystems(): ComputeSystems {
+    const systems = async (): Promise<ComputeSystems> => requireComputeSystems(await this.client());
+    return {
+      list: async () => (await systems()).list(),
+      create: async (id, document) => (await systems()).create(id, document),
+      modify: async (id, request) => (await systems()).modify(id, request),
+      terminate: async (id) => (await systems()).terminate(id),
+    };
   }
 
   async enumerate(kind: HcnObjectKind, query?: HostComputeQuery): Promise<readonly Guid[]> {

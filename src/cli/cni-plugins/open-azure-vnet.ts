@@ -1,7 +1,8 @@
 /** azure-vnet and its IPAM plugins with the files, interfaces and clock of this machine. */
-import { writeSync } from "node:fs";
+import { STDOUT, writeOutputAtOnce } from "../output.ts";
 import { hostname } from "node:os";
-import type { Compat } from "#core/base/compat.ts";
+import type { ByMode } from "#core/base/compat.ts";
+import type { PluginMode } from "#contracts/cni/plugin.ts";
 import { readStruct } from "#contracts/cni/json.ts";
 import { type JsonValue } from "#core/base/json.ts";
 import { FileStateStore } from "#programs/plugins/azure-vnet/file-state-store.node.ts";
@@ -29,39 +30,57 @@ const KUBECONFIG_WINDOWS = "C:\\k\\config";
 const KUBECONFIG_LINUX = "/var/lib/kubelet/kubeconfig";
 /** How long upstream waits for the lock on Windows. */
 const LOCK_WAIT_MS = 60_000;
-const STDOUT = 1;
 
-/** Upstream keeps its state in whatever folder it was started in. */
-function stateFolder(compat: Compat): string {
-  const chosen = process.env[FOLDER_VARIABLE] ?? "";
-  if (chosen !== "") return chosen;
-  if (compat === "upstream") return process.cwd();
-  return process.platform === "win32" ? WINDOWS_FOLDER : LINUX_FOLDER;
+/** Where the state is, and where both plugins look for each other's. */
+interface Folders {
+  readonly own: string;
+  readonly shared: string;
 }
 
-function openStore(name: string, compat: Compat): FileStateStore {
+/**
+ * As published, the state is in whatever folder the plugin was started in; on Windows the other's is looked for in one
+ * place, wherever it is.
+ */
+const FOLDERS: ByMode<(isWindows: boolean, chosen: string) => Folders> = {
+  upstream: (isWindows, chosen) => {
+    const own = chosen === "" ? process.cwd() : chosen;
+    return { own, shared: isWindows ? WINDOWS_FOLDER : own };
+  },
+  hardened: (isWindows, chosen) => {
+    const usual = isWindows ? WINDOWS_FOLDER : LINUX_FOLDER;
+    const own = chosen === "" ? usual : chosen;
+    return { own, shared: own };
+  },
+};
+
+function openStore(name: string, { own }: Folders): FileStateStore {
   return new FileStateStore({
-    folder: stateFolder(compat),
+    folder: own,
     name,
     waitMs: LOCK_WAIT_MS,
     flockProgram: process.platform === "linux" ? "flock" : "",
   });
 }
 
-function openAzureVnet(compat: Compat): OpenPlugin {
-  const store = openStore("azure-vnet", compat);
-  const host = azureHost(stateFolder(compat), compat);
-  const make = (options: WindowsPluginOptions): AzureVnet => new AzureVnet({ ...options, store, host });
-  return openWindowsPlugin(make, compat, (name) =>
-    name === "azure-vnet-ipam" ? openAzureVnetIpam(compat) : undefined,
-  );
+function chooseFolders({ compat }: PluginMode): Folders {
+  return FOLDERS[compat](process.platform === "win32", process.env[FOLDER_VARIABLE] ?? "");
 }
 
+const openAzureVnet: PluginOpener = (mode) => {
+  const folders = chooseFolders(mode);
+  const store = openStore("azure-vnet", folders);
+  const host = azureHost(folders.shared);
+  const make = (options: WindowsPluginOptions): AzureVnet => new AzureVnet({ ...options, store, host });
+  return openWindowsPlugin(make, mode, (name) =>
+    name === "azure-vnet-ipam" ? openAzureVnetIpam(mode) : undefined,
+  );
+};
+
 /** The plugin that keeps nothing: CNS does. */
-function openAzureVnetStateless(compat: Compat): OpenPlugin {
-  const host = azureHost(stateFolder(compat), compat);
-  return openWindowsPlugin((options) => new AzureVnet({ ...options, store: undefined, host }), compat);
-}
+const openAzureVnetStateless: PluginOpener = (mode) => {
+  const host = azureHost(chooseFolders(mode).shared);
+  return openWindowsPlugin((options) => new AzureVnet({ ...options, store: undefined, host }), mode);
+};
 
 async function queryWireServer(): Promise<string> {
   const { status, text } = await SOCKET_TRANSPORT({
@@ -94,7 +113,7 @@ async function queryNode(): Promise<NodeFacts> {
   }
 }
 
-function openIpam(name: AzureIpamName, compat: Compat): OpenPlugin {
+function openIpam(name: AzureIpamName, mode: PluginMode): OpenPlugin {
   const sources: AddressSources = {
     interfaces: readInterfaces,
     queryWireServer,
@@ -103,25 +122,23 @@ function openIpam(name: AzureIpamName, compat: Compat): OpenPlugin {
     queryNode,
     now,
   };
-  const store = openStore(name, compat);
-  return { plugin: new AzureVnetIpam({ name, store, sources, compat }), close: () => Promise.resolve() };
+  const store = openStore(name, chooseFolders(mode));
+  return { plugin: new AzureVnetIpam({ name, store, sources, ...mode }), close: () => Promise.resolve() };
 }
 
-function openAzureVnetIpam(compat: Compat): OpenPlugin {
-  return openIpam("azure-vnet-ipam", compat);
+function openAzureVnetIpam(mode: PluginMode): OpenPlugin {
+  return openIpam("azure-vnet-ipam", mode);
 }
 
 /** Addresses of IPv6 from the node's own range. */
-function openAzureVnetIpamV6(compat: Compat): OpenPlugin {
-  return openIpam("azure-vnet-ipamv6", compat);
-}
+const openAzureVnetIpamV6: PluginOpener = (mode) => openIpam("azure-vnet-ipamv6", mode);
 
 /** Azure's plugins have `-v` and `--version` beside the contract (cni.md §5.2); else the plugin runs once. */
 async function start(open: PluginOpener): Promise<void> {
   const isAsked = process.argv.slice(2).some((word) => word === "-v" || word === "--version");
   if (!isAsked) return runPluginProcess(open);
   const { packageVersion } = await import("../installation.ts");
-  writeSync(STDOUT, `Azure CNI Version mullion-${packageVersion()}\n`);
+  writeOutputAtOnce(STDOUT, `Azure CNI Version mullion-${packageVersion()}\n`);
 }
 
 /** The executable `azure-vnet`. */

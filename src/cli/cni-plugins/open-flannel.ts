@@ -1,26 +1,25 @@
 /** flannel with the files of this machine, and with delegates from `CNI_PATH`; our own run in this process. */
-import type { Compat } from "#core/base/compat.ts";
 import { RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
 import type { Platform } from "#contracts/cni/plugin.ts";
 import { FileScratchStore } from "#programs/plugins/flannel/file-scratch-store.node.ts";
 import { Flannel } from "#programs/plugins/flannel/plugin.ts";
 import { openMainPlugin } from "./open-main-plugin.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
-import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
+import { type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 import { TEXT_FILES } from "./text-files.ts";
 
-function openFlannel(compat: Compat): OpenPlugin {
+const openFlannel: PluginOpener = (mode) => {
   const runner = new OwnPluginRunner({
     platform: process.platform as Platform,
-    open: (name) => openMainPlugin(name, compat),
+    open: (name) => openMainPlugin(name, mode),
   });
   const delegate = new RunnerDelegate(runner);
   const scratch = new FileScratchStore();
   return {
-    plugin: new Flannel({ delegate, files: TEXT_FILES, scratch, compat }),
+    plugin: new Flannel({ delegate, files: TEXT_FILES, scratch, ...mode }),
     close: () => Promise.resolve(),
   };
-}
+};
 
 /** The executable `flannel`. */
 export function startFlannel(): Promise<void> {

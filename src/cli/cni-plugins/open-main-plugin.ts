@@ -1,22 +1,18 @@
 /** The main plugins for Windows of this installation: as programs, and as delegates of meta plugins. */
-import type { Compat } from "#core/base/compat.ts";
+import type { PluginMode } from "#contracts/cni/plugin.ts";
 import { WinBridge } from "#programs/plugins/win-bridge/plugin.ts";
 import { WinOverlay } from "#programs/plugins/win-overlay/plugin.ts";
 import { openWindowsPlugin } from "./open-windows-plugin.ts";
-import { type OpenPlugin, runPluginProcess } from "./plugin-process.ts";
+import { type OpenPlugin, type PluginOpener, runPluginProcess } from "./plugin-process.ts";
 
-function openWinBridge(compat: Compat): OpenPlugin {
-  return openWindowsPlugin((options) => new WinBridge(options), compat);
-}
+const openWinBridge: PluginOpener = (mode) => openWindowsPlugin((options) => new WinBridge(options), mode);
 
-function openWinOverlay(compat: Compat): OpenPlugin {
-  return openWindowsPlugin((options) => new WinOverlay(options), compat);
-}
+const openWinOverlay: PluginOpener = (mode) => openWindowsPlugin((options) => new WinOverlay(options), mode);
 
 /** Undefined for a name that is none of them. */
-export async function openMainPlugin(name: string, compat: Compat): Promise<OpenPlugin | undefined> {
-  if (name === "win-bridge") return openWinBridge(compat);
-  return name === "win-overlay" ? openWinOverlay(compat) : undefined;
+export async function openMainPlugin(name: string, mode: PluginMode): Promise<OpenPlugin | undefined> {
+  if (name === "win-bridge") return openWinBridge(mode);
+  return name === "win-overlay" ? openWinOverlay(mode) : undefined;
 }
 
 /** The executable `win-bridge`. */

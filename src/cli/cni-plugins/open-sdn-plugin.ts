@@ -4,8 +4,8 @@ import { openWindowsPlugin } from "./open-windows-plugin.ts";
 import { runPluginProcess } from "./plugin-process.ts";
 
 function start(name: "nat" | "sdnbridge" | "sdnoverlay"): Promise<void> {
-  return runPluginProcess((compat) =>
-    openWindowsPlugin((options) => new SdnPlugin({ ...options, name }), compat),
+  return runPluginProcess((mode) =>
+    openWindowsPlugin((options) => new SdnPlugin({ ...options, name }), mode),
   );
 }
 

@@ -1,7 +1,6 @@
 /** A main plugin with the node's HNS, and with delegates from `CNI_PATH`. What not every call needs is loaded by need. */
-import type { Compat } from "#core/base/compat.ts";
 import { RunnerDelegate } from "#contracts/cni/plugin-runner.ts";
-import type { CniPlugin, Platform } from "#contracts/cni/plugin.ts";
+import type { CniPlugin, Platform, PluginMode } from "#contracts/cni/plugin.ts";
 import type { WindowsPluginOptions } from "#programs/plugins/windows-endpoint/windows-plugin.ts";
 import { openHns } from "./lazy-hcn-client.ts";
 import { OwnPluginRunner } from "./own-plugin-runner.ts";
@@ -10,7 +9,7 @@ import type { OpenPlugin } from "./plugin-process.ts";
 /** `openOther`: IPAM plugins that this plugin may well call, beside host-local. */
 export function openWindowsPlugin(
   make: (options: WindowsPluginOptions) => CniPlugin,
-  compat: Compat,
+  mode: PluginMode,
   openOther: (name: string) => OpenPlugin | undefined = () => undefined,
 ): OpenPlugin {
   const client = openHns();
@@ -19,9 +18,9 @@ export function openWindowsPlugin(
     open: async (name) => {
       if (name !== "host-local") return openOther(name);
       const { openHostLocal } = await import("./open-host-local.ts");
-      return openHostLocal(compat);
+      return openHostLocal(mode);
     },
   });
   const delegate = new RunnerDelegate(runner);
-  return { plugin: make({ client, delegate, compat }), close: () => client.close() };
+  return { plugin: make({ client, delegate, ...mode }), close: () => client.close() };
 }

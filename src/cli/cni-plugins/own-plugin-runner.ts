@@ -11,12 +11,13 @@ import {
   type PluginRunner,
   splitPluginPath,
 } from "#contracts/cni/plugin-runner.ts";
-import type { Platform } from "#contracts/cni/plugin.ts";
+import { type Platform, choosePlatform } from "#contracts/cni/plugin.ts";
 import { packageRoot } from "../installation.ts";
 import { ownProgramOf } from "../programs/launcher-mark.ts";
 import type { OpenPlugin } from "./plugin-process.ts";
 
 export interface OwnPluginRunnerOptions {
+  /** The machine's. */
   readonly platform: Platform;
   /** Opens a plugin of this installation by the name of its executable; undefined when it has none of that name. */
   readonly open: (name: string) => Promise<OpenPlugin | undefined>;
@@ -39,7 +40,8 @@ export class OwnPluginRunner implements PluginRunner {
     const opened = own === undefined ? undefined : await open(own);
     if (opened === undefined) return this.processes.run(call);
     try {
-      return await new InProcessRunner(new Map([[call.type, opened.plugin]]), platform).run(call);
+      const behaved = choosePlatform(undefined, call.env, platform);
+      return await new InProcessRunner(new Map([[call.type, opened.plugin]]), behaved).run(call);
     } finally {
       await opened.close();
     }

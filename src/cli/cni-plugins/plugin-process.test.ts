@@ -2,6 +2,7 @@
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -14,9 +15,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseNetworkList } from "#contracts/cni/conflist.ts";
 import { ExecRunner } from "#contracts/cni/exec-plugin.node.ts";
+import { choosePlatform } from "#contracts/cni/plugin.ts";
 import { MemoryResultCache, CniRuntime } from "#contracts/cni/runtime.ts";
 import { formatResult } from "#contracts/cni/result.ts";
 import { createEndpoint, createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
+import { getHnsEndpointByName } from "#contracts/hcn/v1-operations.ts";
 import { HnsHttpServer } from "#hns/http/http-server.node.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { BIN, PROGRAM_PATH, runPluginProcess as run } from "#test/support/cni/plugin-process.ts";
@@ -98,7 +101,7 @@ describe("win-bridge as a process", () => {
   async function node() {
     const { client } = hnsNode();
     const network = await createNetwork(client, CBR0);
-    await createEndpoint(client, network.ID!, {
+    await createEndpoint(client, network.ID, {
       Name: "cbr0_ep",
       IpConfigurations: [{ IpAddress: "10.244.2.2" }],
     });
@@ -126,7 +129,7 @@ describe("win-bridge as a process", () => {
     const { client, server, env } = await node();
     try {
       const runtime = new CniRuntime({ runner: new ExecRunner(), cache: new MemoryResultCache(), env });
-      const pod = { containerId: "SBX", netns: (await createNamespace(client)).ID!, ifName: "eth0" };
+      const pod = { containerId: "SBX", netns: (await createNamespace(client)).ID, ifName: "eth0" };
       const result = await runtime.add(list(), pod);
       expect(formatResult(result, "1.1.0")).toMatchObject({
         interfaces: [{ name: "eth0", sandbox: pod.netns }],
@@ -147,7 +150,7 @@ describe("win-bridge as a process", () => {
   it("mullion cni add, check, del: the plugins of this package are found, what was attached is remembered", async () => {
     const { client, server, env } = await node();
     try {
-      const netns = (await createNamespace(client)).ID!;
+      const netns = (await createNamespace(client)).ID;
       const { CNI_PATH: _unset, ...own } = env;
       const words = ["--cache-dir", join(folder, "cache"), "--container-id", "WEB"];
       const cni = (...line: readonly string[]) =>
@@ -195,6 +198,80 @@ describe("win-bridge as a process", () => {
     }
   });
 
+  it("HNS v1: the container is given the endpoint by whoever keeps containers, through the socket", async () => {
+    const { client, server, env } = await node();
+    try {
+      await client.computeSystems.create("SBX", { SystemType: "Container" });
+      const ipam = {
+        type: "host-local",
+        subnet: "10.244.2.0/24",
+        rangeStart: "10.244.2.7",
+        dataDir: join(folder, "v1"),
+      };
+      const stdin = { cniVersion: "1.0.0", name: "cbr0", type: "win-bridge", ipam };
+      expect(await run("win-bridge", { ...ADD, ...env }, stdin)).toMatchObject({ status: 0, stderr: "" });
+      expect(await getHnsEndpointByName(client, "SBX_cbr0")).toMatchObject({
+        IPAddress: "10.244.2.7",
+        SharedContainers: ["SBX"],
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
+  it("flannel with an HNS behaves as on Windows, here, too; without one as on Linux", async () => {
+    const { client, server, env } = await node();
+    try {
+      const subnetFile = join(folder, "subnet.env");
+      writeFileSync(
+        subnetFile,
+        "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1500\nFLANNEL_IPMASQ=true\n",
+      );
+      const stdin = (dataDir: string) => ({
+        cniVersion: "1.0.0",
+        name: "cbr0",
+        type: "flannel",
+        subnetFile,
+        dataDir: join(folder, dataDir),
+        delegate: { apiVersion: 2 },
+      });
+      // One that writes no leases: flannel leaves host-local no folder but this machine's.
+      mkdirSync(join(folder, "scripts"));
+      const hostLocal = join(folder, "scripts", "host-local");
+      writeFileSync(
+        hostLocal,
+        '#!/bin/sh\necho \'{"cniVersion":"1.0.0","ips":[{"address":"10.244.2.9/24"}]}\'\n',
+        { mode: 0o755 },
+      );
+      const variables = {
+        ...ADD,
+        ...env,
+        CNI_NETNS: (await createNamespace(client)).ID,
+        CNI_PATH: `${folder}/scripts:${BIN}`,
+      };
+      const added = await run("flannel", variables, stdin("on-windows"), ["--mullion-compat=upstream"]);
+      expect(added.status).toBe(0);
+      expect(JSON.parse(added.stdout)).toMatchObject({ interfaces: [{ name: "SBX_cbr0" }] });
+      const [made] = (await listEndpoints(client)).filter(({ Name }) => Name === "SBX_cbr0");
+      expect(made?.Policies).toContainEqual({
+        Type: "OutBoundNAT",
+        Settings: { Exceptions: ["10.244.0.0/16"] },
+      });
+      expect(JSON.parse(readFileSync(join(folder, "on-windows", "SBX"), "utf8"))).toMatchObject({
+        type: "win-bridge",
+        ipam: { type: "host-local", subnet: "10.244.2.0/24" },
+      });
+      const { MULLION_HNS: _none, ...without } = env;
+      const linux = await run("flannel", { ...ADD, ...without }, stdin("on-linux"));
+      expect(JSON.parse(linux.stdout)).toMatchObject({
+        code: 999,
+        msg: expect.stringContaining('failed to find plugin "bridge"') as string,
+      });
+    } finally {
+      await server.close();
+    }
+  });
+
   it("a foreign IPAM plugin runs as a process, and its words come through", async () => {
     const { client, server, env } = await node();
     try {
@@ -209,7 +286,7 @@ describe("win-bridge as a process", () => {
         cache: new MemoryResultCache(),
         env: { ...env, CNI_PATH: `${folder}:${BIN}` },
       });
-      const pod = { containerId: "SBX", netns: (await createNamespace(client)).ID!, ifName: "eth0" };
+      const pod = { containerId: "SBX", netns: (await createNamespace(client)).ID, ifName: "eth0" };
       await expect(runtime.add(list({ ipam: { type: "foreign" } }), pod)).rejects.toThrowError(
         /error while executing IPAM addition: no leases$/,
       );
@@ -257,4 +334,26 @@ it.each([
   [["--mullion-compat=hardened"], { MULLION_COMPAT: "upstream" }, "hardened"],
 ] as const)("mode of %j and %j: %s", (args, env, compat) => {
   expect(chooseCompat(args, env)).toBe(compat);
+});
+
+const HNS = "unix:/run/mullion/hns.sock";
+
+it.each([
+  [undefined, {}, "linux", "linux"],
+  [undefined, { MULLION_HNS: HNS }, "linux", "win32"],
+  [undefined, { MULLION_HNS: "" }, "linux", "linux"],
+  [undefined, { MULLION_HNS: HNS, MULLION_OS: "linux" }, "linux", "linux"],
+  [undefined, { MULLION_OS: "windows" }, "darwin", "win32"],
+  ["windows", { MULLION_OS: "linux" }, "linux", "win32"],
+  ["linux", { MULLION_HNS: HNS }, "win32", "linux"],
+  [undefined, {}, "win32", "win32"],
+] as const)("system of the flag %j and %j on %s: %s", (flag, env, machine, platform) => {
+  expect(choosePlatform(flag, env, machine)).toBe(platform);
+});
+
+it.each([
+  ["plan9", {}, '--mullion-os is "plan9"; write "windows" or "linux"'],
+  [undefined, { MULLION_OS: "win32" }, 'MULLION_OS is "win32"; write "windows" or "linux"'],
+])("no system: %j and %j", (flag, env, text) => {
+  expect(() => choosePlatform(flag, env, "linux")).toThrow(text);
 });

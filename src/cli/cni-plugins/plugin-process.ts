@@ -1,6 +1,7 @@
 /** What the CNI executables have in common: the real environment, the real streams, the exit status. */
-import { readSync, writeSync } from "node:fs";
-import { type Compat, parseCompat } from "#core/base/compat.ts";
+import { STDERR, STDOUT, writeOutputAtOnce } from "../output.ts";
+import { readSync } from "node:fs";
+import { type Compat, chooseMode } from "#core/base/compat.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { CNI_CODES, CniError, formatCniError } from "#contracts/cni/error.ts";
@@ -9,9 +10,12 @@ import type { Environment } from "#contracts/cni/plugin-input.ts";
 import {
   type CniPlugin,
   type CniProcess,
+  OS_VARIABLE,
   type Platform,
   type PluginStatus,
+  choosePlatform,
   runPlugin,
+  type PluginMode,
 } from "#contracts/cni/plugin.ts";
 
 /** A plugin with what is to be done when its call is over. */
@@ -21,16 +25,21 @@ export interface OpenPlugin {
 }
 
 /** Makes the plugin of an executable. */
-export type PluginOpener = (compat: Compat) => OpenPlugin | Promise<OpenPlugin>;
+export type PluginOpener = (mode: PluginMode) => OpenPlugin | Promise<OpenPlugin>;
 
 const COMPAT_FLAG = "--mullion-compat=";
 const COMPAT_VARIABLE = "MULLION_COMPAT";
+const OS_FLAG = "--mullion-os=";
+
+function flagOf(args: readonly string[], flag: string): string | undefined {
+  return args.find((arg) => arg.startsWith(flag))?.slice(flag.length);
+}
 
 /** The mode: the flag, else the variable, else `hardened`. @throws CniError for another word. */
 export function chooseCompat(args: readonly string[], env: Environment): Compat {
-  const flag = args.find((arg) => arg.startsWith(COMPAT_FLAG))?.slice(COMPAT_FLAG.length);
+  const flag = flagOf(args, COMPAT_FLAG);
   const word = flag ?? env[COMPAT_VARIABLE] ?? "";
-  const compat = word === "" ? "hardened" : parseCompat(word);
+  const compat = chooseMode(word);
   if (compat !== undefined) return compat;
   const name = flag === undefined ? COMPAT_VARIABLE : "--mullion-compat";
   throw new CniError(
@@ -41,8 +50,6 @@ export function chooseCompat(args: readonly string[], env: Environment): Compat 
 
 const CHUNK_BYTES = 65_536;
 const STDIN = 0;
-const STDOUT = 1;
-const STDERR = 2;
 
 /** Reads stdin to its end, at most one byte more than a configuration may have. */
 function readAllOfStdin(): string {
@@ -74,41 +81,25 @@ async function readStdin(): Promise<string> {
   }
 }
 
-/**
- * Writes without Node's streams, which take milliseconds to make, and which Node for Windows cannot make of Wine's
- * pipes. What a pipe that does not block has no room for goes through the stream after all.
- */
-function writeAll(descriptor: typeof STDOUT | typeof STDERR, text: string): void {
-  let rest: Uint8Array = Buffer.from(text);
-  while (rest.length > 0) {
-    try {
-      rest = rest.subarray(writeSync(descriptor, rest));
-    } catch (error) {
-      // A caller that does not read any more is none of the plugin's business.
-      if (errorCode(error) !== "EAGAIN") return;
-      const stream = descriptor === STDOUT ? process.stdout : process.stderr;
-      stream.on("error", () => undefined).write(rest);
-      return;
-    }
-  }
-}
-
-function realProcess(compat: Compat): CniProcess {
+function realProcess({ compat }: PluginMode, platform: Platform): CniProcess {
+  const system = platform === "win32" ? "windows" : "linux";
   return {
-    // Delegates inherit the mode.
-    env: { ...process.env, [COMPAT_VARIABLE]: compat },
-    platform: process.platform as Platform,
+    // Delegates inherit the mode and the system.
+    env: { ...process.env, [COMPAT_VARIABLE]: compat, [OS_VARIABLE]: system },
+    platform,
     readStdin,
-    stdout: (text) => writeAll(STDOUT, text),
-    stderr: (text) => writeAll(STDERR, text),
+    stdout: (text) => writeOutputAtOnce(STDOUT, text),
+    stderr: (text) => writeOutputAtOnce(STDERR, text),
   };
 }
 
 async function run(open: PluginOpener): Promise<PluginStatus> {
-  const compat = chooseCompat(process.argv.slice(2), process.env);
-  const opened = await open(compat);
+  const args = process.argv.slice(2);
+  const compat = chooseCompat(args, process.env);
+  const platform = choosePlatform(flagOf(args, OS_FLAG), process.env, process.platform);
+  const opened = await open({ compat });
   try {
-    return await runPlugin(opened.plugin, realProcess(compat));
+    return await runPlugin(opened.plugin, realProcess(opened.plugin, platform));
   } finally {
     await opened.close();
   }
@@ -120,7 +111,7 @@ export async function runPluginProcess(open: PluginOpener): Promise<void> {
     process.exitCode = await run(open);
   } catch (error) {
     const failure = error instanceof CniError ? error : new CniError(CNI_CODES.internal, String(error));
-    writeAll(STDOUT, formatJson(formatCniError(failure), 4));
+    writeOutputAtOnce(STDOUT, formatJson(formatCniError(failure), 4));
     process.exitCode = 1;
   }
 }

@@ -25,7 +25,8 @@ import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { Flannel } from "./flannel/plugin.ts";
 import { MemoryScratchStore } from "./flannel/scratch-files.ts";
 import { FileLeaseStore } from "./host-local/file-lease-store.node.ts";
-import { HostLocal } from "./host-local/plugin.ts";
+import type { LeaseStore } from "./host-local/leases.ts";
+import { DEFAULT_DATA_DIR, HostLocal } from "./host-local/plugin.ts";
 import { MullionNetns } from "./mullion-netns/plugin.ts";
 import { SdnPlugin } from "./sdn/plugin.ts";
 import { WinBridge } from "./win-bridge/plugin.ts";
@@ -75,7 +76,7 @@ class Node {
     const delegate = new RunnerDelegate(new InProcessRunner(plugins, "win32"));
     const options = { client: client ?? this.hns, delegate, compat: "hardened" } as const;
     const files = { readText: async () => SUBNET_ENV };
-    const store = new FileLeaseStore({ paths: pathRulesOf("linux"), waitMs: lockWaitMs, flockProgram: "" });
+    const store = this.leaseStore(lockWaitMs);
     const digest = (text: string): string => Buffer.from(text).toString("hex").padEnd(64, "0").slice(0, 64);
     const all: readonly CniPlugin[] = [
       new WinBridge(options),
@@ -89,6 +90,17 @@ class Node {
     ];
     for (const each of all) plugins.set(each.name, each);
     this.plugin = plugins.get(name)!;
+  }
+
+  /** What has no folder of its own, as flannel's leases have not, is kept in the test's, not in the machine's. */
+  private leaseStore(waitMs: number): LeaseStore {
+    const files = new FileLeaseStore({ paths: pathRulesOf("linux"), waitMs, flockProgram: "" });
+    return {
+      withLeases: (network, access, work) => {
+        const isDefault = network.dataDir === DEFAULT_DATA_DIR;
+        return files.withLeases(isDefault ? { ...network, dataDir: this.leases } : network, access, work);
+      },
+    };
   }
 
   /** @param client another way to HNS. */

@@ -166,6 +166,15 @@ describe.each(MODES)("azure-vnet-ipam, %s", (compat) => {
     expect(run.stderr.includes("no route to host")).toBe(compat === "hardened");
   });
 
+  it("an address that is released while its source does not answer is given again, and not forgotten", async () => {
+    const own = make(compat);
+    await own.run("ADD", POOL);
+    own.wire = new Error("no route to host");
+    await own.run("DEL", POOL);
+    expect(own.store.text).toContain("10.240.0.35");
+    expect(addressOf(await own.run("ADD", POOL, "two"))).toBe("10.240.0.35/16");
+  });
+
   it("the file has Go's forms", async () => {
     const own = make(compat);
     await own.run("ADD", POOL);
@@ -214,6 +223,41 @@ it("CNI-149 what goes wrong at the start is a plain text; hardened prints an err
   const hardened = make("hardened");
   hardened.store.isHeld = true;
   expect(errorOf(await hardened.run("ADD")).code).toBe(11);
+});
+
+describe("a flipped digit in what it has written", () => {
+  const damage = (text: string | undefined): string =>
+    (text ?? "").replace('"Addr": "10.240.0.', '"Addr": "10.241.0.');
+
+  it("hardened is refused, and says that the file is damaged and what to do", async () => {
+    const own = make("hardened");
+    expect((await own.run("ADD")).status).toBe(0);
+    const whole = own.store.text ?? "";
+    expect(whole).toMatch(/,\n\t"MullionChecksum": "[0-9a-f]{8}"\n\}$/);
+    own.store.text = damage(whole);
+    expect(own.store.text).not.toBe(whole);
+    const refused = errorOf(await own.run("ADD", {}, "two"));
+    expect([refused.code, refused.msg]).toEqual([
+      999,
+      "Failed to initialize key-value store of ipam plugin: its checksum is wrong: it is damaged",
+    ]);
+    expect(refused.details).toContain("azure-vnet-ipam.json");
+    // What upstream writes has no checksum.
+    own.store.text = JSON.stringify(
+      JSON.parse(whole),
+      (key, value: unknown) => (key === "MullionChecksum" ? undefined : value),
+      "\t",
+    );
+    expect((await own.run("ADD", {}, "two")).status).toBe(0);
+  });
+
+  it("upstream writes no checksum and reads what is there", async () => {
+    const own = make("upstream");
+    expect((await own.run("ADD")).status).toBe(0);
+    expect(own.store.text).not.toContain("Checksum");
+    own.store.text = damage(own.store.text);
+    expect((await own.run("ADD", POOL, "two")).stdout).toMatch(/"10\.24[01]\.0\./);
+  });
 });
 
 describe("hardened", () => {

@@ -2,16 +2,17 @@
  * azure-vnet-ipam: addresses that Azure gave to the interfaces of the node, one for each container (cni.md §5.9).
  * Who holds what stands in a file that one call at a time reads and writes.
  */
-import type { Compat } from "#core/base/compat.ts";
+import { type ByMode, type Compat, byMode } from "#core/base/compat.ts";
 import { StructReader, DecodeError } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, PlainFailure, describeError } from "#contracts/cni/error.ts";
-import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
-import { formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import type { LockedState, StateStore } from "../azure-vnet/memory.ts";
+import { DamagedStateError } from "../azure-vnet/state.ts";
 import {
   LOCAL_SPACE,
   formatPools,
@@ -30,12 +31,11 @@ import { type AddressSources, NODE_ENVIRONMENT, readPools } from "./source.ts";
 /** The second has addresses of IPv6 and a file of its own. */
 export type AzureIpamName = "azure-vnet-ipam" | "azure-vnet-ipamv6";
 
-export interface AzureVnetIpamOptions {
+export interface AzureVnetIpamOptions extends PluginMode {
   /** Default `azure-vnet-ipam`. */
   readonly name?: AzureIpamName;
   readonly store: StateStore;
   readonly sources: AddressSources;
-  readonly compat: Compat;
 }
 
 interface IpamConfiguration {
@@ -48,11 +48,39 @@ interface IpamConfiguration {
 const ENVIRONMENTS = ["azure", "mas", "fileIpam", "null", NODE_ENVIRONMENT];
 const ERROR_CODE = 100;
 const DEFAULT_VERSION = "0.2.0";
-const REFERENCE_VERSIONS = SPEC_VERSIONS.filter((version) => version !== "1.1.0");
 /** Azure's resolver, which every machine there has. */
 const NAME_SERVER = "168.63.129.16";
 const DEFAULT_ROUTE = defined(parseInterfaceAddress("0.0.0.0/0"), "default route");
-const DEFAULT_ROUTE_V6 = defined(parseInterfaceAddress("::/0"), "default route");
+
+/** Where the plugin behaves in two ways: as it is published, and mended. */
+const DAMAGED_DETAILS =
+  "remove azure-vnet-ipam.json when no pod of the node is running: the addresses are read again from Azure, and all are free";
+
+interface IpamDifferences {
+  readonly supportedVersions: readonly string[];
+  /** CHECK looks. */
+  readonly checks: boolean;
+  /** Without a subnet a container gets the pool that it has already. */
+  readonly sharesPools: boolean;
+  /** The route of a pool of IPv6. */
+  readonly routeV6: InterfaceAddress;
+  /** Row 149: published, a plain text, which no caller can read. */
+  readonly notStarted: (text: string) => Error;
+  /** Addresses that could not be read again are told. */
+  readonly warns: boolean;
+  /** The file gets a checksum, and one that is wrong is refused. */
+  readonly sealsState: boolean;
+}
+
+const DIFFERENCES: ByMode<IpamDifferences> = byMode<IpamDifferences>({
+  supportedVersions: [SPEC_VERSIONS.filter((version) => version !== "1.1.0"), SPEC_VERSIONS],
+  checks: [false, true],
+  sharesPools: [false, true],
+  routeV6: [DEFAULT_ROUTE, defined(parseInterfaceAddress("::/0"), "default route")],
+  notStarted: [(text) => new PlainFailure(text), (text) => new CniError(CNI_CODES.tryAgainLater, text)],
+  warns: [false, true],
+  sealsState: [false, true],
+});
 
 function fail(action: string, error: unknown): CniError {
   const knowledge = error instanceof CniError ? error.knowledge : undefined;
@@ -64,12 +92,14 @@ export class AzureVnetIpam implements CniPlugin {
   readonly compat: Compat;
   readonly supportedVersions: readonly string[];
   private readonly options: AzureVnetIpamOptions;
+  private readonly differences: IpamDifferences;
 
   constructor(options: AzureVnetIpamOptions) {
     this.options = options;
     this.name = options.name ?? "azure-vnet-ipam";
     this.compat = options.compat;
-    this.supportedVersions = options.compat === "hardened" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+    this.differences = DIFFERENCES[options.compat];
+    this.supportedVersions = this.differences.supportedVersions;
   }
 
   add(request: PluginRequest): Promise<CniResult> {
@@ -106,9 +136,8 @@ export class AzureVnetIpam implements CniPlugin {
     });
   }
 
-  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.checks) return;
     const configuration = this.read(request);
     const previous = readPrevResult(request.configuration);
     await this.withPools(request, configuration, async (pools) => {
@@ -166,7 +195,7 @@ export class AzureVnetIpam implements CniPlugin {
     // The range is the node's, not that of an interface.
     const wanted = { interfaceName: isIpv6 ? "" : master, isIpv6 };
     try {
-      if (subnet === "" && this.compat === "hardened") return requestSharedPool(pools, wanted, containerId);
+      if (subnet === "" && this.differences.sharesPools) return requestSharedPool(pools, wanted, containerId);
       if (subnet === "") return requestPool(pools, wanted);
     } catch (error) {
       throw fail("Failed to allocate pool", error);
@@ -178,10 +207,9 @@ export class AzureVnetIpam implements CniPlugin {
     }
   }
 
-  /** Upstream's route is that of IPv4 whatever the pool is. */
   private resultOf({ subnet, gateway, isIpv6 }: AddressPool, address: string): CniResult {
     const ip = defined(parseIp(address), address);
-    const destination = isIpv6 && this.compat === "hardened" ? DEFAULT_ROUTE_V6 : DEFAULT_ROUTE;
+    const destination = isIpv6 ? this.differences.routeV6 : DEFAULT_ROUTE;
     return {
       interfaces: [],
       ips: [{ address: { ip, length: subnet.length }, gateway }],
@@ -228,27 +256,29 @@ export class AzureVnetIpam implements CniPlugin {
       return await store.withLock(async (locked) => {
         const pools = await this.refreshed(request, environment, locked);
         isStarted = true;
-        const stamp = { version: "mullion", time: sources.now() };
+        const stamp = { version: "mullion", time: sources.now(), isSealed: this.differences.sealsState };
         return work(pools, () => locked.write(formatPools(pools, stamp)));
       });
     } catch (error) {
       if (isStarted) throw error;
       const text = `Failed to initialize key-value store of ipam plugin: ${describeError(error)}`;
-      // Row 149: upstream says this as a plain text, which no caller can read.
-      throw this.compat === "upstream" ? new PlainFailure(text) : new CniError(CNI_CODES.tryAgainLater, text);
+      // It does not heal: nobody is to try again.
+      if (error instanceof DamagedStateError)
+        throw new CniError(CNI_CODES.internal, text, { details: DAMAGED_DETAILS, cause: error });
+      throw this.differences.notStarted(text);
     }
   }
 
-  /** A source that fails leaves the pools as they are; hardened says so. */
+  /** A source that fails leaves the pools as they are. */
   private async refreshed(request: PluginRequest, environment: string, locked: LockedState): Promise<Pools> {
-    const pools = parsePools(await locked.read());
+    const pools = parsePools(await locked.read(), this.differences.sealsState);
     if (environment === "null") return pools;
     // The node's range does not change: Kubernetes is asked once.
     if (environment === NODE_ENVIRONMENT && pools.size > 0) return pools;
     try {
       mergePools(pools, await readPools(environment, this.options.sources));
     } catch (error) {
-      if (this.compat === "hardened")
+      if (this.differences.warns)
         request.warn(`${this.name}: the addresses are not refreshed: ${describeError(error)}`);
     }
     return pools;

@@ -6,6 +6,7 @@ import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { type InterfaceAddress, type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import { DecodeError, StructReader, readStruct, parseJson } from "#contracts/cni/json.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import { checkSeal, formatStateFile } from "../azure-vnet/state.ts";
 import { formatGoAddress, readGoAddress } from "#contracts/cni/go-json.ts";
 
 interface AddressRecord {
@@ -154,15 +155,14 @@ function formatPool(pool: AddressPool): JsonObject {
   };
 }
 
-/** The file: indented with tabs. */
 export function formatPools(
   pools: Pools,
-  stamp: { readonly version: string; readonly time: string },
+  stamp: { readonly version: string; readonly time: string; readonly isSealed: boolean },
 ): string {
   const Pools = Object.fromEntries([...pools].map(([id, pool]) => [id, formatPool(pool)]));
   const AddressSpaces = { [LOCAL_SPACE]: { Id: LOCAL_SPACE, Scope: 0, Pools } };
   const document = { IPAM: { Version: stamp.version, TimeStamp: stamp.time, AddressSpaces } };
-  return JSON.stringify(document, undefined, "\t");
+  return formatStateFile(document, stamp.isSealed);
 }
 
 function readIp(reader: StructReader, name: string): Ip {
@@ -196,9 +196,10 @@ function readPool(reader: StructReader): AddressPool {
   };
 }
 
-/** Reads the file; one that is empty or missing has no pools. @throws JsonError, DecodeError */
-export function parsePools(text: string | undefined): Pools {
+/** Reads the file; one that is empty or missing has no pools. @throws JsonError, DecodeError, DamagedStateError */
+export function parsePools(text: string | undefined, checksSeal: boolean): Pools {
   if (text === undefined || text === "") return new Map();
+  if (checksSeal) checkSeal(text);
   const spaces = readStruct(parseJson(text), "").struct("IPAM")?.struct("AddressSpaces");
   const pools = spaces?.struct(LOCAL_SPACE)?.object("Pools") ?? {};
   return new Map(

@@ -99,8 +99,8 @@ export interface AddressSources {
   now(): string;
 }
 
-const ATTRIBUTE = /([A-Za-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
-const ELEMENT = /<(Interface|IPSubnet|IPAddress)\b([^>]*)>/g;
+const ATTRIBUTE = /(?<![A-Za-z])([A-Za-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g;
+const ELEMENT = /<(Interface|IPSubnet|IPAddress)\b([^<>]*)>/g;
 
 function isTrue(text: string | undefined): boolean {
   return text?.toLowerCase() === "true";

@@ -4,7 +4,7 @@
  */
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult, CniInterface, CniIp } from "#contracts/cni/result.ts";
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { readPrevResult } from "#contracts/cni/plugin-input.ts";
 import { hardenedResult } from "../windows-endpoint/hcn-endpoint.ts";
 import { AZURE_DEFAULT_VERSION } from "./conf.ts";
@@ -21,10 +21,10 @@ export async function runAdd(context: AzureContext, request: PluginRequest): Pro
     const pod = readPod(request);
     const allocation = await call.source.add();
     try {
-      const { compat, host } = context;
-      const plans = planAdd(call, { pod, allocation, interfaces: host.interfaces(), compat });
+      const { differences, host } = context;
+      const plans = planAdd(call, { pod, allocation, interfaces: host.interfaces(), differences });
       const made = await connectAll(context, call, plans);
-      const result = addResult(call, allocation, made, compat);
+      const result = addResult(call, allocation, made, differences);
       return request.configuration["cniVersion"] === undefined
         ? { ...result, printedVersion: AZURE_DEFAULT_VERSION }
         : result;
@@ -54,7 +54,7 @@ async function connectAll(
 async function connect(context: AzureContext, call: AzureCall, plan: AzurePlan): Promise<MadeInterface> {
   const { network, isNew } = await context.networks.ensure(call, plan);
   const known = network.endpoints.get(plan.endpointName);
-  if (context.compat === "hardened") {
+  if (context.differences.looksAtHns) {
     if (known === undefined) await removeLeftover(call, plan.endpointName);
     else if (await isAsWanted(context, call, plan, known)) return { plan, record: known, pciId: "" };
     else {
@@ -96,10 +96,9 @@ async function rollBack(
     for (const [index, plan] of plans.entries()) {
       const network = findNetwork(call.session.state, plan.networkId);
       if (network === undefined) continue;
-      const key =
-        context.compat === "upstream"
-          ? upstreamEndpointId(call.request, plan.ifName)
-          : (made[index]?.record.id ?? plan.endpointName);
+      const key = context.differences.undoesOwn
+        ? (made[index]?.record.id ?? plan.endpointName)
+        : upstreamEndpointId(call.request, plan.ifName);
       await removeRecord(context, call, network, key);
     }
     if (!context.isStateless) await call.session.save([]);
@@ -109,7 +108,7 @@ async function rollBack(
 }
 
 async function removeRecord(
-  { endpoints, networks, compat, isStateless }: AzureContext,
+  { endpoints, networks, differences, isStateless }: AzureContext,
   { caller, session }: AzureCall,
   network: AzureNetworkRecord,
   key: string,
@@ -120,7 +119,7 @@ async function removeRecord(
     network.endpoints.delete(key);
   }
   const external = [...session.state.values()].find(({ networks: own }) => own.get(network.id) === network);
-  const isForgotten = compat === "hardened" || isStateless;
+  const isForgotten = differences.forgetsNetworks || isStateless;
   if (external !== undefined && isForgotten && network.endpoints.size === 0)
     await networks.removeOwn(caller, external, network);
 }
@@ -167,14 +166,14 @@ function addResult(
   { request }: AzureCall,
   { nics }: AzureAllocation,
   made: readonly MadeInterface[],
-  compat: Compat,
+  { printsEndpoint }: AzureDifferences,
 ): CniResult {
   const shown = made.find(({ plan }) => plan.nic.type === "InfraNIC") ?? made[0];
   const nic = shown?.plan.nic ?? nics[0] ?? PLAIN_NIC;
   const ips = nic.ips.map(plainIp);
   const routes = ips.length === 0 ? [] : nic.routes;
   const devices = deviceInterfaces(made);
-  if (compat === "upstream" || shown === undefined) {
+  if (!printsEndpoint || shown === undefined) {
     const { nameservers, domain } = nic.dns;
     const own = { name: request.ifName, ...(nic.mac !== "" && { mac: nic.mac }) };
     return {

@@ -5,7 +5,8 @@
 import { parseCniArguments } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
+import type { EndpointDifferences } from "../windows-endpoint/differences.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { type CallNamer, HnsCaller } from "../windows-endpoint/plugin-call.ts";
 import type { CnsClient } from "../cns/client.ts";
@@ -88,10 +89,10 @@ export class AzureCaller extends HnsCaller {
 
   constructor(
     client: HcnClient,
-    compat: Compat,
+    differences: EndpointDifferences,
     limit: { readonly host: AzureHost; readonly timeoutSeconds: number },
   ) {
-    super(client, compat);
+    super(client, differences);
     this.host = limit.host;
     this.timeoutSeconds = limit.timeoutSeconds;
   }
@@ -122,7 +123,7 @@ export class AzureCaller extends HnsCaller {
 
 /** One call with what was read for it. */
 export interface AzureCall {
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
   readonly request: PluginRequest;
   readonly configuration: AzureConfiguration;
   readonly caller: AzureCaller;

@@ -1,5 +1,5 @@
 /** Addresses of CNS: asked for over HTTP, read as the interfaces of the pod, given back (cni.md §5.7). */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import {
@@ -33,13 +33,14 @@ const DEFAULT_ROUTES = {
 
 interface CnsNicOptions {
   readonly isOverlay: boolean;
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
 }
 
 /** Says which member of the answer is wrong; upstream's own sentences have no next step. */
-function wrong(message: string, member: string, { compat }: CnsNicOptions): CniError {
-  const details =
-    compat === "hardened" ? `CNS answered this in "podIPInfo[].${member}"; look at the log of CNS` : "";
+function wrong(message: string, member: string, { differences }: CnsNicOptions): CniError {
+  const details = differences.explains
+    ? `CNS answered this in "podIPInfo[].${member}"; look at the log of CNS`
+    : "";
   return new CniError(CNI_CODES.internal, message, { details, knowledge: "azure-cns-answer-wrong" });
 }
 
@@ -180,7 +181,7 @@ function frontendNic(info: PodIpInfo, options: CnsNicOptions): AzureNic {
 function backendNic(info: PodIpInfo, options: CnsNicOptions): readonly AzureNic[] {
   const mac = requireMac(info.MacAddress, options);
   if (info.PnPID === "") {
-    if (options.compat === "upstream") return [];
+    if (!options.differences.refusesUnknownNics) return [];
     throw wrong("pnp id is not received from cns", "PnPID", options);
   }
   const { PnPID: pnpId, SkipDefaultRoutes: skipsDefaultRoutes } = info;
@@ -238,7 +239,7 @@ function allocationOf(infos: readonly PodIpInfo[], options: CnsNicOptions): Azur
         break;
       }
       default:
-        if (options.compat === "hardened") {
+        if (options.differences.refusesUnknownNics) {
           const message = `CNS names a network interface of the type ${JSON.stringify(info.NICType)}, which azure-vnet does not know`;
           throw wrong(message, "NICType", options);
         }
@@ -262,7 +263,7 @@ interface CnsAddressesOptions {
   /** The endpoint's name, by which CNS distinguishes attachments. */
   readonly podInterfaceId: string;
   readonly pod: PodContext;
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
 }
 
 export class CnsAddresses implements AddressSource {
@@ -273,26 +274,25 @@ export class CnsAddresses implements AddressSource {
   }
 
   async add(): Promise<AzureAllocation> {
-    const { client, compat, configuration } = this.options;
+    const { client, differences, configuration } = this.options;
     const prefix = "IPAM Invoker Add failed with error: failed to add ipam invoker";
     let infos: readonly PodIpInfo[];
     try {
       infos = await client.requestIps(this.request(null));
     } catch (error) {
-      throw cnsFailure(`${prefix}: Failed to get IP address from CNS`, error, client, compat);
+      throw cnsFailure(`${prefix}: Failed to get IP address from CNS`, error, client, differences);
     }
     try {
-      return allocationOf(infos, { isOverlay: configuration.isOverlay, compat });
+      return allocationOf(infos, { isOverlay: configuration.isOverlay, differences });
     } catch (error) {
-      // Upstream leaves the addresses with the container until DEL.
-      if (compat === "hardened") await this.forgive(() => client.releaseIps(this.request(null)));
-      throw cnsFailure(prefix, error, client, compat);
+      if (differences.givesBackAddresses) await this.forgive(() => client.releaseIps(this.request(null)));
+      throw cnsFailure(prefix, error, client, differences);
     }
   }
 
   /** When CNS is not there, a file reports it later (row 137). */
   async release(address: InterfaceAddress | undefined): Promise<void> {
-    const { client, compat, configuration } = this.options;
+    const { client, differences, configuration } = this.options;
     const request = this.request(address === undefined ? null : [formatIp(address.ip)]);
     try {
       await client.releaseIps(request);
@@ -300,11 +300,11 @@ export class CnsAddresses implements AddressSource {
       if (!isCnsFailure(error, "unreachable")) {
         const shown = `[${(request.desiredIPAddresses ?? []).join(" ")}]`;
         const action = `failed to release IP ${shown} using ReleaseIPs with err %w`;
-        throw cnsFailure(compat === "hardened" ? "failed to release IP" : action, error, client, compat);
+        throw cnsFailure(differences.explains ? "failed to release IP" : action, error, client, differences);
       }
       if (configuration.hasNoAsyncDelete) {
         const action = "failed to release IP address using ReleaseIPs and async delete is disabled";
-        throw cnsFailure(action, error, client, compat);
+        throw cnsFailure(action, error, client, differences);
       }
       await this.leaveToCns();
     }
@@ -329,7 +329,9 @@ export class CnsAddresses implements AddressSource {
     try {
       count = (await client.addressesIn("Available")).length;
     } catch (error) {
-      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, "hardened");
+      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, {
+        explains: true,
+      });
       throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
     }
     if (count > 0) return;
@@ -358,14 +360,14 @@ export class CnsAddresses implements AddressSource {
     try {
       return await call();
     } catch (error) {
-      throw cnsFailure(`${verb}: CNS`, error, this.options.client, this.options.compat);
+      throw cnsFailure(`${verb}: CNS`, error, this.options.client, this.options.differences);
     }
   }
 
   private async leaveToCns(): Promise<void> {
-    const { pendingReleases, containerId, podInterfaceId, compat } = this.options;
+    const { pendingReleases, containerId, podInterfaceId, differences } = this.options;
     try {
-      await pendingReleases.add(containerId, podInterfaceId, compat === "hardened");
+      await pendingReleases.add(containerId, podInterfaceId, differences.writesWholeReleases);
     } catch (error) {
       const message = `failed to add file to watcher with containerID ${containerId} and podInterfaceID ${podInterfaceId}: error creating file: ${describeError(error)}`;
       throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-down", cause: error });

@@ -15,7 +15,8 @@ import { NAMESPACE } from "#test/support/cni/windows-plugin-node.ts";
 import { PLAIN_POD_IP } from "../cns/service.ts";
 
 const MODES = ["upstream", "hardened"] as const;
-const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
+// What hcsshim writes into every document beside its fields: structs, however empty.
+const V2 = { Health: { Extra: {} }, SchemaVersion: { Major: 2, Minor: 0 } };
 const EXCEPTIONS = ["10.240.0.0/16", "10.0.0.0/8"];
 const endpointPolicy = (Value: object) => ({ Name: "EndpointPolicy", Value });
 const NAT_V1 = { Type: "OutBoundNAT", ExceptionList: EXCEPTIONS };
@@ -85,6 +86,7 @@ const ACL_SETTINGS = [
 
 function network(name: string, subnets: readonly object[]): object {
   return {
+    MacPool: {},
     Name: name,
     Type: "L2Bridge",
     Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
@@ -399,6 +401,7 @@ describe("azure-vnet with CNS (cni.md §7.E)", () => {
     const run = await own.run("ADD", list());
     expect(own.client.bodiesOf("create Network")).toEqual([
       {
+        MacPool: {},
         Name: `azure-${MAC}`,
         Type: "Transparent",
         Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet 2" } }],

@@ -1,5 +1,5 @@
 /** Failures of CNS in the words of CNI. */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { CNS_CODES } from "../cns/documents.ts";
@@ -59,15 +59,20 @@ function meaningOf({ failure, code, message }: CnsError): Meaning {
 }
 
 /** The error with what was being done; what is no failure of CNS keeps its code. */
-export function cnsFailure(action: string, error: unknown, { origin }: CnsClient, compat: Compat): CniError {
+export function cnsFailure(
+  action: string,
+  error: unknown,
+  { origin }: CnsClient,
+  { explains }: Pick<AzureDifferences, "explains">,
+): CniError {
   if (!(error instanceof CnsError)) {
     const { message, details, knowledge } =
       error instanceof CniError ? error : { message: String(error), details: "", knowledge: undefined };
     return new CniError(CNI_CODES.internal, `${action}: ${message}`, { details, knowledge, cause: error });
   }
   const { code, knowledge, step } = meaningOf(error);
-  return new CniError(compat === "hardened" ? code : CNI_CODES.internal, `${action}: ${error.message}`, {
-    details: compat === "hardened" ? step(origin) : "",
+  return new CniError(explains ? code : CNI_CODES.internal, `${action}: ${error.message}`, {
+    details: explains ? step(origin) : "",
     knowledge,
     cause: error,
   });

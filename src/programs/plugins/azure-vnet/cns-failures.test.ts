@@ -432,4 +432,26 @@ describe("the state file", () => {
       expect([own.client.calls, own.requests, own.store.text]).toEqual([[], [], text]);
     }
   });
+
+  it.each(["upstream", "hardened"] as const)("%s: a flipped digit in what it has written", async (compat) => {
+    const own = node(compat);
+    expect((await own.run("ADD", LIST)).status).toBe(0);
+    expect(own.store.text?.includes('"MullionChecksum"')).toBe(compat === "hardened");
+    const written = own.store.text ?? "";
+    own.store.text = written.replace('"IfName": "eth0"', '"IfName": "eth1"');
+    expect(own.store.text).not.toBe(written);
+    const run = await own.run("DEL", LIST);
+    // Upstream reads JSON and believes it.
+    if (compat === "upstream") expect(run.stdout).not.toContain("checksum");
+    else {
+      expect(errorOf(run)).toMatchObject({
+        code: 100,
+        msg: expect.stringContaining("its checksum is wrong: it is damaged") as string,
+      });
+      expect(run.explained).toBe("azure-state-unreadable");
+      // What another program has written has no checksum, and is taken as it is.
+      own.store.text = JSON.stringify(JSON.parse(written));
+      expect((await own.run("DEL", LIST)).status).toBe(0);
+    }
+  });
 });

@@ -1,5 +1,4 @@
 /** The configuration of azure-vnet (cni.md §5.1). */
-import type { Compat } from "#core/base/compat.ts";
 import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
 import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue } from "#core/base/json.ts";
@@ -84,8 +83,7 @@ function readPolicies(reader: StructReader): readonly AzurePolicy[] {
     .filter(({ name }) => name.includes("Policy"));
 }
 
-function warningsFor(policies: readonly AzurePolicy[], mode: string, compat: Compat): readonly string[] {
-  if (compat === "upstream") return [];
+function warningsFor(policies: readonly AzurePolicy[], mode: string): readonly string[] {
   const unread = policies
     .filter(({ name }) => name !== "EndpointPolicy" && name !== "NetworkPolicy")
     .map(({ name }) => `AdditionalArgs of the name ${JSON.stringify(name)} are not used`);
@@ -99,7 +97,7 @@ function warningsFor(policies: readonly AzurePolicy[], mode: string, compat: Com
 }
 
 /** Reads the configuration. @throws DecodeError; CniError for a mode that is not there */
-export function readAzureConfiguration(document: JsonObject, compat: Compat): AzureConfiguration {
+export function readAzureConfiguration(document: JsonObject, warns: boolean): AzureConfiguration {
   const standard = readStandardConfiguration(document);
   const reader = new StructReader(document);
   refuseBareMetal(reader);
@@ -134,6 +132,6 @@ export function readAzureConfiguration(document: JsonObject, compat: Compat): Az
     hasExactPodNames: reader.boolean("enableExactMatchForPodName"),
     hasNoAsyncDelete: reader.boolean("disableAsyncDelete"),
     env: reader.text("env"),
-    warnings: warningsFor(policies, mode, compat),
+    warnings: warns ? warningsFor(policies, mode) : [],
   };
 }

@@ -1,16 +1,16 @@
 /** What the verbs share: the parts of the plugin, and one call opened with them. */
-import type { Compat } from "#core/base/compat.ts";
+import { AZURE_DIFFERENCES, type AzureDifferences } from "./differences.ts";
 import { DecodeError } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
-import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
-import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { CniError } from "#contracts/cni/error.ts";
+import type { PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { CnsClient } from "../cns/client.ts";
 import type { AddressSource } from "./address-source.ts";
 import { AzureCaller, type AzureCall, readPodIfKnown, validateArguments } from "./call.ts";
 import { CnsAddresses } from "./cns-addresses.ts";
 import { CnsMemory, FileMemory, type AzureMemory, type AzureSession, type StateStore } from "./memory.ts";
-import { AZURE_ERROR_CODE, type AzureConfiguration, readAzureConfiguration } from "./conf.ts";
+import { type AzureConfiguration, readAzureConfiguration } from "./conf.ts";
 import { AzureEndpoints } from "./endpoints.ts";
 import type { AzureHost } from "./host.ts";
 import { AzureIpam } from "./ipam.ts";
@@ -19,18 +19,17 @@ import { AzureNetworks } from "./networks.ts";
 import { endpointNameOf } from "./planning.ts";
 import { type AzureState, findNetwork } from "./state.ts";
 
-export interface AzureVnetOptions {
+export interface AzureVnetOptions extends PluginMode {
   readonly client: HcnClient;
   /** Calls the IPAM plugin. */
   readonly delegate: Delegate;
   /** Undefined: the stateless plugin, for which CNS remembers. */
   readonly store: StateStore | undefined;
   readonly host: AzureHost;
-  readonly compat: Compat;
 }
 
 export class AzureContext {
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
   readonly host: AzureHost;
   readonly networks: AzureNetworks;
   readonly endpoints: AzureEndpoints;
@@ -38,10 +37,10 @@ export class AzureContext {
 
   constructor(options: AzureVnetOptions) {
     this.options = options;
-    this.compat = options.compat;
+    this.differences = AZURE_DIFFERENCES[options.compat];
     this.host = options.host;
-    this.networks = new AzureNetworks(options.host, options.compat);
-    this.endpoints = new AzureEndpoints(options.host, options.compat);
+    this.networks = new AzureNetworks(options.host, this.differences);
+    this.endpoints = new AzureEndpoints(options.host, this.differences);
   }
 
   get isStateless(): boolean {
@@ -52,68 +51,69 @@ export class AzureContext {
   async readState(): Promise<AzureState> {
     const { store, host } = this.options;
     if (store === undefined) return new Map();
-    return new FileMemory(store, host).use(({ state }) => Promise.resolve(state));
+    return new FileMemory(store, host, this.differences).use(({ state }) => Promise.resolve(state));
   }
 
   /** Runs `work` with the call, while no other call has the state. @throws CniError */
   async withCall<T>(request: PluginRequest, work: (call: AzureCall) => Promise<T>): Promise<T> {
     const { store, host } = this.options;
     const memory: AzureMemory =
-      store === undefined ? new CnsMemory(this.cnsOf(request)) : new FileMemory(store, host);
+      store === undefined
+        ? new CnsMemory(this.cnsOf(request))
+        : new FileMemory(store, host, this.differences);
     return memory.use((session) => work(this.open(request, session)));
   }
 
   /** @throws CniError */
   open(request: PluginRequest, session: AzureSession): AzureCall {
-    const { compat } = this;
+    const { differences } = this;
     const { client, host } = this.options;
     const configuration = this.configurationOf(request);
     validateArguments(request, configuration);
     const limit = { host, timeoutSeconds: configuration.hnsTimeoutSeconds };
     const cns = this.cnsOf(request);
-    const call = { compat, request, configuration, cns, session };
-    const caller = new AzureCaller(client, compat, limit);
+    const call = { differences, request, configuration, cns, session };
+    const caller = new AzureCaller(client, differences.endpoints, limit);
     return { ...call, caller, source: this.sourceOf(call) };
   }
 
-  /** Reads configuration. @throws CniError with the code 100 (upstream), 7 (hardened) */
   decode<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const code = this.compat === "hardened" ? CNI_CODES.invalidNetworkConfig : AZURE_ERROR_CODE;
-      throw new CniError(code, `Failed to parse network configuration: ${error.message}.`, { cause: error });
+      const message = `Failed to parse network configuration: ${error.message}.`;
+      throw new CniError(this.differences.configurationCode, message, { cause: error });
     }
   }
 
   private configurationOf(request: PluginRequest): AzureConfiguration {
-    return this.decode(() => readAzureConfiguration(request.configuration, this.compat));
+    return this.decode(() => readAzureConfiguration(request.configuration, this.differences.explains));
   }
 
-  /** Upstream looks for CNS at the configured place in ADD alone; its state is always at the usual one. */
   private cnsOf(request: PluginRequest): CnsClient {
-    const isUsual = this.compat === "upstream" && (request.command !== "ADD" || this.isStateless);
+    const { asksUsualCns } = this.differences;
+    const isUsual = asksUsualCns && (request.command !== "ADD" || this.isStateless);
     const url = isUsual ? "" : this.configurationOf(request).cnsUrl;
     return new CnsClient({ transport: this.options.host.http, url });
   }
 
   private sourceOf(call: Omit<AzureCall, "caller" | "source">): AddressSource {
-    const { compat, configuration, request, cns, session } = call;
+    const { differences, configuration, request, cns, session } = call;
     const { host, delegate } = this.options;
     const { name, namespace } = readPodIfKnown(request);
     const pod = { podName: name, podNamespace: namespace };
     if (configuration.isMultiTenant)
-      return new NetworkContainers({ client: cns, host, configuration, pod, compat });
+      return new NetworkContainers({ client: cns, host, configuration, pod, differences });
     if (configuration.usesCns) {
       return new CnsAddresses({
         client: cns,
         pendingReleases: host.pendingReleases,
         configuration,
         containerId: request.containerId,
-        podInterfaceId: endpointNameOf(request, session.state, request.ifName, compat),
+        podInterfaceId: endpointNameOf(request, session.state, request.ifName, differences),
         pod,
-        compat,
+        differences,
       });
     }
     return new AzureIpam({
@@ -121,7 +121,7 @@ export class AzureContext {
       ipv6Mode: configuration.ipv6Mode,
       request,
       delegate,
-      compat,
+      differences,
       subnets: findNetwork(session.state, configuration.name)?.subnets ?? [],
       forgetAddresses: () => host.forgetAddresses(),
     });

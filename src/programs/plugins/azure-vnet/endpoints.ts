@@ -1,5 +1,5 @@
 /** The endpoint of an interface, of whatever kind: made, found, compared, removed. */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
@@ -34,11 +34,11 @@ function withoutGateways(previous: CniResult, { routes }: AzureEndpointRecord): 
 
 export class AzureEndpoints {
   private readonly host: AzureHost;
-  private readonly compat: Compat;
+  private readonly differences: AzureDifferences;
 
-  constructor(host: AzureHost, compat: Compat) {
+  constructor(host: AzureHost, differences: AzureDifferences) {
     this.host = host;
-    this.compat = compat;
+    this.differences = differences;
   }
 
   /** Makes the endpoint and gives it to the pod; undone when the second fails. @throws CniError */
@@ -83,7 +83,7 @@ export class AzureEndpoints {
     if (!isNamespaceGuid(netns)) return removeAttachedEndpoint(caller, hnsId);
     if (record.allowsHostToContainer || record.allowsContainerToHost)
       await deleteApipaEndpoint(caller, networkContainerId);
-    await removeHcnEndpoint(caller, hnsId, this.compat);
+    await removeHcnEndpoint(caller, hnsId, this.differences);
   }
 
   /** True when the endpoint is in HNS, and in the pod's namespace if it has one. */
@@ -95,7 +95,7 @@ export class AzureEndpoints {
         return true;
       }
       const endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, hnsId));
-      return equalGuids(namespaceOf(endpoint) ?? "", netns);
+      return equalGuids(namespaceOf(endpoint), netns);
     } catch (error) {
       if (isMissing(error)) return false;
       throw error;
@@ -110,7 +110,7 @@ export class AzureEndpoints {
     expected: { readonly previous: CniResult; readonly policies: AzurePlan["policies"] },
   ): Promise<void> {
     const { caller, request } = call;
-    const options = await policyOptionsOf(call, undefined, this.compat);
+    const options = await policyOptionsOf(call, undefined, this.differences);
     try {
       if (isNamespaceGuid(record.netns)) {
         const endpoint = await caller.hcn("hcnOpenEndpoint", (client) =>

@@ -3,10 +3,12 @@ import { describe, expect, it } from "vitest";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { defined } from "#core/base/assert.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
+import { HcnError } from "#contracts/hcn/error.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";
 import { type AzureNode, NAMESPACE, azureNode } from "#test/support/cni/windows-plugin-node.ts";
 
-const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
+// What hcsshim writes into every document beside its fields: structs, however empty.
+const V2 = { Health: { Extra: {} }, SchemaVersion: { Major: 2, Minor: 0 } };
 const EXCEPTIONS = ["10.240.0.0/16", "10.0.0.0/8"];
 const endpointPolicy = (Value: object) => ({ Name: "EndpointPolicy", Value });
 const NAT_V1 = { Type: "OutBoundNAT", ExceptionList: EXCEPTIONS };
@@ -35,6 +37,7 @@ const IPAM: CniResult = {
 };
 
 const NETWORK = {
+  MacPool: {},
   Name: "azure",
   Type: "L2Bridge",
   Policies: [{ Type: "NetAdapterName", Settings: { NetworkAdapterName: "Ethernet" } }],
@@ -165,11 +168,20 @@ describe("azure-vnet (cni.md §7.E)", () => {
     ]);
     const id = own.client.list("Endpoint")[0]?.["ID"] as string;
     expect(own.client.calls.at(-1)).toEqual({
-      call: `POST /endpoints/${id}/attach`,
-      body: { SystemType: "Container", ContainerId: "7c5e1f0a9b3d4e6f" },
+      call: "modify ComputeSystem",
+      id: "7c5e1f0a9b3d4e6f",
+      body: { ResourceType: "Network", RequestType: "Add", Settings: id },
     });
     expect(JSON.parse(run.stdout)).toEqual(RESULT);
     expect(own.timers).toEqual([]);
+  });
+
+  it("an HNS that does not tell its version is an old one: the pause, and the pod works", async () => {
+    const own = node();
+    own.client.failNext("GET /globals/version", new HcnError("E_NOTIMPL"));
+    own.timersRing = true;
+    expect((await own.run("ADD", STOCK, { CNI_NETNS: "none" })).status).toBe(0);
+    expect(own.timers).toEqual([10_000]);
   });
 
   it("CNI-EX-E3 ten seconds of pause after a new network on Windows 1803", async () => {

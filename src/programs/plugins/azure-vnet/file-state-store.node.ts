@@ -1,6 +1,7 @@
 /** The state as a file beside its lock, named as upstream names them (cni.md §5.8). */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import { type LeaseLockOptions, takeLock } from "../host-local/lease-lock.node.ts";
@@ -60,13 +61,11 @@ export class FileStateStore implements StateStore {
 
   private async write(text: string): Promise<void> {
     await Promise.resolve();
-    // The lock is held: one name is enough, and what a process that died left of it is written over.
-    const draft = `${this.path}.draft`;
     try {
-      writeFileSync(draft, text, { mode: FILE_MODE, flush: true });
-      renameSync(draft, this.path);
+      // The lock is held: nobody else is drafting.
+      removeDrafts(this.options.folder, `${this.options.name}.json`);
+      replaceFile(this.path, text, FILE_MODE);
     } catch (error) {
-      rmSync(draft, { force: true });
       throw new Error(describeSystemError(error), { cause: error });
     }
   }

@@ -2,22 +2,22 @@
  * The endpoint of a pod in HNS, over HCN or HNS v1: its document, made and put into the pod, removed (cni.md §5.4 step 6,
  * §5.6); and the one between a container and its host, which CNS makes and azure-vnet puts into the pod (§5.3, §5.7).
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { type CniRoute, formatInterfaceAddress } from "#contracts/cni/result.ts";
 import type { PolicyDocument, Route } from "#contracts/hcn/documents/base-document.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
+import { CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import type { HnsEndpoint } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
 import { familyOf, formatIp } from "#core/net/ip.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
 import {
-  getHnsVersion,
-  attachHnsEndpoint,
   createHnsEndpoint,
   deleteHnsEndpoint,
+  getHnsVersion,
+  hotAttachEndpoint,
 } from "#contracts/hcn/v1-operations.ts";
 import {
   addNamespaceEndpoint,
@@ -37,13 +37,8 @@ import type { AzureCall, AzureCaller } from "./call.ts";
 import { cnsFailure } from "./cns-failure.ts";
 import { type HostShell, addGatewayNeighbor } from "./host.ts";
 
-function searchOf({ suffix }: AzureDns, compat: Compat): readonly string[] {
-  // Upstream makes a list with one empty text of nothing.
-  return suffix === "" && compat === "hardened" ? [] : suffix.split(",");
-}
-
-function dnsDocument(dns: AzureDns, compat: Compat): JsonObject {
-  const search = searchOf(dns, compat);
+function dnsDocument(dns: AzureDns, { leavesOutEmptySearch }: AzureDifferences): JsonObject {
+  const search = dns.suffix === "" && leavesOutEmptySearch ? [] : dns.suffix.split(",");
   return {
     ...(search.length > 0 && { Search: search }),
     ...(dns.servers.length > 0 && { ServerList: dns.servers }),
@@ -88,11 +83,11 @@ function azureEndpointDocument(
         PrefixLength: address.length,
       })),
     }),
-    Dns: dnsDocument(plan.dns, options.compat),
+    Dns: dnsDocument(plan.dns, options.differences),
     ...(routes.length > 0 && { Routes: routes }),
     // HNS wants dashes.
     ...(isOwn && { MacAddress: mac.replaceAll(":", "-") }),
-    SchemaVersion: SCHEMA_V2_0,
+    ...CLIENT_MEMBERS,
   };
 }
 
@@ -153,14 +148,14 @@ const HNS_MAJOR_1903 = 10;
 export async function policyOptionsOf(
   { caller, configuration }: AzureCall,
   plan: AzurePlan | undefined,
-  compat: Compat,
+  differences: AzureDifferences,
 ): Promise<PolicyOptions> {
   const nat = plan?.nat ?? [];
   const isAsked = configuration.hasLoopbackDsr || nat.length > 0;
   const version = isAsked ? await caller.hns(getHnsVersion) : undefined;
   const isNew = version !== undefined && version.Major >= HNS_MAJOR_1903;
   return {
-    compat,
+    differences,
     hasDsr: configuration.hasLoopbackDsr && version !== undefined && hasFeature(version, "DSR"),
     dropsOutboundNat: configuration.isMultiTenant && plan?.snat.forDns !== true,
     addressSpace: plan?.addressSpace ?? [],
@@ -175,7 +170,7 @@ export function apipaEndpointName(networkContainerId: string): string {
 
 /** @returns the endpoint's ID in HNS. @throws CniError; nothing is left then */
 export async function createApipaEndpoint(
-  { caller, cns, request, compat }: AzureCall,
+  { caller, cns, request, differences }: AzureCall,
   networkContainerId: string,
 ): Promise<string> {
   const { netns } = request;
@@ -189,7 +184,7 @@ export async function createApipaEndpoint(
   try {
     id = await cns.createApipaEndpoint(networkContainerId);
   } catch (error) {
-    throw cnsFailure("CNS made no HostNCApipaEndpoint", error, cns, compat);
+    throw cnsFailure("CNS made no HostNCApipaEndpoint", error, cns, differences);
   }
   try {
     await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
@@ -232,7 +227,7 @@ export async function createHcnEndpoint(
   network: AzureNetworkRecord,
   plan: AzurePlan,
 ): Promise<MadeEndpoint> {
-  const { caller, compat } = call;
+  const { caller, differences } = call;
   const endpoint = await create(call, network, plan);
   const { ID: id = "", MacAddress: mac = "", Routes: routes = [] } = endpoint;
   try {
@@ -240,7 +235,7 @@ export async function createHcnEndpoint(
     if (plan.nic.allowsHostToContainer || plan.nic.allowsContainerToHost)
       await joinHost(call, plan.nic.networkContainerId);
   } catch (error) {
-    await undo(() => removeHcnEndpoint(caller, id, compat));
+    await undo(() => removeHcnEndpoint(caller, id, differences));
     throw error;
   }
   return {
@@ -258,8 +253,8 @@ async function create(
   network: AzureNetworkRecord,
   plan: AzurePlan,
 ): Promise<HostComputeEndpoint> {
-  const { caller, compat } = call;
-  const options = await policyOptionsOf(call, plan, compat);
+  const { caller, differences } = call;
+  const options = await policyOptionsOf(call, plan, differences);
   let document: HostComputeEndpoint;
   try {
     document = azureEndpointDocument(network, plan, options);
@@ -299,7 +294,11 @@ async function joinHost(call: AzureCall, networkContainerId: string): Promise<vo
 }
 
 /** What is gone already is no error. @throws CniError */
-export async function removeHcnEndpoint(caller: AzureCaller, id: string, compat: Compat): Promise<void> {
+export async function removeHcnEndpoint(
+  caller: AzureCaller,
+  id: string,
+  { endpoints }: AzureDifferences,
+): Promise<void> {
   let endpoint: HostComputeEndpoint;
   try {
     endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id));
@@ -315,7 +314,7 @@ export async function removeHcnEndpoint(caller: AzureCaller, id: string, compat:
   try {
     await caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, id));
   } catch (error) {
-    if (compat === "hardened" && isMissing(error)) return;
+    if (endpoints.forgivesVanished && isMissing(error)) return;
     const text = `Failed to delete hcn endpoint: ${id} due to error: ${describeError(error)}`;
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
@@ -328,8 +327,8 @@ export async function createAttachedEndpoint(
   plan: AzurePlan,
   shell: HostShell,
 ): Promise<MadeEndpoint> {
-  const { caller, request, configuration, compat } = call;
-  const options = await policyOptionsOf(call, plan, compat);
+  const { caller, request, configuration, differences } = call;
+  const options = await policyOptionsOf(call, plan, differences);
   let endpoint: HnsEndpoint;
   try {
     const document = azureHnsEndpointDocument(network, plan, options);
@@ -339,8 +338,7 @@ export async function createAttachedEndpoint(
   }
   const { ID: id = "", MacAddress: mac = "", GatewayAddress: gateway = "" } = endpoint;
   try {
-    const container = { SystemType: "Container", ContainerId: request.containerId } as const;
-    await caller.hns((client) => attachHnsEndpoint(client, id, container));
+    await caller.hns((client) => hotAttachEndpoint(client, id, request.containerId));
     await addGatewayNeighbor(shell, network.subnets, plan.endpointName, configuration.ipv6Mode);
   } catch (error) {
     await undo(() => caller.hns((client) => deleteHnsEndpoint(client, id)));

@@ -3,6 +3,8 @@
  * and a neighbour for IPv6 and take devices, in the very lines of upstream (cni.md §5.4 steps 5 and 6;
  * network/network_windows.go, network/endpoint_windows.go).
  */
+import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { quoteDouble } from "#core/base/shell-quoting.ts";
 import type { InterfaceAddress } from "#core/net/ip.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import { familyOf, formatIp } from "#core/net/ip.ts";
@@ -57,8 +59,8 @@ export interface AzureHost {
 
 const DEFAULT_ROUTE = "::/0";
 const NEXT_HOP = "fe80::1234:5678:9abc";
-const GATEWAY_MAC = "12-34-56-78-9a-bc";
-const ON_LINK = "::";
+const GATEWAY_MAC = '"12-34-56-78-9a-bc"';
+const ON_LINK = '"::"';
 const SWITCH_ADAPTER = "vEthernet";
 
 async function addDefaultRoute(shell: HostShell): Promise<void> {
@@ -69,6 +71,7 @@ async function addDefaultRoute(shell: HostShell): Promise<void> {
   try {
     await shell.powershell(`Get-NetRoute -DestinationPrefix ${DEFAULT_ROUTE} -PolicyStore Persistentstore`);
   } catch {
+    if (!/^\d+$/.test(index)) throw new Error(`Get-NetIPInterface printed ${JSON.stringify(index)}`);
     const route = `-DestinationPrefix ${DEFAULT_ROUTE} -InterfaceIndex ${index} -NextHop ${NEXT_HOP} -confirm:$false`;
     await shell.powershell(`Remove-NetRoute ${route};New-NetRoute ${route}`);
   }
@@ -97,8 +100,10 @@ export async function addPodRange(
   if (ipv6Mode !== "ipv6nat") return;
   const prefix = requireSecond(subnets, "Ipv6 subnet not found in network state").prefix;
   const name = master.includes(SWITCH_ADAPTER) ? master : `${SWITCH_ADAPTER} (${master})`;
+  const range = quoted(formatNetwork(prefix), "cmd", "a range");
+  const alias = quoted(name, "cmd", "the name of an interface");
   const line = (verb: string): string =>
-    `netsh interface ipv6 ${verb} route "${formatNetwork(prefix)}" "${name}" "${ON_LINK}" store=persistent`;
+    `netsh interface ipv6 ${verb} route ${range} ${alias} ${ON_LINK} store=persistent`;
   try {
     await shell.run(line("delete"));
   } catch {
@@ -121,9 +126,10 @@ export async function addGatewayNeighbor(
   if (ipv6Mode !== "ipv6nat") return;
   const { gateway } = requireSecond(subnets, "Ipv6 subnet not found in network state");
   const address = gateway === undefined ? "<nil>" : formatIp(gateway);
+  const alias = quoted(`${SWITCH_ADAPTER} (${endpointName})`, "powershell", "the name of an interface");
   try {
     await shell.powershell(
-      `New-NetNeighbor -IPAddress ${address} -InterfaceAlias "${SWITCH_ADAPTER} (${endpointName})" -LinkLayerAddress "${GATEWAY_MAC}"`,
+      `New-NetNeighbor -IPAddress ${address} -InterfaceAlias ${alias} -LinkLayerAddress ${GATEWAY_MAC}`,
     );
   } catch (error) {
     throw failed("the neighbour entry of the gateway of IPv6", error);
@@ -153,24 +159,32 @@ async function step(what: string, run: () => Promise<string>): Promise<string> {
   }
 }
 
-/** The characters that PowerShell takes out of a text in double quotes must not be there. @throws CniError */
-function requirePlain(id: string): void {
-  if (!/["`$\r\n]/.test(id)) return;
-  const message = `failed to create endpoint: ${JSON.stringify(id)} is not a device ID`;
-  throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-answer-wrong" });
+/** A text in a line of upstream's. @throws CniError for one that the shell would read as more. */
+function quoted(text: string, shell: "powershell" | "cmd", what: string, knowledge?: KnowledgeCode): string {
+  try {
+    return quoteDouble(text, shell);
+  } catch (cause) {
+    const message = `failed to create endpoint: ${JSON.stringify(text)} is not ${what}`;
+    throw new CniError(CNI_CODES.internal, message, { cause, ...(knowledge !== undefined && { knowledge }) });
+  }
+}
+
+/** A device, or where it is plugged in. */
+function device(id: string): string {
+  return quoted(id, "powershell", "a device ID", "azure-cns-answer-wrong");
 }
 
 async function locationOf(shell: HostShell, id: string): Promise<string> {
   return step("Failed to get VF locationPath", () =>
     shell.powershell(
-      `(Get-PnpDeviceProperty -KeyName DEVPKEY_Device_LocationPaths –InstanceId "${id}").Data[0]`,
+      `(Get-PnpDeviceProperty -KeyName DEVPKEY_Device_LocationPaths –InstanceId ${device(id)}).Data[0]`,
     ),
   );
 }
 
 async function stateOf(shell: HostShell, id: string): Promise<{ isPresent: string; problem: string }> {
   const property = (key: string): string =>
-    `(Get-PnpDeviceProperty -InstanceId "${id}" | Where-Object KeyName -eq ${key})`;
+    `(Get-PnpDeviceProperty -InstanceId ${device(id)} | Where-Object KeyName -eq ${key})`;
   const what = "failed to get VF device state";
   const isPresent = await step(what, () =>
     shell.powershell(`${property("DEVPKEY_Device_IsPresent")}.Data[0]`),
@@ -185,7 +199,6 @@ async function stateOf(shell: HostShell, id: string): Promise<{ isPresent: strin
 
 /** Takes the device from Windows. @returns the ID that it has afterwards, for the runtime. @throws CniError */
 export async function takeDevice(shell: HostShell, id: string): Promise<string> {
-  requirePlain(id);
   const { isPresent, problem } = await stateOf(shell, id);
   const isMounted = isPresent === "True" && (problem === NO_PROBLEM || problem === DISABLED);
   if (!isMounted && isPresent !== "False") {
@@ -194,17 +207,21 @@ export async function takeDevice(shell: HostShell, id: string): Promise<string> 
   }
   if (isMounted && problem === NO_PROBLEM) {
     await step("failed to disable VF device", () =>
-      shell.powershell(`Disable-PnpDevice -InstanceId "${id}" -confirm:$false`),
+      shell.powershell(`Disable-PnpDevice -InstanceId ${device(id)} -confirm:$false`),
     );
   }
   if (isMounted) {
     const location = await locationOf(shell, id);
     await step("failed to dismount VF device", () =>
-      shell.powershell(`Dismount-VMHostAssignableDevice -Force -LocationPath "${location}" -confirm:$false`),
+      shell.powershell(
+        `Dismount-VMHostAssignableDevice -Force -LocationPath ${device(location)} -confirm:$false`,
+      ),
     );
   }
   const location = await locationOf(shell, id);
   return step("Failed to get PnP device ID", () =>
-    shell.powershell(`(Get-VMHostAssignableDevice | Where-Object LocationPath -eq "${location}").InstanceID`),
+    shell.powershell(
+      `(Get-VMHostAssignableDevice | Where-Object LocationPath -eq ${device(location)}).InstanceID`,
+    ),
   );
 }

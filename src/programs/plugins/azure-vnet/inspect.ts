@@ -56,7 +56,7 @@ export function runCheck(context: AzureContext, request: PluginRequest): Promise
     const { network, endpoint } = found;
     const ips = endpoint.addresses.map((address) => ({ address }));
     const isDualStack = ips.some(({ address }) => familyOf(address.ip) === 6);
-    const policies = policiesOf(call, { ips, policies: [] }, isDualStack, context.compat);
+    const policies = policiesOf(call, { ips, policies: [] }, isDualStack, context.differences);
     const record = { ...endpoint, netns: request.netns };
     await context.endpoints.check(call, network, record, { previous, policies });
     await call.source.check();
@@ -84,7 +84,7 @@ const INDENT = 4;
 export async function listEndpoints(context: AzureContext): Promise<string> {
   const state = await context.readState();
   const network = findNetwork(state, NETWORK);
-  if (network === undefined && state.size > 0 && context.compat === "upstream")
+  if (network === undefined && state.size > 0 && !context.differences.listsWithoutNetwork)
     throw new CniError(CNI_CODES.internal, "Get all endpoints error: Network not found");
   const endpoints = [...(network?.endpoints ?? [])].map(([id, endpoint]) => [
     id,

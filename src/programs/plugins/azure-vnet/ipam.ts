@@ -1,5 +1,5 @@
 /** The delegated IPAM plugin: what it is sent, and how its failures are reported (cni.md §5.4 step 2, §5.6). */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { StructReader, equalFold, formatJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
@@ -105,7 +105,7 @@ export interface AzureIpamOptions {
   readonly ipv6Mode: string;
   readonly request: PluginRequest;
   readonly delegate: Delegate;
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
   /** Of the network, when it is known. */
   readonly subnets: readonly AzureSubnet[];
   /** Removes IPAM's state unless ours is there. */
@@ -128,7 +128,7 @@ export class AzureIpam implements AddressSource {
   constructor(options: AzureIpamOptions) {
     this.options = options;
     const { configuration } = options.request;
-    this.document = options.compat === "upstream" ? written(configuration) : configuration;
+    this.document = options.differences.rewritesIpam ? written(configuration) : configuration;
   }
 
   async add(): Promise<AzureAllocation> {
@@ -182,7 +182,7 @@ export class AzureIpam implements AddressSource {
 
   /** Upstream gives every address of IPv6 to the second plugin; hardened those that came from it. */
   private usesSecondPlugin(): boolean {
-    return this.options.compat === "upstream" || this.options.ipv6Mode !== "";
+    return this.options.differences.rewritesIpam || this.options.ipv6Mode !== "";
   }
 
   private async addBoth(): Promise<CniResult> {
@@ -219,8 +219,7 @@ export class AzureIpam implements AddressSource {
     try {
       return await add();
     } catch (error) {
-      // Hardened does not give addresses of running pods away.
-      const isForgotten = this.options.compat === "upstream" && describeError(error).includes(NO_POOLS);
+      const isForgotten = this.options.differences.forgetsPools && describeError(error).includes(NO_POOLS);
       if (!isForgotten) throw this.allocationFailure(error);
     }
     try {

@@ -15,9 +15,11 @@ import {
   endpointsOfContainer,
   type AzureNetworkRecord,
   formatState,
+  DamagedStateError,
   parseState,
 } from "./state.ts";
 import { AZURE_ERROR_CODE } from "./conf.ts";
+import type { AzureDifferences } from "./differences.ts";
 import type { AzureHost } from "./host.ts";
 
 /** The file while the lock is held. */
@@ -87,11 +89,12 @@ export function tryAgain(action: string, error: unknown): CniError {
   return new CniError(CNI_CODES.tryAgainLater, message, { knowledge, cause: error });
 }
 
-async function readState(locked: LockedState): Promise<AzureState> {
+async function readState(locked: LockedState, checksSeal: boolean): Promise<AzureState> {
   try {
-    return parseState(await locked.read());
+    return parseState(await locked.read(), checksSeal);
   } catch (error) {
-    const isBroken = error instanceof JsonError || error instanceof DecodeError;
+    const isBroken =
+      error instanceof JsonError || error instanceof DecodeError || error instanceof DamagedStateError;
     const details = isBroken
       ? "remove azure-vnet.json when no pod of the node needs it any more"
       : "let the plugin's user read azure-vnet.json";
@@ -104,16 +107,19 @@ async function readState(locked: LockedState): Promise<AzureState> {
 export class FileMemory implements AzureMemory {
   private readonly store: StateStore;
   private readonly host: AzureHost;
+  /** The file has a checksum, and is refused when it is wrong. */
+  private readonly sealsState: boolean;
 
-  constructor(store: StateStore, host: AzureHost) {
+  constructor(store: StateStore, host: AzureHost, { sealsState }: Pick<AzureDifferences, "sealsState">) {
     this.store = store;
     this.host = host;
+    this.sealsState = sealsState;
   }
 
   async use<T>(work: (session: AzureSession) => Promise<T>): Promise<T> {
     try {
       return await this.store.withLock(async (locked) =>
-        work(this.sessionOf(await readState(locked), locked)),
+        work(this.sessionOf(await readState(locked, this.sealsState), locked)),
       );
     } catch (error) {
       if (!(error instanceof StateLockTimeout)) throw error;
@@ -124,7 +130,9 @@ export class FileMemory implements AzureMemory {
 
   private sessionOf(state: AzureState, locked: LockedState): AzureSession {
     const save = (): Promise<void> =>
-      locked.write(formatState(state, { version: STATE_VERSION, time: this.host.now() }));
+      locked.write(
+        formatState(state, { version: STATE_VERSION, time: this.host.now(), isSealed: this.sealsState }),
+      );
     return {
       state,
       endpointsOf: ({ containerId }) => Promise.resolve(endpointsOfContainer(state, containerId)),

@@ -105,6 +105,18 @@ describe.each(MODES)("%s", (compat) => {
     expect(own.client.list("Endpoint")).toEqual([]);
   });
 
+  it.each([
+    ["a plain quotation mark", 'x"; calc; "'],
+    ["typographic ones, which PowerShell takes as well", "x\u201d; calc; \u201c"],
+    ["a variable", "x$(calc)"],
+    ["a line", "x\r\ncalc"],
+  ])("a device whose ID holds %s: refused, and PowerShell is not asked", async (_, id) => {
+    const own = node(compat);
+    own.cns.addInterface(AZURE_POD, { ...PLAIN_POD_IP, NICType: "BackendNIC", MacAddress: MAC, PnPID: id });
+    expect(errorOf(await own.run("ADD", LIST)).msg).toContain("is not a device ID");
+    expect(own.commands.filter((line) => line.includes("calc"))).toEqual([]);
+  });
+
   it("the node's default route of IPv6 cannot be made: not a word; hardened warns", async () => {
     const own = cnsNode(compat);
     own.cns.addPool(pool("fd12:1::/64", "", "fd12:1::6"));
@@ -241,6 +253,18 @@ describe.each(MODES)("IPv6 over NAT, %s", (compat) => {
       { IPv6Address: "fd00:7::3", IPv6PrefixLength: 120, GatewayAddressV6: "fd00:7::1" },
     ]);
   });
+
+  it.each(['x" & calc & "', "x%PATH%", "x\ncalc", "x\u201d & calc", "x^y"])(
+    "HNS v1: a master of %j reaches no shell",
+    async (master) => {
+      const { own } = dual();
+      const [first] = own.host.interfaces();
+      Object.assign(own.host, { interfaces: () => [{ ...first, name: master }] });
+      const run = await own.run("ADD", { ...stdin, master }, { CNI_NETNS: "none" });
+      expect(errorOf(run).msg).toContain("is not the name of an interface");
+      expect(own.commands).toEqual([]);
+    },
+  );
 
   it("an IPv6 address of an ordinary IPAM plugin: upstream gives it to another one, hardened back", async () => {
     const { own, v6 } = dual();

@@ -2,7 +2,7 @@
  * With several tenants: a pod's interfaces are the network containers that CNS has for it, and the node's agent says by
  * the calls that it knows whether pods need source NAT on the host (cni.md §5.7).
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { DecodeError, readStruct, JsonError, parseJson } from "#contracts/cni/json.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { CniIp, CniRoute } from "#contracts/cni/result.ts";
@@ -34,8 +34,8 @@ const DNS_SUPPORT = "NetworkManagementDNSSupport";
 const SNAT_SUPPORT = "NetworkManagementSnatSupport";
 const HTTP_OK = 200;
 
-/** Upstream reads another name than it writes, so it asks at every ADD. */
-const CACHE = { written: "snatConfig.json", readByUpstream: "snatConfig" } as const;
+/** What is written; it need not be what is read. */
+const CACHE = "snatConfig.json";
 
 function parseCache(text: string): AzureSnat | undefined {
   try {
@@ -47,18 +47,23 @@ function parseCache(text: string): AzureSnat | undefined {
   }
 }
 
-async function readCache({ temporaryFiles }: AzureHost, compat: Compat): Promise<AzureSnat | undefined> {
-  const text = await temporaryFiles.read(compat === "upstream" ? CACHE.readByUpstream : CACHE.written);
+async function readCache({ temporaryFiles }: AzureHost, cache: string): Promise<AzureSnat | undefined> {
+  const text = await temporaryFiles.read(cache);
   return text === undefined ? undefined : parseCache(text);
 }
 
-async function askAgent(host: AzureHost, { env }: AzureConfiguration, compat: Compat): Promise<string> {
+async function askAgent(
+  host: AzureHost,
+  { env }: AzureConfiguration,
+  differences: AzureDifferences,
+): Promise<string> {
   const server = env === "test" ? TEST_WIRE_SERVER : WIRE_SERVER;
   const url = `http://${server}/machine/plugins/?comp=nmagent&type=GetSupportedApis`;
   const fail = (message: string, cause?: unknown): CniError =>
-    new CniError(compat === "hardened" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, message, {
-      details:
-        compat === "hardened" ? `the wire server of Azure is asked at ${url}, with "multiTenancy" alone` : "",
+    new CniError(differences.tryAgainCode, message, {
+      details: differences.explains
+        ? `the wire server of Azure is asked at ${url}, with "multiTenancy" alone`
+        : "",
       knowledge: "azure-wire-server-unreachable",
       cause,
     });
@@ -76,16 +81,16 @@ async function askAgent(host: AzureHost, { env }: AzureConfiguration, compat: Co
 async function determineSnat(
   host: AzureHost,
   configuration: AzureConfiguration,
-  compat: Compat,
+  differences: AzureDifferences,
 ): Promise<AzureSnat> {
-  const known = await readCache(host, compat);
+  const known = await readCache(host, differences.snatCache);
   if (known !== undefined) return known;
-  const supported = await askAgent(host, configuration, compat);
+  const supported = await askAgent(host, configuration, differences);
   const forDns = !supported.includes(DNS_SUPPORT);
   const snat = { forDns, onHost: forDns && !supported.includes(SNAT_SUPPORT) };
   try {
     const text = JSON.stringify({ EnableSnatOnHost: snat.onHost, EnableSnatForDns: snat.forDns });
-    await host.temporaryFiles.write(CACHE.written, text);
+    await host.temporaryFiles.write(CACHE, text);
   } catch {
     // What is not remembered is asked again.
   }
@@ -97,7 +102,7 @@ interface NetworkContainersOptions {
   readonly host: AzureHost;
   readonly configuration: AzureConfiguration;
   readonly pod: PodContext;
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
 }
 
 /** The name without what a ReplicaSet and its Deployment put behind it. */
@@ -155,21 +160,21 @@ export class NetworkContainers implements AddressSource {
   }
 
   async add(): Promise<AzureAllocation> {
-    const { client, host, configuration, pod, compat } = this.options;
-    const snat = await determineSnat(host, configuration, compat);
+    const { client, host, configuration, pod, differences } = this.options;
+    const snat = await determineSnat(host, configuration, differences);
     try {
       const context = configuration.hasExactPodNames ? pod : { ...pod, podName: withoutSuffix(pod.podName) };
       const containers = await client.networkContainersOf(context);
       const subnets = containers.map((container) => this.hostSubnetOf(container));
       if (snat.onHost && containers.some((each) => each.LocalIPConfiguration.IPSubnet.IPAddress === ""))
         throw wrong("Snat IP not populated", "LocalIPConfiguration");
-      if (containers.length === 0 && compat === "hardened")
+      if (containers.length === 0 && differences.refusesNothingKnown)
         throw wrong("CNS has no network container for this pod", "NetworkContainerID");
       const nics = containers.map((container, index) => this.nicOf(container, subnets[index]));
       return { nics, primaryIp: "", snat };
     } catch (error) {
       const action = `GetAllNetworkContainers failed for podname ${pod.podName} namespace ${pod.podNamespace}. error`;
-      throw cnsFailure(action, error, client, compat);
+      throw cnsFailure(action, error, client, differences);
     }
   }
 
@@ -188,7 +193,9 @@ export class NetworkContainers implements AddressSource {
     try {
       await client.addressesIn("Available");
     } catch (error) {
-      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, "hardened");
+      const { message, details, knowledge } = cnsFailure("CNS is not ready", error, client, {
+        explains: true,
+      });
       throw new CniError(CNI_CODES.pluginNotAvailable, message, { details, knowledge, cause: error });
     }
   }

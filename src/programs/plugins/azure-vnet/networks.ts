@@ -1,16 +1,25 @@
 /** The network of an interface: known from the state, adopted by its name, or made (cni.md §5.4 step 5). */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
+import { type PolicyDocument, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy } from "#contracts/hcn/description/description.ts";
-import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress } from "#core/net/ip.ts";
+import { familyOf, formatIp, parseIp, parseInterfaceAddress } from "#core/net/ip.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import { createNetwork, deleteNetwork, getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
-import { createHnsNetwork, getHnsVersion, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
+import {
+  createNetwork,
+  deleteNetwork,
+  getNetworkByName,
+  listNetworks,
+  type StoredNetwork,
+} from "#contracts/hcn/operations.ts";
+import {
+  type StoredHnsNetwork,
+  createHnsNetwork,
+  getHnsVersion,
+  listHnsNetworks,
+} from "#contracts/hcn/v1-operations.ts";
 import { isMissing, isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
 import type { AzurePlan } from "./planning.ts";
 import { formatNetwork } from "./address-source.ts";
@@ -75,7 +84,8 @@ function azureNetworkDocument(call: AzureCall, plan: AzurePlan): HostComputeNetw
     Flags:
       NETWORK_FLAGS.EnableNonPersistent |
       (isOwn ? NETWORK_FLAGS.DisableHostPort | NETWORK_FLAGS.EnableIov : 0),
-    SchemaVersion: SCHEMA_V2_0,
+    MacPool: {},
+    ...CLIENT_MEMBERS,
   };
 }
 
@@ -83,11 +93,11 @@ function azureNetworkDocument(call: AzureCall, plan: AzurePlan): HostComputeNetw
 function azureHnsNetworkDocument(
   { configuration }: AzureCall,
   { master, subnets, networkId, vlanId }: AzurePlan,
-  compat: Compat,
+  differences: AzureDifferences,
 ): HnsNetwork {
   const named = configuration.adapterName === "" ? master : configuration.adapterName;
   const adapter = named.startsWith(SWITCH_ADAPTER_PREFIX) ? "" : named;
-  const own = toAzureHnsPolicies(configuration.policies, "NetworkPolicy", plainPolicyOptions(compat));
+  const own = toAzureHnsPolicies(configuration.policies, "NetworkPolicy", plainPolicyOptions(differences));
   const vlan = vlanId > 0 ? [{ Type: "VLAN", VLAN: vlanId }] : [];
   const policies = [...(own as readonly HnsPolicy[]), ...vlan];
   return {
@@ -119,15 +129,15 @@ function hasNoNetwork({ nic }: AzurePlan): boolean {
 
 export class AzureNetworks {
   private readonly host: AzureHost;
-  private readonly compat: Compat;
+  private readonly differences: AzureDifferences;
 
-  constructor(host: AzureHost, compat: Compat) {
+  constructor(host: AzureHost, differences: AzureDifferences) {
     this.host = host;
-    this.compat = compat;
+    this.differences = differences;
   }
 
   /**
-   * The network of the state, whose loss in HNS only hardened looks for (row 134); else a new one, noted in the state.
+   * The network of the state, whose loss in HNS is looked for (row 134); else a new one, noted in the state.
    * `isNew`: this call has put it into the state.
    */
   async ensure(
@@ -138,7 +148,7 @@ export class AzureNetworks {
     const known = findNetwork(state, plan.networkId);
     if (known !== undefined) {
       const isLost =
-        this.compat === "hardened" && known.hnsId !== "" && !(await this.exists(call, known.hnsId));
+        this.differences.looksAtHns && known.hnsId !== "" && !(await this.exists(call, known.hnsId));
       if (isLost) known.hnsId = await this.adoptOrCreate(call, plan);
       return { network: known, isNew: false };
     }
@@ -185,10 +195,9 @@ export class AzureNetworks {
       const reason = `failed to find host interface: route ip+net: no such network interface`;
       const names = this.host.interfaces().map(({ name }) => JSON.stringify(name));
       throw new CniError(CNI_CODES.internal, `failed to create endpoint: ${reason}`, {
-        details:
-          this.compat === "hardened"
-            ? `"master" is ${JSON.stringify(master)}; this machine has ${names.join(", ")}`
-            : "",
+        details: this.differences.explains
+          ? `"master" is ${JSON.stringify(master)}; this machine has ${names.join(", ")}`
+          : "",
       });
     }
     const made: AzureInterfaceRecord = {
@@ -205,7 +214,7 @@ export class AzureNetworks {
     const ids = isNamespaceGuid(request.netns)
       ? (await caller.hcn("hcnEnumerateNetworks", (client) => listNetworks(client))).map(({ ID }) => ID)
       : (await caller.hns(listHnsNetworks)).map(({ ID }) => ID);
-    return ids.some((other) => equalGuids(other ?? "", id));
+    return ids.some((other) => equalGuids(other, id));
   }
 
   private async adoptOrCreate(call: AzureCall, plan: AzurePlan): Promise<string> {
@@ -215,19 +224,19 @@ export class AzureNetworks {
       throw new CniError(CNI_CODES.internal, message, { knowledge: "cni-namespace-not-guid" });
     }
     const network = isHcn ? await this.hcnNetwork(call, plan) : await this.hnsNetwork(call, plan);
-    return network.ID ?? "";
+    return network.ID;
   }
 
   /** A network of that name is taken as it is, but for one that is there for one interface. */
-  private async hcnNetwork(call: AzureCall, plan: AzurePlan): Promise<HostComputeNetwork> {
+  private async hcnNetwork(call: AzureCall, plan: AzurePlan): Promise<StoredNetwork> {
     const { caller, request } = call;
     const document = azureNetworkDocument(call, plan);
     const failed = `failed to create endpoint: Failed to create hcn network: ${plan.networkId}`;
     const known = await this.findHcn(caller, plan, failed);
     if (known !== undefined && plan.nic.type === "FrontendNIC") {
       const text = `failed to create endpoint: HNS network with name:${plan.networkId} already exists. Returning error for transparent network`;
-      throw new CniError(this.compat === "hardened" ? CNI_CODES.tryAgainLater : CNI_CODES.internal, text, {
-        details: this.compat === "hardened" ? "the pod that had this interface is not gone yet" : "",
+      throw new CniError(this.differences.tryAgainCode, text, {
+        details: this.differences.explains ? "the pod that had this interface is not gone yet" : "",
       });
     }
     let network = known;
@@ -238,7 +247,7 @@ export class AzureNetworks {
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
     const reason = await ensureDefaultRoute(this.host.shell, plan.subnets);
-    if (reason !== undefined && this.compat === "hardened")
+    if (reason !== undefined && this.differences.explains)
       request.warn(`azure-vnet: the node's default route of IPv6 could not be made: ${reason}`);
     return network;
   }
@@ -247,7 +256,7 @@ export class AzureNetworks {
     caller: AzureCaller,
     { networkId }: AzurePlan,
     failed: string,
-  ): Promise<HostComputeNetwork | undefined> {
+  ): Promise<StoredNetwork | undefined> {
     try {
       return await caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, networkId));
     } catch (error) {
@@ -257,16 +266,24 @@ export class AzureNetworks {
     }
   }
 
-  /** Upstream does not look for one of that name; hardened takes it. */
-  private async hnsNetwork(call: AzureCall, plan: AzurePlan): Promise<HnsNetwork> {
+  /** An HNS that does not tell its version is an old one (network_windows.go, newNetworkImplHnsV1). */
+  private async isOldHns(caller: AzureCaller): Promise<boolean> {
+    try {
+      return (await caller.hns(getHnsVersion)).Major <= HNS_MAJOR_1803;
+    } catch {
+      return true;
+    }
+  }
+
+  private async hnsNetwork(call: AzureCall, plan: AzurePlan): Promise<StoredHnsNetwork> {
     const { caller, configuration } = call;
-    if (this.compat === "hardened") {
+    if (this.differences.looksAtHns) {
       const all = await caller.hns(listHnsNetworks);
       const known = all.find(({ Name }) => Name === plan.networkId);
       if (known !== undefined) return known;
     }
-    const document = azureHnsNetworkDocument(call, plan, this.compat);
-    let network: HnsNetwork;
+    const document = azureHnsNetworkDocument(call, plan, this.differences);
+    let network: StoredHnsNetwork;
     try {
       network = await caller.hns((client) => createHnsNetwork(client, document));
     } catch (error) {
@@ -274,8 +291,7 @@ export class AzureNetworks {
       throw new CniError(CNI_CODES.internal, text, { cause: error });
     }
     await addPodRange(this.host.shell, plan, configuration.ipv6Mode);
-    const { Major } = await caller.hns(getHnsVersion);
-    if (Major <= HNS_MAJOR_1803) await this.host.startTimer(PAUSE_MS).done;
+    if (await this.isOldHns(caller)) await this.host.startTimer(PAUSE_MS).done;
     return network;
   }
 }

@@ -2,7 +2,7 @@
 import type { CniRoute, CniDns } from "#contracts/cni/result.ts";
 import { CniError } from "#contracts/cni/error.ts";
 import { defined } from "#core/base/assert.ts";
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { AZURE_ERROR_CODE, type AzurePolicy, type AzureConfiguration } from "./conf.ts";
@@ -143,10 +143,10 @@ export function endpointNameOf(
   request: PluginRequest,
   state: AzureState,
   ifName: string,
-  compat: Compat,
+  { hasLongNames }: AzureDifferences,
 ): string {
   const short = azureEndpointName(request, ifName);
-  if (compat === "upstream") return short;
+  if (!hasLongNames) return short;
   const long = longEndpointName(request, ifName);
   if (endpointOf(state, long)?.containerId === request.containerId) return long;
   const other = endpointOf(state, short);
@@ -165,7 +165,7 @@ export function policiesOf(
   { configuration }: AzureCall,
   { ips, policies }: Pick<AzureNic, "ips" | "policies">,
   isDualStack: boolean,
-  compat: Compat,
+  differences: AzureDifferences,
 ): readonly AzurePolicy[] {
   const subnets = ips.map(({ address, gateway }) => ({ prefix: networkOf(address), gateway }));
   const own = ips.map(({ address }) => address.ip);
@@ -174,7 +174,7 @@ export function policiesOf(
     ...ipv6NatPolicies(configuration, subnets),
     ...loopbackPolicies(configuration, own),
     ...policies,
-    ...azurePortPolicies(configuration, isDualStack, compat),
+    ...azurePortPolicies(configuration, isDualStack, differences),
   ];
 }
 
@@ -185,15 +185,15 @@ export function planAdd(
     readonly pod: AzurePod;
     readonly allocation: AzureAllocation;
     readonly interfaces: readonly AzureHostInterface[];
-    readonly compat: Compat;
+    readonly differences: AzureDifferences;
   },
 ): readonly AzurePlan[] {
-  const { pod, allocation, interfaces, compat } = context;
+  const { pod, allocation, interfaces, differences } = context;
   const isDualStack = hasIpv6(allocation);
   return allocation.nics.map((nic, index) => {
     const master = masterOf(call, nic, interfaces, index);
     if (master === "") {
-      const details = compat === "hardened" ? whereMasterWas(nic) : "";
+      const details = differences.explains ? whereMasterWas(nic) : "";
       throw new CniError(AZURE_ERROR_CODE, "Failed to find the master interface", { details });
     }
     const dns = { ...nic.dns, search: [], options: [] };
@@ -205,12 +205,12 @@ export function planAdd(
       nic,
       networkId: networkIdOf(call, nic),
       ifName,
-      endpointName: endpointNameOf(call.request, call.session.state, ifName, compat),
+      endpointName: endpointNameOf(call.request, call.session.state, ifName, differences),
       master,
       subnets: nic.ips.map(({ address, gateway }) => ({ prefix: networkOf(address), gateway })),
       routes: routesOf(call, nic, allocation.snat.onHost),
       dns: azureEndpointDns(call.configuration, dns, pod.namespace),
-      policies: policiesOf(call, nic, isDualStack, compat),
+      policies: policiesOf(call, nic, isDualStack, differences),
       nat: natRules(call.configuration, allocation),
       vlanId,
       addressSpace: ranges.map(({ IPAddress, PrefixLength }) => `${IPAddress}/${PrefixLength}`),

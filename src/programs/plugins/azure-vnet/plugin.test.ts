@@ -269,6 +269,24 @@ describe("what the plugin remembers", () => {
     }
   });
 
+  it.each([
+    ["12345678", "12345678-eth0", 1],
+    ["123456789", "12345678-eth0", 0],
+  ])("CNI-133 container ID %s: its endpoint %s is left behind %i times", async (id, name, left) => {
+    const upstream = node("upstream");
+    const env = { CNI_CONTAINERID: id };
+    expect((await upstream.run("ADD", config(), env)).status).toBe(0);
+    expect(upstream.client.list("Endpoint")).toMatchObject([{ Name: name }]);
+    const again = await upstream.run("ADD", config(), env);
+    expect(again.status).toBe(1);
+    expect(upstream.client.list("Endpoint")).toHaveLength(left);
+    expect(upstream.store.text?.includes(name) ?? false).toBe(left === 1);
+    const hardened = node("hardened");
+    await hardened.run("ADD", config(), env);
+    expect((await hardened.run("ADD", config(), env)).status).toBe(0);
+    expect(hardened.client.list("Endpoint")).toMatchObject([{ Name: name }]);
+  });
+
   it("hardened makes the endpoint anew for another namespace", async () => {
     const own = node("hardened");
     await own.run("ADD", config());

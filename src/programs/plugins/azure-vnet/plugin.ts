@@ -5,16 +5,12 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
-import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { runAdd } from "./add.ts";
 import { runGc, runDel } from "./remove.ts";
 import { AzureContext, type AzureVnetOptions } from "./context.ts";
 import { runCheck, runGet, runStatus, listEndpoints } from "./inspect.ts";
 
 export type { AzureVnetOptions } from "./context.ts";
-
-/** What upstream takes; hardened takes every version. */
-const REFERENCE_VERSIONS = SPEC_VERSIONS.filter((version) => version !== "1.1.0");
 
 export class AzureVnet implements CniPlugin {
   readonly name = "azure-vnet";
@@ -24,8 +20,8 @@ export class AzureVnet implements CniPlugin {
 
   constructor(options: AzureVnetOptions) {
     this.compat = options.compat;
-    this.supportedVersions = options.compat === "hardened" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
     this.context = new AzureContext(options);
+    this.supportedVersions = this.context.differences.supportedVersions;
   }
 
   add(request: PluginRequest): Promise<CniResult> {
@@ -37,7 +33,7 @@ export class AzureVnet implements CniPlugin {
   }
 
   async get(request: PluginRequest): Promise<CniResult | undefined> {
-    return this.compat === "hardened" ? undefined : runGet(this.context, request);
+    return this.context.differences.answersCheckWithResult ? runGet(this.context, request) : undefined;
   }
 
   answer(command: string): Promise<string> | undefined {

@@ -3,7 +3,7 @@
  * to them, flat as they are (cni.md §5.5). Types are compared with case; the members beside them are read without, as Go
  * does.
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { AzureDifferences } from "./differences.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
@@ -24,7 +24,7 @@ export interface NatRule {
 }
 
 export interface PolicyOptions {
-  readonly compat: Compat;
+  readonly differences: AzureDifferences;
   /** Whether HNS has loopback DSR. */
   readonly hasDsr: boolean;
   /** True: pods have source NAT from elsewhere, and no policy OutBoundNAT of the configuration. */
@@ -37,8 +37,15 @@ export interface PolicyOptions {
 }
 
 /** For the policies of networks, and of endpoints that need nothing of the others. */
-export function plainPolicyOptions(compat: Compat): PolicyOptions {
-  return { compat, hasDsr: false, dropsOutboundNat: false, addressSpace: [], nat: [], addsNatToV1: false };
+export function plainPolicyOptions(differences: AzureDifferences): PolicyOptions {
+  return {
+    differences,
+    hasDsr: false,
+    dropsOutboundNat: false,
+    addressSpace: [],
+    nat: [],
+    addsNatToV1: false,
+  };
 }
 
 const ACL_TEXTS = ["LocalAddresses", "RemoteAddresses", "LocalPorts", "RemotePorts", "RuleType"] as const;
@@ -119,7 +126,7 @@ function destinationOf(reader: StructReader, { hasDsr }: PolicyOptions): string 
   return reader.text("IPAddress");
 }
 
-/** A policy in the form of HCN, which hardened takes as it is (row 128). */
+/** A policy in the form of HCN (row 128). */
 function readHcnForm(value: JsonObject): PolicyDocument | undefined {
   const { Type: type, Settings: settings } = value;
   return typeof type === "string" && type !== "" && isJsonObject(settings)
@@ -129,7 +136,7 @@ function readHcnForm(value: JsonObject): PolicyDocument | undefined {
 
 function toHcn({ name, value }: AzurePolicy, options: PolicyOptions): PolicyDocument {
   const object = isJsonObject(value) ? value : {};
-  const ready = options.compat === "hardened" ? readHcnForm(object) : undefined;
+  const ready = options.differences.takesHcnForm ? readHcnForm(object) : undefined;
   if (ready !== undefined) return ready;
   const reader = new StructReader(object);
   switch (kindOf(value)) {
@@ -211,7 +218,7 @@ function toHns({ value }: AzurePolicy, options: PolicyOptions): JsonValue {
   const reader = new StructReader(object);
   const kind = kindOf(value);
   if (kind === "PortMapping") return natOfPortMapping(reader);
-  const ready = options.compat === "hardened" ? readHcnForm(object) : undefined;
+  const ready = options.differences.takesHcnForm ? readHcnForm(object) : undefined;
   if (ready !== undefined) return flatten(ready);
   if (kind === "OutBoundNAT") return { Type: "OutBoundNAT", ExceptionList: exceptionsOf(reader, options) };
   if (kind === "LoopbackDSR") return { Type: "OutBoundNAT", Destinations: [destinationOf(reader, options)] };
@@ -219,7 +226,7 @@ function toHns({ value }: AzurePolicy, options: PolicyOptions): JsonValue {
 }
 
 /**
- * Policies of one name for HNS v1, most of them as they were written. What cannot be converted is left out by upstream. @throws CniError (hardened)
+ * Policies of one name for HNS v1, most of them as they were written. @throws CniError for what cannot be converted, unless that is left out
  */
 export function toAzureHnsPolicies(
   policies: readonly AzurePolicy[],
@@ -233,7 +240,7 @@ export function toAzureHnsPolicies(
       try {
         return [toHns(policy, options)];
       } catch (error) {
-        if (options.compat === "hardened" || !(error instanceof CniError)) throw error;
+        if (!options.differences.leavesOutPolicies || !(error instanceof CniError)) throw error;
         return [];
       }
     });
@@ -296,13 +303,13 @@ export function ipv6NatPolicies(
 export function azurePortPolicies(
   { portMappings }: AzureConfiguration,
   isDualStack: boolean,
-  compat: Compat,
+  { refusesNothingKnown }: AzureDifferences,
 ): readonly AzurePolicy[] {
   // Upstream keeps what the mapping before it had when it does not know a protocol.
   let protocol = 0;
   return portMappings.flatMap((mapping, index) => {
     const known = PROTOCOL_NUMBERS[mapping.protocol.trim().toUpperCase()];
-    if (known === undefined && compat === "hardened") {
+    if (known === undefined && refusesNothingKnown) {
       throw new CniError(
         CNI_CODES.invalidNetworkConfig,
         `field "runtimeConfig.portMappings[${index}].protocol" must be "tcp" or "udp", not ${JSON.stringify(mapping.protocol)}`,

@@ -35,10 +35,10 @@ export async function runDel(context: AzureContext, request: PluginRequest): Pro
 }
 
 function isUnknownNamespace(
-  { compat }: AzureContext,
+  { differences }: AzureContext,
   { request, configuration, session }: AzureCall,
 ): boolean {
-  if (!configuration.isMultiTenant || compat === "hardened") return false;
+  if (!configuration.isMultiTenant || !differences.trustsState) return false;
   if (request.netns.trim() === "") {
     const message = "Failed to extract network name from network config. error: NetNs cannot be empty";
     throw new CniError(CNI_CODES.internal, message);
@@ -47,11 +47,11 @@ function isUnknownNamespace(
 }
 
 /** The endpoint was never made, the state is gone, or the plugin was killed between HNS and the state. */
-async function releaseWithoutEndpoint({ compat }: AzureContext, call: AzureCall): Promise<void> {
+async function releaseWithoutEndpoint({ differences }: AzureContext, call: AzureCall): Promise<void> {
   const { request, source, session } = call;
-  if (compat === "hardened") {
+  if (differences.looksAtHns) {
     try {
-      await removeLeftover(call, endpointNameOf(request, session.state, request.ifName, compat));
+      await removeLeftover(call, endpointNameOf(request, session.state, request.ifName, differences));
     } catch (error) {
       throw tryAgain("failed to delete endpoint", error);
     }
@@ -76,10 +76,10 @@ async function removeAll(
 }
 
 async function removeEndpoint(context: AzureContext, call: AzureCall, found: FoundEndpoint): Promise<void> {
-  const { endpoints, networks, compat, isStateless } = context;
+  const { endpoints, networks, differences, isStateless } = context;
   try {
     await endpoints.remove(call.caller, found.endpoint);
-    if (found.endpoint.nicType === "FrontendNIC" && (isStateless || compat === "hardened"))
+    if (found.endpoint.nicType === "FrontendNIC" && (isStateless || differences.forgetsNetworks))
       await networks.removeOwn(call.caller, found.external, found.network);
   } catch (error) {
     throw tryAgain("failed to delete endpoint", error);
@@ -167,7 +167,7 @@ export async function removeLeftover({ caller, request }: AzureCall, name: strin
 
 async function isThere(caller: AzureCaller, namespace: string): Promise<boolean> {
   const all = await caller.hcn("hcnEnumerateNamespaces", (client) => listNamespaces(client));
-  return all.some(({ ID }) => equalGuids(ID ?? "", namespace));
+  return all.some(({ ID }) => equalGuids(ID, namespace));
 }
 
 async function removeHcn(caller: AzureCaller, { ID: id = "" }: HostComputeEndpoint): Promise<void> {

@@ -11,6 +11,7 @@ import {
   readGoAddress,
   readGoIp,
 } from "#contracts/cni/go-json.ts";
+import { type SealMarks, isSealBroken, seal } from "#core/base/seal.ts";
 import { StructReader, readStruct, parseJson } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
@@ -218,10 +219,23 @@ function formatInterface(external: AzureInterfaceRecord): JsonObject {
   };
 }
 
-/** The file: indented with tabs. */
+/** The last member of the file, beside "Network" or "IPAM". What another program writes does not end so. */
+const SEAL: SealMarks = { before: ',\n\t"MullionChecksum": "', after: '"\n}' };
+
+/** A state file of either plugin: indented with tabs; `isSealed`: with a checksum. */
+export function formatStateFile(document: JsonObject, isSealed: boolean): string {
+  const text = JSON.stringify(document, undefined, "\t");
+  return isSealed ? seal(text.slice(0, -"\n}".length), SEAL) : text;
+}
+
+/** @throws DamagedStateError */
+export function checkSeal(text: string): void {
+  if (isSealBroken(text, SEAL)) throw new DamagedStateError("its checksum is wrong: it is damaged");
+}
+
 export function formatState(
   state: AzureState,
-  stamp: { readonly version: string; readonly time: string },
+  stamp: { readonly version: string; readonly time: string; readonly isSealed?: boolean },
 ): string {
   const document = {
     Network: {
@@ -230,7 +244,7 @@ export function formatState(
       ExternalInterfaces: fromMap(state, formatInterface),
     },
   };
-  return JSON.stringify(document, undefined, "\t");
+  return formatStateFile(document, stamp.isSealed === true);
 }
 
 // Reading
@@ -314,9 +328,15 @@ function readInterface(reader: StructReader): AzureInterfaceRecord {
   };
 }
 
-/** Reads the file; one that is empty or missing is no state (row 135). @throws JsonError, DecodeError */
-export function parseState(text: string | undefined): AzureState {
+/** The file is not as it was written. */
+export class DamagedStateError extends Error {
+  override readonly name = "DamagedStateError";
+}
+
+/** Reads the file; one that is empty or missing is no state (row 135). @throws JsonError, DecodeError, DamagedStateError */
+export function parseState(text: string | undefined, checksSeal = false): AzureState {
   if (text === undefined || text === "") return new Map();
+  if (checksSeal) checkSeal(text);
   const network = readStruct(parseJson(text), "").struct("Network");
   return network === undefined ? new Map() : readMap(network, "ExternalInterfaces", readInterface);
 }

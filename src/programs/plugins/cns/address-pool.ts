@@ -64,6 +64,13 @@ export class AddressPool {
     for (const address of container.addresses) this.addresses.push({ address, container, holder: undefined });
   }
 
+  /** One more address of a container; nothing when it is there. */
+  addAddress(containerId: string, address: string): void {
+    const container = this.containers.find(({ id }) => id === containerId);
+    if (container === undefined || this.addresses.some((each) => each.address === address)) return;
+    this.addresses.push({ address, container, holder: undefined });
+  }
+
   /** Keeps free addresses of the pool for a pod by its name, until it asks. */
   restore(pod: PodContext, addresses: readonly string[]): void {
     for (const each of this.addresses)
@@ -80,9 +87,10 @@ export class AddressPool {
     const held = this.heldBy(pod);
     if (held.length > 0) return held;
     const kept = this.addresses.filter(({ holder }) => isKeptFor(holder, pod));
-    for (const each of kept) each.holder = pod;
-    if (kept.length > 0) return kept;
-    const chosen = wanted.length > 0 ? this.named(wanted) : this.oneOfEach();
+    const keptIn = new Set(kept.map(({ container }) => container));
+    const others = this.containers.filter((container) => !keptIn.has(container));
+    const isNamed = kept.length === 0 && wanted.length > 0;
+    const chosen = isNamed ? this.named(wanted) : [...kept, ...this.oneOfEach(others)];
     for (const each of chosen) each.holder = pod;
     return chosen;
   }
@@ -104,9 +112,9 @@ export class AddressPool {
     throw new PoolExhausted(`not all requested ips [${wanted.join(" ")}] were found/available in the pool`);
   }
 
-  private oneOfEach(): readonly PoolAddress[] {
+  private oneOfEach(containers: readonly PoolContainer[]): readonly PoolAddress[] {
     if (this.isEmpty) throw new PoolExhausted("no NCs found in the CNS internal state");
-    return this.containers.flatMap((container) => {
+    return containers.flatMap((container) => {
       const own = this.addresses.filter((each) => each.container === container);
       const families = [...new Set(own.map(({ address }) => familyOfText(address)))];
       return families.map((family) => {

@@ -1,7 +1,6 @@
 /** Endpoints between containers and their host, which CNS makes in HNS (cns/hnsclient/hnsclient_windows.go). */
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
-import { type PolicyDocument, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
+import { type HostComputeNetwork, NETWORK_FLAGS } from "#contracts/hcn/documents/network.ts";
+import { type PolicyDocument, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { isNotFoundError } from "#contracts/hcn/error.ts";
 import {
@@ -80,7 +79,9 @@ function networkDocument({ LocalIPConfiguration: local }: NetworkContainer): Hos
       },
     ],
     Flags: NETWORK_FLAGS.EnableNonPersistent,
-    SchemaVersion: SCHEMA_V2_0,
+    MacPool: {},
+    Dns: {},
+    ...CLIENT_MEMBERS,
   };
 }
 
@@ -92,14 +93,15 @@ export async function ensureApipaEndpoint(client: HcnClient, container: NetworkC
     (await find(() => getNetworkByName(client, NETWORK))) ??
     (await createNetwork(client, networkDocument(container)));
   const { IPAddress, PrefixLength } = container.LocalIPConfiguration.IPSubnet;
-  const { ID = "" } = network;
+  const { ID } = network;
   const endpoint = await createEndpoint(client, ID, {
     Name: nameOf(container),
     HostComputeNetwork: ID,
     Policies: [...accessPolicies(container, IPAddress)],
     IpConfigurations: [{ IpAddress: IPAddress, PrefixLength }],
     Routes: [{ NextHop: HOST_ADDRESS, DestinationPrefix: "0.0.0.0/0" }],
-    SchemaVersion: SCHEMA_V2_0,
+    Dns: {},
+    ...CLIENT_MEMBERS,
   });
   return endpoint.ID;
 }

@@ -2,6 +2,7 @@
  * CNS itself, as far as azure-vnet calls it: for tests and for nodes of the emulator. It answers as the restserver of
  * Azure/azure-container-networking does (cns/restserver/ipam.go).
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { parseJson, DecodeError, type StructReader, readStruct, JsonError } from "#contracts/cni/json.ts";
 import { messageOf } from "#core/base/thrown.ts";
@@ -195,6 +196,11 @@ export class CnsService {
     this.pool.add(container);
   }
 
+  /** One more address of a block that is too large to be listed whole; nothing when it is known. */
+  addAddress(containerId: string, address: string): void {
+    this.pool.addAddress(containerId, address);
+  }
+
   /** Addresses that a pod had before CNS came up: it gets them again. What is not in the pool is passed over. */
   restore(pod: PodContext, addresses: readonly string[]): void {
     this.pool.restore(pod, addresses);
@@ -202,12 +208,12 @@ export class CnsService {
 
   /** The network of one tenant's pod. */
   addContainer(pod: PodContext, container: NetworkContainer): void {
-    this.containers.set(keyOf(pod), [...(this.containers.get(keyOf(pod)) ?? []), container]);
+    addToList(this.containers, keyOf(pod), container);
   }
 
   /** An interface that a pod has for itself. */
   addInterface(pod: PodContext, info: PodIpInfo): void {
-    this.interfaces.set(keyOf(pod), [...(this.interfaces.get(keyOf(pod)) ?? []), info]);
+    addToList(this.interfaces, keyOf(pod), info);
   }
 
   /** Addresses of the pool with their holders. */

@@ -1,7 +1,7 @@
 /** The configuration of the flannel meta plugin, and the one that it makes for its delegate (cni.md §3.1, §3.3). */
 import { StructReader, formatJson, sortKeys } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Compat } from "#core/base/compat.ts";
+import type { FlannelDifferences } from "./differences.ts";
 import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
 import type { Platform } from "#contracts/cni/plugin.ts";
 import { type Prefix, formatPrefix } from "#core/net/ip.ts";
@@ -51,7 +51,7 @@ interface DelegateOptions {
   readonly configuration: FlannelConfiguration;
   readonly subnetEnv: SubnetEnv;
   readonly platform: Platform;
-  readonly compat: Compat;
+  readonly differences: FlannelDifferences;
   /** The sandbox is an HCN namespace, which plugins of HNS v1 cannot serve. */
   readonly isNamespace: boolean;
 }
@@ -70,7 +70,7 @@ function checkDelegate(delegate: JsonObject): void {
   }
 }
 
-/** Hardened: the networks behind the first, which `ipMasqNetwork` has no room for, as exceptions of win-bridge (row 93). */
+/** The networks behind the first, which `ipMasqNetwork` has no room for, as exceptions of win-bridge (row 93). */
 function withMoreNetworks(delegate: JsonObject, networks: readonly Prefix[]): JsonObject {
   const reader = new StructReader(delegate);
   if (delegate["type"] !== "win-bridge" || networks.length < 2) return delegate;
@@ -80,16 +80,19 @@ function withMoreNetworks(delegate: JsonObject, networks: readonly Prefix[]): Js
     .map((policy) => ({ name: policy.text("name"), value: policy.raw("value") }));
   const policies = networks
     .map(formatPrefix)
-    .reduce((list, network) => addOutboundNatException(list, network, api, "hardened"), before);
+    .reduce(
+      (list, network) => addOutboundNatException(list, network, api, { joinsExceptions: true }),
+      before,
+    );
   const others = Object.entries(delegate).filter(([key]) => key.toLowerCase() !== "policies");
   const documents = policies.map(({ name, value }): JsonObject => ({ name, value: value ?? null }));
   return { ...Object.fromEntries(others), policies: documents };
 }
 
 function windowsDelegate(base: JsonObject, options: DelegateOptions): JsonObject {
-  const { configuration, subnetEnv, compat, isNamespace } = options;
+  const { configuration, subnetEnv, differences, isNamespace } = options;
   const isIpv6Only = subnetEnv.networks.length === 0 || subnetEnv.subnet === undefined;
-  if (isIpv6Only && compat === "upstream")
+  if (isIpv6Only && differences.crashes)
     throw new PluginPanic("runtime error: index out of range [0] with length 0");
   const networks = isIpv6Only ? subnetEnv.ipv6Networks : subnetEnv.networks;
   const subnet = isIpv6Only ? subnetEnv.ipv6Subnet : subnetEnv.subnet;
@@ -107,7 +110,7 @@ function windowsDelegate(base: JsonObject, options: DelegateOptions): JsonObject
     cniVersion: configuration.cniVersion === "" ? DELEGATE_VERSION_DEFAULT : configuration.cniVersion,
     ipam: { type: "host-local", subnet: formatPrefix(subnet) },
   };
-  if (compat === "upstream") return delegate;
+  if (!differences.completesDelegate) return delegate;
   const isMain = delegate["type"] === "win-bridge" || delegate["type"] === "win-overlay";
   const hasApi = new StructReader(delegate).raw("apiVersion") !== undefined;
   // A namespace needs HCN (cni.md §2.12: upstream does not say so for the delegate).

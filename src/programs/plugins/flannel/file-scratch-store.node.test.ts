@@ -1,4 +1,13 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -24,6 +33,23 @@ describe("scratch files on the disk", () => {
     await store.remove(folder, "SBX");
     await store.remove(folder, "SBX");
     expect(await store.list(folder)).toEqual([]);
+  });
+
+  it("is replaced whole, through no link", async () => {
+    const store = new FileScratchStore();
+    const victim = join(root, "victim");
+    writeFileSync(victim, "precious");
+    symlinkSync(victim, join(root, "SBX"));
+    await store.write(root, "SBX", "{}");
+    expect([readFileSync(victim, "utf8"), readFileSync(join(root, "SBX"), "utf8")]).toEqual([
+      "precious",
+      "{}",
+    ]);
+    const reader = openSync(join(root, "SBX"), "r");
+    await store.write(root, "SBX", "[]");
+    expect([readFileSync(reader, "utf8"), await store.read(root, "SBX")]).toEqual(["{}", "[]"]);
+    closeSync(reader);
+    expect(await store.list(root)).toEqual(["SBX", "victim"]);
   });
 
   it("says in the system's words what cannot be done", async () => {

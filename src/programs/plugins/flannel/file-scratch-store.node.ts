@@ -1,15 +1,7 @@
 /** Scratch files on the disk, in the layout of upstream (cni.md §3.3). */
-import {
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  unlinkSync,
-  writeSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { describeSystemError } from "../host-local/file-lease-store.node.ts";
 import type { ScratchStore } from "./scratch-files.ts";
@@ -36,13 +28,7 @@ export class FileScratchStore implements ScratchStore {
     await Promise.resolve();
     try {
       mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
-      const file = openSync(join(folder, name), "w", FILE_MODE);
-      try {
-        writeSync(file, text);
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
+      replaceFile(join(folder, name), text, FILE_MODE);
     } catch (error) {
       throw new Error(describeSystemError(error), { cause: error });
     }

@@ -9,15 +9,8 @@ import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, StructReader, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
-import {
-  CNI_CODES,
-  CniError,
-  PluginPanic,
-  annotate,
-  annotateDelegate,
-  describeError,
-} from "#contracts/cni/error.ts";
-import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import { CNI_CODES, CniError, PluginPanic, annotate, describeError, wrap } from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { TextFiles } from "../host-local/plugin.ts";
 import { isNamespaceGuid } from "../windows-endpoint/plugin-call.ts";
@@ -27,15 +20,15 @@ import {
   formatDelegate,
   makeDelegateConfiguration,
 } from "./conf.ts";
+import { FLANNEL_DIFFERENCES, type FlannelDifferences } from "./differences.ts";
 import { type ScratchFile, ScratchFiles, type ScratchStore } from "./scratch-files.ts";
 import { type SubnetEnv, parseSubnetEnv } from "#contracts/cni/subnet-env.ts";
 
-export interface FlannelOptions {
+export interface FlannelOptions extends PluginMode {
   readonly delegate: Delegate;
   /** For `subnet.env`. */
   readonly files: TextFiles;
   readonly scratch: ScratchStore;
-  readonly compat: Compat;
 }
 
 /** Where a container of another sandbox joins in (dockershim). */
@@ -45,57 +38,52 @@ export class Flannel implements CniPlugin {
   readonly name = "flannel";
   readonly supportedVersions: readonly string[] = SPEC_VERSIONS;
   readonly compat: Compat;
+  private readonly differences: FlannelDifferences;
   private readonly delegate: Delegate;
   private readonly files: TextFiles;
   private readonly scratch: ScratchFiles;
 
   constructor(options: FlannelOptions) {
     this.compat = options.compat;
+    this.differences = FLANNEL_DIFFERENCES[options.compat];
     this.delegate = options.delegate;
     this.files = options.files;
-    this.scratch = new ScratchFiles(options.scratch, options.compat);
+    this.scratch = new ScratchFiles(options.scratch, this.differences);
   }
 
   async add(request: PluginRequest): Promise<CniResult> {
     const configuration = this.decode(request, "failed to load flannel netconf file: ");
     const text = formatDelegate(await this.generate(request, configuration));
-    if (this.compat === "upstream") request.warn(`delegateAdd: netconf sent to delegate plugin:\n${text}`);
+    if (this.differences.printsSent) request.warn(`delegateAdd: netconf sent to delegate plugin:\n${text}`);
     await this.scratch.save(request, configuration, text);
     const { type, sent } = forDelegate(request, text);
     try {
       const result = await this.delegate.add(type, sent);
-      // Upstream hands on what the delegate has printed, in the delegate's version.
-      return this.compat === "upstream" ? { ...result, printedVersion: sent.cniVersion } : result;
+      return this.differences.keepsPrintedVersion ? { ...result, printedVersion: sent.cniVersion } : result;
     } catch (error) {
-      const sentence = "failed to delegate add";
-      throw this.compat === "hardened" ? annotateDelegate(error, sentence) : annotate(error, sentence);
+      throw wrap(error, "failed to delegate add");
     }
   }
 
-  /**
-   * Sends what ADD has sent. Upstream does nothing when the file is gone, which leaks endpoint and address; hardened
-   * makes the configuration anew (rows 96, 99).
-   */
+  /** Sends what ADD has sent. */
   async del(request: PluginRequest): Promise<void> {
     const configuration = this.decode(request);
     const file = await this.scratch.find(request, configuration);
-    const text =
-      this.compat === "upstream"
-        ? readStored(request, file)
-        : (usableText(file) ?? formatDelegate(await this.regenerate(request, configuration)));
+    const { remakesConfiguration, keepsSandboxFile } = this.differences;
+    const text = remakesConfiguration
+      ? (usableText(file) ?? formatDelegate(await this.regenerate(request, configuration)))
+      : readStored(request, file);
     if (text !== undefined) {
       const { type, sent } = forDelegate(request, text);
       await this.delegate.del(type, sent);
     }
-    // A container that has joined the sandbox leaves; the sandbox still needs its file (cni.md §3.3).
-    const isLeft = this.compat === "hardened" && JOINING.test(request.netns);
-    if (file !== undefined && !isLeft && (text !== undefined || this.compat === "hardened"))
+    const isLeft = keepsSandboxFile && JOINING.test(request.netns);
+    if (file !== undefined && !isLeft && text !== undefined)
       await this.removeQuietly(request, configuration, file);
   }
 
-  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.delegatesAll) return;
     const configuration = this.decode(request);
     const file = await this.scratch.find(request, configuration);
     const text = usableText(file) ?? formatDelegate(await this.generate(request, configuration));
@@ -107,9 +95,9 @@ export class Flannel implements CniPlugin {
     await this.delegate.check(type, sent);
   }
 
-  /** Not in upstream (row 95): not ready while flanneld has not leased a subnet. */
+  /** Not ready while flanneld has not leased a subnet. */
   async status(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.delegatesAll) return;
     const configuration = this.decode(request);
     let text: string;
     try {
@@ -122,9 +110,9 @@ export class Flannel implements CniPlugin {
     await this.delegate.status(type, sent);
   }
 
-  /** Not in upstream. The delegate gets the list; then the files of what is not valid go. */
+  /** The delegate gets the list; then the files of what is not valid go. */
   async gc(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.delegatesAll) return;
     const configuration = this.decode(request);
     const valid = readValidAttachments(request.configuration);
     if (valid === undefined) return;
@@ -141,14 +129,14 @@ export class Flannel implements CniPlugin {
       return readFlannelConfiguration(configuration);
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const code = this.compat === "hardened" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
-      throw new CniError(code, `${prefix}failed to load netconf: ${error.message}`, { cause: error });
+      const message = `${prefix}failed to load netconf: ${error.message}`;
+      throw new CniError(this.differences.configurationCode, message, { cause: error });
     }
   }
 
   private async readSubnetEnv({ subnetFile }: FlannelConfiguration): Promise<SubnetEnv> {
     try {
-      return parseSubnetEnv(await this.files.readText(subnetFile), subnetFile, this.compat);
+      return parseSubnetEnv(await this.files.readText(subnetFile), subnetFile, this.differences);
     } catch (error) {
       if (error instanceof PluginPanic) throw error;
       const message = `failed to load flannel 'subnet.env' file: ${describeError(error)}. Check the flannel pod log for this node.`;
@@ -165,7 +153,7 @@ export class Flannel implements CniPlugin {
       configuration,
       subnetEnv,
       platform,
-      compat: this.compat,
+      differences: this.differences,
       isNamespace,
     });
   }
@@ -193,8 +181,8 @@ export class Flannel implements CniPlugin {
     try {
       await this.scratch.remove(configuration, file);
     } catch (error) {
-      // The attachment is gone; upstream says nothing of a file that stays.
-      if (this.compat === "hardened") request.warn(`flannel: ${describeError(error)}`);
+      // The attachment is gone.
+      if (this.differences.warnsOfLeftFiles) request.warn(`flannel: ${describeError(error)}`);
     }
   }
 }
@@ -204,7 +192,7 @@ function usableText(file: ScratchFile | undefined): string | undefined {
   return file?.document === undefined ? undefined : file.text;
 }
 
-/** As upstream: nothing to do without a file; a file that is no JSON is an error on Windows, and left on Linux. */
+/** Nothing to do without a file; a file that is no JSON is an error on Windows, and left on Linux. */
 function readStored(request: PluginRequest, file: ScratchFile | undefined): string | undefined {
   if (file === undefined || file.document !== undefined) return file?.text;
   const problem = `failed to parse netconf: ${problemOf(file.text)}`;

@@ -1,5 +1,5 @@
 /** What flannel has sent to delegates, kept so that DEL can send the same, and which file belongs to which attachment (cni.md §3.3). */
-import type { Compat } from "#core/base/compat.ts";
+import type { FlannelDifferences } from "./differences.ts";
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { StructReader, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
@@ -61,16 +61,16 @@ function parseDocument(text: string): JsonObject | undefined {
 }
 
 /**
- * Upstream names the file after the sandbox alone, so that two networks or interfaces of one sandbox overwrite each
- * other's (cni.md §3.3). Hardened adds both, and still finds what upstream has left.
+ * Published, the file is named after the sandbox alone, so that two networks or interfaces of one sandbox overwrite each
+ * other's (cni.md §3.3). Mended, both are in the name, and what the published plugin has left is still found.
  */
 export class ScratchFiles {
   private readonly store: ScratchStore;
-  private readonly compat: Compat;
+  private readonly namesAttachments: boolean;
 
-  constructor(store: ScratchStore, compat: Compat) {
+  constructor(store: ScratchStore, { namesAttachments }: FlannelDifferences) {
     this.store = store;
-    this.compat = compat;
+    this.namesAttachments = namesAttachments;
   }
 
   async save(request: PluginRequest, configuration: FlannelConfiguration, text: string): Promise<void> {
@@ -80,7 +80,7 @@ export class ScratchFiles {
   /** Undefined when there is none. */
   async find(request: PluginRequest, configuration: FlannelConfiguration): Promise<ScratchFile | undefined> {
     const own = await this.read(configuration, this.nameOf(request, configuration));
-    if (own !== undefined || this.compat === "upstream") return own;
+    if (own !== undefined || !this.namesAttachments) return own;
     const old = await this.read(configuration, sandboxOf(request));
     const network = old?.document === undefined ? "" : new StructReader(old.document).text("name");
     return network === configuration.name ? old : undefined;
@@ -106,7 +106,7 @@ export class ScratchFiles {
 
   private nameOf(request: PluginRequest, { name }: FlannelConfiguration): string {
     const sandbox = sandboxOf(request);
-    return this.compat === "upstream" ? sandbox : attachmentName(sandbox, name, request.ifName);
+    return this.namesAttachments ? attachmentName(sandbox, name, request.ifName) : sandbox;
   }
 }
 

@@ -1,5 +1,13 @@
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -84,9 +92,27 @@ describe("the layout of upstream (cni.md §4.3)", () => {
   it("removes what a process that died while it reserved has left", async () => {
     const { folder, create } = open();
     await create(() => undefined);
-    writeFileSync(join(folder, ".reservation.999999"), "SBX\r\neth0");
+    writeFileSync(join(folder, ".10.244.3.2.0123456789abcdef"), "SBX\r\neth0");
     await create((leases) => leases.list());
     expect(readdirSync(folder)).toEqual(["lock"]);
+  });
+
+  it("follows no link that somebody planted: for the lock, the last address and an address", async () => {
+    const { folder, create } = open();
+    await create(() => undefined);
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "precious");
+    for (const name of ["last_reserved_ip.0", "10.244.3.2"]) symlinkSync(victim, join(folder, name));
+    await create((leases) => {
+      expect([leases.reserve(ip("10.244.3.2"), SBX, 0), leases.reserve(ip("10.244.3.3"), SBX, 0)]).toEqual([
+        false,
+        true,
+      ]);
+    });
+    rmSync(join(folder, "lock"));
+    symlinkSync(join(folder, "made"), join(folder, "lock"));
+    await expect(create(() => undefined)).rejects.toThrowError(/lock is a symbolic link/);
+    expect([readFileSync(victim, "utf8"), readdirSync(folder).includes("made")]).toEqual(["precious", false]);
   });
 
   it("asking makes no folder", async () => {
@@ -120,6 +146,53 @@ it("CNI-120 CNI-EX-F13 records of old versions are found and released by the con
   expect(errorOf(await call("ADD")).msg).toContain("10.244.3.7 has been allocated to OLD");
   expect((await call("DEL")).status).toBe(0);
   expect(readdirSync(folder)).toEqual(["lock"]);
+});
+
+describe("a record that is damaged", () => {
+  const NULS = "\0".repeat(9);
+
+  async function node(compat: "upstream" | "hardened", content = NULS) {
+    const { folder, create, store, network } = open();
+    await create((leases) => leases.reserve(ip("10.244.3.2"), SBX, 0));
+    writeFileSync(join(folder, "10.244.3.7"), content);
+    const stdin = {
+      cniVersion: "1.1.0",
+      name: "cbr0",
+      ipam: { subnet: "10.244.3.0/24", dataDir: network.dataDir },
+      "cni.dev/valid-attachments": [{ containerID: "SBX", ifname: "eth0" }],
+    };
+    const plugin = new HostLocal({ store, compat });
+    const call = async (CNI_COMMAND: string, CNI_CONTAINERID = "LOST") =>
+      runWithTexts(plugin, {
+        env: { CNI_COMMAND, CNI_CONTAINERID, CNI_IFNAME: "eth0", CNI_PATH: "/opt/cni/bin" },
+        stdin,
+        platform: "linux",
+      });
+    return { folder, call };
+  }
+
+  it.each([
+    ["zeros, as after a power cut", NULS],
+    ["a flipped bit in the line break", "LOST\r\u008aeth0"],
+    ["no text", "\u0001\u0002"],
+  ])("keeps its address, and hardened says which file it is: %s", async (_what, content) => {
+    const { folder, call } = await node("hardened", content);
+    for (const verb of ["GC", "CHECK"])
+      expect(errorOf(await call(verb)), verb).toMatchObject({
+        code: 5,
+        msg: `host-local: ${join(folder, "10.244.3.7")} holds no container and interface: 10.244.3.7 stays reserved; remove the file when no container has the address`,
+      });
+    expect(readdirSync(folder)).toContain("10.244.3.7");
+    expect(readdirSync(folder)).toContain("10.244.3.2");
+  });
+
+  it("upstream compares texts, whatever they are: GC is silent and CHECK finds nothing", async () => {
+    const { call } = await node("upstream");
+    expect((await call("GC")).status).toBe(0);
+    expect(errorOf(await call("CHECK")).msg).toBe(
+      "host-local: Failed to find address added by container LOST",
+    );
+  });
 });
 
 describe("the lock", () => {

@@ -2,19 +2,12 @@
  * Leases as files, in the layout of upstream (cni.md §4.3), so that both can share a folder:
  * `<dataDir>/<network>/<address>` holds `<container ID>\r\n<interface>`, `last_reserved_ip.<set>` an address.
  *
- * A lease appears with its content, never empty: the content is written to a file of its own, which is then
- * linked to the address. Linking fails when the address is taken, by whatever process.
+ * A lease appears with its content, never empty, and not when the address is taken, by whatever process. On file systems
+ * without links a crash can leave an empty file, as upstream does.
  */
-import {
-  linkSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  renameSync,
-  unlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createFile, removeDrafts, replaceFile } from "#core/base/owner-only.node.ts";
 import { errorCode, messageOf } from "#core/base/thrown.ts";
 import type { PathRules } from "#core/base/path-rules.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
@@ -33,7 +26,8 @@ import {
 const LINE_BREAK = "\r\n";
 const FOLDER_MODE = 0o755;
 const FILE_MODE = 0o600;
-const DRAFT_PREFIX = ".reservation.";
+/** What the specification allows as container ID and, but in old records, interface (cni.md §1.3). */
+const RECORD = /^[A-Za-z0-9][\w.-]*(?:\r\n[^/:\s]{1,15})?$/;
 
 /** `mkdir /x: permission denied`, as Go puts what Node calls `EACCES: permission denied, mkdir '/x'`. */
 export function describeSystemError(error: unknown): string {
@@ -55,10 +49,8 @@ class FileLeases implements Leases {
 
   reserve(ip: Ip, owner: LeaseOwner, rangeIndex: number): boolean {
     const content = `${owner.containerId.trim()}${LINE_BREAK}${owner.ifName}`;
-    if (!this.createLease(this.pathOf(formatIp(ip)), content)) return false;
-    const draft = this.draftPath();
-    writeFileSync(draft, formatIp(ip), { mode: FILE_MODE });
-    renameSync(draft, this.pathOf(`last_reserved_ip.${rangeIndex}`));
+    if (!createFile(this.pathOf(formatIp(ip)), content, FILE_MODE)) return false;
+    replaceFile(this.pathOf(`last_reserved_ip.${rangeIndex}`), formatIp(ip), FILE_MODE);
     return true;
   }
 
@@ -72,15 +64,12 @@ class FileLeases implements Leases {
 
   list(): readonly Lease[] {
     const leases: Lease[] = [];
+    removeDrafts(this.folder);
     for (const name of readdirSync(this.folder).toSorted()) {
-      // Under the lock no other process is drafting: what is there was left by a process that died.
-      if (name.startsWith(DRAFT_PREFIX)) unlinkSync(join(this.folder, name));
       // Windows allows no colon in a file name, and no address has an underscore.
       const ip = parseIp(this.paths.name === "windows" ? name.replaceAll("_", ":") : name);
-      const content = ip === undefined ? undefined : this.readLease(name);
-      if (ip === undefined || content === undefined) continue;
-      const [containerId = "", ifName] = content.split(LINE_BREAK, 2);
-      leases.push({ ip, containerId, ifName });
+      const record = ip === undefined ? undefined : this.readLease(name);
+      if (ip !== undefined && record !== undefined) leases.push({ ip, ...record });
     }
     return leases;
   }
@@ -94,47 +83,22 @@ class FileLeases implements Leases {
   }
 
   /** Undefined when it vanished. */
-  private readLease(name: string): string | undefined {
+  private readLease(name: string): Omit<Lease, "ip"> | undefined {
+    const path = join(this.folder, name);
     try {
-      return readFileSync(join(this.folder, name), "utf8").trim();
+      const content = readFileSync(path, "utf8").trim();
+      const [containerId = "", ifName] = content.split(LINE_BREAK, 2);
+      if (content === "" || RECORD.test(content)) return { containerId, ifName };
+      return { containerId, ifName, damage: `${path} holds no container and interface` };
     } catch (error) {
-      return errorCode(error) === "ENOENT" ? undefined : "";
+      if (errorCode(error) === "ENOENT") return undefined;
+      const damage = `${path} cannot be read: ${describeSystemError(error)}`;
+      return { containerId: "", ifName: undefined, damage };
     }
   }
 
   private pathOf(name: string): string {
     return join(this.folder, this.paths.fileNameOf(name));
-  }
-
-  /** One process holds the lock, so its id is enough to distinguish drafts. */
-  private draftPath(): string {
-    return join(this.folder, `${DRAFT_PREFIX}${process.pid}`);
-  }
-
-  /** @returns false when the address is taken. */
-  private createLease(path: string, content: string): boolean {
-    const draft = this.draftPath();
-    writeFileSync(draft, content, { mode: FILE_MODE });
-    try {
-      linkSync(draft, path);
-      return true;
-    } catch (error) {
-      if (errorCode(error) === "EEXIST") return false;
-      return this.createWithoutLink(path, content);
-    } finally {
-      unlinkSync(draft);
-    }
-  }
-
-  /** For file systems without links, as upstream does it: a crash in between leaves an empty file. */
-  private createWithoutLink(path: string, content: string): boolean {
-    try {
-      writeFileSync(path, content, { flag: "wx", mode: FILE_MODE });
-      return true;
-    } catch (error) {
-      if (errorCode(error) === "EEXIST") return false;
-      throw error;
-    }
   }
 }
 

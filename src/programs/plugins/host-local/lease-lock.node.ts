@@ -19,8 +19,9 @@
  * A wait is bounded; it ends with an error that names the file.
  */
 import { spawnSync } from "node:child_process";
-import { closeSync, constants, openSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { closeSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
+import { createFile, openInPlace } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LeaseStoreError } from "./leases.ts";
 
@@ -61,14 +62,9 @@ function sleep(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
+/** Appears with the id of this process. */
 function createExclusively(path: string): boolean {
-  try {
-    writeFileSync(path, `${process.pid}`, { flag: "wx", mode: 0o600 });
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    throw error;
-  }
+  return createFile(path, `${process.pid}`, 0o600);
 }
 
 function isHolderDead(path: string): boolean {
@@ -110,7 +106,7 @@ function lockWithFile(path: string, waitMs: number): () => void {
 
 /** Takes the lock whose file is `path`; its folder must exist. @returns what lets go. @throws LeaseStoreError */
 export function takeLock(path: string, options: LeaseLockOptions): () => void {
-  const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, LOCK_FILE_MODE);
+  const descriptor = openInPlace(path, "made", LOCK_FILE_MODE);
   try {
     if (options.flockProgram !== "" && lockWithProgram(descriptor, path, options))
       return () => closeSync(descriptor);

@@ -187,6 +187,8 @@ export interface Lease {
   readonly containerId: string;
   /** Undefined in records of old versions, which knew the container alone. */
   readonly ifName: string | undefined;
+  /** Why the record is none that any host-local writes; undefined for a good one. Its address stays taken. */
+  readonly damage?: string | undefined;
 }
 
 /** The leases of one network while no other call changes them. All calls are synchronous: no work may wait inside. */

@@ -1,7 +1,7 @@
 /** The IPAM plugin host-local: addresses from ranges, kept on the node (cni.md §4). */
 import { parseCniArguments, readPrevResult, readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
-import type { PluginRequest, CniPlugin } from "#contracts/cni/plugin.ts";
+import type { PluginMode, PluginRequest, CniPlugin } from "#contracts/cni/plugin.ts";
 import {
   type CniRoute,
   readIpField,
@@ -10,9 +10,9 @@ import {
   type CniResult,
   EMPTY_DNS,
 } from "#contracts/cni/result.ts";
-import { isAtLeast, SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import { SINCE, SPEC_VERSIONS, isAtLeast } from "#contracts/cni/version.ts";
 import { type Ip, familyOf, parseIp, formatIp, parseInterfaceAddress } from "#core/net/ip.ts";
-import type { Compat } from "#core/base/compat.ts";
+import { type ByMode, type Compat, byMode } from "#core/base/compat.ts";
 import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import {
@@ -130,7 +130,7 @@ function checkRangeSets(specifications: readonly (readonly RangeSpecification[])
 function checkFamilies(rangeSets: readonly RangeSet[], cniVersion: string): void {
   const v4 = rangeSets.filter((set) => familyOf(set[0].start) === 4).length;
   if (v4 <= 1 && rangeSets.length - v4 <= 1) return;
-  if (isAtLeast(cniVersion, "0.3.0")) return;
+  if (isAtLeast(cniVersion, SINCE.addressLists)) return;
   throw new HostLocalConfigurationError(
     `CNI version ${cniVersion} does not support more than 1 address per family`,
   );
@@ -201,12 +201,33 @@ export interface TextFiles {
   readText(path: string): Promise<string>;
 }
 
-interface HostLocalOptions {
+interface HostLocalOptions extends PluginMode {
   readonly store: LeaseStore;
-  readonly compat: Compat;
   /** For `resolvConf`. Default: no file exists. */
   readonly files?: TextFiles;
 }
+
+/** Where the plugin behaves in two ways: as it is published, and mended. */
+interface HostLocalDifferences {
+  /** On Windows the file name fd00__5 does not parse as an address (docs: cni.md §4.5, row 117). */
+  readonly isBlindForIpv6Owners: boolean;
+  /** A failing ADD gives back all that the attachment has, also of earlier calls. */
+  readonly isRollingBackEverything: boolean;
+  /** DEL needs name and folder alone, so that a configuration that became invalid releases what it gave. */
+  readonly releasesByName: boolean;
+  /** CHECK compares addresses, STATUS and GC do something (cni.md §4.4). */
+  readonly looks: boolean;
+  /** The code of a failure that has one of its own in the specification. */
+  readonly codeOf: (own: number) => number;
+}
+
+const DIFFERENCES: ByMode<HostLocalDifferences> = byMode<HostLocalDifferences>({
+  isBlindForIpv6Owners: [true, false],
+  isRollingBackEverything: [true, false],
+  releasesByName: [false, true],
+  looks: [false, true],
+  codeOf: [() => CNI_CODES.internal, (own) => own],
+});
 
 const NO_FILES: TextFiles = Object.freeze({
   readText: (path: string) => Promise.reject(new Error(`open ${path}: no such file or directory`)),
@@ -220,15 +241,25 @@ function exhausted(code: number, message: string): CniError {
   return new CniError(code, message, { knowledge: "ipam-range-exhausted" });
 }
 
+/** @throws CniError that names a record whose owner cannot be known. */
+function refuseDamaged(leases: readonly Lease[]): void {
+  const damaged = leases.find(({ damage }) => damage !== undefined);
+  if (damaged === undefined) return;
+  const advice = `${formatIp(damaged.ip)} stays reserved; remove the file when no container has the address`;
+  throw new CniError(CNI_CODES.ioFailure, `host-local: ${damaged.damage ?? ""}: ${advice}`);
+}
+
 export class HostLocal implements CniPlugin {
   readonly name = "host-local";
   readonly supportedVersions: readonly string[] = SPEC_VERSIONS;
   readonly compat: Compat;
+  private readonly differences: HostLocalDifferences;
   private readonly store: LeaseStore;
   private readonly files: TextFiles;
 
   constructor(options: HostLocalOptions) {
     this.compat = options.compat;
+    this.differences = DIFFERENCES[options.compat];
     this.store = options.store;
     this.files = options.files ?? NO_FILES;
   }
@@ -236,10 +267,10 @@ export class HostLocal implements CniPlugin {
   async add(request: PluginRequest): Promise<CniResult> {
     const configuration = this.configure(request, readHostLocalConfiguration);
     const dns = await this.readDns(configuration.resolvConf);
+    const { isBlindForIpv6Owners, isRollingBackEverything } = this.differences;
     const rules = {
-      // docs: cni.md §4.5, row 117: the file name fd00__5 does not parse as an address.
-      isBlindForIpv6Owners: this.compat === "upstream" && request.platform === "win32",
-      isRollingBackEverything: this.compat === "upstream",
+      isBlindForIpv6Owners: isBlindForIpv6Owners && request.platform === "win32",
+      isRollingBackEverything,
     };
     const ips = await this.withLeases(configuration.network, "create", (leases) => {
       try {
@@ -253,13 +284,12 @@ export class HostLocal implements CniPlugin {
     return { interfaces: [], ips, routes: configuration.routes, dns };
   }
 
-  /** Hardened: needs name and folder alone, so that a configuration that became invalid releases what it gave. */
   async del(request: PluginRequest): Promise<void> {
-    const isUpstream = this.compat === "upstream";
-    const network = isUpstream
-      ? this.configure(request, readHostLocalConfiguration).network
-      : this.configure(request, readLeaseNetwork);
-    const access = isUpstream ? "create" : "existing";
+    const { releasesByName } = this.differences;
+    const network = releasesByName
+      ? this.configure(request, readLeaseNetwork)
+      : this.configure(request, readHostLocalConfiguration).network;
+    const access = releasesByName ? "existing" : "create";
     await this.withLeases(network, access, (leases) => releaseOwner(leases, ownerOf(request)));
   }
 
@@ -269,16 +299,17 @@ export class HostLocal implements CniPlugin {
     await this.withLeases(configuration.network, "existing", (leases) => {
       const held = leasesOf(leases, owner);
       if (held.length === 0) {
+        if (this.differences.looks) refuseDamaged(leases.list());
         const message = `host-local: Failed to find address added by container ${request.containerId}`;
         throw new CniError(CNI_CODES.internal, message);
       }
-      if (this.compat === "hardened") this.checkAddresses(request, configuration, held);
+      if (this.differences.looks) this.checkAddresses(request, configuration, held);
     });
   }
 
-  /** Hardened only: with upstream the verb is not implemented, which is success (cni.md §4.4). */
+  /** Not implemented as published, which is success (cni.md §4.4). */
   async status(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.looks) return;
     const { network, rangeSets } = this.configure(request, readHostLocalConfiguration);
     await this.withLeases(network, "existing", (leases) => {
       const taken = leases.list();
@@ -291,20 +322,23 @@ export class HostLocal implements CniPlugin {
     });
   }
 
-  /** Hardened only. Releases what belongs to no valid attachment, and records without an owner. */
+  /** Releases what belongs to no valid attachment, and records without an owner. What is damaged stays, and is told. */
   async gc(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.looks) return;
     const network = this.configure(request, readLeaseNetwork);
     const valid = this.configure(request, ({ configuration }) => readValidAttachments(configuration));
     if (valid === undefined) return;
     await this.withLeases(network, "existing", (leases) => {
-      for (const lease of leases.list()) {
+      const listed = leases.list();
+      for (const lease of listed) {
+        if (lease.damage !== undefined) continue;
         const isValid = valid.some(
           ({ containerId, ifName }) =>
             containerId === lease.containerId && (lease.ifName === undefined || lease.ifName === ifName),
         );
         if (!isValid) leases.release(lease.ip);
       }
+      refuseDamaged(listed);
     });
   }
 
@@ -334,15 +368,12 @@ export class HostLocal implements CniPlugin {
     try {
       return parseResolvConf(await this.files.readText(path));
     } catch (error) {
-      throw new CniError(this.codeOf(CNI_CODES.ioFailure), describeError(error), { cause: error });
+      throw new CniError(this.differences.codeOf(CNI_CODES.ioFailure), describeError(error), {
+        cause: error,
+      });
     }
   }
 
-  private codeOf(hardened: number): number {
-    return this.compat === "hardened" ? hardened : CNI_CODES.internal;
-  }
-
-  /** Reads configuration; upstream gives its faults no code of their own. */
   private configure<T>(request: PluginRequest, read: (request: PluginRequest) => T): T {
     try {
       return read(request);
@@ -351,7 +382,7 @@ export class HostLocal implements CniPlugin {
       const isAboutRanges =
         error instanceof HostLocalConfigurationError || /^(ipam|runtimeConfig)\b/i.test(error.field);
       const knowledge: KnowledgeCode | undefined = isAboutRanges ? "ipam-range-invalid" : undefined;
-      throw new CniError(this.codeOf(CNI_CODES.invalidNetworkConfig), error.message, {
+      throw new CniError(this.differences.codeOf(CNI_CODES.invalidNetworkConfig), error.message, {
         knowledge,
         cause: error,
       });
@@ -367,7 +398,8 @@ export class HostLocal implements CniPlugin {
       return await this.store.withLeases(network, access, work);
     } catch (error) {
       if (!(error instanceof LeaseStoreError)) throw error;
-      const code = error.reason === "busy" ? CNI_CODES.tryAgainLater : this.codeOf(CNI_CODES.ioFailure);
+      const code =
+        error.reason === "busy" ? CNI_CODES.tryAgainLater : this.differences.codeOf(CNI_CODES.ioFailure);
       throw new CniError(code, error.message, { cause: error });
     }
   }

@@ -25,7 +25,7 @@ const GUID = guidOfPath(PATH, digest);
 async function world() {
   const { client } = hnsNode();
   const network = await createNetwork(client, CBR0);
-  await createEndpoint(client, network.ID!, {
+  await createEndpoint(client, network.ID, {
     Name: "cbr0_ep",
     IpConfigurations: [{ IpAddress: "10.244.2.2" }],
   });

@@ -12,11 +12,12 @@ import type { Guid } from "#contracts/hcn/guid.ts";
 import { getNamespaceById, requestDocument } from "#contracts/hcn/operations.ts";
 import { SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import type { Compat } from "#core/base/compat.ts";
+import { ENDPOINT_DIFFERENCES } from "../windows-endpoint/differences.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { readValidAttachments } from "#contracts/cni/plugin-input.ts";
 import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
-import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniPlugin, OS_VARIABLE, type PluginMode, type PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HnsCaller, isMissing } from "../windows-endpoint/plugin-call.ts";
@@ -130,13 +131,12 @@ class Namespaces {
   }
 }
 
-interface MullionNetnsOptions {
+/** The mode is that of the delegates and of HNS' sentences; the plugin itself has no reference that it could differ from. */
+interface MullionNetnsOptions extends PluginMode {
   readonly client: HcnClient;
   readonly delegate: Delegate;
   readonly store: ScratchStore;
   readonly digest: Digest;
-  /** Of the delegates and of HNS' sentences; the plugin itself has no reference that it could differ from. */
-  readonly compat: Compat;
 }
 
 /** One call with what it is about. */
@@ -163,7 +163,7 @@ export class MullionNetns implements CniPlugin {
     this.store = options.store;
     this.digest = options.digest;
     this.client = options.client;
-    this.namespaces = new Namespaces(new HnsCaller(options.client, options.compat));
+    this.namespaces = new Namespaces(new HnsCaller(options.client, ENDPOINT_DIFFERENCES[options.compat]));
   }
 
   async add(request: PluginRequest): Promise<CniResult> {
@@ -312,7 +312,8 @@ function forDelegate({ request, configuration }: Call, mapping: NetnsMapping | u
   return {
     ...request,
     netns,
-    env: { ...request.env, CNI_NETNS: netns },
+    // What it calls is a plugin for Windows, and shall behave so on this machine.
+    env: { ...request.env, CNI_NETNS: netns, [OS_VARIABLE]: "windows" },
     configuration: document,
     configurationText: formatJson(document, 0),
   };

@@ -2,7 +2,7 @@
  * The configuration of Microsoft's plugins nat, sdnbridge and sdnoverlay, and the name resolution that it says (cni.md
  * §2.4, §2.9).
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { SdnDifferences } from "./differences.ts";
 import { readStandardConfiguration } from "#contracts/cni/plugin-input.ts";
 import { DecodeError, type StructReader, StructReader as Reader } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
@@ -103,16 +103,15 @@ function readGateway(reader: StructReader, key: string): Ip | undefined {
   return ip;
 }
 
-/** Upstream reads the gateway from `gw` alone; hardened takes `gateway`, too (row 107). */
-function readRoute(reader: StructReader, compat: Compat): SdnRoute {
+function readRoute(reader: StructReader, differences: SdnDifferences): SdnRoute {
   const gateway = readGateway(reader, "gw");
   return {
     destination: readDestination(reader),
-    gateway: compat === "hardened" ? (gateway ?? readGateway(reader, "gateway")) : gateway,
+    gateway: differences.takesGateway ? (gateway ?? readGateway(reader, "gateway")) : gateway,
   };
 }
 
-function readIpam(document: JsonObject, compat: Compat): SdnIpam {
+function readIpam(document: JsonObject, differences: SdnDifferences): SdnIpam {
   const reader = new Reader(document).struct("ipam") ?? new Reader({}, "ipam");
   return {
     type: reader.text("type"),
@@ -121,7 +120,7 @@ function readIpam(document: JsonObject, compat: Compat): SdnIpam {
     subnet: reader.text("subnet"),
     ipAddress: reader.text("ipAddress"),
     queryInterval: reader.text("queryInterval"),
-    routes: reader.structs("routes").map((route) => readRoute(route, compat)),
+    routes: reader.structs("routes").map((route) => readRoute(route, differences)),
   };
 }
 
@@ -137,15 +136,15 @@ function readFlags(reader: StructReader | undefined): SdnFlags {
   };
 }
 
-function warningsFor(document: JsonObject, compat: Compat): readonly string[] {
-  if (compat === "upstream") return [];
+function warningsFor(document: JsonObject, differences: SdnDifferences): readonly string[] {
+  if (!differences.takesGateway) return [];
   const routes = new Reader(document).struct("ipam")?.structs("routes") ?? [];
   const isOther = routes.some((route) => route.raw("gw") === undefined && route.raw("gateway") !== undefined);
   return isOther ? ['"ipam.routes[].gateway" is taken for "gw"; other versions skip it'] : [];
 }
 
 /** Reads the configuration. @throws DecodeError, CniError */
-export function readSdnConfiguration(document: JsonObject, compat: Compat): SdnConfiguration {
+export function readSdnConfiguration(document: JsonObject, differences: SdnDifferences): SdnConfiguration {
   const standard = readStandardConfiguration(document);
   const reader = new Reader(document);
   const runtime = reader.struct("runtimeConfig");
@@ -154,7 +153,7 @@ export function readSdnConfiguration(document: JsonObject, compat: Compat): SdnC
     cniVersion: standard.cniVersion,
     name: standard.name,
     networkType: networkTypeOf(standard.type),
-    ipam: readIpam(document, compat),
+    ipam: readIpam(document, differences),
     dns: standard.dns,
     runtimeDns: {
       servers: runtimeDns?.texts("servers") ?? [],
@@ -163,11 +162,11 @@ export function readSdnConfiguration(document: JsonObject, compat: Compat): SdnC
     },
     flags: readFlags(reader.struct("optionalFlags")),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
-    additionalRoutes: reader.structs("additionalRoutes").map((route) => readRoute(route, compat)),
+    additionalRoutes: reader.structs("additionalRoutes").map((route) => readRoute(route, differences)),
     additionalArguments: reader
       .structs("AdditionalArgs")
       .map((each) => ({ name: each.text("name"), value: each.raw("value") })),
-    warnings: warningsFor(document, compat),
+    warnings: warningsFor(document, differences),
   };
 }
 

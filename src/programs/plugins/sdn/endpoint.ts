@@ -1,7 +1,7 @@
 /** The endpoint that a call wants, and what IPAM and the configuration say of its addresses (cni.md §2.4). */
 import { PluginPanic, CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { type CniDns, type CniIp, type CniResult, EMPTY_DNS } from "#contracts/cni/result.ts";
-import { type PolicyDocument, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
+import { type PolicyDocument, type Route, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
 import type { HostComputeEndpoint, IpConfig } from "#contracts/hcn/documents/endpoint.ts";
 import { type HostComputeNetwork, subnetsOf } from "#contracts/hcn/documents/network.ts";
 import {
@@ -13,12 +13,13 @@ import {
   formatPrefix,
   maskIp,
   parseInterfaceAddress,
-  type IpFamily,
   parseIp,
 } from "#core/net/ip.ts";
 import { dnsDocument, applyForeignMask } from "../windows-endpoint/hcn-endpoint.ts";
 import type { SdnConfiguration, SdnRoute } from "./conf.ts";
-import { decodeUtf8 } from "#core/base/encodings.ts";
+import { decodeUtf8, encodeUtf8 } from "#core/base/encodings.ts";
+import { isJsonObject, type JsonValue } from "#core/base/json.ts";
+import { requestDocument } from "#contracts/hcn/operations.ts";
 import { parseMac } from "#core/net/mac.ts";
 
 /** Addresses and gateways, at most one of each family. */
@@ -80,7 +81,9 @@ export function addressingOfIpam(
 }
 
 function isDefault({ destination }: SdnRoute, family: 4 | 6): boolean {
-  return destination !== undefined && destination.length === 0 && familyOf(destination.ip) === family;
+  if (destination === undefined || destination.length !== 0 || familyOf(destination.ip) !== family)
+    return false;
+  return destination.ip === 0 || destination.ip === 0n;
 }
 
 /** Fills gateways that are missing from default routes of `additionalRoutes`. */
@@ -128,7 +131,7 @@ export function sdnEndpointDocument(
     }),
     Dns: dnsDocument(parts.dns),
     ...(routes.length > 0 && { Routes: routes }),
-    SchemaVersion: SCHEMA_V2_0,
+    ...CLIENT_MEMBERS,
   };
 }
 
@@ -157,7 +160,8 @@ export function sdnNetworkDocument(
       ],
     }),
     Dns: dnsDocument(dns),
-    SchemaVersion: SCHEMA_V2_0,
+    MacPool: {},
+    ...CLIENT_MEMBERS,
   };
 }
 
@@ -198,22 +202,89 @@ function addressOf(config: IpConfig): CniIp {
   return { address: { ip, length: config.PrefixLength ?? 0 }, interface: 0 };
 }
 
-/** The first address and next hop of each family, with the lengths that HNS says. */
+/**
+ * The first of each family, as upstream's loop finds them: what is no IPv6, or a second IPv6 before any IPv4, counts as
+ * IPv4; what is no address at all as IPv6.
+ */
+function splitFamilies<T>(
+  items: readonly T[],
+  ipOf: (item: T) => Ip | undefined,
+): readonly (T | undefined)[] {
+  let first4: T | undefined;
+  let first6: T | undefined;
+  for (const item of items) {
+    const ip = ipOf(item);
+    const isIpv6 = ip === undefined || familyOf(ip) === 6;
+    if (isIpv6 && first6 === undefined) first6 = item;
+    else first4 ??= item;
+  }
+  return [first4, first6];
+}
+
+/** Addresses with the lengths that HNS says, and the next hop that stands for the family. */
 function dualAddresses(endpoint: HostComputeEndpoint): readonly CniIp[] {
-  const ips = (endpoint.IpConfigurations ?? []).map(addressOf);
-  const hops = (endpoint.Routes ?? []).flatMap(({ NextHop }) => parseIp(NextHop ?? "") ?? []);
-  const first = (family: IpFamily): readonly CniIp[] => {
-    const ip = ips.find(({ address }) => familyOf(address.ip) === family);
-    return ip === undefined
-      ? []
-      : [
-          withGateway(
-            ip,
-            hops.find((hop) => familyOf(hop) === family),
-          ),
-        ];
-  };
-  return [...first(4), ...first(6)];
+  const ips = splitFamilies((endpoint.IpConfigurations ?? []).map(addressOf), ({ address }) => address.ip);
+  const hopOf = ({ NextHop }: Route): Ip | undefined => parseIp(NextHop ?? "");
+  const hops = splitFamilies(endpoint.Routes ?? [], hopOf);
+  return ips.flatMap((ip, index) => {
+    const route = hops[index];
+    return ip === undefined ? [] : [withGateway(ip, route === undefined ? undefined : hopOf(route))];
+  });
+}
+
+function goBytes(value: JsonValue | undefined): string {
+  return value === undefined ? "[]" : `[${encodeUtf8(JSON.stringify(value)).join(" ")}]`;
+}
+
+/** From 10^6 on Go prints floating numbers, which all of JSON's are, with an exponent of two digits. */
+function goNumber(value: number): string {
+  const [mantissa = "", exponent = ""] = value.toExponential().split("e");
+  if (value === 0 || (Number(exponent) >= -4 && Number(exponent) < 6)) return `${value}`;
+  return `${mantissa}e${exponent.startsWith("-") ? "-" : "+"}${exponent.slice(1).padStart(2, "0")}`;
+}
+
+/** A value that the client keeps as it has come, as %v prints it. */
+function goValue(value: JsonValue | undefined): string {
+  if (value === undefined || value === null) return "<nil>";
+  if (typeof value === "number") return goNumber(value);
+  if (Array.isArray(value)) return `[${(value as readonly JsonValue[]).map(goValue).join(" ")}]`;
+  if (!isJsonObject(value)) return `${value as string | boolean}`;
+  const members = Object.keys(value).toSorted();
+  return `map[${members.map((name) => `${name}:${goValue(value[name])}`).join(" ")}]`;
+}
+
+function goList(texts: readonly string[] | undefined): string {
+  return `[${(texts ?? []).join(" ")}]`;
+}
+
+/** The endpoint as Go prints the struct of its client with %v, which upstream's messages end with. */
+export function printGoEndpoint(endpoint: HostComputeEndpoint): string {
+  const { Dns: dns, SchemaVersion: schema } = endpoint;
+  const { Health } = requestDocument(endpoint);
+  const health = isJsonObject(Health) ? Health : {};
+  const extra = isJsonObject(health["Extra"]) ? health["Extra"] : {};
+  const policies = (endpoint.Policies ?? []).map((each) => `{${each.Type} ${goBytes(each.Settings)}}`);
+  const ips = (endpoint.IpConfigurations ?? []).map(
+    (ip) => `{${ip.IpAddress ?? ""} ${ip.PrefixLength ?? 0}}`,
+  );
+  const routes = (endpoint.Routes ?? []).map(
+    (route) => `{${route.NextHop ?? ""} ${route.DestinationPrefix ?? ""} ${route.Metric ?? 0}}`,
+  );
+  const fields = [
+    endpoint.ID,
+    endpoint.Name ?? "",
+    endpoint.HostComputeNetwork ?? "",
+    endpoint.HostComputeNamespace ?? "",
+    goList(policies),
+    goList(ips),
+    `{${[dns?.Domain ?? "", goList(dns?.Search), goList(dns?.ServerList), goList(dns?.Options)].join(" ")}}`,
+    goList(routes),
+    endpoint.MacAddress ?? "",
+    `${endpoint.Flags ?? 0}`,
+    `{${goValue(health["Data"])} {${goBytes(extra["Resources"])} ${goBytes(extra["SharedContainers"])}    }}`,
+    `{${schema?.Major ?? 0} ${schema?.Minor ?? 0}}`,
+  ];
+  return `&{${fields.join(" ")}}`;
 }
 
 /** Neither sandbox, routes nor name resolution. @throws CniError */

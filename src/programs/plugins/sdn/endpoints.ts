@@ -1,37 +1,23 @@
 /** The network of a call, found or made, and its endpoint over HCN: made, attached, compared, removed (cni.md §2.4). */
-import type { Compat } from "#core/base/compat.ts";
-import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
-import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
 import {
+  type StoredNetwork,
   createNetwork,
   getNetworkByName,
   listNetworks,
-  addNamespaceEndpoint,
   createEndpoint,
 } from "#contracts/hcn/operations.ts";
+import type { SdnDifferences } from "./differences.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import type { HostComputeEndpoint, StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
-import { equalGuids } from "#contracts/hcn/guid.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp } from "#core/net/ip.ts";
-import {
-  type HnsCaller,
-  isMissing,
-  withKnowledge,
-  namespaceCall,
-  isNamespaceGuid,
-} from "../windows-endpoint/plugin-call.ts";
+import { type HnsCaller, isMissing, withKnowledge } from "../windows-endpoint/plugin-call.ts";
 import { compareHcnEndpoint, failOnDifferences } from "../windows-endpoint/hcn-api.ts";
-import {
-  HcnEndpoints,
-  type HcnTarget,
-  hardenedResult,
-  dnsOfEndpoint,
-  ipsOfHcnEndpoint,
-} from "../windows-endpoint/hcn-endpoint.ts";
+import { HcnEndpoints, type HcnTarget } from "../windows-endpoint/hcn-endpoint.ts";
 import {
   sdnNetworkDocument,
   type SdnAddressing,
@@ -43,19 +29,18 @@ import {
 import { endpointDns } from "./conf.ts";
 import type { SdnCall } from "./ipam-session.ts";
 import { additionalPolicies, loopbackPolicy, portPolicies } from "./policies.ts";
-import { upstreamSdnResult } from "./endpoint.ts";
 
 export class SdnNetworks {
   private readonly caller: HnsCaller;
-  private readonly compat: Compat;
+  private readonly differences: SdnDifferences;
 
-  constructor(caller: HnsCaller, compat: Compat) {
+  constructor(caller: HnsCaller, differences: SdnDifferences) {
     this.caller = caller;
-    this.compat = compat;
+    this.differences = differences;
   }
 
   /** @throws CniError, with its own words when there is none of that name. */
-  async get({ configuration }: SdnCall): Promise<HostComputeNetwork> {
+  async get({ configuration }: SdnCall): Promise<StoredNetwork> {
     const { name } = configuration;
     try {
       return await this.caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, name));
@@ -65,7 +50,7 @@ export class SdnNetworks {
   }
 
   /** For dual stack the network has to be there; else it is made. @throws CniError, PluginPanic */
-  async getOrCreate(call: SdnCall): Promise<HostComputeNetwork> {
+  async getOrCreate(call: SdnCall): Promise<StoredNetwork> {
     if (call.configuration.flags.enableDualStack) {
       const network = await this.get(call);
       if (network.Type === "L2Bridge") return network;
@@ -74,8 +59,7 @@ export class SdnNetworks {
     try {
       return await this.get(call);
     } catch (error) {
-      // Upstream takes every failure of the look-up for "there is none" (cni.md §2.12).
-      if (this.compat === "hardened" && !isMissing(error)) throw error;
+      if (!this.differences.takesFailureForNone && !isMissing(error)) throw error;
       return this.create(call);
     }
   }
@@ -86,22 +70,23 @@ export class SdnNetworks {
     else await this.caller.hcn("hcnEnumerateNetworks", (client) => listNetworks(client));
   }
 
-  private async create({ configuration, podNamespace }: SdnCall): Promise<HostComputeNetwork> {
-    const policies = additionalPolicies(configuration, "NetworkPolicy", this.compat);
+  private async create({ configuration, podNamespace }: SdnCall): Promise<StoredNetwork> {
+    const policies = additionalPolicies(configuration, "NetworkPolicy", this.differences);
     const document = sdnNetworkDocument(configuration, endpointDns(configuration, podNamespace), policies);
     return this.caller.hcn("hcnCreateNetwork", (client) => createNetwork(client, document));
   }
 }
 
-export class SdnEndpoints {
-  private readonly caller: HnsCaller;
-  private readonly compat: Compat;
-  private readonly endpoints: HcnEndpoints;
+/** What both ways share; `upstream.ts` and `hardened.ts` say what becomes of an endpoint that is there, and after failures. */
+export abstract class SdnEndpoints {
+  protected readonly caller: HnsCaller;
+  private readonly differences: SdnDifferences;
+  protected readonly endpoints: HcnEndpoints;
 
-  constructor(caller: HnsCaller, compat: Compat) {
+  constructor(caller: HnsCaller, differences: SdnDifferences) {
     this.caller = caller;
-    this.compat = compat;
-    this.endpoints = new HcnEndpoints({ caller, compat });
+    this.differences = differences;
+    this.endpoints = new HcnEndpoints({ caller, differences: differences.endpoints });
   }
 
   /** What is looked at before HNS is changed: loopback DSR, subnet, port mappings. @throws CniError, PluginPanic */
@@ -111,15 +96,14 @@ export class SdnEndpoints {
       throw new CniError(CNI_CODES.internal, message);
     }
     addressingWithoutIpam(configuration);
-    portPolicies(configuration);
+    portPolicies(configuration, this.differences);
   }
 
-  async add(call: SdnCall, network: HostComputeNetwork): Promise<CniResult> {
+  async add(call: SdnCall, network: StoredNetwork): Promise<CniResult> {
     const target = this.targetOf(call, network);
     const existing = await this.findExisting(call, target);
     if (existing !== undefined) {
-      // Upstream does not attach it again (row 104).
-      if (this.compat === "hardened") await this.attachAgain(target, existing);
+      await this.reuse(target, existing);
       return this.resultOf(call, network, existing);
     }
     try {
@@ -139,7 +123,7 @@ export class SdnEndpoints {
   }
 
   /** @throws CniError that lists what differs from `previous`. */
-  async check(call: SdnCall, network: HostComputeNetwork, previous: CniResult): Promise<void> {
+  async check(call: SdnCall, network: StoredNetwork, previous: CniResult): Promise<void> {
     const name = nameOf(call);
     const endpoint = await this.endpoints.find(name);
     if (endpoint === undefined)
@@ -147,7 +131,7 @@ export class SdnEndpoints {
     const held = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
     const expected = {
       result: previous,
-      networkId: network.ID ?? "",
+      networkId: network.ID,
       policies: this.policiesOf(call, held[0]),
     };
     failOnDifferences(name, compareHcnEndpoint(call.request, endpoint, expected));
@@ -156,46 +140,14 @@ export class SdnEndpoints {
   /** @returns what failed. */
   gc(
     call: SdnCall,
-    findNetwork: () => Promise<HostComputeNetwork>,
+    findNetwork: () => Promise<StoredNetwork>,
     valid: readonly GcAttachment[] | undefined,
   ): Promise<readonly string[]> {
     return this.endpoints.collectGarbage(call.configuration.name, valid, findNetwork);
   }
 
-  private targetOf(call: SdnCall, network: HostComputeNetwork): HcnTarget {
-    return { endpointName: nameOf(call), networkId: network.ID ?? "", netns: call.request.netns };
-  }
-
-  /**
-   * The endpoint of that name on this network. On another network upstream makes a second of the same name
-   * beside it; hardened removes the other.
-   */
-  private async findExisting(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint | undefined> {
-    let endpoint: StoredEndpoint | undefined;
-    try {
-      endpoint = await this.endpoints.find(target.endpointName);
-    } catch (error) {
-      // Upstream takes every failure of the look-up for "there is none" (cni.md §2.12).
-      if (this.compat === "hardened") throw error;
-      return undefined;
-    }
-    if (endpoint === undefined || equalGuids(endpoint.HostComputeNetwork ?? "", target.networkId))
-      return endpoint;
-    if (this.compat === "hardened") {
-      await this.endpoints.remove(endpoint);
-      await call.ipam.del();
-    }
-    return undefined;
-  }
-
-  /** As win-bridge: an endpoint that is in another living namespace is not taken from it. */
-  private async attachAgain(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
-    if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
-    if (await this.endpoints.isAttached(endpoint)) {
-      const message = `endpoint ${target.endpointName} is in another namespace already; call DEL before ADD with ${target.netns}`;
-      throw new CniError(CNI_CODES.internal, message);
-    }
-    await this.endpoints.attach(target, endpoint);
+  private targetOf(call: SdnCall, network: StoredNetwork): HcnTarget {
+    return { endpointName: nameOf(call), networkId: network.ID, netns: call.request.netns };
   }
 
   private async create(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint> {
@@ -209,7 +161,7 @@ export class SdnEndpoints {
       {
         policies: this.policiesOf(call, this.ownAddress(addressing)),
         dns: endpointDns(configuration, podNamespace),
-        hasLengths: this.compat === "hardened",
+        hasLengths: this.differences.endpoints.sendsPrefixLengths,
       },
     );
     try {
@@ -217,62 +169,40 @@ export class SdnEndpoints {
         createEndpoint(client, target.networkId, document),
       );
     } catch (error) {
-      const text = `error creating endpoint ${describeError(error)} : endpoint config ${JSON.stringify(document)}`;
-      if (this.compat === "hardened") throw error;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
+      throw this.couldNotCreate(error, document);
     }
   }
 
-  private async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
-    if (this.compat === "upstream") return this.attachAsUpstream(target, endpoint);
-    try {
-      await this.endpoints.attach(target, endpoint);
-    } catch (error) {
-      await this.endpoints.removeQuietly(endpoint);
-      throw error;
-    }
-  }
-
-  /** Upstream leaks the endpoint when this fails (row 105). */
-  private async attachAsUpstream({ netns }: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
-    try {
-      if (!isNamespaceGuid(netns)) throw new CniError(CNI_CODES.internal, "invalid namespace ID");
-      await this.caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, endpoint.ID));
-    } catch (error) {
-      const text = `error adding endpoint to namespace ${describeError(error)} : endpoint ${JSON.stringify(endpoint)}`;
-      throw new CniError(CNI_CODES.internal, text, { cause: error });
-    }
-  }
-
-  /** The address for loopback DSR. Before HNS has chosen one, Go prints `<nil>`; hardened leaves the policy out. */
+  /** The address for loopback DSR; undefined: the policy is left out. */
   private ownAddress({ ipv4 }: SdnAddressing): string | undefined {
-    if (ipv4 !== undefined) return formatIp(ipv4.ip);
-    return this.compat === "upstream" ? "<nil>" : undefined;
+    return ipv4 === undefined ? this.differences.endpoints.unknownAddress[0] : formatIp(ipv4.ip);
   }
 
   private policiesOf({ configuration }: SdnCall, address: string | undefined): readonly PolicyDocument[] {
     return [
-      ...portPolicies(configuration),
-      ...additionalPolicies(configuration, "EndpointPolicy", this.compat),
+      ...portPolicies(configuration, this.differences),
+      ...additionalPolicies(configuration, "EndpointPolicy", this.differences),
       ...(configuration.flags.loopbackDSR && address !== undefined ? [loopbackPolicy(address)] : []),
     ];
   }
 
+  /** The endpoint of that name that ADD may use. */
+  protected abstract findExisting(call: SdnCall, target: HcnTarget): Promise<StoredEndpoint | undefined>;
+
+  /** ADD found its endpoint. */
+  protected abstract reuse(target: HcnTarget, endpoint: StoredEndpoint): Promise<void>;
+
+  /** Brings a new endpoint into its namespace. @throws CniError */
+  protected abstract attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void>;
+
+  /** What a failure to create an endpoint is to the caller. */
+  protected abstract couldNotCreate(error: unknown, document: HostComputeEndpoint): unknown;
+
   /** @throws CniError */
-  private resultOf(
-    { request, configuration }: SdnCall,
-    network: HostComputeNetwork,
-    endpoint: StoredEndpoint,
-  ): CniResult {
-    const isDualStack = configuration.flags.enableDualStack;
-    if (this.compat === "upstream")
-      return upstreamSdnResult(network, endpoint, { ifName: request.ifName, isDualStack });
-    const ips = ipsOfHcnEndpoint(network, endpoint);
-    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
-    return hardenedResult(request, parts, readPrevResult(request.configuration));
-  }
+  protected abstract resultOf(call: SdnCall, network: StoredNetwork, endpoint: StoredEndpoint): CniResult;
 }
 
-function nameOf({ request, configuration }: SdnCall): string {
+/** The name of the endpoint of a call. */
+export function nameOf({ request, configuration }: SdnCall): string {
   return `${request.containerId}_${configuration.name}`;
 }

@@ -3,12 +3,14 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "#core/base/json.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import type { FakeHcnClient } from "#test/support/hns/fake-hcn-client.ts";
 import { NAMESPACE, NETWORKS, sdnNode } from "#test/support/cni/windows-plugin-node.ts";
 import { MemoryLeaseStore } from "../host-local/leases.ts";
 import { HostLocal } from "../host-local/plugin.ts";
 import type { SdnName } from "./conf.ts";
 
-const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
+// What hcsshim writes into every document beside its fields: structs, however empty.
+const V2 = { Health: { Extra: {} }, SchemaVersion: { Major: 2, Minor: 0 } };
 const EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "10.0.0.0/24"];
 const NAT = { Type: "OutBoundNAT", Settings: { Exceptions: EXCEPTIONS } };
 const ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
@@ -34,6 +36,19 @@ async function add(
   const run = await node.run("ADD", stdin, options.env);
   const [created] = node.client.bodiesOf("create Endpoint");
   return { ...node, run, created, result: JSON.parse(run.stdout || "{}") as JsonObject };
+}
+
+/** HNS tells the lengths of addresses, and its own choice of those that nobody asked for. */
+function answering(client: FakeHcnClient, addresses: readonly (readonly [string, number])[]): void {
+  const create = client.create.bind(client);
+  client.create = async (kind, settings, parameters) => {
+    const ID = await create(kind, settings, parameters);
+    if (kind === "Endpoint") {
+      const IpConfigurations = addresses.map(([IpAddress, PrefixLength]) => ({ IpAddress, PrefixLength }));
+      client.put(kind, { ...(await client.query(kind, ID)), ID, IpConfigurations });
+    }
+    return ID;
+  };
 }
 
 describe("nat (cni.md §7.D)", () => {
@@ -85,6 +100,7 @@ describe("nat (cni.md §7.D)", () => {
     );
     expect(client.bodiesOf("create Network")).toEqual([
       {
+        MacPool: {},
         Name: "natNetwork",
         Type: "NAT",
         Ipams: [
@@ -100,6 +116,8 @@ describe("nat (cni.md §7.D)", () => {
     expect(created).toMatchObject({ Name: "SBX_natNetwork", Dns: {}, Routes: [route("192.168.100.1")] });
     expect(result).toEqual({
       cniVersion: "1.0.0",
+      // As cni 1.1.2 prints it.
+      dns: {},
       interfaces: [GARBLED],
       ips: [{ interface: 0, address: "192.168.100.37/24", gateway: "192.168.100.1" }],
     });
@@ -111,6 +129,8 @@ describe("nat (cni.md §7.D)", () => {
     expect(created).toEqual(endpoint({ Routes: [route("10.4.0.1")] }));
     expect(result).toEqual({
       cniVersion: "1.0.0",
+      // As cni 1.1.2 prints it.
+      dns: {},
       interfaces: [GARBLED],
       ips: [{ interface: 0, address: "172.24.40.12/20", gateway: "10.4.0.1" }],
     });
@@ -265,7 +285,11 @@ describe("sdnbridge (cni.md §7.D)", () => {
     const node = sdnNode("sdnbridge", "upstream", [
       new HostLocal({ store: new MemoryLeaseStore(), compat: "upstream" }),
     ]);
-    await node.run("ADD", {
+    answering(node.client, [
+      ["192.168.1.10", 24],
+      ["fd00::102", 120],
+    ]);
+    const run = await node.run("ADD", {
       cniVersion: "0.4.0",
       name: "winl2bridge",
       type: "sdnbridge",
@@ -291,6 +315,15 @@ describe("sdnbridge (cni.md §7.D)", () => {
         ...V2,
       },
     ]);
+    expect(JSON.parse(run.stdout)).toEqual({
+      cniVersion: "0.4.0",
+      interfaces: [GARBLED],
+      ips: [
+        { version: "4", interface: 0, address: "192.168.1.10/24", gateway: "192.168.1.2" },
+        { version: "6", interface: 0, address: "fd00::102/120", gateway: "fd00::101" },
+      ],
+      dns: {},
+    });
   });
 
   it("CNI-EX-D11 both families without IPAM: the gateway of IPv6 from additionalRoutes", async () => {
@@ -314,6 +347,44 @@ describe("sdnbridge (cni.md §7.D)", () => {
       ...V2,
     });
   });
+
+  it.each([
+    ["0.2.0", {}],
+    ["1.0.0", { gatewayFromAdditionalRoutes: false }],
+  ])(
+    "CNI-EX-D11 the result has the first address of each family of what HNS returns (%s)",
+    async (cniVersion, more) => {
+      const node = sdnNode("sdnbridge");
+      const { client } = node;
+      answering(client, [
+        ["fd00::130", 120],
+        ["192.168.1.30", 24],
+        ["192.168.1.31", 25],
+        ["fd00::131", 121],
+      ]);
+      const run = await node.run("ADD", {
+        cniVersion,
+        name: "winl2bridge",
+        type: "sdnbridge",
+        ipam: { environment: "azure", subnet: "192.168.1.0/24", routes: [{ GW: "192.168.1.2" }] },
+        optionalFlags: { enableDualStack: true, gatewayFromAdditionalRoutes: true, ...more },
+        additionalRoutes: [{ GW: "fd00::101", Dst: "::/0" }],
+      });
+      const result = JSON.parse(run.stdout) as JsonObject;
+      if (cniVersion === "0.2.0")
+        expect(result).toEqual({
+          cniVersion,
+          ip4: { ip: "192.168.1.30/24", gateway: "192.168.1.2" },
+          ip6: { ip: "fd00::130/120", gateway: "fd00::101" },
+          dns: {},
+        });
+      else
+        expect(result["ips"]).toEqual([
+          { interface: 0, address: "192.168.1.30/24", gateway: "192.168.1.2" },
+          { interface: 0, address: "fd00::130/120" },
+        ]);
+    },
+  );
 
   it.each(["l2bridge", "l2tunnel"])("CNI-EX-D12 CNI-100 type %s is none", async (type) => {
     const { run } = await add("sdnbridge", bridge({ type }));
@@ -344,6 +415,7 @@ describe("sdnbridge (cni.md §7.D)", () => {
     );
     expect(client.bodiesOf("create Network")).toEqual([
       {
+        MacPool: {},
         Name: "mgmtbr",
         Type: "L2Bridge",
         Policies: [adapter],

@@ -5,7 +5,9 @@
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { formatDns, formatInterfaceAddress, type CniIp } from "#contracts/cni/result.ts";
 import { formatIp } from "#core/net/ip.ts";
-import type { Compat } from "#core/base/compat.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { SINCE, isAtLeast } from "#contracts/cni/version.ts";
+import type { SdnDifferences } from "./differences.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
@@ -58,23 +60,26 @@ interface SdnIpamOptions {
   readonly request: PluginRequest;
   readonly podNamespace: string;
   readonly delegate: Delegate;
-  readonly compat: Compat;
+  readonly differences: SdnDifferences;
 }
 
 export class SdnIpamSession {
   private readonly type: string;
   private readonly request: PluginRequest;
+  /** What DEL sends: upstream writes it before the namespace of the pod gets into the search list. */
+  private readonly release: PluginRequest;
   private readonly delegate: Delegate;
-  private readonly compat: Compat;
-  /** What a failing ADD has to undo: hardened, that IPAM was called; upstream, that it gave an address. */
+  private readonly differences: SdnDifferences;
+  /** A failing ADD has something to give back. */
   private needsUndo = false;
 
   constructor(options: SdnIpamOptions) {
     const { configuration, delegate } = options;
     this.type = configuration.ipam.type;
     this.delegate = delegate;
-    this.compat = options.compat;
+    this.differences = options.differences;
     this.request = requestFor(options);
+    this.release = requestFor({ ...options, podNamespace: "" });
   }
 
   /** Without it HNS chooses addresses, and the other calls do nothing. */
@@ -85,22 +90,25 @@ export class SdnIpamSession {
   /** @throws the plugin's error */
   async add(): Promise<readonly CniIp[]> {
     if (!this.isConfigured) return [];
-    this.needsUndo = this.compat === "hardened";
+    this.needsUndo = this.differences.undoesFailedIpam;
     const { ips } = await this.delegate.add(this.type, this.request);
+    // Upstream reads the result as one of 0.2.0, which cannot be without an address.
+    if (ips.length === 0 && isAtLeast(this.request.cniVersion, SINCE.addressLists))
+      throw new CniError(CNI_CODES.internal, "cannot convert: no valid IP addresses");
     this.needsUndo = true;
     return ips;
   }
 
   /** @throws the plugin's error */
   async del(): Promise<void> {
-    if (this.isConfigured) await this.delegate.del(this.type, this.request);
+    if (this.isConfigured) await this.delegate.del(this.type, this.release);
   }
 
   /** After a failed ADD: the failure that is being reported is the one that led here. */
   async undo(): Promise<void> {
     if (!this.needsUndo) return;
     try {
-      await this.del();
+      await this.delegate.del(this.type, this.request);
     } catch {
       // DEL will release the address.
     }
@@ -122,9 +130,8 @@ export class SdnIpamSession {
   }
 }
 
-/** Hardened passes the configuration on as it came; upstream only for dual stack (row 102). */
-function requestFor({ configuration, request, podNamespace, compat }: SdnIpamOptions): PluginRequest {
-  if (compat === "hardened" || configuration.flags.enableDualStack) return request;
+function requestFor({ configuration, request, podNamespace, differences }: SdnIpamOptions): PluginRequest {
+  if (differences.passesOnConfiguration || configuration.flags.enableDualStack) return request;
   const written = makeIpamConfiguration(configuration, podNamespace);
   return { ...request, configuration: written, configurationText: formatJson(written, 0) };
 }

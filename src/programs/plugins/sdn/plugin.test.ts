@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
+import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, sdnNode } from "#test/support/cni/windows-plugin-node.ts";
@@ -249,5 +250,212 @@ describe("CHECK, STATUS and GC, which upstream has not", () => {
     expect(run).toMatchObject({ status: 0, stdout: "" });
     expect(node.client.list("Endpoint").map(({ Name }) => Name)).toEqual(["alive_cbr0", "cbr0_ep"]);
     expect(node.ipam.verbs).toEqual(["ADD", "ADD", "GC"]);
+  });
+});
+
+// Values from programs built with the real library: skel of cni 1.1.2 with these versions and handlers.
+describe("the library that upstream is built with, cni 1.1.2, knows neither GC nor STATUS", () => {
+  const bare = { CNI_CONTAINERID: "", CNI_NETNS: "", CNI_IFNAME: "", CNI_PATH: "" };
+
+  it("VERSION answers with 1.0.0", async () => {
+    const run = await nodeOf("upstream").run("VERSION", "", bare);
+    expect(run).toMatchObject({
+      status: 0,
+      stdout: '{"cniVersion":"1.0.0","supportedVersions":["0.2.0","0.3.0","0.4.0","1.0.0"]}\n',
+    });
+    expect((await nodeOf("hardened").run("VERSION", "", bare)).stdout).toContain('{"cniVersion":"1.1.0"');
+  });
+
+  it.each([
+    ["GC", {}, { code: 4, msg: "unknown CNI_COMMAND: GC" }],
+    ["STATUS", {}, { code: 4, msg: "unknown CNI_COMMAND: STATUS" }],
+    ["STATUS", bare, { code: 3, msg: "missing containerID" }],
+    ["ODD", { CNI_IFNAME: "" }, { code: 4, msg: "interface name is empty" }],
+    [
+      "ADD",
+      { CNI_CONTAINERID: "a b", CNI_IFNAME: "", CNI_PATH: "" },
+      { code: 4, msg: "required env variables [CNI_IFNAME,CNI_PATH] missing" },
+    ],
+    [
+      "DEL",
+      { CNI_CONTAINERID: "a b", CNI_IFNAME: "eth/0" },
+      { code: 4, msg: "invalid characters in containerID", details: "a b" },
+    ],
+  ])("%s with %j", async (verb, env, error) => {
+    const node = nodeOf("upstream");
+    const run = await node.run(verb, config(), env);
+    expect(run.status).toBe(1);
+    expect(errorOf(run)).toEqual(error);
+    expect(node.ipam.verbs).toEqual([]);
+  });
+
+  it("the network's name is looked at before container and interface", async () => {
+    const run = await nodeOf("upstream").run("ADD", { cniVersion: "1.0.0" }, { CNI_CONTAINERID: "a b" });
+    expect(errorOf(run)).toEqual({ code: 7, msg: "missing network name" });
+  });
+
+  it("a result of 1.0.0 is in the order of the specification, with dns, and its MAC as Go prints bytes", async () => {
+    const node = nodeOf("upstream");
+    await node.run("ADD", config());
+    const [made] = node.client.list("Endpoint");
+    node.client.put("Endpoint", {
+      ...made,
+      ID: made?.["ID"] as string,
+      MacAddress: "00-15-5D-E2-82-3C",
+      IpConfigurations: [{ IpAddress: "10.244.3.4" }],
+      Routes: [{ NextHop: "10.244.3.2", DestinationPrefix: "0.0.0.0/0" }],
+    });
+    expect((await node.run("ADD", config())).stdout).toBe(`{
+    "cniVersion": "1.0.0",
+    "interfaces": [
+        {
+            "name": "eth0",
+            "mac": "\\u0000\\u0015]\\ufffd\\ufffd\\u003c"
+        }
+    ],
+    "ips": [
+        {
+            "interface": 0,
+            "address": "10.244.3.4/24",
+            "gateway": "10.244.3.2"
+        }
+    ],
+    "dns": {}
+}`);
+  });
+});
+
+// Functions of windows-container-networking at b96345f, which the lines name.
+describe("as the real ones, function by function", () => {
+  const ENDPOINT = "11111111-0000-4000-8000-000000000001";
+
+  // The text was printed by a Go program with the client's struct.
+  it("CreateEndpoint: what HNS refuses is told with the endpoint as %v prints it", async () => {
+    const node = nodeOf("upstream");
+    node.client.failNext("create Endpoint", new HcnError("HCN_E_INVALID_ENDPOINT"));
+    const AdditionalArgs = [{ Name: "EndpointPolicy", Value: { Type: "ACL", Settings: { A: 1 } } }];
+    const dns = { domain: "d", search: ["a", "b"], nameservers: ["10.0.0.10"] };
+    node.ipam.result = {
+      ...resultWith(),
+      ips: [{ address: parseInterfaceAddress("10.1.0.4/24")!, gateway: parseIp("10.1.0.1")! }],
+    };
+    const run = await node.run("ADD", config({ AdditionalArgs, dns }));
+    expect(errorOf(run).msg).toMatch(/^error creating endpoint hcnCreateEndpoint failed/);
+    expect(errorOf(run).msg.split(" : endpoint config ")[1]).toBe(
+      `&{ SBX_cbr0 ${NETWORKS.cbr0}  [{ACL [123 34 65 34 58 49 125]}] [{10.1.0.4 0}] ` +
+        "{d [a b] [10.0.0.10] []} [{10.1.0.1 0.0.0.0/0 0}]  0 {<nil> {[] []    }} {2 0}}",
+    );
+  });
+
+  it("Delete: IPAM is sent the search list as configured, Add has put the pod's namespace before it", async () => {
+    const node = nodeOf("upstream");
+    const CNI_ARGS = "IgnoreUnknown=1;K8S_POD_NAMESPACE=prod";
+    const stdin = config({ dns: { search: ["svc.cluster.local"] } });
+    for (const verb of ["ADD", "DEL"]) await node.run(verb, stdin, { CNI_ARGS });
+    const searches = node.ipam.requests.map(({ configuration }) => configuration["dns"]);
+    expect(searches).toEqual([{ search: ["prod.svc.cluster.local"] }, { search: ["svc.cluster.local"] }]);
+  });
+
+  it("allocateIpam: a result without addresses is none of 0.2.0", async () => {
+    for (const compat of MODES) {
+      const node = nodeOf(compat);
+      node.ipam.result = resultWith();
+      expect(errorOf(await node.run("ADD", config()))).toEqual({
+        code: 999,
+        msg: "cannot convert: no valid IP addresses",
+      });
+      expect(node.client.calls).toEqual([]);
+      expect(node.ipam.verbs).toEqual(compat === "hardened" ? ["ADD", "DEL"] : ["ADD"]);
+    }
+  });
+
+  it("GetPortMappingPolicy: 16 bits of a port, and nothing of what is zero; hardened refuses it", async () => {
+    const runtimeConfig = { portMappings: [{ hostPort: 65_616, containerPort: 0, protocol: "tcp" }] };
+    const { created } = await add("upstream", { runtimeConfig });
+    expect(created?.["Policies"]).toEqual([
+      { Type: "PortMapping", Settings: { Protocol: 6, ExternalPort: 80 } },
+    ]);
+    const { run, client } = await add("hardened", { runtimeConfig });
+    expect(errorOf(run)).toEqual({ code: 7, msg: '"portMappings": hostPort 65616 is not a port' });
+    expect(client.calls).toEqual([]);
+  });
+
+  it("addEndpointGatewaysFromConfig: only 0.0.0.0/0 is the default", async () => {
+    const node = nodeOf("upstream");
+    const optionalFlags = { gatewayFromAdditionalRoutes: true };
+    const additionalRoutes = [
+      { dst: "10.0.0.0/0", gw: "10.244.3.8" },
+      { dst: "0.0.0.0/0", gw: "10.244.3.9" },
+    ];
+    await node.run("ADD", config({ optionalFlags, additionalRoutes }));
+    expect(node.client.bodiesOf("create Endpoint")).toMatchObject([
+      { Routes: [{ NextHop: "10.244.3.9", DestinationPrefix: "0.0.0.0/0" }] },
+    ]);
+  });
+
+  it.each([
+    [
+      ["fd00::4", "10.244.3.4"],
+      ["fd00::1", "10.244.3.1"],
+      ["10.244.3.4/0", "10.244.3.1", "fd00::4/0", "fd00::1"],
+    ],
+    // The loop takes a second address of IPv6 for one of IPv4.
+    [["fd00::4", "fd00::5", "10.244.3.4"], ["fd00::1"], ["fd00::5/0", undefined, "fd00::4/0", "fd00::1"]],
+  ])("GetEndpointInfoFromHostComputeEndpoint: %j with next hops %j", async (ips, hops, expected) => {
+    const node = nodeOf("upstream");
+    node.client.put("Endpoint", {
+      ID: ENDPOINT,
+      Name: "SBX_cbr0",
+      HostComputeNetwork: NETWORKS.cbr0,
+      IpConfigurations: ips.map((IpAddress) => ({ IpAddress })),
+      Routes: hops.map((NextHop) => ({ NextHop })),
+    });
+    const run = await node.run("ADD", config({ optionalFlags: { enableDualStack: true } }));
+    const printed = JSON.parse(run.stdout) as { ips: { address: string; gateway?: string }[] };
+    expect(printed.ips.flatMap(({ address, gateway }) => [address, gateway])).toEqual(expected);
+  });
+
+  it("DeleteEndpoint: the failure to delete is told as it is, unless the endpoint has gone meanwhile", async () => {
+    const node = nodeOf("upstream");
+    await node.run("ADD", config());
+    node.client.failNext("delete Endpoint", new HcnError("HCN_E_DEGRADED_OPERATION"));
+    expect(errorOf(await node.run("DEL", config())).msg).toMatch(/^hcnDeleteEndpoint failed in Win32: /);
+    expect(node.client.list("Endpoint")).toHaveLength(1);
+    node.client.failNext("enumerate Endpoint", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+    expect(errorOf(await node.run("DEL", config())).msg).toMatch(/^hcnEnumerateEndpoints failed in Win32: /);
+    expect(await node.run("DEL", config())).toMatchObject({ status: 0, stdout: "" });
+    expect(node.client.list("Endpoint")).toEqual([]);
+  });
+
+  it("DeleteEndpoint: a failing look-up of the namespace", async () => {
+    const node = nodeOf("upstream");
+    await node.run("ADD", config());
+    node.client.failNext("enumerate Namespace", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+    expect(errorOf(await node.run("DEL", config())).msg).toMatch(
+      /^error while attempting to get namespace, err:hcnEnumerateNamespaces failed/,
+    );
+    expect(node.client.list("Endpoint")).toHaveLength(1);
+  });
+
+  // As the unmodified sdnbridge.exe printed it on our HNS, under Wine.
+  it("CreateEndpoint: an endpoint of HNS has its health in the message", async () => {
+    const node = nodeOf("upstream");
+    await node.run("ADD", config());
+    const [made] = node.client.list("Endpoint");
+    const Health = { Data: { LastUpdateTime: 134_398_704_960_591_600, LastErrorCode: 0 }, Extra: {} };
+    node.client.put("Endpoint", { ...made, ID: made?.["ID"] as string, Health });
+    node.client.failNext("modify Namespace", new HcnError("HCN_E_DEGRADED_OPERATION"));
+    expect(errorOf(await node.run("DEL", config())).msg).toContain(
+      " 0 {map[LastErrorCode:0 LastUpdateTime:1.343987049605916e+17] {[] []    }} {2 0}}",
+    );
+  });
+
+  it("RemoveNamespaceEndpoint: what the namespace refuses is told with the endpoint", async () => {
+    const node = nodeOf("upstream");
+    await node.run("ADD", config());
+    node.client.failNext("modify Namespace", new HcnError("HCN_E_DEGRADED_OPERATION"));
+    const { msg } = errorOf(await node.run("DEL", config()));
+    expect(msg).toMatch(/^error removing endpoint from namespace hcnModifyNamespace failed/);
+    expect(msg).toMatch(/ : endpoint &\{\S+ SBX_cbr0 \S+ \S+ \[\] \[\{10\.244\.3\.4 0\}\] /);
   });
 });

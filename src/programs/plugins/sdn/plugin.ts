@@ -4,28 +4,33 @@
  */
 import type { Compat } from "#core/base/compat.ts";
 import { parseCniArguments, readValidAttachments, requirePrevResult } from "#contracts/cni/plugin-input.ts";
-import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
+import type { CniLibrary } from "#contracts/cni/library.ts";
 import { DecodeError } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
-import { CNI_CODES, CniError, annotate, describeError } from "#contracts/cni/error.ts";
-import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import { CNI_CODES, CniError, describeError } from "#contracts/cni/error.ts";
+import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { requireNetwork, HnsCaller } from "../windows-endpoint/plugin-call.ts";
 import { type SdnName, readSdnConfiguration } from "./conf.ts";
-import { SdnEndpoints, SdnNetworks } from "./endpoints.ts";
+import { SDN_DIFFERENCES, type SdnDifferences } from "./differences.ts";
+import { type SdnEndpoints, SdnNetworks } from "./endpoints.ts";
+import { HardenedSdnEndpoints } from "./hardened.ts";
+import { UpstreamSdnEndpoints } from "./upstream.ts";
 import { SdnIpamSession, type SdnCall } from "./ipam-session.ts";
 
-export interface SdnPluginOptions {
+export interface SdnPluginOptions extends PluginMode {
   readonly name: SdnName;
   readonly client: HcnClient;
   /** Calls the IPAM plugin. */
   readonly delegate: Delegate;
-  readonly compat: Compat;
 }
 
-/** What upstream takes (row 110); hardened takes every version. */
-const REFERENCE_VERSIONS: readonly string[] = ["0.2.0", "0.3.0", "0.4.0", "1.0.0"];
+const IMPLEMENTATIONS = {
+  upstream: { differences: SDN_DIFFERENCES.upstream, Endpoints: UpstreamSdnEndpoints },
+  hardened: { differences: SDN_DIFFERENCES.hardened, Endpoints: HardenedSdnEndpoints },
+} as const;
+
 const POD_ARGUMENTS = ["K8S_POD_NAMESPACE", "K8S_POD_NAME", "K8S_POD_INFRA_CONTAINER_ID"];
 
 /** Arguments that cannot be read are none, as in upstream. */
@@ -41,6 +46,8 @@ export class SdnPlugin implements CniPlugin {
   readonly name: SdnName;
   readonly compat: Compat;
   readonly supportedVersions: readonly string[];
+  readonly library: CniLibrary;
+  private readonly differences: SdnDifferences;
   private readonly delegate: Delegate;
   private readonly networks: SdnNetworks;
   private readonly endpoints: SdnEndpoints;
@@ -48,11 +55,14 @@ export class SdnPlugin implements CniPlugin {
   constructor(options: SdnPluginOptions) {
     this.name = options.name;
     this.compat = options.compat;
-    this.supportedVersions = options.compat === "hardened" ? SPEC_VERSIONS : REFERENCE_VERSIONS;
+    const { differences, Endpoints } = IMPLEMENTATIONS[options.compat];
+    this.differences = differences;
+    this.supportedVersions = differences.supportedVersions;
+    this.library = differences.library;
     this.delegate = options.delegate;
-    const caller = new HnsCaller(options.client, options.compat);
-    this.networks = new SdnNetworks(caller, options.compat);
-    this.endpoints = new SdnEndpoints(caller, options.compat);
+    const caller = new HnsCaller(options.client, differences.endpoints);
+    this.networks = new SdnNetworks(caller, differences);
+    this.endpoints = new Endpoints(caller, differences);
   }
 
   async add(request: PluginRequest): Promise<CniResult> {
@@ -63,10 +73,11 @@ export class SdnPlugin implements CniPlugin {
     return this.endpoints.add(call, network);
   }
 
-  /** Upstream releases the address first (row 77), and stops when that fails. */
+  /** Where the address is released first, a failure of that is the end (row 77). */
   async del(request: PluginRequest): Promise<void> {
     const call = this.open(request);
-    if (this.compat === "upstream") {
+    const { releasesFirst } = this.differences.endpoints;
+    if (releasesFirst) {
       try {
         await call.ipam.del();
       } catch (error) {
@@ -77,12 +88,11 @@ export class SdnPlugin implements CniPlugin {
       await this.endpoints.validate(call);
     }
     await this.endpoints.remove(call);
-    if (this.compat === "hardened") await call.ipam.del();
+    if (!releasesFirst) await call.ipam.del();
   }
 
-  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.checks) return;
     const call = this.open(request);
     const previous = this.decode(() => requirePrevResult(request.configuration));
     await this.endpoints.check(call, await this.networks.get(call), previous);
@@ -110,21 +120,18 @@ export class SdnPlugin implements CniPlugin {
   }
 
   private open(request: PluginRequest): SdnCall {
-    const { compat, delegate } = this;
-    const configuration = this.decode(() => readSdnConfiguration(request.configuration, compat));
+    const { differences, delegate } = this;
+    const configuration = this.decode(() => readSdnConfiguration(request.configuration, differences));
     const podNamespace = podNamespaceOf(request);
-    const ipam = new SdnIpamSession({ configuration, request, podNamespace, delegate, compat });
+    const ipam = new SdnIpamSession({ configuration, request, podNamespace, delegate, differences });
     return { request, configuration, ipam, podNamespace };
   }
 
-  /** Reads configuration; upstream gives its faults no code of their own. */
   private decode<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      if (this.compat === "upstream") throw annotate(error, "failed to parse network configuration");
-      throw new CniError(CNI_CODES.invalidNetworkConfig, error.message, { cause: error });
+      throw error instanceof DecodeError ? this.differences.unreadable(error) : error;
     }
   }
 }

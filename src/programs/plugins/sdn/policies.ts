@@ -1,6 +1,6 @@
 /** The policies of an endpoint and of a network that is made on demand (cni.md §2.4). */
-import type { Compat } from "#core/base/compat.ts";
-import { CNI_CODES, CniError, PluginPanic } from "#contracts/cni/error.ts";
+import type { SdnDifferences } from "./differences.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
@@ -11,13 +11,18 @@ import type { SdnConfiguration, SdnFlags } from "./conf.ts";
 /** The priority of the ACL for a mapped port. */
 const PORT_ACL_PRIORITY = 1_000;
 
+const PORT_MASK = 0xffff;
+
+/** As Go writes the setting: ports have 16 bits, and what is zero or empty is left out. */
 function portMapping(mapping: PortMapping, protocol: number, vip: string, flags: number): PolicyDocument {
+  const internalPort = mapping.containerPort & PORT_MASK;
+  const externalPort = mapping.hostPort & PORT_MASK;
   return {
     Type: "PortMapping",
     Settings: {
-      Protocol: protocol,
-      InternalPort: mapping.containerPort,
-      ExternalPort: mapping.hostPort,
+      ...(protocol !== 0 && { Protocol: protocol }),
+      ...(internalPort !== 0 && { InternalPort: internalPort }),
+      ...(externalPort !== 0 && { ExternalPort: externalPort }),
       ...(vip !== "" && { VIP: vip }),
       ...(flags !== 0 && { Flags: flags }),
     },
@@ -35,6 +40,14 @@ function portAcl({ containerPort }: PortMapping, protocol: number): PolicyDocume
       Priority: PORT_ACL_PRIORITY,
     },
   };
+}
+
+/** A port that 16 bits cannot hold would be another one. @throws CniError (7) */
+function checkPorts({ hostPort, containerPort }: PortMapping): void {
+  for (const [name, port] of Object.entries({ hostPort, containerPort })) {
+    if (port >= 0 && port <= PORT_MASK) continue;
+    throw new CniError(CNI_CODES.invalidNetworkConfig, `"portMappings": ${name} ${port} is not a port`);
+  }
 }
 
 function ofMapping(mapping: PortMapping, flags: SdnFlags): readonly PolicyDocument[] {
@@ -55,29 +68,29 @@ function ofMapping(mapping: PortMapping, flags: SdnFlags): readonly PolicyDocume
 }
 
 /** Port mappings, with what belongs to each. @throws CniError for a protocol that is none. */
-export function portPolicies({ portMappings, flags }: SdnConfiguration): readonly PolicyDocument[] {
+export function portPolicies(
+  { portMappings, flags }: SdnConfiguration,
+  { checksPorts }: SdnDifferences,
+): readonly PolicyDocument[] {
+  if (checksPorts) for (const mapping of portMappings) checkPorts(mapping);
   return portMappings.flatMap((mapping) => ofMapping(mapping, flags));
 }
 
 /**
  * The policies of `AdditionalArgs` with the name `name`, which has to be written exactly so.
- * @throws PluginPanic for a value that is no policy (upstream), CniError (7) that names it (hardened).
+ * @throws for a value that is no policy.
  */
 export function additionalPolicies(
   { additionalArguments }: SdnConfiguration,
   name: "EndpointPolicy" | "NetworkPolicy",
-  compat: Compat,
+  { notPolicy }: SdnDifferences,
 ): readonly PolicyDocument[] {
   return additionalArguments.flatMap((argument, index) => {
     if (argument.name !== name) return [];
     const { value } = argument;
     const policy = isJsonObject(value) ? decodeHcnPolicy(value) : undefined;
     if (policy !== undefined) return [policy];
-    if (compat === "upstream") throw new PluginPanic("json: cannot unmarshal value into a policy");
-    throw new CniError(
-      CNI_CODES.invalidNetworkConfig,
-      `field "AdditionalArgs[${index}].value" must be {"Type": "…", "Settings": {…}}`,
-    );
+    throw notPolicy(index);
   });
 }
 

@@ -7,7 +7,8 @@ import { NAMESPACE, NETWORKS, bridgeNode } from "#test/support/cni/windows-plugi
 import { HostLocal } from "../host-local/plugin.ts";
 import { MemoryLeaseStore } from "../host-local/leases.ts";
 
-const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
+// What hcsshim writes into every document beside its fields: structs, however empty.
+const V2 = { Health: { Extra: {} }, SchemaVersion: { Major: 2, Minor: 0 } };
 const NAT_EXCEPTIONS = ["10.244.0.0/16", "10.96.0.0/12", "10.0.0.0/24"];
 const CLUSTER_NAT = { Type: "OutBoundNAT", Settings: { Exceptions: NAT_EXCEPTIONS } };
 const SERVICE_ROUTE = { Type: "SDNRoute", Settings: { DestinationPrefix: "10.96.0.0/12", NeedEncap: true } };
@@ -174,7 +175,7 @@ describe("win-bridge over HCN (cni.md §7.A)", () => {
   });
 
   it("CNI-EX-A13 policies in the form of v1: their bodies vanish", async () => {
-    const { client, status } = await add(
+    const { client, status, result } = await add(
       { policies: policies(V1_NAT, V1_ROUTES[0] ?? {}) },
       "10.244.3.10/24",
     );
@@ -182,6 +183,11 @@ describe("win-bridge over HCN (cni.md §7.A)", () => {
       endpoint("10.244.3.10", { Policies: [{ Type: "OutBoundNAT" }, { Type: "ROUTE" }] }),
     ]);
     expect(status).toBe(0);
+    expect(result).toEqual({
+      cniVersion: "1.0.0",
+      interfaces: [{ name: "SBX_cbr0", mac: "00-15-5D-AA-BB-CC" }],
+      ips: [{ address: "10.244.3.10/24", gateway: "10.244.3.2" }],
+    });
   });
 
   it("CNI-EX-A14 CNI-031 CNI-032 look-ups that fail", async () => {
@@ -301,7 +307,12 @@ describe("win-bridge over HNS v1 (cni.md §7.A)", () => {
           GatewayAddress: "10.244.3.2",
         },
       },
-      { call: `POST /endpoints/${id}/attach`, body: { SystemType: "Container", ContainerId: "SBX" } },
+      // Hot attach is a change of the container, not a call of HNS (hnsendpoint.go of hcsshim).
+      {
+        call: "modify ComputeSystem",
+        id: "SBX",
+        body: { ResourceType: "Network", RequestType: "Add", Settings: id },
+      },
     ]);
     expect(result).toEqual(A3_RESULT);
   });
@@ -324,8 +335,7 @@ describe("win-bridge over HNS v1 (cni.md §7.A)", () => {
   it("CNI-EX-A4 a container that does not run is no error for an endpoint that exists", async () => {
     const node = bridgeNode();
     await node.run("ADD", config(A3), NONE);
-    const id = node.client.list("Endpoint")[0]?.["ID"] as string;
-    node.client.failNext(`POST /endpoints/${id}/attach`, new HcnError("HCS_E_SYSTEM_NOT_FOUND"));
+    node.client.failNext("modify ComputeSystem", new HcnError("HCS_E_SYSTEM_NOT_FOUND"));
     const workload = await node.run("ADD", config(A3), {
       CNI_CONTAINERID: "WKL",
       CNI_NETNS: "container:SBX",

@@ -45,7 +45,7 @@ const V1 = list({
 async function node(compat: Compat) {
   const { client } = hnsNode();
   const network = await createNetwork(client, CBR0);
-  const id = network.ID!;
+  const id = network.ID;
   // flanneld's bridge endpoint.
   await createEndpoint(client, id, { Name: "cbr0_ep", IpConfigurations: [{ IpAddress: "10.244.2.2" }] });
   const ipam = new HostLocal({ store: new MemoryLeaseStore(), compat });
@@ -55,7 +55,7 @@ async function node(compat: Compat) {
   const runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH: "C:\\k\\cni" } });
   const pod = async (containerId: string) => ({
     containerId,
-    netns: (await createNamespace(client)).ID!,
+    netns: (await createNamespace(client)).ID,
     ifName: "eth0",
   });
   const names = async () => (await listEndpoints(client)).map((endpoint) => endpoint.Name);

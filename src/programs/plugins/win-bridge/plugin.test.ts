@@ -5,6 +5,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { flannelNode } from "#test/support/cni/flannel-node.ts";
 import { NAMESPACE, NETWORKS, OTHER_NAMESPACE, bridgeNode } from "#test/support/cni/windows-plugin-node.ts";
 import { CniError } from "#contracts/cni/error.ts";
 import { HostLocal } from "../host-local/plugin.ts";
@@ -124,6 +125,24 @@ describe("ADD over HNS v1", () => {
     );
   });
 
+  // plugins/pkg/hns/endpoint_windows.go, GetSandboxContainerID: what stands behind the first colon, or the container.
+  it.each([
+    ["container:SBX", "SBX"],
+    [":SBX", "SBX"],
+    ["container:SBX:1", "SBX:1"],
+    ["none", "WKL"],
+    ["SBX", "WKL"],
+  ])("CNI_NETNS %s of container WKL: the endpoint is that of %s", async (netns, sandbox) => {
+    const node = bridgeNode("upstream");
+    node.client.put("Endpoint", {
+      ID: OTHER_NAMESPACE,
+      Name: `${sandbox}_cbr0`,
+      VirtualNetwork: NETWORKS.cbr1,
+    });
+    await node.run("ADD", config({ apiVersion: 0 }), { CNI_CONTAINERID: "WKL", CNI_NETNS: netns });
+    expect(node.client.calls[0]?.call).toBe(`DELETE /endpoints/${OTHER_NAMESPACE}`);
+  });
+
   it.each(MODES)(
     "CNI-039 an endpoint of that name on another network is deleted and made anew (%s)",
     async (compat) => {
@@ -157,14 +176,83 @@ describe("ADD over HNS v1", () => {
   it("a new endpoint that cannot be attached is removed, and its address released", async () => {
     const node = bridgeNode();
     const id = "00000000-0000-4000-8000-000000000001";
-    node.client.failNext(`POST /endpoints/${id}/attach`, new HcnError("HCN_E_ENDPOINT_SHARING_DISABLED"));
+    node.client.failNext("modify ComputeSystem", new HcnError("HCN_E_ENDPOINT_SHARING_DISABLED"));
     const run = await node.run("ADD", config({ apiVersion: 0 }), NONE);
     expect(errorOf(run).msg).toBe(
       `error while adding HNSEndpoint: failed to attach container SBX to HNSEndpoint ${id}: ` +
-        "hns failed with error : Endpoint sharing is disabled. ",
+        "Endpoint sharing is disabled. ",
     );
     expect(node.client.list("Endpoint")).toEqual([]);
     expect(node.ipam.verbs).toEqual(["ADD", "DEL"]);
+  });
+
+  // endpoint_windows.go of plugins 1.9.1: what follows a failed attach is what DEL would do.
+  it("upstream leaves a new endpoint of a workload's container that cannot be attached", async () => {
+    const node = bridgeNode("upstream");
+    const ID = "11111111-0000-4000-8000-000000000001";
+    node.client.put("Endpoint", { ID, Name: "SBX_cbr0", VirtualNetwork: NETWORKS.cbr1 });
+    node.client.failNext("modify ComputeSystem", new HcnError("HCS_E_SYSTEM_NOT_FOUND"));
+    const workload = { CNI_CONTAINERID: "WKL", CNI_NETNS: "container:SBX" };
+    const run = await node.run("ADD", config({ apiVersion: 0 }), workload);
+    const [made] = node.client.list("Endpoint");
+    expect(errorOf(run)).toEqual({
+      code: 999,
+      msg:
+        `error while adding HNSEndpoint: failed to attach container WKL to HNSEndpoint ${made?.["ID"] as string}: ` +
+        "A virtual machine or container with the specified identifier does not exist. ",
+    });
+    expect(node.client.calls.map(({ call }) => call)).toEqual([
+      `DELETE /endpoints/${ID}`,
+      "POST /endpoints/",
+      "modify ComputeSystem",
+      `POST /endpoints/${made?.["ID"] as string}/detach`,
+    ]);
+  });
+
+  it.each([1, 2])(
+    "upstream looks for the endpoint again when IPAM has answered, apiVersion %d",
+    async (v) => {
+      const node = bridgeNode("upstream");
+      const ID = "11111111-0000-4000-8000-000000000001";
+      const net = v === 2 ? { HostComputeNetwork: NETWORKS.cbr0 } : { VirtualNetwork: NETWORKS.cbr0 };
+      const answer = node.ipam.add.bind(node.ipam);
+      node.ipam.add = (request) => {
+        node.client.put("Endpoint", { ID, Name: "SBX_cbr0", ...net });
+        return answer(request);
+      };
+      const run = await node.run("ADD", config({ apiVersion: v }), v === 2 ? {} : NONE);
+      const [what, name] =
+        v === 2 ? ["HostComputeEndpoint", "HostComputeNetwork"] : ["HNSEndpoint", "HNSEndpoint"];
+      expect(errorOf(run).msg).toBe(
+        `error while adding ${what}: failed to make a new ${what}: ` +
+          `error while generating ${what}: ${name} SBX_cbr0 is already existed`,
+      );
+      expect(node.client.list("Endpoint")).toHaveLength(1);
+    },
+  );
+
+  // As Microsoft's SDN scripts write them: bodies of HNS v1, given to HCN.
+  it("hardened refuses policies that HCN cannot hold with code 7, through all that is put around it", async () => {
+    const Value = { Type: "OutBoundNAT", ExceptionList: ["192.168.0.0/16", "11.0.0.0/8"] };
+    const stdin = config({ policies: [{ Name: "EndpointPolicy", Value }] });
+    const node = bridgeNode("hardened");
+    expect(errorOf(await node.run("ADD", stdin))).toMatchObject({
+      code: 7,
+      msg: expect.stringContaining('"ExceptionList" is next to "Type"') as string,
+    });
+    const meta = flannelNode("hardened", { delegates: [node.plugin] });
+    const delegate = { type: "win-bridge", policies: [{ Name: "EndpointPolicy", Value }] };
+    const run = await meta.run("ADD", { cniVersion: "0.2.0", name: "cbr0", type: "flannel", delegate });
+    expect(errorOf(run)).toMatchObject({ code: 7 });
+  });
+
+  it("the id of a container is looked for without regard to case", async () => {
+    const node = bridgeNode("upstream");
+    await node.run("ADD", config({ apiVersion: 0 }), NONE);
+    const [made] = node.client.list("Endpoint");
+    node.client.put("Endpoint", { ...made, ID: made?.["ID"] as string, SharedContainers: ["sbx"] });
+    expect((await node.run("ADD", config({ apiVersion: 0 }), NONE)).status).toBe(0);
+    expect(node.client.bodiesOf("modify ComputeSystem")).toHaveLength(1);
   });
 
   it("CNI-061 nothing configured for DNS: hardened leaves it empty", async () => {
@@ -649,6 +737,21 @@ describe("DEL", () => {
       expect((await node.run("DEL", config())).status).toBe(compat === "hardened" ? 0 : 1);
     }
   });
+});
+
+// plugins/pkg/hns/endpoint_windows.go, RemoveHcnEndpoint: both failures name the endpoint.
+it.each([
+  ["modify Namespace", "error removing endpoint: NAME from namespace"],
+  ["delete Endpoint", "failed to remove HostComputeEndpoint NAME"],
+])("DEL: a failed %s says of which endpoint", async (call, message) => {
+  for (const compat of MODES) {
+    const node = bridgeNode(compat);
+    await node.run("ADD", config());
+    const [endpoint] = node.client.list("Endpoint") as readonly { readonly Name: string }[];
+    node.client.failNext(call, new HcnError("HCN_E_INVALID_POLICY"));
+    const { msg, details } = errorOf(await node.run("DEL", config()));
+    expect(`${msg} ${details ?? ""}`).toContain(message.replace("NAME", endpoint!.Name));
+  }
 });
 
 describe("CHECK", () => {

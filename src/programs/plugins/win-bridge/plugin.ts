@@ -4,7 +4,7 @@
  * The network, and the bridge endpoint at network + 2 that is the pods' gateway, are made by others (flanneld,
  * scripts).
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { EndpointDifferences } from "../windows-endpoint/differences.ts";
 import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import type { Ip, Ipv4, Ipv6 } from "#core/net/ip.ts";
@@ -39,9 +39,12 @@ export interface WinBridgeConfiguration extends WindowsConfiguration {
 }
 
 /** Reads the configuration. @throws DecodeError, CniError */
-export function readWinBridgeConfiguration(document: JsonObject, compat: Compat): WinBridgeConfiguration {
+export function readWinBridgeConfiguration(
+  document: JsonObject,
+  differences: EndpointDifferences,
+): WinBridgeConfiguration {
   return {
-    ...readWindowsConfiguration(document, compat),
+    ...readWindowsConfiguration(document, differences),
     ipMasqNetwork: new StructReader(document).text("ipMasqNetwork"),
   };
 }
@@ -74,9 +77,9 @@ function sentences(object: "HostComputeEndpoint" | "HNSEndpoint"): Sentences {
   };
 }
 
-async function allocate({ ipam, compat }: Call): Promise<Allocation> {
-  const ips = compat === "hardened" ? await ipam.addBesideGateway(gatewayPlusTwo) : await ipam.add();
-  const addresses = selectAddresses(ips, compat).map((address) => ({
+async function allocate({ ipam, differences }: Call): Promise<Allocation> {
+  const ips = differences.givesGatewayBack ? await ipam.addBesideGateway(gatewayPlusTwo) : await ipam.add();
+  const addresses = selectAddresses(ips, differences).map((address) => ({
     address,
     gateway: gatewayPlusTwo(address),
   }));
@@ -85,14 +88,14 @@ async function allocate({ ipam, compat }: Call): Promise<Allocation> {
 
 /** Configured, `ipMasqNetwork`, port mappings, loopback DSR. */
 function policies(
-  { configuration, request, compat }: Call,
+  { configuration, request, differences }: Call,
   _view: NetworkView | undefined,
   addLoopback: AddLoopback,
 ): readonly ConfiguredPolicy[] {
   const { api, ipMasqNetwork, portMappings } = configuration;
-  const withException = addOutboundNatException(configuration.policies, ipMasqNetwork, api, compat);
+  const withException = addOutboundNatException(configuration.policies, ipMasqNetwork, api, differences);
   const warn = (text: string): void => request.warn(`win-bridge: ${text}`);
-  return addLoopback(addPortMappings(withException, portMappings, api, { compat, warn }));
+  return addLoopback(addPortMappings(withException, portMappings, api, { differences, warn }));
 }
 
 /** Frozen: forks of a world share it. */
@@ -101,8 +104,10 @@ export const WIN_BRIDGE: PluginTraits<WinBridgeConfiguration> = Object.freeze({
   networkTypes: ["L2Bridge", "L2Tunnel"],
   sentences: { hcn: sentences("HostComputeEndpoint"), hns: sentences("HNSEndpoint") },
   asksMissingIpamForStatus: false,
+  looksAgainOverHns: true,
   readConfiguration: readWinBridgeConfiguration,
   validateForAdd: () => undefined,
+  viewOf: () => undefined,
   viewNetwork: () => Promise.resolve(undefined),
   allocate,
   policies,

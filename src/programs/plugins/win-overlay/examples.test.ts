@@ -5,7 +5,8 @@ import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
 import { NAMESPACE, NETWORKS, overlayNode } from "#test/support/cni/windows-plugin-node.ts";
 
-const V2 = { SchemaVersion: { Major: 2, Minor: 0 } };
+// What hcsshim writes into every document beside its fields: structs, however empty.
+const V2 = { Health: { Extra: {} }, SchemaVersion: { Major: 2, Minor: 0 } };
 const NONE = { CNI_NETNS: "none" };
 const IPAM = { type: "host-local", subnet: "10.244.5.0/24" };
 

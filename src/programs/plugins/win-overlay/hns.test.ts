@@ -64,7 +64,7 @@ async function node(compat: Compat) {
   const runtime = new CniRuntime({ runner, cache: new MemoryResultCache(), env: { CNI_PATH: "C:\\k\\cni" } });
   const pod = async (containerId: string) => ({
     containerId,
-    netns: (await createNamespace(client)).ID!,
+    netns: (await createNamespace(client)).ID,
     ifName: "eth0",
   });
   return { client, runtime, pod };

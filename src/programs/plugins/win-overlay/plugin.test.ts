@@ -4,7 +4,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { errorOf } from "#test/support/cni/cni-process.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
-import { overlayNode } from "#test/support/cni/windows-plugin-node.ts";
+import { NETWORKS, overlayNode } from "#test/support/cni/windows-plugin-node.ts";
 
 function config(fields: object = {}): object {
   return {
@@ -125,6 +125,31 @@ describe("networks that are not right", () => {
       node.client.failNext("GET /networks/", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
       expect(errorOf(await node.run("ADD", config())).msg).toContain(msg);
     }
+  });
+
+  // win-overlay_windows.go of plugins 1.9.1: the look-up through v1 is made first, its failure looked at last.
+  it("what HCN's look-up says is told before what HNS v1 has failed with", async () => {
+    for (const compat of ["upstream", "hardened"] as const) {
+      const node = overlayNode(compat);
+      node.client.failNext("GET /networks/", new HcnError("RPC_S_SERVER_UNAVAILABLE"));
+      expect(errorOf(await node.run("ADD", config({ name: "vxlan9" }))).msg).toBe(
+        'error while hcn.GetNetworkByName(vxlan9): Network name "vxlan9" not found',
+      );
+    }
+  });
+
+  it("over HNS v1 upstream does not look for the endpoint again", async () => {
+    const node = overlayNode("upstream");
+    node.ipam.result = resultWith("10.244.5.2/24");
+    const answer = node.ipam.add.bind(node.ipam);
+    node.ipam.add = (request) => {
+      const ID = "11111111-0000-4000-8000-000000000001";
+      node.client.put("Endpoint", { ID, Name: "SBX_vxlan0", VirtualNetwork: NETWORKS.vxlan0 });
+      return answer(request);
+    };
+    const run = await node.run("ADD", config({ apiVersion: 1 }), { CNI_NETNS: "none" });
+    expect(run.status).toBe(0);
+    expect(node.client.list("Endpoint")).toHaveLength(2);
   });
 
   it("no subnet: upstream crashes after IPAM has given an address, hardened gives it back", async () => {

@@ -4,7 +4,7 @@
  * The network is made by flanneld, OVN or scripts. The MAC of the endpoint is made of the pod's address, because the
  * other nodes derive it in the same way.
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { EndpointDifferences } from "../windows-endpoint/differences.ts";
 import { StructReader } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
@@ -48,11 +48,14 @@ export interface WinOverlayConfiguration extends WindowsConfiguration {
 }
 
 /** Reads the configuration. @throws DecodeError, CniError */
-export function readWinOverlayConfiguration(document: JsonObject, compat: Compat): WinOverlayConfiguration {
+export function readWinOverlayConfiguration(
+  document: JsonObject,
+  differences: EndpointDifferences,
+): WinOverlayConfiguration {
   const reader = new StructReader(document);
   const macPrefix = reader.text("endpointMacPrefix");
   return {
-    ...readWindowsConfiguration(document, compat),
+    ...readWindowsConfiguration(document, differences),
     isMasqueraded: reader.boolean("ipMasq"),
     macPrefix: macPrefix === "" ? MAC_PREFIX_DEFAULT : macPrefix,
   };
@@ -83,17 +86,12 @@ const HNS_SENTENCES: Sentences = {
   ipam: "error while ipam.ExecAdd",
 };
 
-const SHAPE = /^..-..$/su;
-const OCTETS = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
-
 /** Upstream looks at the length and the dash alone; hardened at the digits, too (row 63). */
-function validateForAdd({ configuration, compat }: Call): void {
+function validateForAdd({ configuration, differences }: Call): void {
   const { macPrefix } = configuration;
-  if ((compat === "hardened" ? OCTETS : SHAPE).test(macPrefix)) return;
-  throw new CniError(
-    compat === "hardened" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal,
-    `endpointMacPrefix [${macPrefix}] is invalid, value must be of the format xx-xx`,
-  );
+  const { pattern, code } = differences.macPrefix;
+  if (pattern.test(macPrefix)) return;
+  throw new CniError(code, `endpointMacPrefix [${macPrefix}] is invalid, value must be of the format xx-xx`);
 }
 
 function viewOf(network: HnsNetwork): NetworkView {
@@ -109,12 +107,13 @@ function viewOf(network: HnsNetwork): NetworkView {
  * Gateway, subnet and management address are read through HNS v1, over both APIs. Upstream loses the error of
  * this look-up, and says that the network is not there (cni.md §2.3).
  */
-async function viewNetwork({ configuration, caller, compat }: Call): Promise<NetworkView> {
+async function viewNetwork({ configuration, caller, differences }: Call): Promise<NetworkView> {
   const { name } = configuration;
   try {
     return viewOf(await caller.hns((client) => getHnsNetworkByName(client, name)));
   } catch (error) {
-    if (compat === "upstream") throw new CniError(CNI_CODES.internal, `network ${name} not found`);
+    if (differences.takesSubnetForGranted)
+      throw new CniError(CNI_CODES.internal, `network ${name} not found`);
     const annotated = annotate(error, HNS_SENTENCES.networkLookUp(name));
     throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
   }
@@ -123,9 +122,11 @@ async function viewNetwork({ configuration, caller, compat }: Call): Promise<Net
 /** The address of the pod; IPv4 alone (row 64), because a MAC is made of it. */
 function ipv4Of(
   ips: readonly CniIp[],
-  { configuration, compat }: Call,
+  { configuration, differences }: Call,
 ): Allocation["addresses"][number]["address"] {
-  const addresses = compat === "upstream" ? selectAddresses(ips, compat) : ips.map(({ address }) => address);
+  const addresses = differences.plansBothFamilies
+    ? ips.map(({ address }) => address)
+    : selectAddresses(ips, differences);
   const address = addresses.find(({ ip }) => familyOf(ip) === 4);
   if (address !== undefined) return address;
   const isHns = configuration.api === "hns";
@@ -142,9 +143,10 @@ function macOf(prefix: string, ip: Ip): string {
 }
 
 /** The first subnet of the network, which upstream takes for granted. @throws CniError, PluginPanic */
-function requireSubnet({ configuration, compat }: Call, view: NetworkView | undefined): NetworkView {
+function requireSubnet({ configuration, differences }: Call, view: NetworkView | undefined): NetworkView {
   if (view !== undefined && view.prefix !== "") return view;
-  if (compat === "upstream") throw new PluginPanic("runtime error: index out of range [0] with length 0");
+  if (differences.takesSubnetForGranted)
+    throw new PluginPanic("runtime error: index out of range [0] with length 0");
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
     `network ${configuration.name} has no subnet; give the HNS network the node's pod subnet`,
@@ -152,9 +154,8 @@ function requireSubnet({ configuration, compat }: Call, view: NetworkView | unde
 }
 
 async function allocate(call: Call, view: NetworkView | undefined): Promise<Allocation> {
-  const { ipam, configuration, compat } = call;
-  // Over v1 upstream calls IPAM in any case (cni.md §7.B11).
-  if (!ipam.isConfigured && configuration.api === "hns" && compat === "upstream")
+  const { ipam, configuration, differences } = call;
+  if (!ipam.isConfigured && configuration.api === "hns" && differences.asksMissingIpam)
     throw new CniError(CNI_CODES.internal, `${HNS_SENTENCES.ipam}: no plugin name provided`);
   const ips = await ipam.add();
   const address = ips.length === 0 ? undefined : ipv4Of(ips, call);
@@ -172,17 +173,16 @@ function policies(
   view: NetworkView | undefined,
   addLoopback: AddLoopback,
 ): readonly ConfiguredPolicy[] {
-  const { configuration, request, compat } = call;
+  const { configuration, request, differences } = call;
   const { api, isMasqueraded, portMappings } = configuration;
   const warn = (text: string): void => request.warn(`win-overlay: ${text}`);
-  const configured =
-    compat === "hardened"
-      ? addPortMappings(configuration.policies, portMappings, api, { compat, warn })
-      : configuration.policies;
+  const configured = differences.mapsOverlayPorts
+    ? addPortMappings(configuration.policies, portMappings, api, { differences, warn })
+    : configuration.policies;
   const first = api === "hcn" ? addLoopback(configured) : configured;
-  const withProvider = addProviderAddress(first, view?.managementIp ?? "", api, compat);
+  const withProvider = addProviderAddress(first, view?.managementIp ?? "", api, differences);
   const masqueraded = isMasqueraded
-    ? addOutboundNatException(withProvider, view?.prefix ?? "", api, compat)
+    ? addOutboundNatException(withProvider, view?.prefix ?? "", api, differences)
     : withProvider;
   return api === "hcn" ? masqueraded : addLoopback(masqueraded);
 }
@@ -193,8 +193,10 @@ export const WIN_OVERLAY: PluginTraits<WinOverlayConfiguration> = Object.freeze(
   networkTypes: ["Overlay"],
   sentences: { hcn: HCN_SENTENCES, hns: HNS_SENTENCES },
   asksMissingIpamForStatus: true,
+  looksAgainOverHns: false,
   readConfiguration: readWinOverlayConfiguration,
   validateForAdd,
+  viewOf,
   viewNetwork,
   allocate,
   policies,

@@ -5,14 +5,13 @@
  * Policies have two dialects. HNS v1 takes flat bodies (`{"Type", …}`) and gets every value as it was written; HCN
  * takes `{"Type", "Settings"}`. Looking into a body is done with case, as in upstream.
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { EndpointDifferences } from "./differences.ts";
 import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
 import { StructReader, equalFold } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { familyOf, formatIp } from "#core/net/ip.ts";
-import { parseInterfaceAddress, type InterfaceAddress } from "#core/net/ip.ts";
+import { familyOf, formatIp, parseInterfaceAddress, type InterfaceAddress } from "#core/net/ip.ts";
 import type { CniIp, CniDns } from "#contracts/cni/result.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
@@ -96,7 +95,7 @@ export function addOutboundNatException(
   policies: readonly ConfiguredPolicy[],
   cidr: string,
   api: HnsApi,
-  compat: Compat,
+  { joinsExceptions }: Pick<EndpointDifferences, "joinsExceptions">,
 ): readonly ConfiguredPolicy[] {
   if (cidr === "") return policies;
   const list = LISTS[api].exceptions;
@@ -106,7 +105,7 @@ export function addOutboundNatException(
   const index = listed.findIndex(
     (entries) => entries?.every((entry) => familyOfText(entry) === family) === true,
   );
-  if (compat === "upstream" || index < 0) return [...policies, outboundNat(api, list, cidr)];
+  if (!joinsExceptions || index < 0) return [...policies, outboundNat(api, list, cidr)];
   return policies.map((policy, i) =>
     i === index ? replaceOutboundNatList(policy, api, list, [...(listed[i] ?? []), cidr]) : policy,
   );
@@ -142,10 +141,10 @@ export function addProviderAddress(
   policies: readonly ConfiguredPolicy[],
   address: string,
   api: HnsApi,
-  compat: Compat,
+  { keepsProviderAddress }: EndpointDifferences,
 ): readonly ConfiguredPolicy[] {
   const said = policies.flatMap((policy) => readProviderAddress(policy, api) ?? []);
-  if (address === "" || said.includes(address) || (compat === "hardened" && said.length > 0)) return policies;
+  if (address === "" || said.includes(address) || (keepsProviderAddress && said.length > 0)) return policies;
   const added =
     api === "hcn"
       ? { Type: "ProviderAddress", Settings: { ProviderAddress: address } }
@@ -174,11 +173,16 @@ export function parsePortProtocol(text: string): number | undefined {
   return PROTOCOLS.get(text.toLowerCase());
 }
 
-function portMappingPolicy(mapping: PortMapping, protocol: number, api: HnsApi, compat: Compat): JsonObject {
+function portMappingPolicy(
+  mapping: PortMapping,
+  protocol: number,
+  api: HnsApi,
+  isForNode: boolean,
+): JsonObject {
   const ports = { InternalPort: mapping.containerPort, ExternalPort: mapping.hostPort };
   if (api === "hns") return { Type: "NAT", ...ports, Protocol: mapping.protocol };
   const settings = { ...ports, Protocol: protocol, VIP: mapping.hostIp };
-  if (compat === "upstream") return { Type: "PortMapping", Settings: settings };
+  if (!isForNode) return { Type: "PortMapping", Settings: settings };
   // Without this flag the node cannot reach its own host port (row 55). An empty VIP says nothing.
   const { VIP, ...rest } = settings;
   const hardened = VIP === "" ? rest : settings;
@@ -190,17 +194,18 @@ export function addPortMappings(
   policies: readonly ConfiguredPolicy[],
   mappings: readonly PortMapping[],
   api: HnsApi,
-  options: { readonly compat: Compat; readonly warn: (text: string) => void },
+  options: { readonly differences: EndpointDifferences; readonly warn: (text: string) => void },
 ): readonly ConfiguredPolicy[] {
   const added: ConfiguredPolicy[] = [];
+  const { mapsPortsForNode, warns } = options.differences;
   for (const mapping of mappings) {
     const { hostPort, containerPort } = mapping;
     const protocol = parsePortProtocol(mapping.protocol);
     // Runtimes filter these out; a host port 0 maps nothing (row 56).
-    if (options.compat === "hardened" && hostPort === 0) continue;
+    if (mapsPortsForNode && hostPort === 0) continue;
     if (protocol !== undefined) {
-      added.push(endpointPolicy(portMappingPolicy(mapping, protocol, api, options.compat)));
-    } else if (options.compat === "hardened") {
+      added.push(endpointPolicy(portMappingPolicy(mapping, protocol, api, mapsPortsForNode)));
+    } else if (warns) {
       options.warn(
         `port mapping ${hostPort} -> ${containerPort} is left out: HNS maps tcp and udp, not "${mapping.protocol}"`,
       );
@@ -220,15 +225,16 @@ function forSecondFamily({ value }: ConfiguredPolicy): JsonObject | undefined {
 
 /**
  * Hardened, over HCN: a pod of two families has each host port twice, the second with the flag IPv6, as Microsoft's plugins
- * write it (cni.md rows 108, 141). Upstream knows one family.
+ * write it (cni.md §8). Upstream knows one family.
  */
 export function mapBothFamilies(
   policies: readonly ConfiguredPolicy[],
   addresses: readonly string[],
-  { api, compat }: { readonly api: HnsApi; readonly compat: Compat },
+  api: HnsApi,
+  { mapsBothFamilies: isWanted }: EndpointDifferences,
 ): readonly ConfiguredPolicy[] {
   const isDual = addresses.some((ip) => ip.includes(":")) && addresses.some((ip) => !ip.includes(":"));
-  if (compat === "upstream" || api !== "hcn" || !isDual) return policies;
+  if (!isWanted || api !== "hcn" || !isDual) return policies;
   return policies.flatMap((policy) => {
     const copy = forSecondFamily(policy);
     return copy === undefined ? [policy] : [policy, endpointPolicy(copy)];
@@ -273,12 +279,12 @@ function isLossless(value: JsonValue | undefined): boolean {
  */
 export function toHcnPolicies(
   policies: readonly ConfiguredPolicy[],
-  compat: Compat,
+  { refusesLossyPolicies }: EndpointDifferences,
 ): readonly PolicyDocument[] {
   const documents: PolicyDocument[] = [];
   for (const [index, policy] of policies.entries()) {
     if (!isEndpointPolicy(policy)) continue;
-    if (compat === "hardened" && !isLossless(policy.value)) throw refuse(policy, index);
+    if (refusesLossyPolicies && !isLossless(policy.value)) throw refuse(policy, index);
     const document = decodeHcnPolicy(policy.value);
     if (document !== undefined) documents.push(document);
   }
@@ -286,9 +292,12 @@ export function toHcnPolicies(
 }
 
 /** The addresses to plan with: both families, at most one of each; upstream takes the first alone (row 48). */
-export function selectAddresses(ips: readonly CniIp[], compat: Compat): readonly InterfaceAddress[] {
+export function selectAddresses(
+  ips: readonly CniIp[],
+  { plansBothFamilies }: EndpointDifferences,
+): readonly InterfaceAddress[] {
   const addresses = ips.map(({ address }) => address);
-  if (compat === "upstream") return addresses.slice(0, 1);
+  if (!plansBothFamilies) return addresses.slice(0, 1);
   return addresses.filter(
     (address, index) => addresses.findIndex(({ ip }) => familyOf(ip) === familyOf(address.ip)) === index,
   );
@@ -309,7 +318,7 @@ export async function hasLoopbackDsr<C extends WindowsConfiguration>(
   if (!call.configuration.hasLoopbackDsr) return false;
   const version = await call.caller.hns(getHnsVersion);
   if (hasFeature(version, "DSR")) return true;
-  if (call.compat === "hardened") {
+  if (call.differences.warns) {
     call.request.warn(
       `${pluginName}: loopbackDSR is left out: HNS ${version.Major}.${version.Minor} has no DSR`,
     );
@@ -332,19 +341,20 @@ export async function planEndpoint<C extends WindowsConfiguration>(
   traits: PluginTraits<C>,
   view: NetworkView | undefined,
 ): Promise<EndpointPlan> {
-  const { configuration, compat } = call;
+  const { configuration, differences } = call;
   try {
     const allocation = await traits.allocate(call, view);
     const isLoopback = await hasLoopbackDsr(call, traits.name);
     const ips = allocation.addresses.map(({ address }) => formatIp(address.ip));
-    // docs: cni.md §7.G: without an address upstream asks for the destination "<nil>".
-    const own = ips.length === 0 && compat === "upstream" ? ["<nil>"] : ips;
+    const own = ips.length === 0 ? differences.unknownAddress : ips;
     return {
       ...allocation,
-      policies: mapBothFamilies(traits.policies(call, view, loopbackFor(call, isLoopback ? own : [])), ips, {
-        api: configuration.api,
-        compat,
-      }),
+      policies: mapBothFamilies(
+        traits.policies(call, view, loopbackFor(call, isLoopback ? own : [])),
+        ips,
+        configuration.api,
+        differences,
+      ),
       dns: configuration.dns,
       hasLateLoopbackDsr: isLoopback && own.length === 0,
     };

@@ -1,17 +1,19 @@
 /** A main plugin for Windows over HCN, `apiVersion` 2 (cni.md §2.1, v2 algorithms). */
-import type { Compat } from "#core/base/compat.ts";
-import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
+import { type StoredNetwork, namespaceOf, getNetworkByName } from "#contracts/hcn/operations.ts";
+import type { EndpointDifferences } from "./differences.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniIp, CniResult } from "#contracts/cni/result.ts";
 import type { PolicyDocument } from "#contracts/hcn/documents/base-document.ts";
-import { ENDPOINT_STATES, type HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
-import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import {
+  ENDPOINT_STATES,
+  type HostComputeEndpoint,
+  type StoredEndpoint,
+} from "#contracts/hcn/documents/endpoint.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { namespaceOf, getNetworkByName } from "#contracts/hcn/operations.ts";
 import { familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import {
   type WindowsConfiguration,
@@ -24,7 +26,6 @@ import {
   isMissing,
   withKnowledge,
   endpointNameOf,
-  isNamespaceGuid,
 } from "./plugin-call.ts";
 import {
   type EndpointPlan,
@@ -34,15 +35,7 @@ import {
   mapBothFamilies,
   toHcnPolicies,
 } from "./endpoint-plan.ts";
-import {
-  gatewayOfEndpoint,
-  HcnEndpoints,
-  type HcnTarget,
-  hardenedResult,
-  dnsOfEndpoint,
-  ipsOfHcnEndpoint,
-  upstreamHcnResult,
-} from "./hcn-endpoint.ts";
+import { gatewayOfEndpoint, HcnEndpoints, type HcnTarget } from "./hcn-endpoint.ts";
 
 const BROKEN_STATES: ReadonlyMap<number, string> = new Map([
   [ENDPOINT_STATES.Detached, "detached"],
@@ -101,7 +94,7 @@ export function compareHcnEndpoint(
   const name = endpoint.Name ?? "";
   const state = BROKEN_STATES.get(endpoint.State ?? ENDPOINT_STATES.Created);
   if (state !== undefined) differences.push(`it is ${state}`);
-  if (!equalGuids(endpoint.HostComputeNetwork ?? "", expected.networkId)) {
+  if (!equalGuids(endpoint.HostComputeNetwork, expected.networkId)) {
     differences.push(`it is on network ${endpoint.HostComputeNetwork ?? ""}, not on ${expected.networkId}`);
   }
   const namespace = namespaceOf(endpoint);
@@ -153,28 +146,37 @@ export function failOnDifferences(endpointName: string, differences: readonly st
   );
 }
 
+async function settle<T>(work: Promise<T>): Promise<{ readonly value: T } | { readonly failure: unknown }> {
+  try {
+    return { value: await work };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
 interface FoundNetwork {
-  readonly network: HostComputeNetwork;
+  readonly network: StoredNetwork;
   readonly view: NetworkView | undefined;
 }
 
 /** The endpoint of a call, and whether the call made it. */
-interface EnsuredEndpoint {
+export interface EnsuredEndpoint {
   readonly endpoint: StoredEndpoint;
   readonly isNew: boolean;
 }
 
-export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
+/** What both ways share; `upstream.ts` and `hardened.ts` say how an endpoint is ensured, and what is told of it. */
+export abstract class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   private readonly traits: PluginTraits<C>;
   private readonly caller: HnsCaller;
-  private readonly compat: Compat;
-  private readonly endpoints: HcnEndpoints;
+  private readonly differences: EndpointDifferences;
+  protected readonly endpoints: HcnEndpoints;
 
-  constructor(traits: PluginTraits<C>, caller: HnsCaller, compat: Compat) {
+  constructor(traits: PluginTraits<C>, caller: HnsCaller, differences: EndpointDifferences) {
     this.traits = traits;
     this.caller = caller;
-    this.compat = compat;
-    this.endpoints = new HcnEndpoints({ caller, compat });
+    this.differences = differences;
+    this.endpoints = new HcnEndpoints({ caller, differences });
   }
 
   async add(call: PluginCall<C>): Promise<CniResult> {
@@ -183,17 +185,14 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     const sentences = this.traits.sentences.hcn;
     let ensured: EnsuredEndpoint;
     try {
-      ensured =
-        this.compat === "hardened"
-          ? await this.ensure(call, target, view)
-          : await this.ensureAsUpstream(call, target, view);
+      ensured = await this.ensure(call, target, view);
     } catch (error) {
       throw annotate(error, sentences.add({ ...target, containerId: call.request.containerId }));
     }
     try {
       return this.resultOf(call, network, ensured.endpoint);
     } catch (error) {
-      if (this.compat === "hardened" && ensured.isNew) await this.endpoints.removeQuietly(ensured.endpoint);
+      await this.couldNotTell(ensured);
       throw annotate(error, sentences.result);
     }
   }
@@ -211,7 +210,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
       throw new CniError(CNI_CODES.internal, `endpoint ${endpointName} is gone; recreate the pod`);
     }
     const policies = await this.wantedPolicies(call, view, endpoint);
-    const expected = { result: previous, networkId: network.ID ?? "", policies };
+    const expected = { result: previous, networkId: network.ID, policies };
     failOnDifferences(endpointName, compareHcnEndpoint(call.request, endpoint, expected));
   }
 
@@ -220,7 +219,7 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   }
 
   async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
-    const find = async (): Promise<HostComputeNetwork> => (await this.findNetwork(call)).network;
+    const find = async (): Promise<StoredNetwork> => (await this.findNetwork(call)).network;
     return this.endpoints.collectGarbage(call.configuration.name, valid, find);
   }
 
@@ -228,8 +227,8 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     return endpointNameOf(request.containerId, request.netns, configuration.name);
   }
 
-  private targetOf(call: PluginCall<C>, network: HostComputeNetwork): HcnTarget {
-    return { endpointName: this.nameOf(call), networkId: network.ID ?? "", netns: call.request.netns };
+  private targetOf(call: PluginCall<C>, network: StoredNetwork): HcnTarget {
+    return { endpointName: this.nameOf(call), networkId: network.ID, netns: call.request.netns };
   }
 
   /** @throws CniError when there is none of that name, or it is of another type. */
@@ -237,118 +236,45 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     const { traits } = this;
     const { name } = call.configuration;
     const sentences = traits.sentences.hcn;
-    let network: HostComputeNetwork;
+    // The plugin's own look comes first, and what fails there is told after what fails here (cni.md §2.3).
+    const view = await settle(traits.viewNetwork(call));
+    let network: StoredNetwork;
     try {
       network = await this.caller.hcn("hcnEnumerateNetworks", (client) => getNetworkByName(client, name));
     } catch (error) {
       const annotated = annotate(error, sentences.networkLookUp(name));
       throw isMissing(error) ? withKnowledge(annotated, "cni-network-not-found") : annotated;
     }
-    const view = await traits.viewNetwork(call);
+    if ("failure" in view) throw view.failure;
     const type = network.Type ?? "NAT";
     // Inferred: HNS prints types in one spelling, so it makes no difference whether a reference folds case.
-    if (traits.networkTypes.some((each) => equalFold(each, type))) return { network, view };
+    if (traits.networkTypes.some((each) => equalFold(each, type))) return { network, view: view.value };
     throw new CniError(CNI_CODES.internal, sentences.unexpectedType(name, type));
   }
 
-  private async plan(call: PluginCall<C>, view: NetworkView | undefined): Promise<EndpointPlan> {
+  /** Finds the endpoint or makes it, and attaches it. */
+  protected abstract ensure(
+    call: PluginCall<C>,
+    target: HcnTarget,
+    view: NetworkView | undefined,
+  ): Promise<EnsuredEndpoint>;
+
+  /** @throws CniError, PluginPanic when the endpoint has nothing to report. */
+  protected abstract resultOf(
+    call: PluginCall<C>,
+    network: StoredNetwork,
+    endpoint: StoredEndpoint,
+  ): CniResult;
+
+  /** There is an endpoint that no result can be made of. */
+  protected abstract couldNotTell(ensured: EnsuredEndpoint): Promise<void>;
+
+  protected async plan(call: PluginCall<C>, view: NetworkView | undefined): Promise<EndpointPlan> {
     try {
       return await planEndpoint(call, this.traits, view);
     } catch (error) {
       throw annotate(error, "failed to make a new HostComputeEndpoint");
     }
-  }
-
-  /** Finds or creates, then attaches, always; a new endpoint that cannot be attached is removed. */
-  private async ensureAsUpstream(
-    call: PluginCall<C>,
-    target: HcnTarget,
-    view: NetworkView | undefined,
-  ): Promise<EnsuredEndpoint> {
-    let existing = await this.endpoints.find(target.endpointName);
-    if (existing !== undefined && !equalGuids(existing.HostComputeNetwork ?? "", target.networkId)) {
-      await this.endpoints.deleteCorrupted(existing);
-      existing = undefined;
-    }
-    const endpoint = existing ?? (await this.endpoints.create(target, await this.plan(call, view)));
-    try {
-      await this.endpoints.attach(target, endpoint);
-    } catch (error) {
-      if (existing === undefined) await this.removeAfterFailure(target);
-      throw error;
-    }
-    return { endpoint, isNew: existing === undefined };
-  }
-
-  private async removeAfterFailure({ endpointName, netns }: HcnTarget): Promise<void> {
-    try {
-      const endpoint = await this.endpoints.find(endpointName);
-      if (endpoint !== undefined) await this.endpoints.remove(endpoint);
-    } catch (error) {
-      throw annotate(
-        error,
-        `failed to remove the new HostComputeEndpoint ${endpointName} after adding HostComputeNamespace ${netns} failure`,
-      );
-    }
-  }
-
-  /**
-   * Hardened: looks before it makes. An endpoint that is in the namespace already is the result (row 42). Inferred
-   * (row 44 leaves it open): one whose old namespace is gone moves to the new one, one in another living namespace
-   * is refused.
-   */
-  private async ensure(
-    call: PluginCall<C>,
-    target: HcnTarget,
-    view: NetworkView | undefined,
-  ): Promise<EnsuredEndpoint> {
-    const { endpointName, netns } = target;
-    if (!isNamespaceGuid(netns)) {
-      throw new CniError(
-        CNI_CODES.internal,
-        `failed to add HostComputeEndpoint ${endpointName} to HostComputeNamespace ${netns}: invalid namespace ID`,
-        { knowledge: "cni-namespace-not-guid" },
-      );
-    }
-    let existing = await this.endpoints.find(endpointName);
-    if (existing !== undefined && !equalGuids(existing.HostComputeNetwork ?? "", target.networkId)) {
-      await this.endpoints.remove(existing);
-      // Its address is still reserved, and would be refused as a duplicate.
-      await call.ipam.del();
-      existing = undefined;
-    }
-    if (existing === undefined) return this.make(call, target, view);
-    if (this.endpoints.isAttachedTo(existing, netns)) return { endpoint: existing, isNew: false };
-    if (await this.endpoints.isAttached(existing)) {
-      const namespace = namespaceOf(existing) ?? "";
-      const message = `endpoint ${endpointName} is in namespace ${namespace} already; call DEL before ADD with ${netns}`;
-      throw new CniError(CNI_CODES.internal, message);
-    }
-    await this.endpoints.attach(target, existing);
-    return { endpoint: existing, isNew: false };
-  }
-
-  private async make(
-    call: PluginCall<C>,
-    target: HcnTarget,
-    view: NetworkView | undefined,
-  ): Promise<EnsuredEndpoint> {
-    const endpoint = await this.endpoints.create(target, await this.plan(call, view));
-    try {
-      await this.endpoints.attach(target, endpoint);
-      return { endpoint, isNew: true };
-    } catch (error) {
-      await this.endpoints.removeQuietly(endpoint);
-      throw error;
-    }
-  }
-
-  /** @throws CniError, PluginPanic when the endpoint has nothing to report. */
-  private resultOf(call: PluginCall<C>, network: HostComputeNetwork, endpoint: StoredEndpoint): CniResult {
-    if (this.compat === "upstream") return upstreamHcnResult(network, endpoint);
-    const ips = ipsOfHcnEndpoint(network, endpoint);
-    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
-    return hardenedResult(call.request, parts, readPrevResult(call.request.configuration));
   }
 
   /** The policies that the endpoint should have, loopback DSR for the addresses it has. */
@@ -357,11 +283,11 @@ export class HcnApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     view: NetworkView | undefined,
     endpoint: StoredEndpoint,
   ): Promise<readonly PolicyDocument[]> {
-    const { traits, compat } = this;
+    const { traits, differences } = this;
     const silent = { ...call, request: { ...call.request, warn: () => undefined } };
     const held = (endpoint.IpConfigurations ?? []).flatMap(({ IpAddress }) => IpAddress ?? []);
     const isLoopback = await hasLoopbackDsr(silent, traits.name);
     const policies = traits.policies(silent, view, loopbackFor(silent, isLoopback ? held : []));
-    return toHcnPolicies(mapBothFamilies(policies, held, { api: "hcn", compat }), compat);
+    return toHcnPolicies(mapBothFamilies(policies, held, "hcn", differences), differences);
   }
 }

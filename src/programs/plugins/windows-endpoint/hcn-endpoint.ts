@@ -1,20 +1,6 @@
 /** The endpoint in HCN: its document, and the life of one (cni.md §2.1, v2 ADD and DEL). */
-import type { Compat } from "#core/base/compat.ts";
-import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
-import { CNI_CODES, CniError, PluginPanic, annotate } from "#contracts/cni/error.ts";
-import type { PluginRequest } from "#contracts/cni/plugin.ts";
-import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "#contracts/cni/result.ts";
-import { type Dns, type Route, SCHEMA_V2_0 } from "#contracts/hcn/documents/base-document.ts";
 import {
-  type HostComputeEndpoint,
-  type IpConfig,
-  ENDPOINT_FLAGS,
-  type StoredEndpoint,
-} from "#contracts/hcn/documents/endpoint.ts";
-import { equalGuids } from "#contracts/hcn/guid.ts";
-import { present } from "#contracts/hcn/description/json.ts";
-import { type HostComputeNetwork, isDefaultRoute, subnetsOf } from "#contracts/hcn/documents/network.ts";
-import {
+  type StoredNetwork,
   addNamespaceEndpoint,
   createEndpoint,
   deleteEndpoint,
@@ -25,6 +11,21 @@ import {
   namespaceOf,
   removeNamespaceEndpoint,
 } from "#contracts/hcn/operations.ts";
+import type { EndpointDifferences } from "./differences.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
+import { CNI_CODES, CniError, annotate } from "#contracts/cni/error.ts";
+import type { PluginRequest } from "#contracts/cni/plugin.ts";
+import { type CniDns, type CniIp, type CniResult, isEmptyDns } from "#contracts/cni/result.ts";
+import { type Dns, type Route, CLIENT_MEMBERS } from "#contracts/hcn/documents/base-document.ts";
+import {
+  type HostComputeEndpoint,
+  type IpConfig,
+  ENDPOINT_FLAGS,
+  type StoredEndpoint,
+} from "#contracts/hcn/documents/endpoint.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import { present } from "#contracts/hcn/description/json.ts";
+import { isDefaultRoute, subnetsOf } from "#contracts/hcn/documents/network.ts";
 import {
   type InterfaceAddress,
   type Ip,
@@ -46,11 +47,6 @@ import {
 } from "./plugin-call.ts";
 import { type EndpointPlan, toHcnPolicies } from "./endpoint-plan.ts";
 
-/** The text of a Go program that indexes an empty list. */
-function indexPanic(): PluginPanic {
-  return new PluginPanic("runtime error: index out of range [0] with length 0");
-}
-
 export function dnsOfEndpoint(endpoint: HostComputeEndpoint): CniDns {
   const dns = endpoint.Dns;
   return {
@@ -61,7 +57,7 @@ export function dnsOfEndpoint(endpoint: HostComputeEndpoint): CniDns {
   };
 }
 
-function withGateway(address: InterfaceAddress, gateway: Ip | undefined): CniIp {
+export function withGateway(address: InterfaceAddress, gateway: Ip | undefined): CniIp {
   return gateway === undefined ? { address } : { address, gateway };
 }
 
@@ -75,29 +71,8 @@ export function applyForeignMask(ip: Ip, prefix: InterfaceAddress): InterfaceAdd
   throw new CniError(CNI_CODES.internal, "invalid CIDR address: <nil>");
 }
 
-/** As upstream: the first of everything, and a crash where there is none. */
-export function upstreamHcnResult(network: HostComputeNetwork, endpoint: HostComputeEndpoint): CniResult {
-  const prefixText = network.Ipams?.[0]?.Subnets?.[0]?.IpAddressPrefix;
-  if (prefixText === undefined) throw indexPanic();
-  const prefix = parseInterfaceAddress(prefixText);
-  if (prefix === undefined) throw new CniError(CNI_CODES.internal, `invalid CIDR address: ${prefixText}`);
-  const config = endpoint.IpConfigurations?.[0];
-  if (config === undefined) throw indexPanic();
-  const route = endpoint.Routes?.[0];
-  if (route === undefined) throw indexPanic();
-  const ip = parseIp(config.IpAddress ?? "");
-  if (ip === undefined) throw new CniError(CNI_CODES.internal, "invalid CIDR address: <nil>");
-  const mac = endpoint.MacAddress ?? "";
-  return {
-    interfaces: [{ name: endpoint.Name ?? "", ...(mac !== "" && { mac }) }],
-    ips: [withGateway(applyForeignMask(ip, prefix), parseIp(route.NextHop ?? ""))],
-    routes: [],
-    dns: dnsOfEndpoint(endpoint),
-  };
-}
-
 /** The prefix length of an address: what HNS says, else that of the subnet which holds it. */
-function readAddress(network: HostComputeNetwork, config: IpConfig): InterfaceAddress {
+function readAddress(network: StoredNetwork, config: IpConfig): InterfaceAddress {
   const ip = parseIp(config.IpAddress ?? "");
   if (ip === undefined) {
     const shown = JSON.stringify(config.IpAddress ?? "");
@@ -157,10 +132,7 @@ export function hardenedResult(
 }
 
 /** Every address of the endpoint with its prefix length and gateway. @throws CniError */
-export function ipsOfHcnEndpoint(
-  network: HostComputeNetwork,
-  endpoint: HostComputeEndpoint,
-): readonly CniIp[] {
+export function ipsOfHcnEndpoint(network: StoredNetwork, endpoint: HostComputeEndpoint): readonly CniIp[] {
   const configs = endpoint.IpConfigurations ?? [];
   if (configs.length === 0) {
     throw new CniError(CNI_CODES.internal, `HNS gave endpoint ${endpoint.Name ?? ""} no address`);
@@ -181,7 +153,7 @@ export interface HcnTarget {
 
 export interface HcnEndpointOptions {
   readonly caller: HnsCaller;
-  readonly compat: Compat;
+  readonly differences: EndpointDifferences;
 }
 
 function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
@@ -207,23 +179,23 @@ function defaultRoute({ gateway }: { readonly gateway?: Ip | undefined }): Route
   });
 }
 
-function ipConfig({ address }: PlannedAddress, compat: Compat): IpConfig {
+function ipConfig({ address }: PlannedAddress, hasLength: boolean): IpConfig {
   return present<IpConfig>({
     IpAddress: formatIp(address.ip),
-    PrefixLength: compat === "hardened" ? address.length : undefined,
+    PrefixLength: hasLength ? address.length : undefined,
   });
 }
 
 /** Addresses and routes of the document; without a plan upstream sends an empty entry of each (row 151). */
 function addressing(
   plan: EndpointPlan,
-  compat: Compat,
+  { sendsPrefixLengths, sendsEmptyAddress }: EndpointDifferences,
 ): Pick<HostComputeEndpoint, "IpConfigurations" | "Routes"> {
   if (plan.addresses.length === 0) {
-    return compat === "hardened" ? {} : { IpConfigurations: [{}], Routes: [defaultRoute(plan)] };
+    return sendsEmptyAddress ? { IpConfigurations: [{}], Routes: [defaultRoute(plan)] } : {};
   }
   return {
-    IpConfigurations: plan.addresses.map((planned) => ipConfig(planned, compat)),
+    IpConfigurations: plan.addresses.map((planned) => ipConfig(planned, sendsPrefixLengths)),
     Routes: plan.addresses.map(defaultRoute),
   };
 }
@@ -232,28 +204,28 @@ function addressing(
 export function hcnEndpointDocument(
   target: HcnTarget,
   plan: EndpointPlan,
-  compat: Compat,
+  differences: EndpointDifferences,
 ): HostComputeEndpoint {
-  const documents = toHcnPolicies(plan.policies, compat);
+  const documents = toHcnPolicies(plan.policies, differences);
   return {
     Name: target.endpointName,
     HostComputeNetwork: target.networkId,
     ...(documents.length > 0 && { Policies: documents }),
-    ...addressing(plan, compat),
+    ...addressing(plan, differences),
     Dns: dnsDocument(plan.dns),
     ...(plan.mac !== undefined && { MacAddress: plan.mac }),
-    SchemaVersion: SCHEMA_V2_0,
+    ...CLIENT_MEMBERS,
   };
 }
 
 /** Finds, creates, attaches and removes one endpoint. */
 export class HcnEndpoints {
   private readonly caller: HnsCaller;
-  private readonly compat: Compat;
+  private readonly differences: EndpointDifferences;
 
   constructor(options: HcnEndpointOptions) {
     this.caller = options.caller;
-    this.compat = options.compat;
+    this.differences = options.differences;
   }
 
   /** Undefined when there is none. */
@@ -266,9 +238,28 @@ export class HcnEndpoints {
     }
   }
 
+  /**
+   * Upstream looks once more before it creates: another call may have been faster. @throws CniError, around which stands
+   * what was being made.
+   */
+  async lookAgain({ endpointName, networkId }: HcnTarget): Promise<void> {
+    try {
+      const other = await this.find(endpointName);
+      if (other === undefined) return;
+      if (!equalGuids(other.HostComputeNetwork, networkId)) return await this.deleteCorrupted(other);
+      // The word "network" is upstream's.
+      throw new CniError(CNI_CODES.internal, `HostComputeNetwork ${endpointName} is already existed`);
+    } catch (error) {
+      throw annotate(
+        annotate(error, "error while generating HostComputeEndpoint"),
+        "failed to make a new HostComputeEndpoint",
+      );
+    }
+  }
+
   /** Creates the endpoint and reads it back. Hardened completes loopback DSR once HNS has chosen the address. */
   async create(target: HcnTarget, plan: EndpointPlan): Promise<StoredEndpoint> {
-    const document = hcnEndpointDocument(target, plan, this.compat);
+    const document = hcnEndpointDocument(target, plan, this.differences);
     let endpoint: StoredEndpoint;
     try {
       endpoint = await this.caller.hcn("hcnCreateEndpoint", (client) =>
@@ -341,7 +332,7 @@ export class HcnEndpoints {
       await this.caller.hcn("hcnDeleteEndpoint", (client) => deleteEndpoint(client, endpoint.ID));
     } catch (error) {
       // Upstream reports an endpoint that went away in between.
-      if (this.compat === "hardened" && isMissing(error)) return;
+      if (this.differences.forgivesVanished && isMissing(error)) return;
       throw annotate(error, `failed to remove HostComputeEndpoint ${name}`);
     }
   }
@@ -359,13 +350,13 @@ export class HcnEndpoints {
   collectGarbage(
     networkName: string,
     valid: readonly GcAttachment[] | undefined,
-    findNetwork: () => Promise<HostComputeNetwork>,
+    findNetwork: () => Promise<StoredNetwork>,
   ): Promise<readonly string[]> {
     return collectGarbage<StoredEndpoint>({
       networkName,
       valid,
       list: async () => {
-        const { ID = "" } = await findNetwork();
+        const { ID } = await findNetwork();
         return this.caller.hcn("hcnEnumerateEndpoints", (client) => listEndpointsOfNetwork(client, ID));
       },
       describe: ({ Name, Flags }) => ({
@@ -392,7 +383,8 @@ export class HcnEndpoints {
         removeNamespaceEndpoint(client, namespace, endpoint.ID),
       );
     } catch (error) {
-      const isTolerated = this.compat === "hardened" ? isMissing(error) : isMissingForUpstream(error);
+      const { forgivesVanished } = this.differences;
+      const isTolerated = forgivesVanished ? isMissing(error) : isMissingForUpstream(error);
       if (!isTolerated)
         throw annotate(error, `error removing endpoint: ${endpoint.Name ?? ""} from namespace`);
     }

@@ -5,26 +5,23 @@
  * On Windows a running container gets its endpoint through its compute system (HCS), not through HNS.
  * Inferred: here the HNS call `attach` stands for it, which has the same effect on HNS' objects.
  */
-import type { Compat } from "#core/base/compat.ts";
-import { type GcAttachment, readPrevResult } from "#contracts/cni/plugin-input.ts";
+import type { EndpointDifferences } from "./differences.ts";
+import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { equalFold } from "#contracts/cni/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { CniError, CNI_CODES, PluginPanic, annotate } from "#contracts/cni/error.ts";
+import { CniError, CNI_CODES, annotate } from "#contracts/cni/error.ts";
 import type { CniDns, CniIp, CniResult } from "#contracts/cni/result.ts";
 import { equalGuids } from "#contracts/hcn/guid.ts";
 import {
-  type HnsEndpoint,
-  type HnsNetwork,
-  parseHnsEndpoint,
-} from "#contracts/hcn/documents/v1-documents.ts";
-import {
-  attachHnsEndpoint,
+  type StoredHnsEndpoint,
+  type StoredHnsNetwork,
+  createHnsEndpoint,
   deleteHnsEndpoint,
   detachHnsEndpoint,
-  getHnsEndpoint,
   getHnsEndpointByName,
+  hotAttachEndpoint,
+  hotDetachEndpoint,
   listHnsEndpoints,
-  requestHns,
   getHnsNetworkByName,
 } from "#contracts/hcn/v1-operations.ts";
 import { type Ip, formatIp, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
@@ -47,7 +44,7 @@ import {
 } from "./plugin-call.ts";
 import { type EndpointPlan, planEndpoint, toHnsPolicies } from "./endpoint-plan.ts";
 import { failOnDifferences, ownIps } from "./hcn-api.ts";
-import { applyForeignMask, hardenedResult } from "./hcn-endpoint.ts";
+import { applyForeignMask } from "./hcn-endpoint.ts";
 
 /** Which endpoint, of which container. */
 export interface HnsTarget {
@@ -78,28 +75,22 @@ export function hnsEndpointBody(target: HnsTarget, plan: EndpointPlan): JsonObje
   );
 }
 
-function splitList(text: string, compat: Compat): readonly string[] {
-  // Upstream makes a list with one empty text of nothing (row 61).
-  return text === "" && compat === "hardened" ? [] : text.split(",");
-}
-
 /** The DNS of a v1 endpoint: two comma lists. */
-export function dnsOfHnsEndpoint(endpoint: HnsEndpoint, compat: Compat): CniDns {
+export function dnsOfHnsEndpoint(
+  endpoint: StoredHnsEndpoint,
+  split: (list: string) => readonly string[],
+): CniDns {
   return {
-    nameservers: splitList(endpoint.DNSServerList ?? "", compat),
+    nameservers: split(endpoint.DNSServerList ?? ""),
     domain: "",
-    search: splitList(endpoint.DNSSuffix ?? "", compat),
+    search: split(endpoint.DNSSuffix ?? ""),
     options: [],
   };
 }
 
 /** The address of a v1 endpoint with the mask of the network's first subnet. @throws CniError, PluginPanic */
-export function ipOfHnsEndpoint(network: HnsNetwork, endpoint: HnsEndpoint, compat: Compat): CniIp {
-  const subnet = network.Subnets?.[0];
-  if (subnet === undefined && compat === "upstream") {
-    throw new PluginPanic("runtime error: index out of range [0] with length 0");
-  }
-  const text = subnet?.AddressPrefix ?? "";
+export function ipOfHnsEndpoint(network: StoredHnsNetwork, endpoint: StoredHnsEndpoint): CniIp {
+  const text = network.Subnets?.[0]?.AddressPrefix ?? "";
   const prefix = parseInterfaceAddress(text);
   const ip = parseIp(endpoint.IPAddress ?? "");
   if (ip === undefined || prefix === undefined) {
@@ -112,31 +103,21 @@ export function ipOfHnsEndpoint(network: HnsNetwork, endpoint: HnsEndpoint, comp
   return gateway === undefined ? { address } : { address, gateway };
 }
 
-/** The result as upstream prints it. */
-export function upstreamHnsResult(network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
-  const ip = ipOfHnsEndpoint(network, endpoint, "upstream");
-  const mac = endpoint.MacAddress ?? "";
-  return {
-    interfaces: [{ name: endpoint.Name ?? "", ...(mac !== "" && { mac }) }],
-    ips: [ip],
-    routes: [],
-    dns: dnsOfHnsEndpoint(endpoint, "upstream"),
-  };
-}
-
 /** Finds, creates, attaches and removes v1 endpoints. */
 export class HnsEndpoints {
   private readonly caller: HnsCaller;
+  private readonly differences: EndpointDifferences;
 
-  constructor(caller: HnsCaller) {
+  constructor(caller: HnsCaller, differences: EndpointDifferences) {
     this.caller = caller;
+    this.differences = differences;
   }
 
   /**
    * The endpoint of the sandbox; undefined when there is none. Only a sandbox (`none`) may be without:
    * @throws CniError for a container whose sandbox has none, and for a namespace GUID, which needs HCN.
    */
-  async find(target: HnsTarget): Promise<HnsEndpoint | undefined> {
+  async find(target: HnsTarget): Promise<StoredHnsEndpoint | undefined> {
     const { endpointName, netns } = target;
     try {
       return await this.caller.hns((client) => getHnsEndpointByName(client, endpointName));
@@ -147,25 +128,42 @@ export class HnsEndpoints {
     }
   }
 
-  /** Endpoints of one network. */
-  async listOfNetwork(networkId: string): Promise<readonly HnsEndpoint[]> {
-    const all = await this.caller.hns(listHnsEndpoints);
-    return all.filter((endpoint) => equalGuids(endpoint.VirtualNetwork ?? "", networkId));
+  /**
+   * Upstream looks once more before it creates: another call may have been faster. @throws CniError, around which stands
+   * what was being made.
+   */
+  async lookAgain(target: HnsTarget): Promise<void> {
+    const { endpointName, networkId } = target;
+    try {
+      const other = await this.find({ ...target, netns: NO_NAMESPACE });
+      if (other === undefined) return;
+      if (!equalGuids(other.VirtualNetwork, networkId)) return await this.deleteCorrupted(other);
+      throw new CniError(CNI_CODES.internal, `HNSEndpoint ${endpointName} is already existed`);
+    } catch (error) {
+      throw annotate(
+        annotate(error, "error while generating HNSEndpoint"),
+        "failed to make a new HNSEndpoint",
+      );
+    }
   }
 
-  async create(target: HnsTarget, plan: EndpointPlan): Promise<HnsEndpoint> {
+  /** Endpoints of one network. */
+  async listOfNetwork(networkId: string): Promise<readonly StoredHnsEndpoint[]> {
+    const all = await this.caller.hns(listHnsEndpoints);
+    return all.filter((endpoint) => equalGuids(endpoint.VirtualNetwork, networkId));
+  }
+
+  async create(target: HnsTarget, plan: EndpointPlan): Promise<StoredHnsEndpoint> {
     const body = hnsEndpointBody(target, plan);
     try {
-      return await this.caller.hns(async (client) =>
-        parseHnsEndpoint((await requestHns(client, "POST", "/endpoints/", body)) ?? null),
-      );
+      return await this.caller.hns((client) => createHnsEndpoint(client, body));
     } catch (error) {
       throw annotate(error, "failed to create the new HNSEndpoint");
     }
   }
 
   /** Deletes an endpoint of the right name on another network. */
-  async deleteCorrupted(endpoint: HnsEndpoint): Promise<void> {
+  async deleteCorrupted(endpoint: StoredHnsEndpoint): Promise<void> {
     try {
       await this.delete(endpoint);
     } catch (error) {
@@ -173,51 +171,53 @@ export class HnsEndpoints {
     }
   }
 
-  delete(endpoint: HnsEndpoint): Promise<void> {
-    return this.caller.hns((client) => deleteHnsEndpoint(client, endpoint.ID ?? ""));
-  }
-
-  /** Attaches a container; one that is attached already stays so. */
-  private async attachContainer(endpoint: HnsEndpoint, containerId: string): Promise<void> {
-    const id = endpoint.ID ?? "";
-    await this.caller.hns(async (client) => {
-      const current = await getHnsEndpoint(client, id);
-      if (current.SharedContainers?.includes(containerId) === true) return;
-      await attachHnsEndpoint(client, id, { SystemType: "Container", ContainerId: containerId });
-    });
+  delete(endpoint: StoredHnsEndpoint): Promise<void> {
+    return this.caller.hns((client) => deleteHnsEndpoint(client, endpoint.ID));
   }
 
   /**
    * Attaches the container of the call. A new endpoint is removed when that fails; an old one stays, and a
    * container that does not run any more is then no error.
    */
-  async attach(target: HnsTarget, endpoint: HnsEndpoint, isNew: boolean): Promise<void> {
+  async attach(target: HnsTarget, endpoint: StoredHnsEndpoint, isNew: boolean): Promise<void> {
     const { containerId } = target;
-    const id = endpoint.ID ?? "";
+    const id = endpoint.ID;
     try {
-      await this.attachContainer(endpoint, containerId);
+      await this.caller.hns((client) => hotAttachEndpoint(client, id, containerId));
     } catch (error) {
-      if (isNew) await this.removeSandbox(endpoint, containerId);
+      if (isNew) await this.removeNew(target, endpoint);
       else if (hasHcnCode(error, "HCS_E_SYSTEM_NOT_FOUND")) return;
       throw annotate(error, `failed to attach container ${containerId} to HNSEndpoint ${id}`);
     }
   }
 
+  /** As DEL: upstream leaves what it has made for a workload's container. */
+  private async removeNew({ netns, containerId }: HnsTarget, endpoint: StoredHnsEndpoint): Promise<void> {
+    if (netns === NO_NAMESPACE || this.differences.removesWhatItMade)
+      await this.removeSandbox(endpoint, containerId);
+    else await this.detachContainer(endpoint, containerId);
+  }
+
   /** Detaches one container; failures are ignored, as in upstream. */
-  async detachContainer(endpoint: HnsEndpoint, containerId: string): Promise<void> {
+  async detachContainer(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
     const request = { SystemType: "Container", ContainerId: containerId } as const;
-    await ignoreFailure(this.caller.hns((client) => detachHnsEndpoint(client, endpoint.ID ?? "", request)));
+    await ignoreFailure(this.caller.hns((client) => detachHnsEndpoint(client, endpoint.ID, request)));
+  }
+
+  /** Takes the endpoint from the running container; failures are ignored, as in upstream. */
+  private async hotDetach(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
+    await ignoreFailure(this.caller.hns((client) => hotDetachEndpoint(client, endpoint.ID, containerId)));
   }
 
   /** Detaches the sandbox' container and deletes the endpoint; failures are ignored, as in upstream. */
-  async removeSandbox(endpoint: HnsEndpoint, containerId: string): Promise<void> {
-    await this.detachContainer(endpoint, containerId);
+  async removeSandbox(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
+    await this.hotDetach(endpoint, containerId);
     await ignoreFailure(this.delete(endpoint));
   }
 
   /** As `removeSandbox`, but a failure to delete is reported. What is gone already is none. */
-  async removeSandboxOrFail(endpoint: HnsEndpoint, containerId: string): Promise<void> {
-    await this.detachContainer(endpoint, containerId);
+  async removeSandboxOrFail(endpoint: StoredHnsEndpoint, containerId: string): Promise<void> {
+    await this.hotDetach(endpoint, containerId);
     try {
       await this.delete(endpoint);
     } catch (error) {
@@ -235,28 +235,29 @@ async function ignoreFailure(work: Promise<void>): Promise<void> {
 }
 
 interface FoundNetwork {
-  readonly network: HnsNetwork;
+  readonly network: StoredHnsNetwork;
   readonly view: NetworkView | undefined;
 }
 
-export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
+/** What both ways share; `upstream.ts` and `hardened.ts` say how an endpoint is removed, and what is told of it. */
+export abstract class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
   private readonly traits: PluginTraits<C>;
   private readonly caller: HnsCaller;
-  private readonly compat: Compat;
-  private readonly endpoints: HnsEndpoints;
+  private readonly differences: EndpointDifferences;
+  protected readonly endpoints: HnsEndpoints;
 
-  constructor(traits: PluginTraits<C>, caller: HnsCaller, compat: Compat) {
+  constructor(traits: PluginTraits<C>, caller: HnsCaller, differences: EndpointDifferences) {
     this.traits = traits;
     this.caller = caller;
-    this.compat = compat;
-    this.endpoints = new HnsEndpoints(caller);
+    this.differences = differences;
+    this.endpoints = new HnsEndpoints(caller, differences);
   }
 
   async add(call: PluginCall<C>): Promise<CniResult> {
     const { network, view } = await this.findNetwork(call);
-    const target = this.targetOf(call, network);
+    const target = this.targetOf(call, network.ID);
     const sentences = this.traits.sentences.hns;
-    let endpoint: HnsEndpoint;
+    let endpoint: StoredHnsEndpoint;
     try {
       endpoint = await this.ensure(call, target, view);
     } catch (error) {
@@ -269,21 +270,28 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     }
   }
 
-  /** Upstream does nothing without a netns, detaches a workload container, and never fails (rows 73, 37). */
+  /** A workload container is detached; with the sandbox the endpoint goes (rows 73, 37). */
   async remove(call: PluginCall<C>): Promise<void> {
     const { containerId, netns } = call.request;
-    if (netns === "" && this.compat === "upstream") return;
-    const target: HnsTarget = { ...this.targetOf(call, {}), netns: NO_NAMESPACE };
+    const target: HnsTarget = { ...this.targetOf(call, ""), netns: NO_NAMESPACE };
     const endpoint = await this.endpoints.find(target);
     if (endpoint === undefined) return;
     if (netns !== NO_NAMESPACE && netns !== "") await this.endpoints.detachContainer(endpoint, containerId);
-    else if (this.compat === "upstream") await this.endpoints.removeSandbox(endpoint, containerId);
-    else await this.endpoints.removeSandboxOrFail(endpoint, containerId);
+    else await this.removeSandbox(endpoint, containerId);
   }
+
+  protected abstract removeSandbox(endpoint: StoredHnsEndpoint, containerId: string): Promise<void>;
+
+  /** @throws CniError, PluginPanic when the endpoint has nothing to report. */
+  protected abstract resultOf(
+    call: PluginCall<C>,
+    network: StoredHnsNetwork,
+    endpoint: StoredHnsEndpoint,
+  ): CniResult;
 
   async check(call: PluginCall<C>, previous: CniResult): Promise<void> {
     const { network } = await this.findNetwork(call);
-    const target = this.targetOf(call, network);
+    const target = this.targetOf(call, network.ID);
     const endpoint = await this.endpoints.find({ ...target, netns: NO_NAMESPACE });
     if (endpoint === undefined) {
       throw new CniError(CNI_CODES.internal, `endpoint ${target.endpointName} is gone; recreate the pod`);
@@ -297,26 +305,26 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
 
   async gc(call: PluginCall<C>, valid: readonly GcAttachment[] | undefined): Promise<readonly string[]> {
     const networkName = call.configuration.name;
-    return collectGarbage<HnsEndpoint>({
+    return collectGarbage<StoredHnsEndpoint>({
       networkName,
       valid,
-      list: async () => this.endpoints.listOfNetwork((await this.findNetwork(call)).network.ID ?? ""),
+      list: async () => this.endpoints.listOfNetwork((await this.findNetwork(call)).network.ID),
       describe: ({ Name, IsRemoteEndpoint }) => ({ name: Name ?? "", isRemote: IsRemoteEndpoint === true }),
       remove: (endpoint) => this.endpoints.removeSandboxOrFail(endpoint, call.request.containerId),
     });
   }
 
-  private targetOf({ request, configuration }: PluginCall<C>, network: HnsNetwork): HnsTarget {
+  private targetOf({ request, configuration }: PluginCall<C>, networkId: string): HnsTarget {
     const { containerId, netns } = request;
     const endpointName = endpointNameOf(containerId, netns, configuration.name);
-    return { endpointName, networkId: network.ID ?? "", containerId, netns };
+    return { endpointName, networkId, containerId, netns };
   }
 
   private async findNetwork(call: PluginCall<C>): Promise<FoundNetwork> {
     const { traits } = this;
     const { name } = call.configuration;
     const sentences = traits.sentences.hns;
-    let network: HnsNetwork;
+    let network: StoredHnsNetwork;
     try {
       network = await this.caller.hns((client) => getHnsNetworkByName(client, name));
     } catch (error) {
@@ -326,18 +334,18 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     const type = network.Type ?? "";
     if (!traits.networkTypes.some((each) => equalFold(each, type)))
       throw new CniError(CNI_CODES.internal, sentences.unexpectedType(name, type));
-    return { network, view: await traits.viewNetwork(call) };
+    return { network, view: traits.viewOf(network) };
   }
 
   private async ensure(
     call: PluginCall<C>,
     target: HnsTarget,
     view: NetworkView | undefined,
-  ): Promise<HnsEndpoint> {
+  ): Promise<StoredHnsEndpoint> {
     let existing = await this.endpoints.find(target);
-    if (existing !== undefined && !equalGuids(existing.VirtualNetwork ?? "", target.networkId)) {
+    if (existing !== undefined && !equalGuids(existing.VirtualNetwork, target.networkId)) {
       await this.endpoints.deleteCorrupted(existing);
-      if (this.compat === "hardened") await call.ipam.del();
+      if (this.differences.releasesCorrupted) await call.ipam.del();
       existing = undefined;
     }
     const endpoint = existing ?? (await this.make(call, target, view));
@@ -349,37 +357,28 @@ export class HnsApi<C extends WindowsConfiguration> implements EndpointApi<C> {
     call: PluginCall<C>,
     target: HnsTarget,
     view: NetworkView | undefined,
-  ): Promise<HnsEndpoint> {
+  ): Promise<StoredHnsEndpoint> {
     let plan: EndpointPlan;
     try {
       plan = await planEndpoint(call, this.traits, view);
     } catch (error) {
       throw annotate(error, "failed to make a new HNSEndpoint");
     }
+    if (this.differences.looksAgain && this.traits.looksAgainOverHns) await this.endpoints.lookAgain(target);
     return this.endpoints.create(target, plan);
-  }
-
-  private resultOf(call: PluginCall<C>, network: HnsNetwork, endpoint: HnsEndpoint): CniResult {
-    if (this.compat === "upstream") return upstreamHnsResult(network, endpoint);
-    const parts = {
-      mac: endpoint.MacAddress ?? "",
-      ips: [ipOfHnsEndpoint(network, endpoint, this.compat)],
-      dns: dnsOfHnsEndpoint(endpoint, this.compat),
-    };
-    return hardenedResult(call.request, parts, readPrevResult(call.request.configuration));
   }
 }
 
 /** What differs, one sentence each. */
 function compareHnsEndpoint<C extends WindowsConfiguration>(
   { request, configuration }: PluginCall<C>,
-  endpoint: HnsEndpoint,
-  network: HnsNetwork,
+  endpoint: StoredHnsEndpoint,
+  network: StoredHnsNetwork,
   previous: CniResult,
 ): readonly string[] {
   const differences: string[] = [];
   const { containerId, netns } = request;
-  if (!equalGuids(endpoint.VirtualNetwork ?? "", network.ID ?? "")) {
+  if (!equalGuids(endpoint.VirtualNetwork, network.ID)) {
     differences.push(`it is not on network ${configuration.name}`);
   }
   const isSandbox = sandboxIdOf(containerId, netns) === containerId;

@@ -9,7 +9,7 @@ import { type CniDns, type CniIp, formatInterfaceAddress, type CniResult } from 
 import type { GcAttachment } from "#contracts/cni/plugin-input.ts";
 import { isCniName } from "#contracts/cni/plugin-input.ts";
 import { parseGuid } from "#contracts/hcn/guid.ts";
-import type { Compat } from "#core/base/compat.ts";
+import type { EndpointDifferences } from "./differences.ts";
 import {
   CNI_CODES,
   CniError,
@@ -20,6 +20,8 @@ import {
 } from "#contracts/cni/error.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, HcnNotFoundError, formatFailedCall, isNotFoundError } from "#contracts/hcn/error.ts";
+import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
+import { ComputeSystemError } from "#contracts/hcn/v1-operations.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
@@ -128,6 +130,9 @@ function explanationOf(error: HcnError): KnowledgeCode | undefined {
 }
 
 function hnsFailure(error: unknown): unknown {
+  if (error instanceof ComputeSystemError) {
+    return new CniError(CNI_CODES.internal, error.message, { cause: error.cause });
+  }
   if (error instanceof HcnNotFoundError) {
     // The v1 client puts names without quotes.
     const what = error.what.split(" ")[0] ?? error.what;
@@ -152,11 +157,11 @@ export function namespaceCall(error: HcnError): string {
 /** Makes calls to HNS and puts their failures into the words of CNI. */
 export class HnsCaller {
   readonly client: HcnClient;
-  private readonly compat: Compat;
+  private readonly tellsDetails: boolean;
 
-  constructor(client: HcnClient, compat: Compat) {
+  constructor(client: HcnClient, { tellsDetails }: Pick<EndpointDifferences, "tellsDetails">) {
     this.client = client;
-    this.compat = compat;
+    this.tellsDetails = tellsDetails;
   }
 
   /**
@@ -172,7 +177,7 @@ export class HnsCaller {
       const call = typeof name === "string" ? name : name(error);
       throw new CniError(CNI_CODES.internal, formatFailedCall(call, error), {
         knowledge: explanationOf(error),
-        details: this.compat === "hardened" ? (error.detail ?? "") : "",
+        details: this.tellsDetails ? (error.detail ?? "") : "",
         cause: error,
       });
     }
@@ -229,7 +234,7 @@ interface IpamOptions {
   readonly delegate: Delegate;
   readonly type: string;
   readonly request: PluginRequest;
-  readonly compat: Compat;
+  readonly differences: EndpointDifferences;
   /** What is put before a failure of ADD. */
   readonly sentence: string;
 }
@@ -252,12 +257,12 @@ export class IpamSession {
   async add(): Promise<readonly CniIp[]> {
     if (!this.isConfigured) return [];
     this.wasCalled = true;
-    const { delegate, type, request, sentence, compat } = this.options;
+    const { delegate, type, request, sentence, differences } = this.options;
     try {
       const result = await delegate.add(type, request);
       if (result.ips.length > 0) return result.ips;
     } catch (error) {
-      throw compat === "hardened" ? annotateDelegate(error, sentence) : annotate(error, sentence);
+      throw differences.keepsDelegateCodes ? annotateDelegate(error, sentence) : annotate(error, sentence);
     }
     throw new CniError(CNI_CODES.internal, "IPAM plugin return is missing IP config");
   }
@@ -289,7 +294,7 @@ export class IpamSession {
 
   /** After a failed ADD. Upstream calls DEL whatever happened, hardened only what it called ADD for (row 43). */
   async undo(): Promise<void> {
-    if (this.options.compat === "hardened" && !this.wasCalled) return;
+    if (!this.options.differences.undoesUncalled && !this.wasCalled) return;
     try {
       await this.del();
     } catch {
@@ -304,7 +309,7 @@ export interface PluginCall<C extends WindowsConfiguration> {
   readonly configuration: C;
   readonly ipam: IpamSession;
   readonly caller: HnsCaller;
-  readonly compat: Compat;
+  readonly differences: EndpointDifferences;
 }
 
 /** The HNS network of a call, as far as plans depend on it. */
@@ -355,11 +360,15 @@ export interface PluginTraits<C extends WindowsConfiguration> {
   readonly sentences: Readonly<Record<HnsApi, Sentences>>;
   /** Upstream asks IPAM for its status even where no IPAM is configured, which fails (cni.md §7.B11). */
   readonly asksMissingIpamForStatus: boolean;
+  /** Upstream looks for the endpoint once more when IPAM has answered, over HNS v1; over HCN both plugins do. */
+  readonly looksAgainOverHns: boolean;
   /** @throws DecodeError, CniError */
-  readConfiguration(document: JsonObject, compat: Compat): C;
+  readConfiguration(document: JsonObject, differences: EndpointDifferences): C;
   /** What is wrong with the configuration and stops ADD before HNS is asked. @throws CniError */
   validateForAdd(call: PluginCall<C>): void;
-  /** Looks at the network as far as plans need it. @throws CniError */
+  /** What plans need of a network that was found through HNS v1. */
+  viewOf(network: HnsNetwork): NetworkView | undefined;
+  /** Looks at the network as far as plans need it, for a call over HCN. @throws CniError */
   viewNetwork(call: PluginCall<C>): Promise<NetworkView | undefined>;
   /** Gets addresses. @throws CniError, PluginPanic */
   allocate(call: PluginCall<C>, view: NetworkView | undefined): Promise<Allocation>;

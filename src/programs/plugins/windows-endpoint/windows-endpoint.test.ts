@@ -1,3 +1,4 @@
+import { ENDPOINT_DIFFERENCES } from "./differences.ts";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DecodeError, parseJson } from "#contracts/cni/json.ts";
@@ -111,14 +112,14 @@ describe("policies between the dialects", () => {
 
   it("HCN decodes names without case and keeps the settings as they are", () => {
     const value = { type: "ACL", settings: { Action: "Block", extra: 1 } };
-    expect(toHcnPolicies([policy(value)], "hardened")).toEqual([
+    expect(toHcnPolicies([policy(value)], ENDPOINT_DIFFERENCES.hardened)).toEqual([
       { Type: "ACL", Settings: { Action: "Block", extra: 1 } },
     ]);
   });
 
   it("upstream: null is a policy without a type, what cannot be decoded vanishes", () => {
     const policies = [policy(null), policy(undefined), policy("x"), policy({ Type: 1 }), policy({})];
-    expect(toHcnPolicies(policies, "upstream")).toEqual([{ Type: "" }, { Type: "" }]);
+    expect(toHcnPolicies(policies, ENDPOINT_DIFFERENCES.upstream)).toEqual([{ Type: "" }, { Type: "" }]);
   });
 
   it("HNS v1 gets every value as it was written", () => {
@@ -130,10 +131,10 @@ describe("policies between the dialects", () => {
 
   it("an exception is searched with case, in the list of the dialect", () => {
     const v1 = policy({ Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8"] });
-    expect(addOutboundNatException([v1], "10.0.0.0/8", "hns", "upstream")).toHaveLength(1);
-    expect(addOutboundNatException([v1], "10.0.0.0/8", "hcn", "upstream")).toHaveLength(2);
-    expect(addOutboundNatException([v1], "", "hns", "upstream")).toEqual([v1]);
-    expect(addOutboundNatException([v1], "10.1.0.0/16", "hns", "hardened")).toEqual([
+    expect(addOutboundNatException([v1], "10.0.0.0/8", "hns", ENDPOINT_DIFFERENCES.upstream)).toHaveLength(1);
+    expect(addOutboundNatException([v1], "10.0.0.0/8", "hcn", ENDPOINT_DIFFERENCES.upstream)).toHaveLength(2);
+    expect(addOutboundNatException([v1], "", "hns", ENDPOINT_DIFFERENCES.upstream)).toEqual([v1]);
+    expect(addOutboundNatException([v1], "10.1.0.0/16", "hns", ENDPOINT_DIFFERENCES.hardened)).toEqual([
       policy({ Type: "OutBoundNAT", ExceptionList: ["10.0.0.0/8", "10.1.0.0/16"] }),
     ]);
   });
@@ -163,7 +164,7 @@ it.each([
 function outcome(text: string): string {
   try {
     const document = parseJson(text);
-    readWindowsConfiguration(isJsonObject(document) ? document : {}, "hardened");
+    readWindowsConfiguration(isJsonObject(document) ? document : {}, ENDPOINT_DIFFERENCES.hardened);
     return "read";
   } catch (error) {
     return error instanceof DecodeError || error instanceof CniError ? "refused" : String(error);

@@ -3,6 +3,7 @@
  * (flanneld, scripts); the plugin looks for it under the name of the configuration.
  */
 import type { Compat } from "#core/base/compat.ts";
+import { ENDPOINT_DIFFERENCES, type EndpointDifferences } from "./differences.ts";
 import { SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import {
   readValidAttachments,
@@ -13,7 +14,7 @@ import type { JsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, PluginPanic, describeError } from "#contracts/cni/error.ts";
 import { DecodeError, StructReader } from "#contracts/cni/json.ts";
 import type { Delegate } from "#contracts/cni/plugin-runner.ts";
-import type { CniPlugin, PluginRequest } from "#contracts/cni/plugin.ts";
+import type { CniPlugin, PluginMode, PluginRequest } from "#contracts/cni/plugin.ts";
 import type { CniDns, CniResult } from "#contracts/cni/result.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import {
@@ -26,8 +27,8 @@ import {
   type PluginCall,
   type PluginTraits,
 } from "./plugin-call.ts";
-import { HcnApi } from "./hcn-api.ts";
-import { HnsApi } from "./hns-api.ts";
+import { HardenedHcnApi, HardenedHnsApi } from "./hardened.ts";
+import { UpstreamHcnApi, UpstreamHnsApi } from "./upstream.ts";
 
 /** Keys that people write and no current version reads. */
 const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
@@ -35,8 +36,8 @@ const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
   ["AdditionalArgs", 'write endpoint policies under "policies"'],
 ];
 
-function chooseApi(apiVersion: number, compat: Compat): HnsApiName {
-  if (compat === "hardened" && ![0, 1, 2].includes(apiVersion)) {
+function chooseApi(apiVersion: number, { checksApiVersion }: EndpointDifferences): HnsApiName {
+  if (checksApiVersion && ![0, 1, 2].includes(apiVersion)) {
     throw new CniError(
       CNI_CODES.unsupportedField,
       `unsupported field "apiVersion": ${apiVersion}; write 2 for HCN (containerd) or 1 for HNS v1`,
@@ -45,11 +46,12 @@ function chooseApi(apiVersion: number, compat: Compat): HnsApiName {
   return apiVersion === 2 ? "hcn" : "hns";
 }
 
-/**
- * Non-empty lists of the runtime replace those of the configuration, each on its own. Upstream does not
- * read the runtime's options (cni.md §8, row 60).
- */
-function selectDns(configured: CniDns, runtime: StructReader | undefined, compat: Compat): CniDns {
+/** Non-empty lists of the runtime replace those of the configuration, each on its own. */
+function selectDns(
+  configured: CniDns,
+  runtime: StructReader | undefined,
+  { readsRuntimeOptions }: EndpointDifferences,
+): CniDns {
   if (runtime === undefined) return configured;
   const replace = (own: readonly string[], key: string): readonly string[] => {
     const given = runtime.texts(key);
@@ -59,12 +61,15 @@ function selectDns(configured: CniDns, runtime: StructReader | undefined, compat
     nameservers: replace(configured.nameservers, "servers"),
     domain: configured.domain,
     search: replace(configured.search, "searches"),
-    options: compat === "hardened" ? replace(configured.options, "options") : configured.options,
+    options: readsRuntimeOptions ? replace(configured.options, "options") : configured.options,
   };
 }
 
 /** Reads the shared part. @throws DecodeError; CniError for an `apiVersion` that is none (hardened). */
-export function readWindowsConfiguration(document: JsonObject, compat: Compat): WindowsConfiguration {
+export function readWindowsConfiguration(
+  document: JsonObject,
+  differences: EndpointDifferences,
+): WindowsConfiguration {
   const standard = readStandardConfiguration(document);
   const reader = new StructReader(document);
   // Only its kind is looked at: both plugins ignore what it says.
@@ -73,29 +78,34 @@ export function readWindowsConfiguration(document: JsonObject, compat: Compat): 
   const unread = UNREAD_KEYS.filter(([key]) => reader.raw(key) !== undefined);
   return {
     name: standard.name,
-    api: chooseApi(reader.integer("apiVersion") ?? 0, compat),
+    api: chooseApi(reader.integer("apiVersion") ?? 0, differences),
     policies: reader
       .structs("policies")
       .map((policy) => ({ name: policy.text("name"), value: policy.raw("value") })),
     hasLoopbackDsr: reader.boolean("loopbackDSR"),
-    dns: selectDns(standard.dns, runtime?.struct("dns"), compat),
+    dns: selectDns(standard.dns, runtime?.struct("dns"), differences),
     portMappings: runtime?.structs("portMappings").map(readPortMapping) ?? [],
     ipamType: standard.ipamType,
-    warnings: compat === "hardened" ? unread.map(([key, instead]) => `"${key}" is not read; ${instead}`) : [],
+    warnings: differences.warns ? unread.map(([key, instead]) => `"${key}" is not read; ${instead}`) : [],
   };
 }
 
-export interface WindowsPluginOptions {
+export interface WindowsPluginOptions extends PluginMode {
   readonly client: HcnClient;
   /** Calls the IPAM plugin. */
   readonly delegate: Delegate;
-  readonly compat: Compat;
 }
+
+const IMPLEMENTATIONS = {
+  upstream: { differences: ENDPOINT_DIFFERENCES.upstream, Hcn: UpstreamHcnApi, Hns: UpstreamHnsApi },
+  hardened: { differences: ENDPOINT_DIFFERENCES.hardened, Hcn: HardenedHcnApi, Hns: HardenedHnsApi },
+} as const;
 
 export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin {
   readonly name: string;
   readonly supportedVersions: readonly string[] = SPEC_VERSIONS;
   readonly compat: Compat;
+  private readonly differences: EndpointDifferences;
   private readonly traits: PluginTraits<C>;
   private readonly delegate: Delegate;
   private readonly caller: HnsCaller;
@@ -107,10 +117,12 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
     this.compat = compat;
     this.traits = traits;
     this.delegate = options.delegate;
-    this.caller = new HnsCaller(client, compat);
+    const { differences, Hcn, Hns } = IMPLEMENTATIONS[compat];
+    this.differences = differences;
+    this.caller = new HnsCaller(client, differences);
     this.apis = {
-      hcn: new HcnApi(traits, this.caller, compat),
-      hns: new HnsApi(traits, this.caller, compat),
+      hcn: new Hcn(traits, this.caller, differences),
+      hns: new Hns(traits, this.caller, differences),
     };
   }
 
@@ -127,39 +139,33 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
     }
   }
 
-  /** Upstream releases the address first, and leaves the endpoint when that fails (rows 72, 77). */
   async del(request: PluginRequest): Promise<void> {
     const call = this.open(request);
-    if (this.compat === "upstream") {
-      await call.ipam.del();
-      await this.apiOf(call).remove(call);
-      return;
-    }
+    const { releasesFirst } = this.differences;
+    if (releasesFirst) await call.ipam.del();
     await this.apiOf(call).remove(call);
-    await call.ipam.del();
+    if (!releasesFirst) await call.ipam.del();
   }
 
-  /** Upstream looks at nothing. */
   async check(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.looksAtNetwork) return;
     const call = this.open(request);
     const previous = this.decode(() => requirePrevResult(request.configuration));
     await this.apiOf(call).check(call, previous);
     if (call.ipam.isConfigured) await this.delegate.check(call.configuration.ipamType, request);
   }
 
-  /** Upstream asks IPAM alone. */
   async status(request: PluginRequest): Promise<void> {
     const call = this.open(request);
-    if (this.compat === "hardened") await this.apiOf(call).status(call);
-    const asksMissing = this.compat === "upstream" && this.traits.asksMissingIpamForStatus;
+    if (this.differences.looksAtNetwork) await this.apiOf(call).status(call);
+    const asksMissing = this.differences.asksMissingIpam && this.traits.asksMissingIpamForStatus;
     if (call.ipam.isConfigured || asksMissing)
       await this.delegate.status(call.configuration.ipamType, request);
   }
 
   /** Not in upstream. Goes on after failures and reports them at the end. */
   async gc(request: PluginRequest): Promise<void> {
-    if (this.compat === "upstream") return;
+    if (!this.differences.looksAtNetwork) return;
     const call = this.open(request);
     const valid = this.decode(() => readValidAttachments(request.configuration));
     const failures = [...(await this.apiOf(call).gc(call, valid))];
@@ -178,26 +184,26 @@ export class WindowsPlugin<C extends WindowsConfiguration> implements CniPlugin 
   }
 
   private open(request: PluginRequest): PluginCall<C> {
-    const { compat, delegate, caller, traits } = this;
-    const configuration = this.decode(() => traits.readConfiguration(request.configuration, compat));
+    const { differences, delegate, caller, traits } = this;
+    const configuration = this.decode(() => traits.readConfiguration(request.configuration, differences));
     const ipam = new IpamSession({
       delegate,
       type: configuration.ipamType,
       request,
-      compat,
+      differences,
       sentence: traits.sentences[configuration.api].ipam,
     });
-    return { request, configuration, ipam, caller, compat };
+    return { request, configuration, ipam, caller, differences };
   }
 
-  /** Reads configuration; upstream gives its faults no code of their own (row 27). */
   private decode<T>(read: () => T): T {
     try {
       return read();
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error;
-      const code = this.compat === "hardened" ? CNI_CODES.invalidNetworkConfig : CNI_CODES.internal;
-      throw new CniError(code, `failed to load netconf: ${error.message}`, { cause: error });
+      throw new CniError(this.differences.configurationCode, `failed to load netconf: ${error.message}`, {
+        cause: error,
+      });
     }
   }
 }

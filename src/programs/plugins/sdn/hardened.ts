@@ -1,0 +1,62 @@
+/** Endpoints of Microsoft's plugins, mended: what is in the way goes, what is there is attached, failures leave nothing. */
+import type { StoredNetwork } from "#contracts/hcn/operations.ts";
+import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
+import { readPrevResult } from "#contracts/cni/plugin-input.ts";
+import type { CniResult } from "#contracts/cni/result.ts";
+import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { equalGuids } from "#contracts/hcn/guid.ts";
+import {
+  type HcnTarget,
+  dnsOfEndpoint,
+  hardenedResult,
+  ipsOfHcnEndpoint,
+} from "../windows-endpoint/hcn-endpoint.ts";
+import { SdnEndpoints } from "./endpoints.ts";
+import type { SdnCall } from "./ipam-session.ts";
+
+export class HardenedSdnEndpoints extends SdnEndpoints {
+  /** One of that name on another network is removed, and its address given back. */
+  protected override async findExisting(
+    call: SdnCall,
+    target: HcnTarget,
+  ): Promise<StoredEndpoint | undefined> {
+    const endpoint = await this.endpoints.find(target.endpointName);
+    if (endpoint === undefined || equalGuids(endpoint.HostComputeNetwork, target.networkId)) return endpoint;
+    await this.endpoints.remove(endpoint);
+    await call.ipam.del();
+    return undefined;
+  }
+
+  /** As win-bridge: an endpoint that is in another living namespace is not taken from it. */
+  protected override async reuse(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+    if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
+    if (await this.endpoints.isAttached(endpoint)) {
+      const message = `endpoint ${target.endpointName} is in another namespace already; call DEL before ADD with ${target.netns}`;
+      throw new CniError(CNI_CODES.internal, message);
+    }
+    await this.endpoints.attach(target, endpoint);
+  }
+
+  protected override async attach(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
+    try {
+      await this.endpoints.attach(target, endpoint);
+    } catch (error) {
+      await this.endpoints.removeQuietly(endpoint);
+      throw error;
+    }
+  }
+
+  protected override couldNotCreate(error: unknown): unknown {
+    return error;
+  }
+
+  protected override resultOf(
+    { request }: SdnCall,
+    network: StoredNetwork,
+    endpoint: StoredEndpoint,
+  ): CniResult {
+    const ips = ipsOfHcnEndpoint(network, endpoint);
+    const parts = { mac: endpoint.MacAddress ?? "", ips, dns: dnsOfEndpoint(endpoint) };
+    return hardenedResult(request, parts, readPrevResult(request.configuration));
+  }
+}
