@@ -1,5 +1,6 @@
 // A cluster with flannel, from its file to its routes (control-planes.md §1 to §3).
 import { describe, expect, it } from "vitest";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName, listEndpoints, listNetworks } from "#contracts/hcn/operations.ts";
@@ -74,8 +75,7 @@ it.each(["ws2019", "ws2022"])(
     const world = await openSessionWorld(text, deployment("win", "windows", 4));
     const byNode = new Map<string, string[]>();
     for (const { spec, status } of podsOf(world, "win-")) {
-      const node = spec?.nodeName ?? "";
-      byNode.set(node, [...(byNode.get(node) ?? []), status?.podIP?.split(".").at(-1) ?? "none"]);
+      addToList(byNode, spec?.nodeName ?? "", status?.podIP?.split(".").at(-1) ?? "none");
     }
     const addresses = [...byNode.values()].map((each) => each.toSorted());
     expect(addresses).toEqual([

@@ -30,6 +30,9 @@ export class InterfaceNumbers {
     const known = this.numbers.get(netInterface);
     if (known !== undefined) return known;
     const index = this.next++;
+    // Those that are gone are not asked for again.
+    const present = new Set<StackInterface>(this.compartment.listInterfaces());
+    for (const former of this.numbers.keys()) if (!present.has(former)) this.numbers.delete(former);
     this.numbers.set(netInterface, index);
     return index;
   }

@@ -2,7 +2,7 @@
  * The address that kube-proxy is told as `--source-vip` on an overlay network: the start scripts have host-local reserve
  * one of the node's own range, in the same book as the pods' (control-planes.md §1.11).
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { PluginMode } from "#contracts/cni/plugin.ts";
 import { type PluginRunner, readPrintedResult, runForOutput } from "#contracts/cni/plugin-runner.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { getNetworkByName } from "#contracts/hcn/operations.ts";
@@ -15,7 +15,7 @@ const CNI_VERSION = "0.2.0";
 /** What the scripts give host-local for a container. */
 const OWNER = "dummy";
 
-export interface SourceVipParts {
+export interface SourceVipParts extends PluginMode {
   readonly client: HcnClient;
   readonly runner: PluginRunner;
   readonly files: NodeFiles;
@@ -23,7 +23,6 @@ export interface SourceVipParts {
   readonly networkName: string;
   /** `CNI_PATH`. */
   readonly path: string;
-  readonly compat: Compat;
 }
 
 function environmentFor(command: "ADD" | "DEL", path: string): Readonly<Record<string, string>> {

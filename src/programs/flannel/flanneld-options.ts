@@ -3,8 +3,12 @@ import type { Compat } from "#core/base/compat.ts";
 import type { InterfaceOptions } from "./node/external-interface.ts";
 import { type FlanneldBehaviour, NEWEST_BEHAVIOUR } from "./release.ts";
 
-export interface FlanneldOptions extends InterfaceOptions {
+/** Whether flanneld behaves as the published one, or mended. */
+export interface FlanneldMode {
   readonly compat: Compat;
+}
+
+export interface FlanneldOptions extends InterfaceOptions, FlanneldMode {
   readonly subnetFile: string;
   /** Minutes before the end of a lease. */
   readonly subnetLeaseRenewMargin: number;

@@ -2,7 +2,9 @@ import { MemorySubnetFiles } from "#cluster/flannel/node-files.ts";
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { kubeErrorOf } from "#contracts/kubernetes/error.ts";
-import { formatIp } from "#core/net/ip.ts";
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
+import type { FlannelLog } from "./flannel-log.ts";
+import { previousSubnet } from "./node/subnet-file.ts";
 import {
   type FlanneldNode,
   FlanneldWorld,
@@ -256,6 +258,34 @@ describe("subnet.env", () => {
       "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.1.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n",
     );
   });
+});
+
+describe("the checksum of subnet.env", () => {
+  it.each(BOTH)(
+    "stands in a comment that readers of keys skip; upstream writes none (%s)",
+    async (compat) => {
+      const made = world();
+      const node = made.flanneld("w1", { compat });
+      await made.run(100);
+      const text = node.machine.files.texts.get("/run/flannel/subnet.env") ?? "";
+      expect(/^# mullion-crc32 [0-9a-f]{8}$/m.test(text)).toBe(compat === "hardened");
+      const lines: string[] = [];
+      const log = { write: (_level: string, line: string) => void lines.push(line) } as FlannelLog;
+      const previous = (changed: string): string => {
+        const prefix = previousSubnet(changed, "FLANNEL_SUBNET", "/run/flannel/subnet.env", log);
+        return prefix === undefined ? "none" : formatPrefix(prefix);
+      };
+      expect(previous(text)).toBe("10.244.1.0/24");
+      // A flipped bit: 10.244.1 becomes 10.244.0. Without a checksum it is believed, as upstream believes it.
+      expect(previous(text.replace("FLANNEL_SUBNET=10.244.1", "FLANNEL_SUBNET=10.244.0"))).toBe(
+        compat === "hardened" ? "none" : "10.244.0.0/24",
+      );
+      if (compat === "hardened")
+        expect(lines).toEqual([
+          "/run/flannel/subnet.env is damaged: its checksum is wrong; its FLANNEL_SUBNET is not used",
+        ]);
+    },
+  );
 });
 
 describe("what ends a start", () => {

@@ -3,6 +3,7 @@
  * `subnet.env`, and then the leases of the others. Its caller calls `advance` when it is due and when something
  * changed; a program does so by the machine's clock, an emulated node by the virtual one.
  */
+import { FLANNELD_DIFFERENCES, type FlanneldDifferences } from "./differences.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -146,6 +147,7 @@ export function configurationFor(config: NetworkConfig, os: FlannelHost["os"]): 
 /** Plain data, so that a world that holds it can be forked; one call at a time. */
 export class Flanneld {
   private readonly parts: FlanneldParts;
+  private readonly differences: FlanneldDifferences;
   private readonly inbox: Inbox;
   private phase: Phase = "store";
   private config: NetworkConfig | undefined;
@@ -162,6 +164,7 @@ export class Flanneld {
 
   constructor(parts: FlanneldParts) {
     this.parts = parts;
+    this.differences = FLANNELD_DIFFERENCES[parts.options.compat];
     this.inbox = new Inbox(parts.options.eventQueueDepth);
   }
 
@@ -208,10 +211,10 @@ export class Flanneld {
    * @returns what ends it. @throws FlannelError when the store does not answer: call again.
    */
   async follow(onChange: () => void = () => undefined): Promise<() => void> {
-    const { store, options } = this.parts;
+    const { store } = this.parts;
     const own = this.registration?.lease;
     if (own === undefined) throw new FlannelError("flanneld-cannot-start", "there is no lease to watch yet");
-    this.watcher ??= new LeaseWatcher(own, options.compat);
+    this.watcher ??= new LeaseWatcher(own, this.differences);
     this.inbox.isOverflowed = false;
     return store.watch(own, new NotifyingInbox(this.inbox, onChange));
   }
@@ -255,7 +258,7 @@ export class Flanneld {
   }
 
   private async readConfiguration(): Promise<FlanneldState | undefined> {
-    const { store, host, log, options } = this.parts;
+    const { store, host, log } = this.parts;
     let config: NetworkConfig;
     try {
       config = await store.readNetworkConfig();
@@ -266,7 +269,8 @@ export class Flanneld {
       return { state: "waiting", retryAfterMs: CONFIGURATION_RETRY_MS, finding };
     }
     log.write("I", `Found network config - Backend type: ${config.backendType}`);
-    if (options.compat === "hardened") for (const problem of config.unknownFields) log.write("W", problem);
+    if (this.differences.warnsOfUnknownFields)
+      for (const problem of config.unknownFields) log.write("W", problem);
     if (host.os === "windows" && config.isIpv6Enabled)
       log.write("W", "EnableIPv6 is left alone: flanneld on Windows knows IPv4 only");
     this.config = configurationFor(config, host.os);
@@ -299,7 +303,7 @@ export class Flanneld {
           ...(publicIpv6 !== undefined && { publicIpv6: formatIp(publicIpv6) }),
         },
       });
-      if (options.compat === "hardened") refuseOverlap(config, external);
+      if (this.differences.refusesBadConfiguration) refuseOverlap(config, external);
       this.external = external;
       this.backend = openBackend({
         store,
@@ -307,7 +311,7 @@ export class Flanneld {
         external,
         host,
         client: this.parts.client,
-        compat: options.compat,
+        differences: this.differences,
         log,
         behaviour: options.behaviour,
       });
@@ -328,13 +332,14 @@ export class Flanneld {
       );
     const { lease } = progress.value;
     const { store, host, files, log, options } = this.parts;
+    const { differences } = this;
     const config = found(this.config);
     this.registration = progress.value;
-    this.peers = new Peers({ config, own: lease, compat: options.compat, log });
+    this.peers = new Peers({ config, own: lease, differences, log });
     this.renewal = new LeaseRenewal({ store, log, marginMs: options.subnetLeaseRenewMargin * 60_000 });
     this.renewal.taken(lease, nowMs);
-    this.rules = new NodeRules({ host, log, options, config, lease });
-    this.readiness = new Readiness({ store, os: host.os, files, log, options, config });
+    this.rules = new NodeRules({ host, log, options, differences, config, lease });
+    this.readiness = new Readiness({ store, os: host.os, files, log, options, differences, config });
     const refused = await this.rules.begin(nowMs);
     if (refused !== undefined) return this.stop(refused, 1);
     this.phase = "running";
@@ -363,7 +368,7 @@ export class Flanneld {
   }
 
   private async heed(notice: Notice, nowMs: number): Promise<void> {
-    const { log, options } = this.parts;
+    const { log } = this.parts;
     const watcher = found(this.watcher);
     switch (notice.kind) {
       case "changed":
@@ -375,7 +380,7 @@ export class Flanneld {
       case "revoked":
         this.stop(
           { code: "flannel-lease-lost", message: notice.message },
-          options.compat === "hardened" ? 1 : 0,
+          this.differences.exitCodeOfLostLease,
         );
         return;
       case "conflicted":

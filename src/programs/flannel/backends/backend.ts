@@ -1,5 +1,5 @@
 /** What makes a network of leases: one for each type and operating system. */
-import type { Compat } from "#core/base/compat.ts";
+import type { FlanneldDifferences } from "../differences.ts";
 import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
 import type { ExternalInterface } from "../node/flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
@@ -34,7 +34,7 @@ export interface BackendParts {
   readonly store: LeaseStore;
   readonly config: NetworkConfig;
   readonly external: ExternalInterface;
-  readonly compat: Compat;
+  readonly differences: FlanneldDifferences;
   readonly log: FlannelLog;
   /** Of the release that it is. */
   readonly behaviour: FlanneldBehaviour;

@@ -9,7 +9,8 @@ import { LinuxVxlanBackend } from "../linux/vxlan-backend.ts";
 import { LINUX_VXLAN_FIELDS } from "../linux/vxlan-options.ts";
 import { WindowsHostGwBackend } from "../windows/host-gw-backend.ts";
 import { WINDOWS_HOST_GW_FIELDS, WINDOWS_VXLAN_FIELDS } from "../windows/options.ts";
-import { WindowsVxlanBackend } from "../windows/vxlan-backend.ts";
+import { RepairingVxlanBackend } from "../windows/repairing-vxlan.ts";
+import { UpstreamVxlanBackend } from "../windows/upstream-vxlan.ts";
 
 export interface OpenBackendParts extends BackendParts {
   readonly host: FlannelHost;
@@ -39,7 +40,7 @@ function unknownType(type: string, os: FlannelHost["os"]): FlannelError {
 export function openBackend(parts: OpenBackendParts): Backend {
   const { config, host, client, log } = parts;
   const type = config.backendType.toLowerCase();
-  if (parts.compat === "hardened")
+  if (parts.differences.warnsOfUnknownFields)
     for (const problem of new ConfigFields(config.backend, "Backend.").unknown(KNOWN_FIELDS))
       log.write("W", problem);
   if (host.os === "linux") {
@@ -50,7 +51,8 @@ export function openBackend(parts: OpenBackendParts): Backend {
   if (type !== "vxlan" && type !== "host-gw") throw unknownType(type, host.os);
   if (client === undefined)
     throw new FlannelError("flannel-network-not-made", "no HNS is available for flanneld");
-  return type === "vxlan"
-    ? new WindowsVxlanBackend({ ...parts, host, client })
-    : new WindowsHostGwBackend({ ...parts, host, client });
+  if (type === "host-gw") return new WindowsHostGwBackend({ ...parts, host, client });
+  return parts.differences.keepsWays
+    ? new RepairingVxlanBackend({ ...parts, host, client })
+    : new UpstreamVxlanBackend({ ...parts, host, client });
 }

@@ -1,3 +1,4 @@
+import { FLANNELD_DIFFERENCES } from "../differences.ts";
 import { LeaseWatcher } from "../leases/peers.ts";
 import { describe, expect, it } from "vitest";
 import { Prng } from "#core/base/prng.ts";
@@ -249,6 +250,17 @@ describe("a flanneld whose leases are in etcd", () => {
     expect(etcd.text(registry.keyOf(mine.lease))).toContain("10.0.0.1");
   });
 
+  // In etcd a lease has no name of a node (control-planes.md §1.5).
+  it("a lease of etcd that hardened leaves out is told by its range alone", async () => {
+    const { world, etcd, store } = cell();
+    etcd.set(`${PREFIX}/subnets/10.5.9.0-24`, formatLeaseValue(attributes("127.0.0.1")));
+    const node = world.flanneld("l1", { os: "linux", store: store("hardened"), compat: "hardened" });
+    await world.run(100);
+    expect(node.flanneld.findings().map(({ message }) => message)).toEqual([
+      "the lease 10.5.9.0/24 is left out: its public address 127.0.0.1 is not that of a node",
+    ]);
+  });
+
   it("two nodes with one public address share one lease; hardened says so", async () => {
     const { world, store } = cell({ Network: "10.5.0.0/16", Backend: { Type: "vxlan", VNI: 4096 } });
     const first = world.flanneld("l1", { os: "linux", store: store("hardened"), compat: "hardened" });
@@ -265,7 +277,7 @@ describe("what a watcher makes of a list (control-planes.md §1.6)", () => {
 
   it("CP-F23: the own subnet in a change is no event; in a second list upstream tells it as removed", () => {
     for (const compat of BOTH) {
-      const watcher = new LeaseWatcher(own, compat);
+      const watcher = new LeaseWatcher(own, FLANNELD_DIFFERENCES[compat]);
       expect(watcher.update([{ type: "added", lease: own }])).toEqual([]);
       expect(watcher.reset([own, other])).toEqual([{ type: "added", lease: other }]);
       expect(watcher.reset([own, other])).toEqual(
@@ -277,14 +289,14 @@ describe("what a watcher makes of a list (control-planes.md §1.6)", () => {
   it("CP-F24: a known subnet with another MAC is nothing to upstream, and an event to hardened", () => {
     const moved = lease("10.5.2.0/24", "10.0.0.2", '{"VNI":2}');
     for (const compat of BOTH) {
-      const watcher = new LeaseWatcher(own, compat);
+      const watcher = new LeaseWatcher(own, FLANNELD_DIFFERENCES[compat]);
       watcher.reset([other]);
       expect(watcher.reset([moved])).toEqual(compat === "upstream" ? [] : [{ type: "added", lease: moved }]);
     }
   });
 
   it("what is missing in a list has gone", () => {
-    const watcher = new LeaseWatcher(own, "hardened");
+    const watcher = new LeaseWatcher(own, FLANNELD_DIFFERENCES.hardened);
     watcher.reset([other]);
     expect(watcher.reset([])).toEqual([{ type: "removed", lease: other }]);
     expect(watcher.list()).toEqual([]);

@@ -1,5 +1,6 @@
 /** Leases in etcd: flanneld chooses the node's subnet itself, and renews it (control-planes.md §1.5). */
-import type { Compat } from "#core/base/compat.ts";
+import type { FlanneldMode } from "../flanneld-options.ts";
+import { FLANNELD_DIFFERENCES, type FlanneldDifferences } from "../differences.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock, Timer } from "#core/base/clock.ts";
 import type { Prng } from "#core/base/prng.ts";
@@ -40,11 +41,10 @@ const RECONNECT_MS = { first: 100, most: 5_000 } as const;
 
 const PATIENCE: Patience = Object.freeze({ everyMs: 1_000, timeoutMs: 30_000 });
 
-export interface EtcdLeaseStoreParts {
+export interface EtcdLeaseStoreParts extends FlanneldMode {
   readonly registry: SubnetRegistry;
   readonly clock: Clock;
   readonly prng: Prng;
-  readonly compat: Compat;
   readonly log: FlannelLog;
   /** What subnet.env says from the run before. */
   readonly previous: { readonly subnet: Prefix | undefined; readonly ipv6Subnet: Prefix | undefined };
@@ -57,9 +57,11 @@ export class EtcdLeaseStore implements LeaseStore {
   readonly patience: Patience = PATIENCE;
   readonly retriesConfiguration = true;
   private readonly parts: EtcdLeaseStoreParts;
+  private readonly differences: FlanneldDifferences;
 
   constructor(parts: EtcdLeaseStoreParts) {
     this.parts = parts;
+    this.differences = FLANNELD_DIFFERENCES[parts.compat];
     const { subnet } = parts.previous;
     this.name = `Etcd Local Manager with Previous Subnet: ${subnet === undefined ? "None" : formatPrefix(subnet)}`;
   }
@@ -84,18 +86,17 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   async acquire(attributes: LeaseAttributes): Promise<Acquisition> {
-    const { compat } = this.parts;
+    const { choosesSubnetAgain, waitsForEtcd } = this.differences;
     try {
       const ranges = subnetRangesOf(await this.readNetworkConfig());
       for (let tries = 0; tries < RACE_TRIES; tries++) {
         const lease = await this.tryAcquire(ranges, attributes);
         if (lease !== undefined) return { state: "acquired", lease };
-        // Upstream means to choose again, and compares with another error than the one that it gets.
-        if (compat === "upstream") throw new FlannelError("flannel-lease-conflict", "subnet already exists");
+        if (!choosesSubnetAgain) throw new FlannelError("flannel-lease-conflict", "subnet already exists");
       }
     } catch (error) {
       const isGone = error instanceof FlannelError && error.code === "flannel-store-unreachable";
-      if (isGone && compat === "hardened") return { state: "unavailable", message: error.message };
+      if (isGone && waitsForEtcd) return { state: "unavailable", message: error.message };
       throw error;
     }
     throw new FlannelError("flannel-lease-conflict", "max retries reached trying to acquire a subnet");
@@ -106,9 +107,9 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   async renew(lease: Lease): Promise<Lease> {
-    const { registry, compat } = this.parts;
+    const { registry } = this.parts;
     // Upstream writes over whatever is there: also over the lease of a node that got the subnet meanwhile.
-    const present = compat === "hardened" ? (await registry.find(lease)).lease : lease;
+    const present = this.differences.looksBeforeRenewal ? (await registry.find(lease)).lease : lease;
     if (present !== undefined && present.attributes.publicIp !== lease.attributes.publicIp)
       throw new FlannelError(
         "flannel-lease-conflict",
@@ -127,7 +128,11 @@ export class EtcdLeaseStore implements LeaseStore {
   }
 
   async watch(own: Lease, listener: LeaseListener): Promise<() => void> {
-    const watch = new SubnetsWatch(this.parts, own, listener);
+    const watch = new SubnetsWatch(
+      { ...this.parts, reportsConflicts: this.differences.reportsConflicts },
+      own,
+      listener,
+    );
     await watch.start();
     return () => watch.stop();
   }
@@ -206,8 +211,10 @@ export class EtcdLeaseStore implements LeaseStore {
 }
 
 /** What is no part of the world: a watch with its retries. */
+type WatchParts = EtcdLeaseStoreParts & Pick<FlanneldDifferences, "reportsConflicts">;
+
 class SubnetsWatch {
-  private readonly parts: EtcdLeaseStoreParts;
+  private readonly parts: WatchParts;
   private own: Lease;
   private readonly listener: LeaseListener;
   private readonly backoff = new Backoff(RECONNECT_MS.first, RECONNECT_MS.most);
@@ -218,7 +225,7 @@ class SubnetsWatch {
   /** Events are read one after the other: a lease needs another call. */
   private queue: Promise<void> = Promise.resolve();
 
-  constructor(parts: EtcdLeaseStoreParts, own: Lease, listener: LeaseListener) {
+  constructor(parts: WatchParts, own: Lease, listener: LeaseListener) {
     this.parts = parts;
     this.own = own;
     this.listener = listener;
@@ -338,7 +345,7 @@ class SubnetsWatch {
 
   /** Another node that says our address writes over our lease: it is unknown which of the two is meant. */
   private ownSeen(lease: Lease): void {
-    if (this.parts.compat === "upstream" || equalAttributes(lease.attributes, this.own.attributes)) return;
+    if (!this.parts.reportsConflicts || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;
     this.listener.conflicted(
       `another node publishes the lease ${formatSubnets(lease)} with its own data: give each node its own public address`,

@@ -1,4 +1,5 @@
 /** The keys of flannel in etcd: the configuration, and one lease for each subnet (control-planes.md §1.5). */
+import { stripEnd } from "#core/base/text-edges.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { formatJson, parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
@@ -67,7 +68,7 @@ export class SubnetRegistry {
 
   constructor(client: EtcdClient, prefix: string, log: FlannelLog) {
     this.client = client;
-    this.prefix = prefix.replace(/\/+$/, "");
+    this.prefix = stripEnd(prefix, /\//);
     this.log = log;
   }
 

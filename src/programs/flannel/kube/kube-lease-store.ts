@@ -1,5 +1,6 @@
 /** Leases as annotations of Nodes: the node's range comes from its Node object (control-planes.md §1.4). */
-import type { Compat } from "#core/base/compat.ts";
+import { FLANNELD_DIFFERENCES, type FlanneldDifferences } from "../differences.ts";
+import type { FlanneldMode } from "../flanneld-options.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock } from "#core/base/clock.ts";
 import { parseJson } from "#contracts/cni/json.ts";
@@ -24,7 +25,7 @@ import {
 } from "./node-lease.ts";
 import type { NodeLeases } from "./node-leases.ts";
 
-export interface KubeLeaseStoreParts {
+export interface KubeLeaseStoreParts extends FlanneldMode {
   readonly source: KubeSource;
   /** May serve other nodes, too. */
   readonly leases: NodeLeases;
@@ -37,7 +38,6 @@ export interface KubeLeaseStoreParts {
   readonly continuesUnsynced?: boolean;
   /** `--set-node-network-unavailable`. */
   readonly setsCondition: boolean;
-  readonly compat: Compat;
   readonly log: FlannelLog;
   readonly clock: Pick<Clock, "nowMs">;
   /** The time of day when the clock stood at 0, in milliseconds since 1970. */
@@ -76,10 +76,12 @@ export class KubeLeaseStore implements LeaseStore {
   readonly patience: Patience = PATIENCE;
   readonly retriesConfiguration = false;
   private readonly parts: KubeLeaseStoreParts;
+  private readonly differences: FlanneldDifferences;
   private readonly sync = new Poll(SYNC.everyMs, SYNC.timeoutMs);
 
   constructor(parts: KubeLeaseStoreParts) {
     this.parts = parts;
+    this.differences = FLANNELD_DIFFERENCES[parts.compat];
     this.name = `Kubernetes Subnet Manager - ${parts.nodeName}`;
   }
 
@@ -121,7 +123,7 @@ export class KubeLeaseStore implements LeaseStore {
   }
 
   async acquire(attributes: LeaseAttributes): Promise<Acquisition> {
-    const { leases, nodeName, config, compat, checksRange = true } = this.parts;
+    const { leases, nodeName, config, checksRange = true } = this.parts;
     const quoted = JSON.stringify(nodeName);
     const node = leases.node(nodeName);
     if (node === undefined)
@@ -132,14 +134,14 @@ export class KubeLeaseStore implements LeaseStore {
     if ((node.spec?.podCIDR ?? "") === "")
       throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
     const ranges = podRangesOf(node);
-    // Upstream writes into the map of annotations of its copy, which is nil for a Node without any (kube.go of 0.28).
-    if (compat === "upstream" && Object.keys(annotationsOfNode(node)).length === 0)
+    const { publishesToBareNodes, refusesBadConfiguration } = this.differences;
+    if (!publishesToBareNodes && Object.keys(annotationsOfNode(node)).length === 0)
       throw new FlannelError(
         "flannel-node-without-annotations",
         `panic: assignment to entry in nil map: node ${quoted} has no annotations, and upstream's flanneld writes into none`,
       );
     // Upstream publishes first and looks afterwards.
-    if (compat === "hardened" && checksRange) checkRanges(config, ranges, nodeName);
+    if (refusesBadConfiguration && checksRange) checkRanges(config, ranges, nodeName);
     const refused = await this.publish(node, attributes);
     if (refused !== undefined) return { state: "unavailable", message: refused };
     if (checksRange) checkRanges(config, ranges, nodeName);
@@ -234,10 +236,9 @@ export class KubeLeaseStore implements LeaseStore {
     }
   }
 
-  /** Upstream does not look at its own Node any more; `hardened` mode does. */
   private ownNodeChanged(own: Lease, node: Node | undefined, listener: LeaseListener): void {
-    const { nodeName, compat, annotations: names } = this.parts;
-    if (compat === "upstream") return;
+    const { nodeName, annotations: names } = this.parts;
+    if (!this.differences.watchesOwnNode) return;
     if (node === undefined) {
       listener.troubled(
         `node ${JSON.stringify(nodeName)} has been deleted: its pods keep running, and others lose their way to them`,

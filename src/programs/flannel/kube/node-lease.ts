@@ -34,8 +34,11 @@ export interface FlannelAnnotations {
   readonly publicIpv6Overwrite: string;
 }
 
-/** The form that upstream asks for. */
-const PREFIX = /(?:[a-z0-9_-]+\.)+[a-z0-9_-]+\/(?:[a-z0-9_-]+-)?$/;
+/** The form that upstream asks for, `(?:[a-z0-9_-]+\.)+[a-z0-9_-]+\/(?:[a-z0-9_-]+-)?$`, each side of the slash by itself. */
+function isPrefix(full: string): boolean {
+  const [domain = "", name = ""] = full.split("/");
+  return /[a-z0-9_-]\.[a-z0-9_-]+$/.test(domain) && /^(?:[a-z0-9_-]+-)?$/.test(name);
+}
 
 /** @throws FlannelError for a prefix that no annotation can have. */
 export function annotationsOf(prefix: string): FlannelAnnotations {
@@ -47,7 +50,7 @@ export function annotationsOf(prefix: string): FlannelAnnotations {
     );
   let full = slashes === 0 ? `${prefix}/` : prefix;
   if (!full.endsWith("/") && !full.endsWith("-")) full += "-";
-  if (!PREFIX.test(full))
+  if (!isPrefix(full))
     throw new FlannelError(
       "flanneld-cannot-start",
       `subnet/kube: prefix must be in a format: fqdn/[0-9a-z-_]*: --kube-annotation-prefix is ${JSON.stringify(prefix)}`,
@@ -89,7 +92,7 @@ function readRange(text: string): Prefix {
   return prefixOf(parsed.ip, parsed.length);
 }
 
-/** The ranges of a node's pods: at most one of each family. @throws FlannelError. */
+/** The ranges of a node's pods: at most one of each family, or none. @throws FlannelError. */
 export function podRangesOf(node: Node): PodRanges {
   const { podCIDR = "", podCIDRs = [] } = node.spec ?? {};
   if (podCIDRs.length > 2)
@@ -108,6 +111,13 @@ function unusable(message: string): FlannelError {
   return new FlannelError("flannel-peer-lease-unusable", message);
 }
 
+/** As upstream says it: a Node that has no range yet has an empty one, which it cannot read (`nodeToLease` of kube.go). */
+function missingRange({ spec }: Node, family: "IPv4" | "IPv6"): string {
+  const { podCIDR = "", podCIDRs = [] } = spec ?? {};
+  if (podCIDR === "" && podCIDRs.length === 0) return "invalid CIDR address: ";
+  return `missing ${family} address on n.Spec.PodCIDRs`;
+}
+
 /** The lease that a managed node has published. @throws FlannelError for one that cannot be read. */
 export function leaseOfNode(
   node: Node,
@@ -123,14 +133,14 @@ export function leaseOfNode(
       throw unusable(
         `${names.publicIp} is ${JSON.stringify(annotations[names.publicIp] ?? "")}, no IPv4 address`,
       );
-    if (ranges.ipv4 === undefined) throw unusable("missing IPv4 address on n.Spec.PodCIDRs");
+    if (ranges.ipv4 === undefined) throw unusable(missingRange(node, "IPv4"));
   }
   if (families.isIpv6Enabled) {
     if (publicIpv6 === undefined)
       throw unusable(
         `${names.publicIpv6} is ${JSON.stringify(annotations[names.publicIpv6] ?? "")}, no IPv6 address`,
       );
-    if (ranges.ipv6 === undefined) throw unusable("missing IPv6 address on n.Spec.PodCIDRs");
+    if (ranges.ipv6 === undefined) throw unusable(missingRange(node, "IPv6"));
   }
   return Object.freeze({
     subnet: families.isIpv4Enabled ? ranges.ipv4 : undefined,

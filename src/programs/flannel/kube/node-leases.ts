@@ -3,7 +3,8 @@
  * an emulated cluster, so that a change of one Node is read once. What is known of Nodes is plain data; who listens is
  * no part of the world, and a fork has no listeners.
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { FlanneldMode } from "../flanneld-options.ts";
+import { FLANNELD_DIFFERENCES, type FlanneldDifferences } from "../differences.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { Clock } from "#core/base/clock.ts";
 import { Informer } from "#contracts/kubernetes/informer.ts";
@@ -21,12 +22,11 @@ export interface NodeLeaseListener {
   troubled(message: string): void;
 }
 
-export interface NodeLeasesParts {
+export interface NodeLeasesParts extends FlanneldMode {
   readonly source: KubeSource;
   readonly clock: Clock;
   readonly annotations: FlannelAnnotations;
   readonly families: Pick<NetworkConfig, "isIpv4Enabled" | "isIpv6Enabled">;
-  readonly compat: Compat;
   readonly log: FlannelLog;
 }
 
@@ -44,6 +44,7 @@ interface Known {
 
 export class NodeLeases {
   private readonly parts: NodeLeasesParts;
+  private readonly differences: FlanneldDifferences;
   private readonly known = new Map<string, Known>();
   private wasListed = false;
   /** Not enumerable, so that no fork has it. */
@@ -51,6 +52,7 @@ export class NodeLeases {
 
   constructor(parts: NodeLeasesParts) {
     this.parts = parts;
+    this.differences = FLANNELD_DIFFERENCES[parts.compat];
   }
 
   /** True once the Nodes have been listed. */
@@ -148,17 +150,17 @@ export class NodeLeases {
     const hasMoved =
       event !== undefined && before?.lease !== undefined && !hasSameSubnets(before.lease, event.lease);
     // Upstream never takes the routes of a node away whose range has changed.
-    if (hasMoved && this.parts.compat === "hardened" && before?.lease !== undefined)
+    if (hasMoved && this.differences.removesKnownLeases && before?.lease !== undefined)
       this.emit({ type: "removed", lease: before.lease });
     if (event !== undefined) this.emit(event);
     this.announce(node.metadata.name, node);
   }
 
   private remove(node: Node): void {
-    const { annotations, families, compat, log } = this.parts;
+    const { annotations, families, log } = this.parts;
     const before = this.known.get(node.metadata.name);
     this.known.delete(node.metadata.name);
-    if (compat === "hardened") {
+    if (this.differences.removesKnownLeases) {
       // What was programmed goes, whatever the last state of the Node says.
       if (before?.lease !== undefined) this.emit({ type: "removed", lease: before.lease });
     } else if (isManaged(node, annotations)) {
@@ -176,8 +178,8 @@ export class NodeLeases {
 
   /** Whether a change of a Node is one of its lease (control-planes.md §1.4, events). */
   private isChanged(before: Known, node: Node): boolean {
-    const { annotations: names, families, compat } = this.parts;
-    if (compat === "hardened") {
+    const { annotations: names, families } = this.parts;
+    if (this.differences.comparesLeases) {
       try {
         const lease = leaseOfNode(node, names, families);
         return (

@@ -71,7 +71,7 @@ export function formatSubnetKey(lease: Pick<Lease, "subnet" | "ipv6Subnet">): st
     .join("&");
 }
 
-const SUBNET_KEY = /(\d+\.\d+\.\d+\.\d+)-(\d+)(?:&([a-f\d:]+)-(\d+))?$/;
+const SUBNET_KEY = /(?<!\d)(\d+\.\d+\.\d+\.\d+)-(\d+)(?:&([a-f\d:]+)-(\d+))?$/;
 
 function prefixAt(ip: Ipv4 | Ipv6 | undefined, length: number, lengthMax: number): Prefix | undefined {
   if (ip === undefined || length > lengthMax || maskIp(ip, length) !== ip) return undefined;

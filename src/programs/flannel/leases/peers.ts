@@ -1,8 +1,5 @@
-/**
- * The leases of other nodes: which a node knows, and which of them are programmed: all in upstream, those that may
- * be in `hardened`.
- */
-import type { Compat } from "#core/base/compat.ts";
+/** The leases of other nodes: which a node knows, and which of them are programmed: all, or those that may be. */
+import type { FlanneldDifferences } from "../differences.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseEvent, equalAttributes, formatSubnets, hasSameSubnets } from "./lease.ts";
@@ -15,13 +12,13 @@ import { refusePeer } from "./peer-check.ts";
  */
 export class LeaseWatcher {
   private readonly own: Lease;
-  private readonly compat: Compat;
+  private readonly knowsOwners: boolean;
   /** By their subnets. */
   private leases = new Map<string, Lease>();
 
-  constructor(own: Lease, compat: Compat) {
+  constructor(own: Lease, { knowsOwners }: FlanneldDifferences) {
     this.own = own;
-    this.compat = compat;
+    this.knowsOwners = knowsOwners;
   }
 
   list(): readonly Lease[] {
@@ -36,20 +33,19 @@ export class LeaseWatcher {
   /** Takes the whole list over. @returns what the back end has to do. */
   reset(snapshot: readonly Lease[]): readonly LeaseEvent[] {
     const known = this.leases;
-    const isHardened = this.compat === "hardened";
     const events: LeaseEvent[] = [];
     const kept = new Map<string, Lease>();
     for (const lease of snapshot) {
       const key = this.keyOf(lease);
       const isOwn = this.isOwn(lease);
       // Upstream keeps its own lease, too, and takes it for one that has gone in the next snapshot.
-      if (!isOwn || !isHardened) kept.set(key, lease);
+      if (!isOwn || !this.knowsOwners) kept.set(key, lease);
       if (isOwn) continue;
       const before = known.get(key);
       known.delete(key);
       // Upstream does not look whether address or MAC are still the same.
       const isChanged =
-        isHardened && before !== undefined && !equalAttributes(before.attributes, lease.attributes);
+        this.knowsOwners && before !== undefined && !equalAttributes(before.attributes, lease.attributes);
       if (before === undefined || isChanged) events.push({ type: "added", lease });
     }
     for (const lease of known.values()) events.push({ type: "removed", lease });
@@ -57,15 +53,15 @@ export class LeaseWatcher {
     return events;
   }
 
-  /** By its subnets. `hardened` does not take another node's lease for its own, so that the conflict is reported. */
+  /** By its subnets. Who knows owners does not take another node's lease for its own, so that the conflict is reported. */
   private isOwn(lease: Lease): boolean {
-    const isOwners = this.compat === "upstream" || lease.owner === this.own.owner;
+    const isOwners = !this.knowsOwners || lease.owner === this.own.owner;
     return isOwners && hasSameSubnets(lease, this.own);
   }
 
   /** Upstream knows one lease for each subnet, whichever node has it. */
   private keyOf(lease: Lease): string {
-    return this.compat === "hardened" ? leaseKey(lease) : formatSubnets(lease);
+    return this.knowsOwners ? leaseKey(lease) : formatSubnets(lease);
   }
 
   private take({ type, lease }: LeaseEvent): LeaseEvent {
@@ -84,7 +80,7 @@ export class LeaseWatcher {
 export interface PeersParts {
   readonly config: NetworkConfig;
   readonly own: Lease;
-  readonly compat: Compat;
+  readonly differences: FlanneldDifferences;
   readonly log: FlannelLog;
 }
 
@@ -110,7 +106,7 @@ export class Peers {
 
   /** What of the changes is to be programmed. */
   filter(events: readonly LeaseEvent[]): readonly LeaseEvent[] {
-    if (this.parts.compat === "upstream") return events;
+    if (!this.parts.differences.checksPeers) return events;
     return events.flatMap((event) =>
       event.type === "added" ? this.add(event.lease) : this.remove(event.lease),
     );

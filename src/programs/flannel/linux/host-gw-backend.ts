@@ -110,7 +110,7 @@ export class LinuxHostGwBackend implements Backend {
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "hardened") await this.check(nowMs);
+    if (this.parts.differences.keepsWays) await this.check(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -180,7 +180,7 @@ export class LinuxHostGwBackend implements Backend {
   }
 
   private async checkFamily(family: IpFamily): Promise<void> {
-    const { host, log, compat } = this.parts;
+    const { host, log, differences } = this.parts;
     let present: readonly LinuxRoute[];
     try {
       present = await host.listRoutes(family);
@@ -188,7 +188,7 @@ export class LinuxHostGwBackend implements Backend {
       log.write("E", `Error fetching route list. Will automatically retry: ${messageOf(error)}`);
       return;
     }
-    if (compat === "hardened" && this.isSynced) {
+    if (differences.keepsWays && this.isSynced) {
       const { config, external } = this.parts;
       const networks = [config.network, config.ipv6Network].filter((network) => network !== undefined);
       await this.routes.clean(

@@ -179,7 +179,7 @@ describe("flanneld on a Linux kernel", () => {
       network: prefix("10.244.0.0/16"),
       subnet: prefix("10.244.1.0/24"),
       isFullyRandom: true,
-      compat: "upstream",
+      isAsIptables: false,
     } as const;
     const rules = async (): Promise<readonly string[]> =>
       (await runner.run("iptables", ["-t", "nat", "-S"]))

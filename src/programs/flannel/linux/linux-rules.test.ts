@@ -62,7 +62,7 @@ describe("nftables", () => {
     ["upstream", "ip saddr != 10.244.1.0/24 ip daddr 10.244.0.0/16 return"],
     ["hardened", "ip saddr != 10.244.0.0/16 ip daddr 10.244.1.0/24 return"],
   ] as const)("has the rules of iptables but for one range, %s", (compat, fourth) => {
-    const lines = masqueradeScript({ ...SETTINGS, compat }).split("\n");
+    const lines = masqueradeScript({ ...SETTINGS, isAsIptables: compat === "hardened" }).split("\n");
     expect(lines.slice(0, 3)).toEqual([
       "add table ip flannel-ipv4",
       "add chain ip flannel-ipv4 postrtg { type nat hook postrouting priority srcnat ; }",

@@ -29,7 +29,7 @@ function chainScript(family: IpFamily, chain: string, hook: string, rules: reado
 
 /** What leaves the cluster gets the node's address, and what comes to other nodes' pods from outside (§3.5). */
 export function masqueradeScript(settings: MasqueradeSettings): string {
-  const { network, subnet, isFullyRandom, compat } = settings;
+  const { network, subnet, isFullyRandom, isAsIptables } = settings;
   const family = prefixFamily(network);
   const [cluster, own] = [formatPrefix(network), formatPrefix(subnet)];
   const masquerade = isFullyRandom ? "masquerade fully-random" : "masquerade";
@@ -39,9 +39,7 @@ export function masqueradeScript(settings: MasqueradeSettings): string {
     `${from} ${own} ${to} ${cluster} return`,
     `${from} ${cluster} ${to} ${own} return`,
     // Upstream has the ranges the other way round here, and its last rule then never matches (pkg/trafficmngr/nftables).
-    compat === "hardened"
-      ? `${from} != ${cluster} ${to} ${own} return`
-      : `${from} != ${own} ${to} ${cluster} return`,
+    isAsIptables ? `${from} != ${cluster} ${to} ${own} return` : `${from} != ${own} ${to} ${cluster} return`,
     `${from} ${cluster} ${to} != ${MULTICAST[family]} ${masquerade}`,
     `${from} != ${cluster} ${to} ${cluster} ${masquerade}`,
   ]);
@@ -144,7 +142,7 @@ export class LinuxRules {
         network,
         subnet: network,
         isFullyRandom: true,
-        compat: "hardened",
+        isAsIptables: true,
       });
       for (const each of [masquerade, forwardChain(network)]) {
         const { table, chain, parent, jump } = each;

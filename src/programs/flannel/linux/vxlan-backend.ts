@@ -95,7 +95,7 @@ export class LinuxVxlanBackend implements Backend {
       return failed(findingOf(error, "flannel-network-not-made"));
     }
     this.watchAtMs = nowMs + WATCH_MS;
-    if (this.parts.compat === "hardened") this.look.next(nowMs);
+    if (this.parts.differences.keepsWays) this.look.next(nowMs);
     return done({ lease: progress.value, mtuBytes: this.mtuBytes - ENCAPSULATION_BYTES });
   }
 
@@ -113,14 +113,15 @@ export class LinuxVxlanBackend implements Backend {
       }
       this.known.set(key, lease);
       // A node that has got another MAC leaves an entry behind, which upstream keeps.
-      if (before !== undefined && this.parts.compat === "hardened") await this.removeOld(before, peers);
+      if (before !== undefined && this.parts.differences.removesOldEntries)
+        await this.removeOld(before, peers);
       await this.add(lease, peers, nowMs);
     }
   }
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "hardened") await this.compare(nowMs);
+    if (this.parts.differences.keepsWays) await this.compare(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -271,7 +272,7 @@ export class LinuxVxlanBackend implements Backend {
         );
         if (mac === undefined) throw new FlannelError("flannel-peer-lease-unusable", "there is no VtepMAC");
         // Upstream writes entries that lead into another virtual network, where no node hears.
-        if (vni !== this.options.vni && this.parts.compat === "hardened")
+        if (vni !== this.options.vni && this.parts.differences.removesOldEntries)
           throw new FlannelError(
             "flannel-peer-lease-unusable",
             `VNI is ${vni}, and this node's is ${this.options.vni}`,
@@ -324,7 +325,7 @@ export class LinuxVxlanBackend implements Backend {
     item.atMs = nowMs + item.backoff.next();
     this.pending.set(key, item);
     if (item.tries === 1 || item.tries === TRIES_MAX) this.log(problems);
-    if (item.tries >= TRIES_MAX && this.parts.compat === "upstream") this.pending.delete(key);
+    if (item.tries >= TRIES_MAX && !this.parts.differences.keepsWays) this.pending.delete(key);
   }
 
   /** Entries of the lease as it was that the new ones do not replace. */

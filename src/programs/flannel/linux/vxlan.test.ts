@@ -245,7 +245,7 @@ describe("rules of iptables", () => {
       network: prefix(0x0af4_0000, 16),
       subnet: prefix(0x0af4_0100, 24),
       isFullyRandom: true,
-      compat: "upstream",
+      isAsIptables: false,
     });
     const bare = rules.map((rule) => rule.join(" ").replace("-m comment --comment flanneld masq ", ""));
     expect(bare).toEqual([

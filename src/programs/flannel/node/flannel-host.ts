@@ -3,7 +3,6 @@
  * the simulated stacks (`#cluster/flannel/`), Linux through `ip`, `bridge` and `iptables` (`linux-host.node.ts`),
  * Windows through PowerShell (`windows-host.node.ts`). Failing calls reject with an error whose message says what failed.
  */
-import type { Compat } from "#core/base/compat.ts";
 import type { InterfaceAddress, Ip, IpFamily, Ipv4, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 
@@ -83,7 +82,7 @@ export interface MasqueradeSettings {
   readonly subnet: Prefix;
   readonly isFullyRandom: boolean;
   /** Upstream's rules of nftables are not those of its iptables. */
-  readonly compat: Compat;
+  readonly isAsIptables: boolean;
 }
 
 /** What writes the rules of a Linux machine. */

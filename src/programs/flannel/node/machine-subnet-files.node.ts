@@ -1,6 +1,7 @@
 /** `subnet.env` on this machine's disk. */
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { replaceFile, writeInPlace } from "#core/base/owner-only.node.ts";
 import type { SubnetFiles } from "./subnet-file.ts";
 
 const MODE = 0o644;
@@ -19,12 +20,7 @@ export class MachineSubnetFiles implements SubnetFiles {
     // On Windows a path without a drive is on the current one.
     const target = resolve(path);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });
-    if (how === "in-place") {
-      await writeFile(target, text, { mode: MODE });
-      return;
-    }
-    const temporary = join(dirname(target), `.${basename(target)}.${process.pid}`);
-    await writeFile(temporary, text, { mode: MODE });
-    await rename(temporary, target);
+    if (how === "in-place") writeInPlace(target, text, MODE);
+    else replaceFile(target, text, MODE);
   }
 }

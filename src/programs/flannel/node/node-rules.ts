@@ -1,4 +1,5 @@
 /** What flanneld puts on a Linux node beside the ways to others: masquerading, forwarding, a route for what no pod has. */
+import type { FlanneldDifferences } from "../differences.ts";
 import type { Prefix } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { messageOf } from "#core/base/thrown.ts";
@@ -12,6 +13,7 @@ export interface NodeRulesParts {
   readonly host: FlannelHost;
   readonly log: FlannelLog;
   readonly options: FlanneldOptions;
+  readonly differences: FlanneldDifferences;
   readonly config: NetworkConfig;
   readonly lease: Lease;
 }
@@ -44,7 +46,7 @@ export class NodeRules {
 
   /** For the first time. @returns what flanneld cannot go on with. */
   async begin(nowMs: number): Promise<FlannelFinding | undefined> {
-    const { host, log, options } = this.parts;
+    const { host, log, options, differences } = this.parts;
     if (host.os === "windows") {
       if (options.ipMasq) log.write("W", "setting up masquerading rules is not implemented on Windows");
       if (options.ipBlackholeRoute) log.write("W", "--ip-blackhole-route does nothing on Windows");
@@ -55,12 +57,11 @@ export class NodeRules {
     const failure = await this.ensure(nowMs);
     // Upstream makes the rules of iptables beside everything else, and those of nftables before it goes on.
     const isFatal = failure !== undefined && this.program === "nftables" && options.ipMasq;
-    if (isFatal && options.compat === "upstream")
+    if (isFatal && !differences.repeatsNftables)
       return { code: "flanneld-cannot-start", message: `Failed to setup masq rules, ${failure}` };
     if (options.ipBlackholeRoute) {
       this.blackholeAtMs = nowMs + this.everyMs;
-      // Upstream waits for the first look.
-      if (options.compat === "hardened") await this.ensureBlackholes(nowMs);
+      if (differences.makesBlackholeAtOnce) await this.ensureBlackholes(nowMs);
     }
     return undefined;
   }
@@ -88,14 +89,18 @@ export class NodeRules {
   private async ensure(nowMs: number): Promise<string | undefined> {
     const { host, log, options } = this.parts;
     if (host.os === "windows") return undefined;
-    const { ipMasq, iptablesForwardRules, compat } = options;
-    // Upstream writes rules of nftables once.
-    const isRepeated = this.program === "iptables" || compat === "hardened";
+    const { ipMasq, iptablesForwardRules } = options;
+    const { repeatsNftables } = this.parts.differences;
+    const isRepeated = this.program === "iptables" || repeatsNftables;
     this.rulesAtMs = isRepeated && (ipMasq || iptablesForwardRules) ? nowMs + this.everyMs : undefined;
     const isFullyRandom = !options.ipMasqFullyRandomDisable;
     try {
       for (const { network, subnet } of this.families) {
-        if (ipMasq) await host.ensureMasquerade({ network, subnet, isFullyRandom, compat }, this.program);
+        if (ipMasq)
+          await host.ensureMasquerade(
+            { network, subnet, isFullyRandom, isAsIptables: repeatsNftables },
+            this.program,
+          );
         if (iptablesForwardRules) await host.ensureForwarding(network, this.program);
       }
       return undefined;

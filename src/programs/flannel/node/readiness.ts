@@ -1,5 +1,6 @@
 /** How flanneld reports that its network stands: `subnet.env` for the CNI plugin, and word to the store. */
-import { formatSubnetEnv } from "#contracts/cni/subnet-env.ts";
+import type { FlanneldDifferences } from "../differences.ts";
+import { formatSubnetEnv, sealSubnetEnv } from "#contracts/cni/subnet-env.ts";
 import type { Registration } from "../backends/backend.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { FlannelHost } from "./flannel-host.ts";
@@ -16,10 +17,11 @@ export interface ReadinessParts {
   readonly files: SubnetFiles;
   readonly log: FlannelLog;
   readonly options: FlanneldOptions;
+  readonly differences: FlanneldDifferences;
   readonly config: NetworkConfig;
 }
 
-/** How `hardened` tries again what upstream only logs. */
+/** How failures are tried again, where they are not only logged. */
 const RETRY_MS = { first: 1_000, most: 60_000 } as const;
 
 /** Plain data. */
@@ -38,11 +40,11 @@ export class Readiness {
     return this.hasFile;
   }
 
-  /** Writes the file and informs the store, as far as that has not been done. Upstream tries both once. */
+  /** Writes the file and informs the store, as far as that has not been done. */
   async report(registration: Registration, nowMs: number): Promise<void> {
-    const { store, log, options } = this.parts;
+    const { store, log, differences } = this.parts;
     this.retryAtMs = undefined;
-    if (!this.hasFile) await this.writeFile(registration);
+    if (!this.hasFile) await this.writeSubnet(registration);
     if (!this.isReported) {
       try {
         await store.complete(registration.lease);
@@ -51,9 +53,8 @@ export class Readiness {
         log.write("E", `CompleteLease execute error err: ${messageOf(error)}`);
       }
     }
-    const isUpstream = options.compat === "upstream";
-    if (isUpstream) this.isReported = true;
-    if (this.isReported && (this.hasFile || isUpstream)) this.backoff.reset();
+    if (!differences.retriesReports) this.isReported = true;
+    if (this.isReported && (this.hasFile || !differences.retriesReports)) this.backoff.reset();
     else this.retryAtMs = nowMs + this.backoff.next();
   }
 
@@ -72,16 +73,17 @@ export class Readiness {
     return this.retryAtMs === undefined ? undefined : Math.max(this.retryAtMs - nowMs, 0);
   }
 
-  private async writeFile({ lease, mtuBytes }: Registration): Promise<void> {
-    const { files, os, log, options, config } = this.parts;
+  private async writeSubnet({ lease, mtuBytes }: Registration): Promise<void> {
+    const { files, os, log, options, config, differences } = this.parts;
     const { isIpv4Enabled, isIpv6Enabled, network, ipv6Network } = config;
-    const text = formatSubnetEnv({
+    const plain = formatSubnetEnv({
       ...(isIpv4Enabled && { network, subnet: lease.subnet }),
       ...(isIpv6Enabled && { ipv6Network, ipv6Subnet: lease.ipv6Subnet }),
       mtuBytes,
       isMasqueraded: options.ipMasq,
     });
-    const isInPlace = os === "windows" && options.compat === "upstream";
+    const text = differences.sealsSubnetFile ? sealSubnetEnv(plain) : plain;
+    const isInPlace = os === "windows" && !differences.retriesReports;
     try {
       await files.write(options.subnetFile, text, isInPlace ? "in-place" : "replaced");
       this.hasFile = true;

@@ -1,5 +1,6 @@
 /** `subnet.env` on its disk: written when the network stands, and read at the next start (control-planes.md §1.7). */
 import { type IpFamily, type Prefix, parseInterfaceAddress, prefixFamily, prefixOf } from "#core/net/ip.ts";
+import { isSubnetEnvDamaged } from "#contracts/cni/subnet-env.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 
 /** Files of the node. Failing calls reject with an error that says why. */
@@ -13,13 +14,17 @@ export interface SubnetFiles {
   write(path: string, text: string, how: "replaced" | "in-place"): Promise<void>;
 }
 
-/** The subnet of the run before. What cannot be read counts as none. */
+/** The subnet of the run before. What cannot be read, and what is damaged, counts as none. */
 export function previousSubnet(
   text: string | undefined,
   key: "FLANNEL_SUBNET" | "FLANNEL_IPV6_SUBNET",
   path: string,
   log: FlannelLog,
 ): Prefix | undefined {
+  if (text !== undefined && isSubnetEnvDamaged(text)) {
+    log.write("E", `${path} is damaged: its checksum is wrong; its ${key} is not used`);
+    return undefined;
+  }
   const family: IpFamily = key === "FLANNEL_SUBNET" ? 4 : 6;
   const line = text?.split(/\r?\n/).find((candidate) => candidate.startsWith(`${key}=`));
   if (line === undefined) {

@@ -1,5 +1,6 @@
 /** Makes the L2Bridge network of host-gw and the host's leg in it, and waits until they are ready (control-planes.md §1.9). */
-import type { Compat } from "#core/base/compat.ts";
+import { defined } from "#core/base/assert.ts";
+import type { FlanneldDifferences } from "../differences.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
@@ -25,7 +26,7 @@ import type { WindowsHostGwOptions } from "./options.ts";
 export interface BridgeSetupParts {
   readonly client: HcnClient;
   readonly host: WindowsHost;
-  readonly compat: Compat;
+  readonly differences: FlanneldDifferences;
   readonly log: FlannelLog;
 }
 
@@ -113,7 +114,7 @@ export class BridgeSetup {
   }
 
   private async ensureNetwork(): Promise<undefined> {
-    const { client, compat, log } = this.parts;
+    const { client, differences, log } = this.parts;
     const { networkName: name, dnsServerList } = this.options;
     const AddressPrefix = formatPrefix(this.subnet);
     const GatewayAddress = addressIn(this.subnet, GATEWAY_OFFSET);
@@ -124,12 +125,12 @@ export class BridgeSetup {
     if (existing !== undefined && isSame === true) {
       log.write("I", `Found existing HNSNetwork ${name}`);
       this.network = existing;
-      this.phase = compat === "hardened" ? "management-ip" : "endpoint";
+      this.phase = differences.checksFoundNetwork ? "management-ip" : "endpoint";
       return;
     }
     if (existing !== undefined) {
       await this.call(
-        () => deleteHnsNetwork(client, existing.ID ?? ""),
+        () => deleteHnsNetwork(client, existing.ID),
         `failed to delete existing HNSNetwork ${name}`,
       );
       log.write("I", `Deleted stale HNSNetwork ${name}`);
@@ -187,19 +188,19 @@ export class BridgeSetup {
   }
 
   private async ensureEndpoint(): Promise<undefined> {
-    const { client, compat, log } = this.parts;
+    const { client, differences, log } = this.parts;
     const name = `${this.options.networkName}_ep`;
     const IPAddress = addressIn(this.subnet, POD_GATEWAY_OFFSET);
     const existing = await this.find(() => getHnsEndpointByName(client, name), `the endpoint ${name}`);
     // One that is left over from a network that has gone has the right address, too, and leads nowhere.
-    const isOnNetwork = compat === "upstream" || existing?.VirtualNetwork === this.network.ID;
+    const isOnNetwork = !differences.checksFoundNetwork || existing?.VirtualNetwork === this.network.ID;
     if (existing !== undefined && existing.IPAddress === IPAddress && isOnNetwork) {
       log.write("I", `Found existing bridge HNSEndpoint ${name}`);
       this.endpoint = existing;
     } else {
       if (existing !== undefined) {
         await this.call(
-          () => deleteHnsEndpoint(client, existing.ID ?? ""),
+          () => deleteHnsEndpoint(client, existing.ID),
           `failed to delete existing bridge HNSEndpoint ${name}`,
         );
         log.write("I", `Deleted stale bridge HNSEndpoint ${name}`);
@@ -222,7 +223,11 @@ export class BridgeSetup {
   private async attach(nowMs: number): Promise<Progress<FlannelInterface> | undefined> {
     const name = `${this.options.networkName}_ep`;
     try {
-      await attachHnsEndpoint(this.parts.client, this.endpoint.ID ?? "", HOST_ATTACH);
+      await attachHnsEndpoint(
+        this.parts.client,
+        defined(this.endpoint.ID, "HNS has answered the endpoint"),
+        HOST_ATTACH,
+      );
     } catch (error) {
       if (!isAlreadyAttached(error))
         return this.wait(

@@ -126,7 +126,7 @@ export class WindowsHostGwBackend implements Backend {
 
   async synced(nowMs: number): Promise<void> {
     this.isSynced = true;
-    if (this.parts.compat === "hardened") await this.check(nowMs);
+    if (this.parts.differences.keepsWays) await this.check(nowMs);
   }
 
   async tick(nowMs: number): Promise<number | undefined> {
@@ -180,11 +180,11 @@ export class WindowsHostGwBackend implements Backend {
   }
 
   private async add(route: WindowsRoute): Promise<void> {
-    const { host, log, compat } = this.parts;
+    const { host, log, differences } = this.parts;
     const shown = formatPrefix(route.prefix);
     log.write("I", `Subnet added: ${shown} via ${formatIp(route.nextHop)}`);
     // Upstream keeps a route to where the node was before, and puts it back.
-    if (compat === "hardened") this.routes.keep(route);
+    if (differences.keepsWays) this.routes.keep(route);
     const existing = await this.findRoute(route);
     // Upstream does not keep a route that is there already, and so never puts it back.
     if (existing !== undefined && this.routes.isSame(existing, route)) return;
@@ -207,11 +207,11 @@ export class WindowsHostGwBackend implements Backend {
       this.routes.failed(route, error);
       return;
     }
-    if (compat === "upstream") this.routes.keepBeside(route);
+    if (!differences.keepsWays) this.routes.keepBeside(route);
   }
 
   private async remove(route: WindowsRoute): Promise<void> {
-    const { host, log, compat } = this.parts;
+    const { host, log, differences } = this.parts;
     const shown = formatPrefix(route.prefix);
     log.write("I", `Subnet removed: ${shown}`);
     const existing = await this.findRoute(route);
@@ -224,14 +224,14 @@ export class WindowsHostGwBackend implements Backend {
       }
     }
     this.routes.forget((kept) =>
-      compat === "hardened" ? equalPrefixes(kept.prefix, route.prefix) : this.routes.isSame(kept, route),
+      differences.keepsWays ? equalPrefixes(kept.prefix, route.prefix) : this.routes.isSame(kept, route),
     );
   }
 
   private async check(nowMs: number): Promise<void> {
     this.look.next(nowMs);
-    const { host, log, compat, config } = this.parts;
-    if (compat === "hardened" && !(await this.keepNetwork(nowMs))) return;
+    const { host, log, differences, config } = this.parts;
+    if (differences.keepsWays && !(await this.keepNetwork(nowMs))) return;
     let present: readonly WindowsRoute[];
     try {
       present = await host.listRoutes();
@@ -242,7 +242,7 @@ export class WindowsHostGwBackend implements Backend {
     this.trouble = undefined;
     this.routes.clearFindings();
     const { network } = config;
-    if (compat === "hardened" && this.isSynced && network !== undefined)
+    if (differences.keepsWays && this.isSynced && network !== undefined)
       // On-link routes have no next hop.
       await this.routes.clean(
         present,

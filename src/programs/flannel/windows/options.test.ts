@@ -1,3 +1,4 @@
+import { FLANNELD_DIFFERENCES } from "../differences.ts";
 import { describe, expect, it } from "vitest";
 import { FlannelError } from "../flannel-error.ts";
 import { parseNetworkConfig } from "../network-config.ts";
@@ -6,7 +7,7 @@ import { readWindowsVxlanOptions } from "./options.ts";
 function options(backend: object, compat: "upstream" | "hardened" = "upstream"): unknown {
   const text = JSON.stringify({ Network: "10.244.0.0/16", Backend: { Type: "vxlan", ...backend } });
   try {
-    return readWindowsVxlanOptions(parseNetworkConfig(text), compat);
+    return readWindowsVxlanOptions(parseNetworkConfig(text), FLANNELD_DIFFERENCES[compat]);
   } catch (error) {
     if (error instanceof FlannelError) return `${error.code}: ${error.message}`;
     throw error;

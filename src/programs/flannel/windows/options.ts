@@ -1,5 +1,5 @@
 /** The back ends of Windows: what their configuration may say (control-planes.md §1.3, §1.8, §1.9). */
-import type { Compat } from "#core/base/compat.ts";
+import type { FlanneldDifferences } from "../differences.ts";
 import { ConfigFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { NetworkConfig } from "../network-config.ts";
@@ -31,7 +31,10 @@ export const WINDOWS_VXLAN_FIELDS: readonly string[] = [
 ];
 
 /** @throws FlannelError with what upstream says. */
-export function readWindowsVxlanOptions(config: NetworkConfig, compat: Compat): WindowsVxlanOptions {
+export function readWindowsVxlanOptions(
+  config: NetworkConfig,
+  { refusesBadConfiguration }: FlanneldDifferences,
+): WindowsVxlanOptions {
   const fields = new ConfigFields(config.backend, "Backend.");
   const vni = fields.integer("VNI", -INTEGER_MAX, INTEGER_MAX) ?? VNI_MIN;
   const port = fields.integer("Port", -INTEGER_MAX, INTEGER_MAX) ?? VXLAN_PORT;
@@ -42,7 +45,7 @@ export function readWindowsVxlanOptions(config: NetworkConfig, compat: Compat): 
       "flannel-vni-below-4096",
       `invalid VXLAN backend config. VNI [${vni}] must be greater than or equal to ${VNI_MIN} on Windows`,
     );
-  if (vni > VNI_MAX && compat === "hardened")
+  if (vni > VNI_MAX && refusesBadConfiguration)
     throw new FlannelError(
       "flannel-vni-other-than-4096",
       `invalid VXLAN backend config. VNI [${vni}] does not fit into the 16 bits in which nodes publish it: write ${VNI_MIN} to ${VNI_MAX}`,

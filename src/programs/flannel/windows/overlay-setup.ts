@@ -1,10 +1,15 @@
 /** Makes the HNS network of the back end vxlan, or finds it, and waits until it is ready (control-planes.md §1.8). */
-import type { Compat } from "#core/base/compat.ts";
+import {
+  type StoredNetwork,
+  createNetwork,
+  deleteNetwork,
+  getNetworkById,
+  getNetworkByName,
+} from "#contracts/hcn/operations.ts";
+import type { FlanneldDifferences } from "../differences.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HcnError, isNotFoundError } from "#contracts/hcn/error.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { createNetwork, deleteNetwork, getNetworkById, getNetworkByName } from "#contracts/hcn/operations.ts";
 import { parseIpv4 } from "#core/net/ip.ts";
 import type { FlannelFinding } from "../flannel-error.ts";
 import { type WindowsHost, interfaceWith } from "../node/flannel-host.ts";
@@ -22,7 +27,7 @@ import {
 export interface OverlaySetupParts {
   readonly client: HcnClient;
   readonly host: WindowsHost;
-  readonly compat: Compat;
+  readonly differences: FlanneldDifferences;
   /** Of the release that it is. */
   readonly behaviour: Pick<FlanneldBehaviour, "addsHostRoute">;
   readonly log: FlannelLog;
@@ -64,7 +69,7 @@ export class OverlaySetup {
   }
 
   /** Call again while it waits. What it returns in the end is the network as it is then. */
-  async advance(nowMs: number): Promise<Progress<HostComputeNetwork>> {
+  async advance(nowMs: number): Promise<Progress<StoredNetwork>> {
     for (;;) {
       const progress = await this.step(nowMs);
       if (progress !== undefined) return progress;
@@ -72,7 +77,7 @@ export class OverlaySetup {
   }
 
   /** @returns undefined: go on with the next phase. */
-  private step(nowMs: number): Promise<Progress<HostComputeNetwork> | undefined> {
+  private step(nowMs: number): Promise<Progress<StoredNetwork> | undefined> {
     switch (this.phase) {
       case "find":
         return this.find();
@@ -91,20 +96,21 @@ export class OverlaySetup {
     }
   }
 
-  private async find(): Promise<Progress<HostComputeNetwork> | undefined> {
-    const { client, compat, log } = this.parts;
+  private async find(): Promise<Progress<StoredNetwork> | undefined> {
+    const { client, log } = this.parts;
+    const { checksFoundNetwork } = this.parts.differences;
     const { name } = this.definition;
     const existing = await this.findByName();
-    if (existing !== undefined && isSameOverlay(existing, this.definition, compat === "hardened")) {
+    if (existing !== undefined && isSameOverlay(existing, this.definition, checksFoundNetwork)) {
       log.write("I", `Found existing HostComputeNetwork ${name}`);
-      this.id = existing.ID ?? "";
+      this.id = existing.ID;
       // A network from before a restart of HNS may not have its address yet; upstream takes it as it is.
-      this.phase = compat === "hardened" ? "management-ip" : "host-route";
+      this.phase = checksFoundNetwork ? "management-ip" : "host-route";
       return undefined;
     }
     if (existing !== undefined) {
       try {
-        await deleteNetwork(client, existing.ID ?? "");
+        await deleteNetwork(client, existing.ID);
       } catch (error) {
         return failed(
           cannotCreate(`failed to delete existing HostComputeNetwork ${name}: ${messageOf(error)}`),
@@ -114,7 +120,7 @@ export class OverlaySetup {
     }
     log.write("I", `Attempting to create HostComputeNetwork ${name}`);
     try {
-      this.id = (await createNetwork(client, overlayDocument(this.definition))).ID ?? "";
+      this.id = (await createNetwork(client, overlayDocument(this.definition))).ID;
     } catch (error) {
       const refused = cannotCreate(`failed to create HostComputeNetwork ${name}: ${messageOf(error)}`);
       const isOwnVnic = SWITCH_ADAPTER.test(this.definition.adapterName) && isInvalidParameter(error);
@@ -126,7 +132,7 @@ export class OverlaySetup {
   }
 
   /** Whatever keeps the look-up from finding it counts as not being there, as upstream has it. */
-  private async findByName(): Promise<HostComputeNetwork | undefined> {
+  private async findByName(): Promise<StoredNetwork | undefined> {
     try {
       return await getNetworkByName(this.parts.client, this.definition.name);
     } catch (error) {
@@ -139,7 +145,7 @@ export class OverlaySetup {
     }
   }
 
-  private async read(): Promise<HostComputeNetwork | string> {
+  private async read(): Promise<StoredNetwork | string> {
     try {
       return await getNetworkById(this.parts.client, this.id);
     } catch (error) {
@@ -147,7 +153,7 @@ export class OverlaySetup {
     }
   }
 
-  private async waitForManagementIp(nowMs: number): Promise<Progress<HostComputeNetwork> | undefined> {
+  private async waitForManagementIp(nowMs: number): Promise<Progress<StoredNetwork> | undefined> {
     const network = await this.read();
     if (typeof network !== "string" && managementIpOf(network) !== "") {
       this.managementIpPoll.reset();
@@ -167,7 +173,7 @@ export class OverlaySetup {
     nowMs: number,
     next: Phase | undefined,
     finding: (message: string) => FlannelFinding,
-  ): Promise<Progress<HostComputeNetwork> | undefined> {
+  ): Promise<Progress<StoredNetwork> | undefined> {
     const { host, log } = this.parts;
     const { name } = this.definition;
     const network = await this.read();
@@ -186,12 +192,12 @@ export class OverlaySetup {
     }
     const message = `interface bound to ${name} took too long to get ready. Please check your network host configuration`;
     // An address that is none does not become one.
-    if (ip === undefined && this.parts.compat === "upstream") return failed(finding(message));
+    if (ip === undefined && !this.parts.differences.checksFoundNetwork) return failed(finding(message));
     return this.wait(this.interfacePoll.next(nowMs), finding(`${message} (${address})`));
   }
 
   /** Without it the host cannot reach pods of other nodes; builds before 18321 do not know it. */
-  private async addHostRoute(): Promise<Progress<HostComputeNetwork> | undefined> {
+  private async addHostRoute(): Promise<Progress<StoredNetwork> | undefined> {
     const { client, log } = this.parts;
     const network = await this.read();
     if (typeof network === "string")
@@ -212,7 +218,7 @@ export class OverlaySetup {
     return undefined;
   }
 
-  private wait(retryAfterMs: number | undefined, finding: FlannelFinding): Progress<HostComputeNetwork> {
+  private wait(retryAfterMs: number | undefined, finding: FlannelFinding): Progress<StoredNetwork> {
     return retryAfterMs === undefined ? failed(finding) : { state: "waiting", retryAfterMs, finding };
   }
 }

@@ -1,4 +1,5 @@
 /** A Windows machine through PowerShell: the cmdlets that upstream calls (control-planes.md §1.1, §1.9). */
+import { quotePowerShell } from "#core/base/shell-quoting.ts";
 import {
   type InterfaceAddress,
   type Ip,
@@ -73,7 +74,7 @@ export class PowerShellHost implements WindowsHost {
     const prefix = family === 4 ? "0.0.0.0/0" : "::/0";
     const [first] = jsonRows(
       await this.run(
-        `@(Get-NetRoute | Where { $_.DestinationPrefix -eq '${prefix}' } | Select-Object -Property ifIndex) | ConvertTo-Json`,
+        `@(Get-NetRoute | Where { $_.DestinationPrefix -eq ${quotePowerShell(prefix)} } | Select-Object -Property ifIndex) | ConvertTo-Json`,
       ),
     );
     return first === undefined ? undefined : numberIn(first, "ifIndex");
@@ -85,7 +86,9 @@ export class PowerShellHost implements WindowsHost {
 
   async routesTo(prefix: Prefix): Promise<readonly WindowsRoute[]> {
     // A prefix that is asked for by parameter and not there is an error of Get-NetRoute.
-    return this.readRoutes(`Get-NetRoute | Where { $_.DestinationPrefix -eq '${formatPrefix(prefix)}' }`);
+    return this.readRoutes(
+      `Get-NetRoute | Where { $_.DestinationPrefix -eq ${quotePowerShell(formatPrefix(prefix))} }`,
+    );
   }
 
   private async readRoutes(source: string): Promise<readonly WindowsRoute[]> {

@@ -45,7 +45,7 @@ export class RemoteSubnets {
       if (policies === undefined) byPrefix.set(prefix, [policy]);
       else policies.push(policy);
     }
-    this.present = { networkId: network.ID ?? "", byPrefix, revision };
+    this.present = { networkId: network.ID, byPrefix, revision };
   }
 
   /** Prefixes that policies lead to. */

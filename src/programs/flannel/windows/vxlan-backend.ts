@@ -1,24 +1,21 @@
 /** The back end vxlan on Windows: an Overlay network of HNS, and a policy for each other node (control-planes.md §1.8). */
+import { type StoredNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { messageOf } from "#core/base/thrown.ts";
 import { defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
-import { isNotFoundError } from "#contracts/hcn/error.ts";
 import { hasFeature } from "#contracts/hcn/features.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import { getNetworkByName, listNetworks } from "#contracts/hcn/operations.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type Mac, parseMac } from "#core/net/mac.ts";
 import { type Backend, type BackendParts, type Registration, LeaseRequest } from "../backends/backend.ts";
-import { type FlannelFinding, FlannelError, findingOf } from "../flannel-error.ts";
+import { type FlannelFinding, FlannelError } from "../flannel-error.ts";
 import type { WindowsHost } from "../node/flannel-host.ts";
 import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
-import { Backoff, type Progress, Recurring, done, failed } from "../progress.ts";
+import { type Progress, done, failed } from "../progress.ts";
 import { VNI_BITS, formatVxlanData, parseVxlanData } from "../backends/vxlan-data.ts";
 import {
   type OverlayDefinition,
   type RemoteSubnet,
-  isSameOverlay,
   managementIpOf,
   routerMacOf,
   routerMacTextOf,
@@ -36,35 +33,27 @@ export interface WindowsVxlanParts extends BackendParts {
 export const ENCAPSULATION_BYTES = 50;
 const VNI_MIN = 4_096;
 
-/** How often `hardened` compares HNS with what it wants, and how it tries again what failed. */
-const COMPARE_MS = 60_000;
-const RETRY_MS = { first: 1_000, most: 60_000 } as const;
+export type Phase = "checks" | "first-lease" | "network" | "second-lease" | "running";
 
-type Phase = "checks" | "first-lease" | "network" | "second-lease" | "running";
-
-/** Plain data. */
-export class WindowsVxlanBackend implements Backend {
-  private readonly parts: WindowsVxlanParts;
-  private readonly options: WindowsVxlanOptions;
-  private readonly remotes: RemoteSubnets;
+/**
+ * The way to a network of HNS, and what leases ask of it; `upstream-vxlan.ts` and `repairing-vxlan.ts` say how HNS is brought to
+ * have that. Plain data.
+ */
+export abstract class WindowsVxlanBackend implements Backend {
+  protected readonly parts: WindowsVxlanParts;
+  protected readonly options: WindowsVxlanOptions;
+  protected readonly remotes: RemoteSubnets;
   private readonly request: LeaseRequest;
-  private readonly backoff = new Backoff(RETRY_MS.first, RETRY_MS.most);
-  private phase: Phase = "checks";
+  protected phase: Phase = "checks";
   private lease: Lease | undefined;
   private setup: OverlaySetup | undefined;
-  private routerMac: Mac | undefined;
-  /** What `hardened` wants HNS to have, by the prefix. */
-  private readonly wanted = new Map<string, RemoteSubnet>();
-  /** Policies for prefixes that no lease has may go: all leases are known. */
-  private isSynced = false;
-  /** When to compare next: upstream never does. */
-  private readonly look = new Recurring(COMPARE_MS);
-  private trouble: FlannelFinding | undefined;
+  protected routerMac: Mac | undefined;
+  protected trouble: FlannelFinding | undefined;
 
   /** @throws FlannelError for a configuration that Windows does not take. */
   constructor(parts: WindowsVxlanParts) {
     this.parts = parts;
-    this.options = readWindowsVxlanOptions(parts.config, parts.compat);
+    this.options = readWindowsVxlanOptions(parts.config, parts.differences);
     this.remotes = new RemoteSubnets(parts.client, this.options.networkName);
     this.request = new LeaseRequest(parts.store);
   }
@@ -72,7 +61,7 @@ export class WindowsVxlanBackend implements Backend {
   async register(nowMs: number): Promise<Progress<Registration>> {
     const progress = await this.advance(nowMs);
     if (progress.state !== "done") return progress;
-    if (this.parts.compat === "hardened" && this.look.waitMs(nowMs) === undefined) this.look.next(nowMs);
+    this.registered(nowMs);
     const { mtuBytes } = this.parts.external.interface;
     return done({ lease: progress.value, mtuBytes: mtuBytes - ENCAPSULATION_BYTES });
   }
@@ -80,27 +69,25 @@ export class WindowsVxlanBackend implements Backend {
   async handle(events: readonly LeaseEvent[], nowMs: number): Promise<void> {
     for (const { type, lease } of events) {
       const remote = this.remoteOf(type, lease);
-      if (remote === undefined) continue;
-      if (this.parts.compat === "hardened") await this.want(type, remote, nowMs);
-      else await this.programOnce(type, remote);
+      if (remote !== undefined) await this.program(type, remote, nowMs);
     }
   }
 
-  async synced(nowMs: number): Promise<void> {
-    this.isSynced = true;
-    if (this.parts.compat === "hardened") await this.compare(nowMs);
-  }
+  abstract synced(nowMs: number): Promise<void>;
 
-  async tick(nowMs: number): Promise<number | undefined> {
-    if (this.look.isDue(nowMs)) await this.compare(nowMs);
-    return this.look.waitMs(nowMs);
-  }
+  abstract tick(nowMs: number): Promise<number | undefined>;
 
   findings(): readonly FlannelFinding[] {
     return this.trouble === undefined ? [] : [this.trouble];
   }
 
-  private async advance(nowMs: number): Promise<Progress<Lease>> {
+  /** The network stands. */
+  protected abstract registered(nowMs: number): void;
+
+  /** Programs what a lease asks for, or takes it away. */
+  protected abstract program(type: LeaseEvent["type"], remote: RemoteSubnet, nowMs: number): Promise<void>;
+
+  protected async advance(nowMs: number): Promise<Progress<Lease>> {
     if (this.phase === "checks") {
       const refused = await this.checkHns();
       if (refused !== undefined) return failed(refused);
@@ -180,7 +167,7 @@ export class WindowsVxlanBackend implements Backend {
     return parseMac(mac) ?? { code, message: `Cannot parse DR MAC ${mac}` };
   }
 
-  private async makeNetwork(nowMs: number): Promise<Progress<HostComputeNetwork>> {
+  private async makeNetwork(nowMs: number): Promise<Progress<StoredNetwork>> {
     const definition = this.definition();
     if (definition === undefined)
       return failed({
@@ -193,7 +180,7 @@ export class WindowsVxlanBackend implements Backend {
     return progress;
   }
 
-  private definition(): OverlayDefinition | undefined {
+  protected definition(): OverlayDefinition | undefined {
     const subnet = this.lease?.subnet;
     if (subnet === undefined) return undefined;
     const { networkName: name, vni } = this.options;
@@ -201,7 +188,9 @@ export class WindowsVxlanBackend implements Backend {
     // Without a name HNS chooses: an adapter that already carries an Overlay network will do.
     const interfaceName = behaviour.namesAdapter ? this.parts.external.interface.name : "";
     // HNS refuses the name of a switch's own vNIC (hcn.md §3.1), which is what flanneld finds at its second start.
-    const adapterName = this.parts.compat === "hardened" ? adapterBehind(interfaceName) : interfaceName;
+    const adapterName = this.parts.differences.namesAdapterBehindSwitch
+      ? adapterBehind(interfaceName)
+      : interfaceName;
     return { name, vni, subnet, adapterName };
   }
 
@@ -237,112 +226,6 @@ export class WindowsVxlanBackend implements Backend {
     } catch (error) {
       log.write("E", `error decoding subnet lease JSON: ${messageOf(error)} (${type} ${shown})`);
       return undefined;
-    }
-  }
-
-  /** As upstream: what HNS answers is not looked at. */
-  private async programOnce(type: LeaseEvent["type"], remote: RemoteSubnet): Promise<void> {
-    const { networkName } = this.options;
-    try {
-      await this.remotes.read();
-    } catch (error) {
-      this.parts.log.write("E", `Unable to find network ${networkName}, error: ${messageOf(error)}`);
-      return;
-    }
-    if (type === "added") {
-      await this.remotes.clear(remote.destinationPrefix);
-      if (remote.mac !== undefined) this.note(remote, await this.remotes.add(remote));
-    } else if (remote.mac !== undefined) await this.remotes.remove(remote);
-  }
-
-  /** Upstream reports it nowhere; here it is a finding. */
-  private note(remote: RemoteSubnet, failure: Error | undefined): void {
-    if (failure === undefined) return;
-    this.trouble = findingOf(
-      failure,
-      "flannel-route-not-programmed",
-      `the way to ${remote.destinationPrefix} over ${remote.providerAddress} is not programmed: `,
-    );
-  }
-
-  private async want(type: LeaseEvent["type"], remote: RemoteSubnet, nowMs: number): Promise<void> {
-    const { destinationPrefix: prefix } = remote;
-    if (type === "added" && remote.mac !== undefined) this.wanted.set(prefix, remote);
-    else this.wanted.delete(prefix);
-    try {
-      await this.remotes.read();
-      await this.put(prefix);
-    } catch (error) {
-      this.fail(error, nowMs);
-    }
-  }
-
-  /** Makes HNS have for a prefix what is wanted for it. @throws what HNS answers. */
-  private async put(prefix: string): Promise<void> {
-    const remote = this.wanted.get(prefix);
-    if (remote !== undefined && this.remotes.has(remote)) return;
-    const [failure] = await this.remotes.clear(prefix);
-    if (failure !== undefined) throw failure;
-    const refused = remote === undefined ? undefined : await this.remotes.add(remote);
-    if (refused !== undefined) throw refused;
-  }
-
-  private fail(error: unknown, nowMs: number): void {
-    this.trouble = findingOf(
-      error,
-      "flannel-route-not-programmed",
-      `the ways to other nodes are not all programmed, and are tried again: `,
-    );
-    this.parts.log.write("E", this.trouble.message);
-    this.look.next(nowMs, this.backoff.next());
-  }
-
-  /** Makes HNS have what is wanted, and nothing from before; the network, too, if it has gone. */
-  private async compare(nowMs: number): Promise<void> {
-    try {
-      const waitMs = await this.keepNetwork(nowMs);
-      if (waitMs !== undefined) {
-        this.look.next(nowMs, waitMs);
-        return;
-      }
-      await this.remotes.read();
-      const stale = this.isSynced ? this.remotes.prefixes().filter((prefix) => !this.wanted.has(prefix)) : [];
-      for (const prefix of [...stale, ...this.wanted.keys()]) await this.put(prefix);
-      this.trouble = undefined;
-      this.backoff.reset();
-      this.look.next(nowMs);
-    } catch (error) {
-      this.fail(error, nowMs);
-    }
-  }
-
-  /** Finds the network, or makes it again. @returns how long to wait for it. @throws FlannelError when it cannot be made. */
-  private async keepNetwork(nowMs: number): Promise<number | undefined> {
-    if (this.phase === "running") {
-      if (await this.isNetworkThere()) return undefined;
-      this.parts.log.write("W", `network ${this.options.networkName} is gone or changed: it is made again`);
-      this.phase = "network";
-    }
-    // What others know of this node is written again only where it differs.
-    const progress = await this.advance(nowMs);
-    if (progress.state === "failed") throw new FlannelError(progress.finding.code, progress.finding.message);
-    if (progress.state === "done") return undefined;
-    this.trouble = progress.finding;
-    return progress.retryAfterMs;
-  }
-
-  private async isNetworkThere(): Promise<boolean> {
-    const definition = this.definition();
-    try {
-      const network = await getNetworkByName(this.parts.client, this.options.networkName);
-      return (
-        definition !== undefined &&
-        isSameOverlay(network, definition, true) &&
-        routerMacOf(network) === this.routerMac
-      );
-    } catch (error) {
-      if (isNotFoundError(error)) return false;
-      throw error;
     }
   }
 }

@@ -318,6 +318,80 @@ describe("the leases of others", () => {
   });
 });
 
+describe("HCN-089 a way that is stale", () => {
+  /** What flanneld asks HNS to do with the network's policies. */
+  function noting(notes: string[]): NonNullable<FlanneldNodeOptions["wrapClient"]> {
+    return (inner) => {
+      const wrapped = Object.create(inner) as HcnClient;
+      wrapped.modify = (kind: HcnObjectKind, id, settings) => {
+        const { Policies } = settings["Settings"] as { Policies: readonly JsonObject[] };
+        const route = Policies[0]?.["Settings"] as JsonObject;
+        const { DistributedRouterMacAddress: mac, IsolationId: vni } = route;
+        if (policyType(settings) === "RemoteSubnetRoute")
+          notes.push(JSON.stringify([settings["RequestType"], mac, vni]));
+        return inner.modify(kind, id, settings);
+      };
+      return wrapped;
+    };
+  }
+
+  it.each(BOTH)("is taken away before the one with another MAC is added (%s)", async (compat) => {
+    const notes: string[] = [];
+    const made = world();
+    const node = await started(made, { compat, wrapClient: noting(notes) });
+    made.nodes.annotate("l1", vxlanPeer("10.0.0.12", OTHER_MAC));
+    await made.run(100);
+    expect(notes.map((note): unknown => JSON.parse(note))).toEqual([
+      ["Add", MAC, 4096],
+      ["Remove", MAC, 4096],
+      ["Add", OTHER_MAC, 4096],
+    ]);
+    expect(await remotes(node)).toEqual([`10.244.2.0/24 10.0.0.12 ${OTHER_MAC} 4096`]);
+  });
+
+  it("is replaced when its VNI changes", async () => {
+    const notes: string[] = [];
+    const made = world();
+    const node = await started(made, { compat: "upstream", wrapClient: noting(notes) });
+    made.nodes.annotate("l1", vxlanPeer("10.0.0.12", MAC, 4_097));
+    await made.run(100);
+    expect(notes.map((note): unknown => JSON.parse(note))).toEqual([
+      ["Add", MAC, 4096],
+      ["Remove", MAC, 4096],
+      ["Add", MAC, 4097],
+    ]);
+    expect(await remotes(node)).toEqual([`10.244.2.0/24 10.0.0.12 ${MAC} 4097`]);
+  });
+
+  it.each([
+    [4_095, 0],
+    [4_096, 1],
+  ])("VNI %i of a peer makes %i ways", async (vni, count) => {
+    const node = await started(world(vxlanPeer("10.0.0.12", MAC, vni)), { compat: "upstream" });
+    expect(await remotes(node)).toHaveLength(count);
+    expect(node.lines().some((line) => line.includes("VNI is 4095 but it is required"))).toBe(count === 0);
+  });
+});
+
+describe("nodes without a range", () => {
+  // kube.go, nodeToLease: without a list of ranges it reads the single one, whatever that is.
+  it.each([
+    ["no range yet", {}, "invalid CIDR address: "],
+    [
+      "a range of the other family alone",
+      { podCIDR: "fd00::/64" },
+      "missing IPv4 address on n.Spec.PodCIDRs",
+    ],
+  ])("%s", async (_, spec, message) => {
+    const made = world();
+    made.nodes.put("l2", { ...spec, annotations: vxlanPeer("10.0.0.13", MAC) });
+    const node = await started(made);
+    expect(node.lines().some((line) => line.endsWith(`Error turning node "l2" to lease: ${message}`))).toBe(
+      true,
+    );
+  });
+});
+
 describe("what HNS refuses, and what it forgets", () => {
   it("upstream loses a lease that HNS refuses once; hardened tries again", async () => {
     for (const compat of BOTH) {
@@ -354,7 +428,7 @@ describe("what HNS refuses, and what it forgets", () => {
     for (const compat of BOTH) {
       const made = world();
       const node = await started(made, { compat });
-      const { ID = "" } = await getNetworkByName(client(node), NETWORK);
+      const { ID } = await getNetworkByName(client(node), NETWORK);
       await client(node).delete("Network", ID);
       made.nodes.put("l2", { podCIDR: "10.244.3.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });
       await made.run(120_000);
@@ -403,6 +477,8 @@ describe("leases that would lead packets astray", () => {
     const node = await started(made, { compat: "hardened" });
     expect(await remotes(node)).toEqual([]);
     expect(node.flanneld.findings().map((finding) => finding.code)).toEqual([code]);
+    const [{ message } = { message: "" }] = node.flanneld.findings();
+    expect(message).toMatch(new RegExp(`^the lease ${podCIDR} of l1 is left out: it(?:s public address)? `));
   });
 
   it("of two nodes with one range hardened keeps the first, and takes the second when the first has gone", async () => {
@@ -411,7 +487,12 @@ describe("leases that would lead packets astray", () => {
     made.nodes.put("l2", { podCIDR: "10.244.2.0/24", annotations: vxlanPeer("10.0.0.13", OTHER_MAC) });
     await made.run(100);
     expect(await remotes(node)).toEqual([`10.244.2.0/24 10.0.0.12 ${MAC} 4096`]);
-    expect(node.flanneld.findings()).toMatchObject([{ code: "flannel-lease-conflict" }]);
+    expect(node.flanneld.findings()).toMatchObject([
+      {
+        code: "flannel-lease-conflict",
+        message: "the lease 10.244.2.0/24 of l2 is left out: it overlaps that of l1, 10.244.2.0/24",
+      },
+    ]);
     made.nodes.remove("l1");
     await made.run(100);
     expect(await remotes(node)).toEqual([`10.244.2.0/24 10.0.0.13 ${OTHER_MAC} 4096`]);
