@@ -2,7 +2,7 @@
  * What kube-proxy does on Windows, by Kubernetes version and mode (kube-proxy.md §4). Code asks for a behaviour by
  * its name here, never for a version.
  */
-import type { Compat } from "#core/base/compat.ts";
+import type { ByMode, Compat } from "#core/base/compat.ts";
 
 /** A version of Kubernetes; patch releases are not distinguished. */
 export interface KubernetesVersion {
@@ -29,8 +29,9 @@ export type RemoteEndpointRemoval =
   | "terminated";
 
 /**
- * Which of two endpoints with one address is found by that address (`getAllEndpointsByNetwork` of winkernel/hns.go; the
- * patches of 1.33, and of 1.36 from 1.36.1 on). One that is passed by is not found by its identifier either.
+ * Which of two endpoints with one address is found by that address (`getAllEndpointsByNetwork` of winkernel/hns.go). What
+ * concerns equal addresses is as the first patches have it: kubernetes/kubernetes#131138 came with 1.33.1 and 1.34.0,
+ * #138000 with 1.36.1 and 1.37.0. One that is passed by is not found by its identifier either.
  */
 export type EqualAddressRule =
   /** The one that HNS lists last. */
@@ -92,8 +93,32 @@ export interface IdentityRule {
   readonly hasFamily: boolean;
   /** The cache forgets what the same sync deleted. */
   readonly forgetsDeleted: boolean;
-  /** Hardened: flags, distribution and source VIP are part of it. */
+  /** Flags, distribution and source VIP are part of it. */
   readonly hasSettings: boolean;
+}
+
+/** What the process does around the syncs. */
+export interface ProcessBehaviour {
+  /** Probes and metrics are served before the network is there. Upstream looks like a dead program for so long. */
+  readonly servesAtOnce: boolean;
+  /** It is ready when the first sync is done. */
+  readonly isReadyAfterSync: boolean;
+  /** The Node is waited for also where the address is given. */
+  readonly needsNode: boolean;
+  /** An HNS that does not answer yet is waited for; else it is the end. */
+  readonly waitsForHns: boolean;
+  /** Each family has a loop of its own (`SyncLoop` of pkg/proxy/metaproxier); else their syncs take turns. */
+  readonly syncsFamiliesAtOnce: boolean;
+  /** HNS is compared with what was programmed, every sync period. */
+  readonly comparesHns: boolean;
+  /** How long a call of HNS may take; undefined: for ever. */
+  readonly callLimitMs: number | undefined;
+  /** Metrics of syncs are shown in versions that forgot them for Windows. */
+  readonly showsAllMetrics: boolean;
+  /** No address of metrics means no server of them, as the help says. Upstream calls it a fault. */
+  readonly takesNoMetricsAddress: boolean;
+  /** Each write to the configuration file is the end, whether it changes anything or not. */
+  readonly endsAtEachWrite: boolean;
 }
 
 export interface Behaviour {
@@ -116,13 +141,15 @@ export interface Behaviour {
   readonly labelFilters: LabelFilters;
   /** Endpoints, and front ends, are spelt as Go prints an address; else as the object has it. */
   readonly canonical: { readonly endpoints: boolean; readonly frontEnds: boolean };
-  /** What counts as a change though no load balancer shows it. Hardened: nothing. */
+  /** What counts as a change though no load balancer shows it. `hardened`: nothing. */
   readonly idleChanges: IdleChanges;
   readonly repeatedEntry: RepeatedEntryRule;
   readonly readiness: ReadinessRule;
   readonly identity: IdentityRule;
   /** The check before a deletion looks for the source VIP and the service port instead of what is there. */
   readonly checksWrongFrontEnd: boolean;
+  /** The same check looks for the proxier's family, also where what is there has none: forwarded health checks. */
+  readonly checksOwnFamily: boolean;
   /** For a ClusterIP with policy Local the same check looks for all back ends. */
   readonly checksAllBackEnds: boolean;
   /** A failing deletion is tried once more, and then remembered. */
@@ -136,7 +163,7 @@ export interface Behaviour {
   readonly equalAddress: EqualAddressRule;
   readonly duplicateRemoval: DuplicateRemoval;
   readonly removal: RemoteEndpointRemoval;
-  /** Local endpoints are not taken for the remote ones that vanished. */
+  /** Local endpoints are not taken for the remote ones that vanished (one change with the rule for equal addresses). */
   readonly sparesLocalEndpoints: boolean;
   /** HNS may be asked to change a load balancer. */
   readonly canModify: boolean;
@@ -152,24 +179,27 @@ export interface Behaviour {
   /** Gates are locked to true. */
   readonly hasLockedGates: boolean;
   readonly hasDualStack: boolean;
-  /** Hardened: what failed in part is tried again. Upstream calls such a Service done. */
+  /** A front end that fails ends the programming of its Service; those after it are not tried. */
+  readonly stopsAtFailure: boolean;
+  /** Ports are numbers of 16 bits, whatever the object says; else what is none is said to be none. */
+  readonly wrapsPorts: boolean;
+  /** Endpoints that serve while they terminate are better than none, at every front end (KEP-1669). */
+  readonly servesWhileTerminating: boolean;
+  /** That this node has no endpoint says nothing about the others. Upstream then takes all to be terminating. */
+  readonly doubtsEmptyLists: boolean;
+  /** What failed in part is tried again. Upstream calls such a Service done. */
   readonly retriesPartialFailure: boolean;
-  /** Hardened: an endpoint is counted once, however often its Service is tried. */
+  /** An endpoint is counted once, however often its Service is tried. */
   readonly countsOnce: boolean;
-  /**
-   * Hardened: HNS is compared with what was programmed and put right, failures wait longer each time, and no call is made
-   * that can change nothing (the endpoint of a ClusterIP stays when back ends change).
-   */
-  readonly repairs: boolean;
-}
-
-function identityOf(minor: number, isHardened: boolean): IdentityRule {
-  return {
-    backEnds: minor >= 26 || isHardened ? "set" : "count",
-    hasFamily: minor >= 36 || isHardened,
-    forgetsDeleted: minor <= 24 || isHardened,
-    hasSettings: isHardened,
-  };
+  /** The endpoint of a ClusterIP stays when back ends change. Upstream makes it again in the same sync. */
+  readonly keepsClusterIps: boolean;
+  /** The endpoint of a ClusterIP that another process made is taken over, and deleted with its Service. */
+  readonly adoptsClusterIps: boolean;
+  /** On overlay the network is read again before each remote endpoint: remote subnets may have been added since. */
+  readonly rereadsNetwork: boolean;
+  /** What was read once is not read again in every sync. */
+  readonly readsOnlyNew: boolean;
+  readonly process: ProcessBehaviour;
 }
 
 export const PROXY_NAME_LABEL = "service.kubernetes.io/service-proxy-name";
@@ -183,74 +213,151 @@ function labelFiltersOf(minor: number): LabelFilters {
     : { service: BOTH_LABELS, slice: BOTH_LABELS };
 }
 
-function removalOf(minor: number, isHardened: boolean): RemoteEndpointRemoval {
-  if (minor >= 35 || (isHardened && minor >= 31)) return "terminated";
+function upstreamIdentity(minor: number): IdentityRule {
+  return {
+    backEnds: minor >= 26 ? "set" : "count",
+    hasFamily: minor >= 36,
+    forgetsDeleted: minor <= 24,
+    hasSettings: false,
+  };
+}
+
+function upstreamRemoval(minor: number): RemoteEndpointRemoval {
+  if (minor >= 35) return "terminated";
   if (minor >= 31) return "terminated-of-last-service";
   return minor >= 27 ? "unreferenced" : "with-release";
 }
 
-function equalAddressOf(minor: number, isHardened: boolean): EqualAddressRule {
-  if (minor >= 36 || isHardened) return "local";
+function upstreamEqualAddress(minor: number): EqualAddressRule {
+  if (minor >= 36) return "local";
   return minor >= 33 ? "remote" : "last";
 }
 
-function duplicateRemovalOf(minor: number, isHardened: boolean): DuplicateRemoval {
-  if (isHardened) return "unreferenced";
-  return minor >= 36 ? "at-once" : "never";
-}
-
-function toleratedFailureOf(minor: number, isHardened: boolean): ToleratedFailure {
-  if (isHardened) return "unanswered";
-  return minor >= 37 ? "not-running" : "none";
-}
-
-function idleChangesOf(minor: number, isHardened: boolean): IdleChanges {
-  if (isHardened) return { service: "none", slice: "none" };
+function upstreamIdleChanges(minor: number): IdleChanges {
   const slice = minor >= 31 ? "whole" : "read";
   if (minor >= 21 && minor <= 32) return { service: "with-hints", slice };
   return { service: minor >= 34 ? "zero-ranges-are-none" : "plain", slice };
 }
 
-/** The behaviour of a version. What a version lacks as a feature, `hardened` lacks too; only its defects are mended. */
-export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
-  const { minor } = version;
-  const isHardened = compat === "hardened";
-  return Object.freeze<Behaviour>({
+function upstream({ minor }: KubernetesVersion): Behaviour {
+  return {
     minor,
-    checksIngressAddresses: minor >= 21 || isHardened,
-    filtersFrontEnds: minor >= 36 || isHardened,
-    hasIngressDsr: minor <= 21 && !isHardened,
-    skipsEmptyLists: minor >= 23 || isHardened,
+    checksIngressAddresses: minor >= 21,
+    filtersFrontEnds: minor >= 36,
+    hasIngressDsr: minor <= 21,
+    skipsEmptyLists: minor >= 23,
     hasInternalPolicy: minor >= 27,
     hasOptimisation: minor >= 27,
     marksExternalVips: minor >= 27,
     hasHealthCheckForward: minor >= 24,
     labelFilters: labelFiltersOf(minor),
-    canonical: { endpoints: minor >= 31 || isHardened, frontEnds: minor >= 36 || isHardened },
-    idleChanges: idleChangesOf(minor, isHardened),
-    repeatedEntry: minor >= 36 || isHardened ? "running" : "local",
+    canonical: { endpoints: minor >= 31, frontEnds: minor >= 36 },
+    idleChanges: upstreamIdleChanges(minor),
+    repeatedEntry: minor >= 36 ? "running" : "local",
     readiness: minor >= 27 ? "terminating" : "ready",
-    identity: identityOf(minor, isHardened),
-    checksWrongFrontEnd: minor >= 27 && minor <= 30 && !isHardened,
-    checksAllBackEnds: minor >= 27 && minor <= 34 && !isHardened,
-    retriesDeletion: minor >= 26 || isHardened,
-    remembersDeletedExternal: minor >= 27 && minor <= 36 && !isHardened,
-    staleDeletionsMax: minor >= 27 || isHardened ? 20 : 0,
-    knowsSecondAddress: minor >= 27 || isHardened,
-    equalAddress: equalAddressOf(minor, isHardened),
-    duplicateRemoval: duplicateRemovalOf(minor, isHardened),
-    removal: removalOf(minor, isHardened),
-    sparesLocalEndpoints: minor >= 33 || isHardened,
+    identity: upstreamIdentity(minor),
+    checksWrongFrontEnd: minor >= 27 && minor <= 30,
+    checksOwnFamily: true,
+    checksAllBackEnds: minor >= 27 && minor <= 34,
+    retriesDeletion: minor >= 26,
+    remembersDeletedExternal: minor >= 27 && minor <= 36,
+    staleDeletionsMax: minor >= 27 ? 20 : 0,
+    knowsSecondAddress: minor >= 27,
+    equalAddress: upstreamEqualAddress(minor),
+    duplicateRemoval: minor >= 36 ? "at-once" : "never",
+    removal: upstreamRemoval(minor),
+    sparesLocalEndpoints: minor >= 33,
     canModify: minor >= 31,
-    slicePortWins: minor >= 34 || isHardened,
-    toleratedFailure: toleratedFailureOf(minor, isHardened),
+    slicePortWins: minor >= 34,
+    toleratedFailure: minor >= 37 ? "not-running" : "none",
     takesUnreadForDeleted: minor <= 36,
-    removesConflicts: minor >= 37 || isHardened,
+    removesConflicts: minor >= 37,
     defaultGates: { WinDSR: minor >= 33, WinOverlay: true },
     hasLockedGates: minor >= 34,
     hasDualStack: minor >= 21,
-    retriesPartialFailure: isHardened,
-    countsOnce: isHardened,
-    repairs: isHardened,
-  });
+    stopsAtFailure: true,
+    wrapsPorts: true,
+    servesWhileTerminating: false,
+    doubtsEmptyLists: false,
+    retriesPartialFailure: false,
+    countsOnce: false,
+    keepsClusterIps: false,
+    adoptsClusterIps: false,
+    rereadsNetwork: true,
+    readsOnlyNew: false,
+    process: {
+      servesAtOnce: false,
+      isReadyAfterSync: false,
+      needsNode: true,
+      waitsForHns: false,
+      syncsFamiliesAtOnce: true,
+      comparesHns: false,
+      callLimitMs: undefined,
+      showsAllMetrics: false,
+      takesNoMetricsAddress: false,
+      endsAtEachWrite: true,
+    },
+  };
+}
+
+/** A busy node takes half a minute for a load balancer (kube-proxy.md §9.3), and HNS two to come back (hcn.md §4.6). */
+const CALL_LIMIT_MS = 120_000;
+
+/** What a version lacks as a feature it lacks here, too; only its defects are mended. */
+function hardened(version: KubernetesVersion): Behaviour {
+  const published = upstream(version);
+  return {
+    ...published,
+    checksIngressAddresses: true,
+    filtersFrontEnds: true,
+    hasIngressDsr: false,
+    skipsEmptyLists: true,
+    canonical: { endpoints: true, frontEnds: true },
+    idleChanges: { service: "none", slice: "none" },
+    repeatedEntry: "running",
+    identity: { backEnds: "set", hasFamily: true, forgetsDeleted: true, hasSettings: true },
+    checksWrongFrontEnd: false,
+    checksOwnFamily: false,
+    checksAllBackEnds: false,
+    retriesDeletion: true,
+    remembersDeletedExternal: false,
+    staleDeletionsMax: 20,
+    knowsSecondAddress: true,
+    equalAddress: "local",
+    duplicateRemoval: "unreferenced",
+    removal: published.removal === "terminated-of-last-service" ? "terminated" : published.removal,
+    sparesLocalEndpoints: true,
+    slicePortWins: true,
+    toleratedFailure: "unanswered",
+    removesConflicts: true,
+    stopsAtFailure: false,
+    wrapsPorts: false,
+    servesWhileTerminating: true,
+    doubtsEmptyLists: true,
+    retriesPartialFailure: true,
+    countsOnce: true,
+    keepsClusterIps: true,
+    adoptsClusterIps: true,
+    rereadsNetwork: false,
+    readsOnlyNew: true,
+    process: {
+      servesAtOnce: true,
+      isReadyAfterSync: true,
+      needsNode: false,
+      waitsForHns: true,
+      syncsFamiliesAtOnce: false,
+      comparesHns: true,
+      callLimitMs: CALL_LIMIT_MS,
+      showsAllMetrics: true,
+      takesNoMetricsAddress: true,
+      endsAtEachWrite: false,
+    },
+  };
+}
+
+const TABLES: ByMode<(version: KubernetesVersion) => Behaviour> = { upstream, hardened };
+
+/** The behaviour of a version. */
+export function behaviourOf(version: KubernetesVersion, compat: Compat): Behaviour {
+  return Object.freeze(TABLES[compat](version));
 }

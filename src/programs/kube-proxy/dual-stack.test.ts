@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointSlice, Service } from "#contracts/kubernetes/objects.ts";
+import { Prng } from "#core/base/prng.ts";
+import { TurningHcnClient } from "#test/support/hns/turning-hcn-client.ts";
 import {
   ADDRESS,
   type EndpointLike,
@@ -114,6 +116,34 @@ describe("dual stack (§8.8)", () => {
     },
   );
 
+  /** The node ports that both families' syncs leave when they run at once. */
+  async function raced(minor: number, seed: number): Promise<string> {
+    const client = new TurningHcnClient(new Prng(seed));
+    const made = await loadBalancersOf(
+      { minor, client, options: { syncsFamiliesAtOnce: true } },
+      dual({ ports: NODE_PORT }),
+    );
+    expect(made).toContain(C4);
+    expect(made).toContain("fd01::41:80→8080 [EP-L1] L2 P0 D0");
+    return made
+      .filter((each) => each.startsWith("∅"))
+      .toSorted()
+      .join(", ");
+  }
+
+  const NP6 = "∅:3001→8080 [EP-L1] L2 P18 D0";
+  const SEEDS = Array.from({ length: 24 }, (_, seed) => seed);
+
+  it("KP-G2 at once, up to 1.35: either family has the node port alone, or both have", async () => {
+    const outcomes = new Set<string>();
+    for (const seed of SEEDS) outcomes.add(await raced(35, seed));
+    expect([...outcomes].toSorted()).toEqual([NP4, `${NP4}, ${NP6}`, NP6]);
+  });
+
+  it("KP-G2 at once, from 1.36: both have it, whoever comes first", async () => {
+    for (const seed of SEEDS) expect(await raced(36, seed)).toBe(`${NP4}, ${NP6}`);
+  });
+
   it("KP-G2 hardened makes both in 1.35, too", async () => {
     const made = await loadBalancersOf({ minor: 35, compat: "hardened" }, dual({ ports: NODE_PORT }));
     expect(made).toContain("∅:3001→8080 [EP-L1] L2 P18 D0");
@@ -147,6 +177,36 @@ describe("dual stack (§8.8)", () => {
       ]);
     },
   );
+
+  // The forwarded health check has no family, and what is deleted before it is looked for in that of the proxier: with
+  // back ends that change it is deleted, and found among what was read before (`syncProxyRules`, `deleteExistingLoadBalancer`).
+  inVersions(
+    "KP-G4 each change of back ends takes the second family's forwarded health check, or brings it back",
+    [36, 37],
+    async (minor) => {
+      const node = dualNode({ minor, options: { forwardHealthCheckVip: true } });
+      const checks = (): readonly string[] => node.loadBalancers().filter((text) => text.includes("[GW]"));
+      const FIRST = "G:10256→10256 [GW] L0 P0 D0";
+      await node.begin([dual(FRONT, BOTH_INGRESS)], POD);
+      expect(checks()).toEqual([FIRST, "fd00::1:10256→10256 [GW] L0 P0 D0"]);
+      await node.change(...slices(["L1", "R1"], [LOCAL_V6, REMOTE_V6]));
+      expect(checks()).toEqual([FIRST]);
+      await node.change(...POD);
+      expect(checks()).toEqual([FIRST, "fd00::1:10256→10256 [GW] L0 P0 D0"]);
+    },
+  );
+
+  it("KP-G4 hardened keeps the forwarded health check of the second family", async () => {
+    const node = dualNode({ minor: 37, compat: "hardened", options: { forwardHealthCheckVip: true } });
+    await node.begin([dual(FRONT, BOTH_INGRESS)], POD);
+    const checks = (): readonly string[] =>
+      node.numberedLoadBalancers().filter((text) => text.includes("[GW]"));
+    const before = checks();
+    await node.change(...slices(["L1", "R1"], [LOCAL_V6, REMOTE_V6]));
+    expect(node.loadBalancers()).toContain("fd00::1:10256→10256 [GW] L0 P0 D0");
+    // The same ones: none was deleted and made again.
+    expect(checks()).toEqual(before);
+  });
 
   // Up to 1.35 front ends of the other family are not left out (§3.1), and those of one shape are taken for the same (§3.6).
   inVersions(

@@ -91,7 +91,7 @@ class World {
 
   /** Makes the network and the local pod, starts, and makes the first sync. Without objects: somebody else feeds them. */
   async begin(services?: readonly Service[], slices: readonly EndpointSlice[] = []): Promise<void> {
-    const network = (await createNetwork(this.node.client, CBR0)).ID!;
+    const network = (await createNetwork(this.node.client, CBR0)).ID;
     await createEndpoint(this.node.client, network, { IpConfigurations: [{ IpAddress: LOCAL_IP }] });
     if (services !== undefined) {
       this.objects.servicesListed(services);

@@ -1,4 +1,5 @@
 /** A kube-proxy of one Windows node: start-up, and a proxier for each family (kube-proxy.md §2). */
+import type { ByMode } from "#core/base/compat.ts";
 import { assert, defined } from "#core/base/assert.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
@@ -12,7 +13,10 @@ import {
   DEFAULT_ROOT_ENDPOINT,
   type KubeProxyOptions,
 } from "./options.ts";
-import { Proxier } from "./sync/proxier.ts";
+import type { Proxier } from "./sync/proxier.ts";
+import type { ProxierConfiguration } from "./sync/proxier-state.ts";
+import { RepairingProxier } from "./sync/repairing.ts";
+import { UpstreamProxier } from "./sync/upstream.ts";
 import type { ProxyObjects } from "./tracking/proxy-objects.ts";
 import { type ProxyNetwork, readProxyNetwork } from "./load-balancers/proxy-network.ts";
 import type {
@@ -36,6 +40,17 @@ import {
 const NETWORK_RETRY_MS = 1_000;
 /** How long it lets an overlay network settle before it looks a second time. */
 const OVERLAY_WAIT_MS = 10_000;
+
+type ProxierClass = new (
+  configuration: ProxierConfiguration,
+  network: ProxyNetwork,
+  canModify: boolean,
+) => Proxier;
+
+const PROXIERS: ByMode<ProxierClass> = {
+  upstream: UpstreamProxier,
+  hardened: RepairingProxier,
+};
 
 /** How far the start has come. */
 export type StartResult =
@@ -107,7 +122,7 @@ export class KubeProxy {
     return this.proxiers.map(({ family }) => family);
   }
 
-  /** One sync of each family, each reported to `afterEach`. One call at a time. */
+  /** One sync of each family, each reported to `afterEach` when it is done. One call at a time. */
   async sync(
     request: SyncRequest = {},
     afterEach: (report: FamilySyncReport) => void = () => undefined,
@@ -116,12 +131,15 @@ export class KubeProxy {
     if (this.phase !== "running" || !this.objects.isSynced) return { families: [this.notReady()] };
     this.isSyncing = true;
     try {
-      const families: FamilySyncReport[] = [];
-      for (const proxier of this.proxiers) {
+      const sync = async (proxier: Proxier): Promise<FamilySyncReport> => {
         const report = await proxier.sync(request);
-        families.push(report);
         afterEach(report);
-      }
+        return report;
+      };
+      if (this.options.syncsFamiliesAtOnce === true)
+        return { families: await Promise.all(this.proxiers.map(sync)) };
+      const families: FamilySyncReport[] = [];
+      for (const proxier of this.proxiers) families.push(await sync(proxier));
       return { families };
     } finally {
       this.isSyncing = false;
@@ -192,7 +210,7 @@ export class KubeProxy {
     const { client, objects, options, behaviour } = this;
     // The second family's node address is the unspecified one on Windows.
     const unspecified = family === 4 ? "0.0.0.0" : "::";
-    return new Proxier(
+    return new PROXIERS[options.compat](
       {
         client,
         behaviour,
@@ -211,7 +229,7 @@ export class KubeProxy {
             : (options.rootHnsEndpointName ?? DEFAULT_ROOT_ENDPOINT),
         forwardsHealthCheck: options.forwardHealthCheckVip ?? false,
         healthzPort: options.healthzPort ?? DEFAULT_HEALTHZ_PORT,
-        reads: options.reads ?? (behaviour.repairs ? "new" : "all"),
+        reads: options.reads ?? (behaviour.readsOnlyNew ? "new" : "all"),
       },
       network,
       hasFeature(version, "ModifyLoadbalancer"),

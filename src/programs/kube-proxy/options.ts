@@ -45,6 +45,11 @@ export interface KubeProxyOptions {
   readonly hostInterfaces?: readonly ProxyInterface[] | undefined;
   /** How much of HNS a sync reads. Default `all`, as upstream; with `hardened` it is `new`. */
   readonly reads?: ReadMode | undefined;
+  /**
+   * The syncs of two families run beside each other, as upstream's two proxiers do: which one HNS hears first is chance.
+   * Default false: one after the other, the primary family first.
+   */
+  readonly syncsFamiliesAtOnce?: boolean | undefined;
 }
 
 export const DEFAULT_NODE_IP = "127.0.0.1";

@@ -56,7 +56,8 @@ export function explanationOfRepair(kind: RepairKind): KnowledgeCode {
 }
 
 /** Which front end of a Service a load balancer is. */
-export type LoadBalancerKind = "ClusterIP" | "NodePort" | "ExternalIP" | "Ingress" | "HealthCheck";
+export const LOAD_BALANCER_KINDS = ["ClusterIP", "NodePort", "ExternalIP", "Ingress", "HealthCheck"] as const;
+export type LoadBalancerKind = (typeof LOAD_BALANCER_KINDS)[number];
 
 /** Something that keeps a Service, or a part of it, from working on this node. */
 export interface ServiceFinding {

@@ -11,187 +11,116 @@ export const KIND = "KubeProxyConfiguration";
 export const HEALTHZ_PORT = 10_256;
 export const METRICS_PORT = 10_249;
 
-/** Names of fields are those of the file; durations are milliseconds. */
-export interface KubeProxyConfiguration {
-  featureGates: Readonly<Record<string, boolean>>;
-  clientConnection: {
-    kubeconfig: string;
-    acceptContentTypes: string;
-    contentType: string;
-    qps: number;
-    burst: number;
-  };
-  logging: {
-    format: string;
-    flushFrequency: number;
-    verbosity: number;
-    vmodule: readonly unknown[] | null;
-    options: {
-      text: { splitStream: boolean; infoBufferSize: string };
-      json: { splitStream: boolean; infoBufferSize: string };
-    };
-  };
-  hostnameOverride: string;
-  bindAddress: string;
-  healthzBindAddress: string;
-  metricsBindAddress: string;
-  bindAddressHardFail: boolean;
-  enableProfiling: boolean;
-  showHiddenMetricsForVersion: string;
-  mode: string;
-  iptables: {
-    masqueradeBit: number | null;
-    masqueradeAll: boolean;
-    localhostNodePorts: boolean | null;
-    syncPeriod: number;
-    minSyncPeriod: number;
-  };
-  ipvs: {
-    syncPeriod: number;
-    minSyncPeriod: number;
-    scheduler: string;
-    excludeCIDRs: readonly string[] | null;
-    strictARP: boolean;
-    tcpTimeout: number;
-    tcpFinTimeout: number;
-    udpTimeout: number;
-  };
-  nftables: {
-    masqueradeBit: number | null;
-    masqueradeAll: boolean;
-    syncPeriod: number;
-    minSyncPeriod: number;
-  };
-  winkernel: {
-    networkName: string;
-    sourceVip: string;
-    enableDSR: boolean;
-    rootHnsEndpointName: string;
-    forwardHealthCheckVip: boolean;
-  };
-  detectLocalMode: string;
-  detectLocal: { bridgeInterface: string; interfaceNamePrefix: string };
-  clusterCIDR: string;
-  nodePortAddresses: readonly string[] | null;
-  oomScoreAdj: number | null;
-  conntrack: {
-    maxPerCore: number | null;
-    min: number | null;
-    tcpEstablishedTimeout: number | null;
-    tcpCloseWaitTimeout: number | null;
-    tcpBeLiberal: boolean;
-    udpTimeout: number;
-    udpStreamTimeout: number;
-  };
-  configSyncPeriod: number;
-  portRange: string;
-  windowsRunAsService: boolean;
-}
-
-/** What a value of a field has to be. */
-export type FieldType =
-  | "text"
-  | "truth"
-  | "int32"
-  | "number"
-  | "duration"
-  | "texts"
-  | "truths"
+/** What a value of a field has to be, and what holds it here. */
+interface FieldValues {
+  readonly text: string;
+  readonly truth: boolean;
+  readonly int32: number;
+  readonly number: number;
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly texts: readonly string[];
+  readonly truths: Readonly<Record<string, boolean>>;
   /** A size such as `64Ki`. */
-  | "quantity"
+  readonly quantity: string;
   /** Anything: it is kept and not read. */
-  | "any";
+  readonly any: readonly unknown[];
+}
+export type FieldType = keyof FieldValues;
 
 export interface FieldDefinition {
   readonly path: string;
   readonly type: FieldType;
-  /** What it is when nothing is said, and before defaults. */
+  /** What it is when nothing is said, and before defaults. Null, a pointer in Go: only what is absent takes the default. */
   readonly zero: unknown;
   /** What a value that is `zero` becomes; absent: it stays. */
-  readonly initial?: unknown;
+  readonly initial?: string | number | boolean;
 }
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
+/** Every field by its path in the file, with what upstream's defaulting makes of it. Durations are milliseconds. */
+const FIELD_TABLE = {
+  featureGates: { type: "truths", zero: {} },
+  "clientConnection.kubeconfig": { type: "text", zero: "" },
+  "clientConnection.acceptContentTypes": { type: "text", zero: "" },
+  "clientConnection.contentType": { type: "text", zero: "", initial: "application/vnd.kubernetes.protobuf" },
+  "clientConnection.qps": { type: "number", zero: 0, initial: 5 },
+  "clientConnection.burst": { type: "int32", zero: 0, initial: 10 },
+  "logging.format": { type: "text", zero: "", initial: "text" },
+  "logging.flushFrequency": { type: "duration", zero: 0, initial: 5_000 },
+  "logging.verbosity": { type: "int32", zero: 0 },
+  "logging.vmodule": { type: "any", zero: null },
+  "logging.options.text.splitStream": { type: "truth", zero: false },
+  "logging.options.text.infoBufferSize": { type: "quantity", zero: "0" },
+  "logging.options.json.splitStream": { type: "truth", zero: false },
+  "logging.options.json.infoBufferSize": { type: "quantity", zero: "0" },
+  hostnameOverride: { type: "text", zero: "" },
+  bindAddress: { type: "text", zero: "", initial: "0.0.0.0" },
+  healthzBindAddress: { type: "text", zero: "" },
+  metricsBindAddress: { type: "text", zero: "" },
+  bindAddressHardFail: { type: "truth", zero: false },
+  enableProfiling: { type: "truth", zero: false },
+  showHiddenMetricsForVersion: { type: "text", zero: "" },
+  mode: { type: "text", zero: "" },
+  "iptables.masqueradeBit": { type: "int32", zero: null, initial: 14 },
+  "iptables.masqueradeAll": { type: "truth", zero: false },
+  "iptables.localhostNodePorts": { type: "truth", zero: null, initial: true },
+  "iptables.syncPeriod": { type: "duration", zero: 0, initial: 30_000 },
+  "iptables.minSyncPeriod": { type: "duration", zero: 0, initial: 1_000 },
+  "ipvs.syncPeriod": { type: "duration", zero: 0, initial: 30_000 },
+  "ipvs.minSyncPeriod": { type: "duration", zero: 0 },
+  "ipvs.scheduler": { type: "text", zero: "" },
+  "ipvs.excludeCIDRs": { type: "texts", zero: null },
+  "ipvs.strictARP": { type: "truth", zero: false },
+  "ipvs.tcpTimeout": { type: "duration", zero: 0 },
+  "ipvs.tcpFinTimeout": { type: "duration", zero: 0 },
+  "ipvs.udpTimeout": { type: "duration", zero: 0 },
+  "nftables.masqueradeBit": { type: "int32", zero: null, initial: 14 },
+  "nftables.masqueradeAll": { type: "truth", zero: false },
+  "nftables.syncPeriod": { type: "duration", zero: 0, initial: 30_000 },
+  "nftables.minSyncPeriod": { type: "duration", zero: 0, initial: 1_000 },
+  "winkernel.networkName": { type: "text", zero: "" },
+  "winkernel.sourceVip": { type: "text", zero: "" },
+  "winkernel.enableDSR": { type: "truth", zero: false },
+  "winkernel.rootHnsEndpointName": { type: "text", zero: "" },
+  "winkernel.forwardHealthCheckVip": { type: "truth", zero: false },
+  detectLocalMode: { type: "text", zero: "" },
+  "detectLocal.bridgeInterface": { type: "text", zero: "" },
+  "detectLocal.interfaceNamePrefix": { type: "text", zero: "" },
+  clusterCIDR: { type: "text", zero: "" },
+  nodePortAddresses: { type: "texts", zero: null },
+  oomScoreAdj: { type: "int32", zero: null, initial: -999 },
+  "conntrack.maxPerCore": { type: "int32", zero: null, initial: 32_768 },
+  "conntrack.min": { type: "int32", zero: null, initial: 131_072 },
+  "conntrack.tcpEstablishedTimeout": { type: "duration", zero: null, initial: 86_400_000 },
+  "conntrack.tcpCloseWaitTimeout": { type: "duration", zero: null, initial: 3_600_000 },
+  "conntrack.tcpBeLiberal": { type: "truth", zero: false },
+  "conntrack.udpTimeout": { type: "duration", zero: 0 },
+  "conntrack.udpStreamTimeout": { type: "duration", zero: 0 },
+  configSyncPeriod: { type: "duration", zero: 0, initial: 900_000 },
+  portRange: { type: "text", zero: "" },
+  windowsRunAsService: { type: "truth", zero: false },
+} as const;
 
-function text(path: string, initial?: string): FieldDefinition {
-  return { path, type: "text", zero: "", ...(initial === undefined ? {} : { initial }) };
-}
-function truth(path: string): FieldDefinition {
-  return { path, type: "truth", zero: false };
-}
-function duration(path: string, initial?: number): FieldDefinition {
-  return { path, type: "duration", zero: 0, ...(initial === undefined ? {} : { initial }) };
-}
-/** A pointer in Go: only what is absent takes the default, zero does not. */
-function absent(path: string, type: FieldType, initial: unknown): FieldDefinition {
-  return { path, type, zero: null, initial };
-}
+export const FIELDS: readonly FieldDefinition[] = Object.entries(FIELD_TABLE).map(([path, field]) => ({
+  path,
+  ...field,
+}));
 
-/** Every field, with what upstream's defaulting makes of it. */
-export const FIELDS: readonly FieldDefinition[] = [
-  { path: "featureGates", type: "truths", zero: {} },
-  text("clientConnection.kubeconfig"),
-  text("clientConnection.acceptContentTypes"),
-  text("clientConnection.contentType", "application/vnd.kubernetes.protobuf"),
-  { path: "clientConnection.qps", type: "number", zero: 0, initial: 5 },
-  { path: "clientConnection.burst", type: "int32", zero: 0, initial: 10 },
-  text("logging.format", "text"),
-  duration("logging.flushFrequency", 5 * SECOND),
-  { path: "logging.verbosity", type: "int32", zero: 0 },
-  { path: "logging.vmodule", type: "any", zero: null },
-  truth("logging.options.text.splitStream"),
-  { path: "logging.options.text.infoBufferSize", type: "quantity", zero: "0" },
-  truth("logging.options.json.splitStream"),
-  { path: "logging.options.json.infoBufferSize", type: "quantity", zero: "0" },
-  text("hostnameOverride"),
-  text("bindAddress", "0.0.0.0"),
-  text("healthzBindAddress"),
-  text("metricsBindAddress"),
-  truth("bindAddressHardFail"),
-  truth("enableProfiling"),
-  text("showHiddenMetricsForVersion"),
-  text("mode"),
-  absent("iptables.masqueradeBit", "int32", 14),
-  truth("iptables.masqueradeAll"),
-  absent("iptables.localhostNodePorts", "truth", true),
-  duration("iptables.syncPeriod", 30 * SECOND),
-  duration("iptables.minSyncPeriod", SECOND),
-  duration("ipvs.syncPeriod", 30 * SECOND),
-  duration("ipvs.minSyncPeriod"),
-  text("ipvs.scheduler"),
-  { path: "ipvs.excludeCIDRs", type: "texts", zero: null },
-  truth("ipvs.strictARP"),
-  duration("ipvs.tcpTimeout"),
-  duration("ipvs.tcpFinTimeout"),
-  duration("ipvs.udpTimeout"),
-  absent("nftables.masqueradeBit", "int32", 14),
-  truth("nftables.masqueradeAll"),
-  duration("nftables.syncPeriod", 30 * SECOND),
-  duration("nftables.minSyncPeriod", SECOND),
-  text("winkernel.networkName"),
-  text("winkernel.sourceVip"),
-  truth("winkernel.enableDSR"),
-  text("winkernel.rootHnsEndpointName"),
-  truth("winkernel.forwardHealthCheckVip"),
-  text("detectLocalMode"),
-  text("detectLocal.bridgeInterface"),
-  text("detectLocal.interfaceNamePrefix"),
-  text("clusterCIDR"),
-  { path: "nodePortAddresses", type: "texts", zero: null },
-  absent("oomScoreAdj", "int32", -999),
-  absent("conntrack.maxPerCore", "int32", 32_768),
-  absent("conntrack.min", "int32", 131_072),
-  absent("conntrack.tcpEstablishedTimeout", "duration", 24 * HOUR),
-  absent("conntrack.tcpCloseWaitTimeout", "duration", HOUR),
-  truth("conntrack.tcpBeLiberal"),
-  duration("conntrack.udpTimeout"),
-  duration("conntrack.udpStreamTimeout"),
-  duration("configSyncPeriod", 15 * MINUTE),
-  text("portRange"),
-  truth("windowsRunAsService"),
-];
+type Table = typeof FIELD_TABLE;
+type ValueAt<P extends keyof Table> =
+  | FieldValues[Table[P]["type"]]
+  | (Table[P]["zero"] extends null ? null : never);
+type HeadOf<P> = P extends `${infer H}.${string}` ? H : P;
+type TailOf<P, H extends string> = P extends `${H}.${infer T}` ? T : never;
+/** A section: the fields whose paths go on with `P` behind `Begin`. */
+type SectionOf<P extends string, Begin extends string> = {
+  [H in HeadOf<P> & string]: `${Begin}${H}` extends keyof Table
+    ? ValueAt<`${Begin}${H}`>
+    : SectionOf<TailOf<P, H>, `${Begin}${H}.`>;
+};
+
+/** Names of fields are those of the file. */
+export type KubeProxyConfiguration = SectionOf<keyof Table, "">;
 
 type Section = Record<string, unknown>;
 

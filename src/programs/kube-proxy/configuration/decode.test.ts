@@ -55,6 +55,20 @@ winkernel:
     expect(warnings[0]?.advice).toMatch(advice);
   });
 
+  it.each<[text: string, line: number, column: number, path: string]>([
+    [`colour: blue\n${HEAD}`, 1, 1, "colour"],
+    [`${HEAD}colour: blue\n`, 3, 1, "colour"],
+    [`${HEAD}winkernel:\n  colour: blue\n`, 4, 3, "winkernel.colour"],
+    [
+      `{"colour":1,${JSON.stringify({ apiVersion: "kubeproxy.config.k8s.io/v1alpha1", kind: "KubeProxyConfiguration" }).slice(1)}`,
+      1,
+      2,
+      "colour",
+    ],
+  ])("a field is found where it stands, line and column from 1: %j", (text, line, column, path) => {
+    expect(decodeConfiguration("p.yaml", text).warnings).toMatchObject([{ line, column, path }]);
+  });
+
   it.each<[given: string, text: string, line: number, message: RegExp, advice: RegExp]>([
     ["an empty file", "", 1, /empty/, /apiVersion: kubeproxy/],
     ["a comment alone", "# nothing\n", 1, /holds no object/, /--write-config-to/],

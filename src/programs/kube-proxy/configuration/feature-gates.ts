@@ -1,6 +1,7 @@
 /** Feature gates by version of Kubernetes (kube-proxy.md §1.2): which there are, what they are by default, what is refused. */
+import { type Table, kubeProxyGates } from "#data/facts.js";
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { GATE_LIVES, GATE_TABLE_MINOR } from "./gate-lives.ts";
+import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 
 export type GateStage = "ALPHA" | "BETA" | "" | "DEPRECATED";
 
@@ -17,25 +18,63 @@ const STAGES: Readonly<Record<string, GateStage>> = { a: "ALPHA", b: "BETA", g: 
 /** `AllAlpha` and `AllBeta` turn all gates of a stage on. */
 const ALL_OF_STAGE: Readonly<Record<string, GateStage>> = { AllAlpha: "ALPHA", AllBeta: "BETA" };
 
+/** From a minor version on a gate is so; without a stage it is unknown. */
+interface GateStep {
+  readonly minor: number;
+  readonly stage: GateStage | undefined;
+  readonly isOnByDefault: boolean;
+  readonly isLocked: boolean;
+}
+
+interface GateTable {
+  /** The minor version of Kubernetes whose table it is. */
+  readonly minor: number;
+  /** By name, oldest first. */
+  readonly lives: ReadonlyMap<string, readonly GateStep[]>;
+}
+
+const STEP = /^(\d+)([abgdx])(\+?)(!?)$/;
+
+function readStep(text: string): GateStep | undefined {
+  const [, minor, stage = "", on, lock] = STEP.exec(text) ?? [];
+  if (minor === undefined) return undefined;
+  return { minor: Number(minor), stage: STAGES[stage], isOnByDefault: on === "+", isLocked: lock === "!" };
+}
+
+/** @throws Error that names file and line of what is wrong. */
+export function readGates(table: Table): GateTable {
+  const fields = CheckedFields.ofTable(table);
+  const gates = fields.within("gates");
+  const lives = gates.names().map((name) => {
+    const steps = gates.text(name).split(" ").map(readStep);
+    if (!steps.every((step) => step !== undefined)) return gates.fail(`${name} has a wrong step`, name);
+    return [name, steps] as const;
+  });
+  return { minor: fields.number("minor"), lives: new Map(lives) };
+}
+
+const GATES: GateTable = readGates(kubeProxyGates());
+
 /** The gate as a version has it; undefined when that version does not know it. */
 export function gateAt(name: string, minor: number): FeatureGate | undefined {
-  const stage = ALL_OF_STAGE[name];
-  if (stage !== undefined) return { name, stage, isOnByDefault: false, isLocked: false };
-  if (!Object.hasOwn(GATE_LIVES, name)) return undefined;
-  const steps = (GATE_LIVES[name] ?? "").split(" ").map((step) => /^(\d+)([abgdx])(\+?)(!?)$/.exec(step));
-  const step = steps.findLast((each) => Number(each?.[1] ?? Number.POSITIVE_INFINITY) <= minor);
-  if (step === undefined || step === null || step[2] === "x") return undefined;
-  return {
-    name,
-    stage: STAGES[step[2] ?? "a"] ?? "ALPHA",
-    isOnByDefault: step[3] === "+",
-    isLocked: step[4] === "!",
-  };
+  const ofStage = ALL_OF_STAGE[name];
+  if (ofStage !== undefined) return { name, stage: ofStage, isOnByDefault: false, isLocked: false };
+  const step = GATES.lives.get(name)?.findLast((each) => each.minor <= minor);
+  if (step?.stage === undefined) return undefined;
+  const { stage, isOnByDefault, isLocked } = step;
+  return { name, stage, isOnByDefault, isLocked };
+}
+
+/** The first minor versions that refuse to turn a gate off, and that no longer know it; undefined where none does. */
+export function endOfGate(name: string): Readonly<Record<"locked" | "gone", number | undefined>> {
+  const life = GATES.lives.get(name) ?? [];
+  const locked = life.find(({ isLocked }) => isLocked)?.minor;
+  return { locked, gone: life.find(({ stage }) => stage === undefined)?.minor };
 }
 
 /** All gates of a version, by name. */
 export function gatesOf(minor: number): readonly FeatureGate[] {
-  return Object.keys(GATE_LIVES).flatMap((name) => gateAt(name, minor) ?? []);
+  return [...GATES.lives.keys()].flatMap((name) => gateAt(name, minor) ?? []);
 }
 
 export interface GateProblem {
@@ -55,7 +94,7 @@ export interface GateCheck {
 function unknownGate(name: string, minor: number): GateProblem & { readonly isCertain: boolean } {
   const known = gatesOf(minor).map((gate) => gate.name);
   const [near] = nearestNames(name, known, 1);
-  const isGone = Object.hasOwn(GATE_LIVES, name);
+  const isGone = GATES.lives.has(name);
   return {
     name,
     message: `unrecognized feature gate: ${name}`,
@@ -65,7 +104,7 @@ function unknownGate(name: string, minor: number): GateProblem & { readonly isCe
         ? "Remove it. Those that matter on Windows are WinDSR and WinOverlay."
         : `Did you mean ${near}? Names are exact.`,
     // Gates of other versions that the table does not hold cannot be distinguished from errors, unless they are near to a known one.
-    isCertain: isGone || near !== undefined || minor === GATE_TABLE_MINOR,
+    isCertain: isGone || near !== undefined || minor === GATES.minor,
   };
 }
 

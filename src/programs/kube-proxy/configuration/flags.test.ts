@@ -13,7 +13,25 @@ function values(...words: readonly string[]): Readonly<Record<string, unknown>> 
   return Object.fromEntries(parsed.values);
 }
 
+it("help shows what the field of a flag begins with, as upstream's reference has it", () => {
+  const initial = new Map(flagsOf(34).map((flag) => [flag.name, flag.initial]));
+  const names = [
+    "kube-api-burst",
+    "config-sync-period",
+    "conntrack-tcp-timeout-established",
+    "ipvs-udp-timeout",
+  ];
+  expect(names.map((name) => initial.get(name))).toEqual(["10", "15m0s", "24h0m0s", "0s"]);
+});
+
 describe("words as pflag takes them", () => {
+  it("a period that could be read in 2^29 ways is refused in time", () => {
+    const period = `0.${"s000".repeat(29)}n`;
+    expect(parse(`--config-sync-period=${period}`)).toMatchObject({
+      message: expect.stringContaining("time: invalid duration") as string,
+    });
+  });
+
   it.each<[words: readonly string[], expected: Readonly<Record<string, unknown>>]>([
     [["--network-name=cbr0"], { "network-name": "cbr0" }],
     [["--network-name", "cbr0"], { "network-name": "cbr0" }],
@@ -60,6 +78,12 @@ describe("words as pflag takes them", () => {
     const fault = parse(...words) as FlagFault;
     expect(fault.message).toContain(message);
     expect(fault.advice).toContain(advice);
+  });
+
+  it("a value that is none is told in the words of pflag, from the first one on", () => {
+    expect((parse("--v=much") as FlagFault).message).toMatch(
+      /^invalid argument "much" for "-v, --v" flag: strconv\.ParseInt: parsing "much": invalid syntax$/,
+    );
   });
 
   it("flags come and go with versions", () => {

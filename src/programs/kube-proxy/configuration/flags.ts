@@ -1,5 +1,8 @@
 /** The flags of kube-proxy on Windows (kube-proxy.md §1.1): names, types, defaults, what they set. */
 
+import { FIELDS } from "./configuration.ts";
+import { formatDuration } from "./go-texts.ts";
+
 export type FlagType =
   | "string"
   | "bool"
@@ -18,7 +21,7 @@ export interface FlagDefinition {
   readonly type: FlagType;
   /** The field of the configuration that it sets; absent: the program reads it itself. */
   readonly field?: string;
-  /** As help shows it. */
+  /** As help shows it; absent: as the field begins. */
   readonly initial?: string;
   readonly help: string;
   /** Taken, with a warning that says this. */
@@ -39,7 +42,7 @@ const PERIODS = "As 5s, 1m, 2h22m.";
 const LOG = { countsBesideConfig: true } as const;
 const OWN = { countsBesideConfig: true, isOwn: true } as const;
 
-export const FLAGS: readonly FlagDefinition[] = [
+const ROWS: readonly FlagDefinition[] = [
   {
     name: "config",
     type: "string",
@@ -115,21 +118,18 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "kube-api-content-type",
     type: "string",
     field: "clientConnection.contentType",
-    initial: "application/vnd.kubernetes.protobuf",
     help: "Content type of requests to the API server; here they are JSON",
   },
   {
     name: "kube-api-burst",
     type: "int32",
     field: "clientConnection.burst",
-    initial: "10",
     help: "Requests to the API server that may come at once",
   },
   {
     name: "kube-api-qps",
     type: "float32",
     field: "clientConnection.qps",
-    initial: "5",
     help: "Requests to the API server per second",
   },
   {
@@ -142,7 +142,6 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "bind-address",
     type: "ip",
     field: "bindAddress",
-    initial: "0.0.0.0",
     help: "This node's address, and so the first address family; nothing is bound to it",
   },
   {
@@ -243,7 +242,6 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "iptables-masquerade-bit",
     type: "int32",
     field: "iptables.masqueradeBit",
-    initial: "14",
     help: NO_EFFECT,
   },
   { name: "masquerade-all", type: "bool", field: "iptables.masqueradeAll", help: NO_EFFECT },
@@ -251,11 +249,10 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "iptables-localhost-nodeports",
     type: "bool",
     field: "iptables.localhostNodePorts",
-    initial: "true",
     help: NO_EFFECT,
     since: 26,
   },
-  { name: "ipvs-sync-period", type: "duration", field: "ipvs.syncPeriod", initial: "30s", help: NO_EFFECT },
+  { name: "ipvs-sync-period", type: "duration", field: "ipvs.syncPeriod", help: NO_EFFECT },
   {
     name: "ipvs-min-sync-period",
     type: "duration",
@@ -266,36 +263,32 @@ export const FLAGS: readonly FlagDefinition[] = [
   { name: "ipvs-scheduler", type: "string", field: "ipvs.scheduler", help: NO_EFFECT },
   { name: "ipvs-exclude-cidrs", type: "strings", field: "ipvs.excludeCIDRs", help: NO_EFFECT },
   { name: "ipvs-strict-arp", type: "bool", field: "ipvs.strictARP", help: NO_EFFECT },
-  { name: "ipvs-tcp-timeout", type: "duration", field: "ipvs.tcpTimeout", initial: "0s", help: NO_EFFECT },
+  { name: "ipvs-tcp-timeout", type: "duration", field: "ipvs.tcpTimeout", help: NO_EFFECT },
   {
     name: "ipvs-tcpfin-timeout",
     type: "duration",
     field: "ipvs.tcpFinTimeout",
-    initial: "0s",
     help: NO_EFFECT,
   },
-  { name: "ipvs-udp-timeout", type: "duration", field: "ipvs.udpTimeout", initial: "0s", help: NO_EFFECT },
-  { name: "oom-score-adj", type: "int32", field: "oomScoreAdj", initial: "-999", help: NO_EFFECT },
+  { name: "ipvs-udp-timeout", type: "duration", field: "ipvs.udpTimeout", help: NO_EFFECT },
+  { name: "oom-score-adj", type: "int32", field: "oomScoreAdj", help: NO_EFFECT },
   {
     name: "conntrack-max-per-core",
     type: "int32",
     field: "conntrack.maxPerCore",
-    initial: "32768",
     help: NO_EFFECT,
   },
-  { name: "conntrack-min", type: "int32", field: "conntrack.min", initial: "131072", help: NO_EFFECT },
+  { name: "conntrack-min", type: "int32", field: "conntrack.min", help: NO_EFFECT },
   {
     name: "conntrack-tcp-timeout-established",
     type: "duration",
     field: "conntrack.tcpEstablishedTimeout",
-    initial: "24h0m0s",
     help: NO_EFFECT,
   },
   {
     name: "conntrack-tcp-timeout-close-wait",
     type: "duration",
     field: "conntrack.tcpCloseWaitTimeout",
-    initial: "1h0m0s",
     help: NO_EFFECT,
   },
   {
@@ -309,7 +302,6 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "conntrack-udp-timeout",
     type: "duration",
     field: "conntrack.udpTimeout",
-    initial: "0s",
     help: NO_EFFECT,
     since: 29,
   },
@@ -317,7 +309,6 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "conntrack-udp-timeout-stream",
     type: "duration",
     field: "conntrack.udpStreamTimeout",
-    initial: "0s",
     help: NO_EFFECT,
     since: 29,
   },
@@ -337,7 +328,6 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "logging-format",
     type: "string",
     field: "logging.format",
-    initial: "text",
     help: "text or json",
     ...LOG,
   },
@@ -345,7 +335,6 @@ export const FLAGS: readonly FlagDefinition[] = [
     name: "log-flush-frequency",
     type: "duration",
     field: "logging.flushFrequency",
-    initial: "5s",
     help: "Lines are written at once here",
     ...LOG,
   },
@@ -390,6 +379,16 @@ export const FLAGS: readonly FlagDefinition[] = [
     ...OWN,
   },
 ];
+
+/** What help shows is what the field of the configuration becomes, where the row says nothing else. */
+function withInitial(row: FlagDefinition): FlagDefinition {
+  const field = FIELDS.find(({ path }) => path === row.field);
+  if (row.initial !== undefined || field === undefined) return row;
+  if (field.type === "duration") return { ...row, initial: formatDuration(Number(field.initial ?? 0)) };
+  return field.initial === undefined ? row : { ...row, initial: String(field.initial) };
+}
+
+export const FLAGS: readonly FlagDefinition[] = ROWS.map(withInitial);
 
 /** The flags that a version knows. */
 export function flagsOf(minor: number): readonly FlagDefinition[] {

@@ -14,8 +14,8 @@ const MS_BY_UNIT: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-const WHOLE = /^[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
-const PART = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const WHOLE = /^[-+]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const PART = /(?<![\d.])(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
 
 /** The milliseconds that a text means; undefined for what Go refuses: `30` has no unit, `1d` none that it knows. */
 export function parseDuration(text: string): number | undefined {

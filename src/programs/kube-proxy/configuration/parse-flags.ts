@@ -31,7 +31,7 @@ class BadValue {
 
 function number(text: string, isWhole: boolean): number | BadValue {
   const value = Number(text);
-  const pattern = isWhole ? /^[-+]?(?:\d+|0x[\da-f]+)$/i : /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+  const pattern = isWhole ? /^[-+]?(?:\d+|0x[\da-f]+)$/i : /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[-+]?\d+)?$/i;
   const name = isWhole ? "strconv.ParseInt" : "strconv.ParseFloat";
   if (!pattern.test(text)) return new BadValue(`${name}: parsing ${JSON.stringify(text)}: invalid syntax`);
   if (isWhole && Math.abs(value) > INT32_MAX)
@@ -165,7 +165,7 @@ class Parser {
     if (flag === undefined) {
       const fault = this.unknown(
         `unknown shorthand flag: ${JSON.stringify(letter).replaceAll('"', "'")} in ${word}`,
-        word.slice(1).replace(/=.*$/, ""),
+        word.slice(1).split("=", 1).join(""),
       );
       return { ...fault, advice: `Flags have two dashes. ${fault.advice}` };
     }

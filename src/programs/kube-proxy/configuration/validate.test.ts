@@ -1,8 +1,10 @@
+import { behaviourOf } from "../behaviour.ts";
 import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
 import { setAt } from "./configuration.ts";
 import { defaultConfiguration } from "./settings.ts";
-import { checkGates, effectiveGates } from "./feature-gates.ts";
+import { parseTable } from "../../../../data/read-texts.node.ts";
+import { checkGates, effectiveGates, readGates } from "./feature-gates.ts";
 import { formatFault, validateConfiguration } from "./validate.ts";
 
 interface Setting {
@@ -17,7 +19,7 @@ function faults(
 ): readonly string[] {
   const configuration = defaultConfiguration();
   setAt(configuration, path, value);
-  return validateConfiguration(configuration, { minor, compat }).map(
+  return validateConfiguration(configuration, behaviourOf({ major: 1, minor }, compat)).map(
     (fault) => `${fault.field}: ${formatFault(fault)}`,
   );
 }
@@ -74,6 +76,14 @@ describe("validation (kube-proxy.md §1.1)", () => {
   ])("%s %j", (path, value, upstream) => {
     const found = faults(path, value).filter((fault) => fault.includes(upstream));
     expect(found).toHaveLength(1);
+  });
+
+  it("the field of an address range has its place behind the configuration's name", () => {
+    expect(faults("nodePortAddresses", ["10.0.0.0/8", "10.0.0.1"])).toEqual([
+      expect.stringMatching(
+        /(^|[ .])NodePortAddresses\[1\]: Invalid value: "10\.0\.0\.1": must be a valid CIDR/,
+      ),
+    ]);
   });
 
   it.each<[path: string, value: unknown]>([
@@ -133,5 +143,13 @@ describe("feature gates (kube-proxy.md §1.2)", () => {
   it("AllAlpha turns on what is alpha, unless it is named itself", () => {
     expect(effectiveGates({ AllAlpha: true }, 30).get("WinDSR")).toBe(true);
     expect(effectiveGates({ AllAlpha: true, WinDSR: false }, 30).get("WinDSR")).toBe(false);
+  });
+
+  it.each([
+    ["minor: 34\ngates:\n  A: 33b+ 34g+!\n  B: 14c\n", "t.yaml:4: B has a wrong step"],
+    ["minor: 34\ngates:\n  A: 33\n", "t.yaml:3: A is not a text"],
+    ["gates:\n  A: 33b\n", "t.yaml:1: minor is missing"],
+  ])("a table that is wrong is named by its line: %j", (table, problem) => {
+    expect(() => readGates(parseTable("t.yaml", table))).toThrow(problem);
   });
 });

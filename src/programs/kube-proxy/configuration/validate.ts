@@ -1,5 +1,5 @@
 /** What kube-proxy on Windows refuses in a configuration (kube-proxy.md §1.1), with the paths and sentences of upstream. */
-import type { Compat } from "#core/base/compat.ts";
+import type { Behaviour } from "../behaviour.ts";
 import { type Ip, type IpFamily, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { KubeProxyConfiguration } from "./configuration.ts";
 import { formatDuration, splitHostPort } from "./go-texts.ts";
@@ -241,7 +241,7 @@ function checkRanges(checks: Checks, configuration: KubeProxyConfiguration): voi
 /** Everything that keeps kube-proxy from starting with this configuration, in upstream's order. Gates are checked before. */
 export function validateConfiguration(
   configuration: KubeProxyConfiguration,
-  { minor, compat }: { readonly minor: number; readonly compat: Compat },
+  { minor, process }: Behaviour,
 ): readonly ConfigurationFault[] {
   const checks = new Checks();
   checkLinux(checks, configuration);
@@ -273,7 +273,7 @@ export function validateConfiguration(
       healthzBindAddress,
     );
   // Upstream refuses the empty one, which `--metrics-port=0` gives, though its help says that it disables the server.
-  if (metricsBindAddress !== "" || compat === "upstream")
+  if (metricsBindAddress !== "" || !process.takesNoMetricsAddress)
     checkHostPort(
       checks,
       "MetricsBindAddress",

@@ -17,9 +17,6 @@ import { flagzPage, statuszPage } from "./zpages.ts";
 /** First minor whose metrics server has `/flagz` and `/statusz`. */
 const ZPAGES_SINCE = 33;
 
-/** A busy node takes half a minute for a load balancer (kube-proxy.md §9.3), and HNS two to come back (hcn.md §4.6). */
-const CALL_LIMIT_MS = 120_000;
-
 export interface Instruments {
   readonly gates: ReadonlyMap<string, boolean>;
   readonly metrics: ProxyMetrics;
@@ -43,16 +40,16 @@ export interface Watched {
 
 type Gates = ReadonlyMap<string, boolean>;
 
-function makeMetrics({ kubernetes: { minor }, compat }: ProxyServerParts, gates: Gates): ProxyMetrics {
+function makeMetrics({ minor, process }: Behaviour, gates: Gates): ProxyMetrics {
   const named = gatesOf(minor).map((gate) => ({ ...gate, isOn: gates.get(gate.name) ?? false }));
-  return new ProxyMetrics({ minor, compat, gates: named });
+  return new ProxyMetrics({ minor, showsAll: process.showsAllMetrics, gates: named });
 }
 
 function observe({ parts, objects, behaviour }: Watched, metrics: ProxyMetrics): ObservedHcnClient {
   const { client, clock } = parts;
   return new ObservedHcnClient(client, {
     clock,
-    ...(parts.compat === "hardened" ? { limitMs: CALL_LIMIT_MS } : {}),
+    limitMs: behaviour.process.callLimitMs,
     called: (...call) => metrics.own.hnsCall(...call),
     kindOf: (document) => frontEndKindOf(document, objects, behaviour),
     failed: (call, { family, type }, reason) => metrics.loadBalancerFailed(call, family, type, reason),
@@ -113,18 +110,18 @@ function makeServiceHealth(
 }
 
 export function makeInstruments(watched: Watched): Instruments {
-  const { parts, serverFailed } = watched;
-  const { configuration, kubernetes, compat, clock, wallMs, log, listen, hostname } = parts;
-  const { minor } = kubernetes;
+  const { parts, behaviour, serverFailed } = watched;
+  const { configuration, clock, wallMs, log, listen, hostname } = parts;
+  const { minor } = behaviour;
   const gates = effectiveGates(configuration.featureGates, minor);
-  const metrics = makeMetrics(parts, gates);
+  const metrics = makeMetrics(behaviour, gates);
   const health: ProxyHealth = new ProxyHealth({
     wallMs,
     timeoutMs: 2 * configuration.iptables.syncPeriod,
     minor,
     // On for good from 1.31, and then no gate any more.
     drainsNodes: gates.get("KubeProxyDrainingTerminatingNodes") ?? minor >= 31,
-    ...(compat === "hardened" ? { isReady: () => reporter.hasSynced } : {}),
+    ...(behaviour.process.isReadyAfterSync ? { isReady: () => reporter.hasSynced } : {}),
     answered: (path, status) => metrics.probed(path, status),
   });
   const events = makeEvents(parts);

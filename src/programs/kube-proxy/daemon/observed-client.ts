@@ -64,7 +64,7 @@ export interface FrontEndKind {
 export interface ClientObserver {
   readonly clock: Clock;
   /** A call that takes longer counts as not answered; absent: it is waited for. */
-  readonly limitMs?: number;
+  readonly limitMs?: number | undefined;
   readonly called: (operation: string, kind: string, isGood: boolean, seconds: number) => void;
   /** What a load balancer is for by its document. */
   readonly kindOf: (loadBalancer: JsonObject) => FrontEndKind;

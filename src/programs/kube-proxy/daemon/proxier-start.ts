@@ -1,9 +1,8 @@
 /** From a configuration to a proxier that runs: waits for HNS and its network (kube-proxy.md §2.1, §2.2). */
-import type { Compat } from "#core/base/compat.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { listNetworks } from "#contracts/hcn/operations.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
-import type { KubernetesVersion } from "../behaviour.ts";
+import type { Behaviour } from "../behaviour.ts";
 import type { KubeProxyConfiguration } from "../configuration/configuration.ts";
 import { portOf } from "../configuration/go-texts.ts";
 import { attempt, failureText, isAway } from "../load-balancers/hns-failure.ts";
@@ -20,12 +19,9 @@ const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 30_000;
 
 /** What options are made of, beside the configuration. */
-export interface OptionSources {
+export interface OptionSources
+  extends Pick<KubeProxyOptions, "kubernetes" | "compat" | "hostname" | "kubeNetwork"> {
   readonly configuration: KubeProxyConfiguration;
-  readonly kubernetes: KubernetesVersion;
-  readonly compat: Compat;
-  readonly hostname: string;
-  readonly kubeNetwork: string | undefined;
   readonly gates: ReadonlyMap<string, boolean>;
   /** Of the Node object. */
   readonly addresses: readonly string[];
@@ -51,8 +47,6 @@ export function proxyOptions(sources: OptionSources): KubeProxyOptions {
     forwardHealthCheckVip: winkernel.forwardHealthCheckVip,
     healthzPort: portOf(healthzBindAddress),
     hostInterfaces,
-    // Upstream reads everything in each sync.
-    reads: compat === "hardened" ? "new" : "all",
   };
 }
 
@@ -60,11 +54,11 @@ export interface StartParts {
   readonly client: HcnClient;
   readonly objects: ProxyObjects;
   readonly options: KubeProxyOptions;
+  readonly behaviour: Behaviour;
   readonly waiter: Waiter;
   readonly log: Klog;
 }
 
-/** Hardened: an HNS that does not answer yet is waited for. Upstream ends. */
 async function waitForHns({ client, waiter, log }: StartParts): Promise<void> {
   for (let waitMs = RETRY_FIRST_MS; !waiter.isEnded; waitMs = Math.min(waitMs * 2, RETRY_MAX_MS)) {
     const version = await attempt(() => getHnsVersion(client));
@@ -86,8 +80,8 @@ async function networksOf(client: HcnClient): Promise<readonly string[] | undefi
 
 /** A proxier that runs; what keeps it from starting; undefined when the waits were ended. */
 export async function startProxier(parts: StartParts): Promise<KubeProxy | ServiceFinding | undefined> {
-  const { client, objects, options, waiter, log } = parts;
-  if (options.compat === "hardened") await waitForHns(parts);
+  const { client, objects, options, behaviour, waiter, log } = parts;
+  if (behaviour.process.waitsForHns) await waitForHns(parts);
   const proxy = new KubeProxy({ client, objects, options });
   let said = "";
   while (!waiter.isEnded) {

@@ -3,7 +3,7 @@ import type { Compat } from "#core/base/compat.ts";
 import { ProxyMetrics } from "./proxy-metrics.ts";
 
 async function scraped(minor: number, compat: Compat = "upstream"): Promise<string> {
-  const metrics = new ProxyMetrics({ minor, compat, gates: [] });
+  const metrics = new ProxyMetrics({ minor, showsAll: compat === "hardened", gates: [] });
   metrics.changed("service", true);
   metrics.changed("endpoint", false);
   metrics.queued(4, 1_700_000_000_000);

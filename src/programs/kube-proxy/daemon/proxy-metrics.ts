@@ -4,7 +4,6 @@
  */
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { IpFamily } from "#core/net/ip.ts";
-import type { Compat } from "#core/base/compat.ts";
 import { REPAIR_KINDS, type RepairKind } from "../report.ts";
 import type { FeatureGate } from "../configuration/feature-gates.ts";
 
@@ -97,7 +96,7 @@ export type FailedCall = "create" | "update" | "delete";
 
 interface ProxyMetricsOptions {
   readonly minor: number;
-  readonly compat: Compat;
+  readonly showsAll: boolean;
   readonly gates: readonly (FeatureGate & { readonly isOn: boolean })[];
 }
 
@@ -122,10 +121,10 @@ export class ProxyMetrics {
   private readonly probes: Readonly<Record<"/healthz" | "/livez", Counter>>;
   private readonly failures: Readonly<Record<FailedCall, Counter>>;
 
-  constructor({ minor, compat, gates }: ProxyMetricsOptions) {
+  constructor({ minor, showsAll, gates }: ProxyMetricsOptions) {
     this.hasFamily = minor >= FAMILY_LABEL_SINCE;
     const labelNames = this.hasFamily ? ["ip_family"] : [];
-    const isShown = minor >= KERNELSPACE_SINCE || compat === "hardened";
+    const isShown = minor >= KERNELSPACE_SINCE || showsAll;
     const shown = isShown ? [this.registry] : [];
     const gauge = (name: string, help: string, labels: readonly string[] = []): Gauge =>
       new Gauge({ name: `${SYNC}_${name}`, help: alpha(help), labelNames: labels, registers: shown });

@@ -102,14 +102,14 @@ export class ProxyServer {
     const { compat, log, kubernetes, hostname, configuration } = this.parts;
     log.info(0, "Version info", { kubernetes: `1.${kubernetes.minor}`, compat, hostname });
     // Upstream's servers come after the network, so that probes see a dead program for so long.
-    if (compat === "hardened") this.instruments.servers.start();
+    if (this.behaviour.process.servesAtOnce) this.instruments.servers.start();
     this.follow("Node", {
       changed: (_before, after) => this.nodeChanged(after),
       listed: () => this.node.listed(),
     });
     await this.waitForNode();
     if (!(await this.startProxy())) return;
-    if (compat === "upstream") this.instruments.servers.start();
+    if (!this.behaviour.process.servesAtOnce) this.instruments.servers.start();
     this.follow("Service", {
       changed: (before, after) => this.changes.serviceChanged(before, after),
       listed: () => this.changes.listed("services"),
@@ -155,10 +155,10 @@ export class ProxyServer {
   }
 
   private async waitForNode(): Promise<void> {
-    const { feed, log, hostname, configuration, compat } = this.parts;
+    const { feed, log, hostname, configuration } = this.parts;
     const isBound = !["0.0.0.0", "::"].includes(configuration.bindAddress);
-    // Upstream waits for the Node also where its address is given already.
-    await this.node.wait({ isNotNeeded: !feed.mayHaveNodesLater || (isBound && compat === "hardened") });
+    const { needsNode } = this.behaviour.process;
+    await this.node.wait({ isNotNeeded: !feed.mayHaveNodesLater || (isBound && !needsNode) });
     const { addresses, isThere } = this.node;
     if (this.ended !== undefined) return;
     if (addresses.length > 0) log.info(0, "Successfully retrieved NodeIPs", { NodeIPs: addresses });
@@ -176,15 +176,17 @@ export class ProxyServer {
   /** @returns false when it has ended. */
   private async startProxy(): Promise<boolean> {
     const { log, hostInterfaces, configuration } = this.parts;
-    const options = proxyOptions({
+    const { syncsFamiliesAtOnce } = this.behaviour.process;
+    const sources = {
       ...this.parts,
       gates: this.instruments.gates,
       addresses: this.node.addresses,
       hostInterfaces: hostInterfaces(),
-    });
+    };
+    const options = { ...proxyOptions(sources), syncsFamiliesAtOnce };
     const { objects, waiter, instruments } = this;
     const { client } = instruments;
-    const proxy = await startProxier({ client, objects, options, waiter, log });
+    const proxy = await startProxier({ client, objects, options, waiter, log, behaviour: this.behaviour });
     if (proxy === undefined || this.ended !== undefined) return false;
     if (!(proxy instanceof KubeProxy)) {
       await this.fail(`unable to create proxier: ${proxy.message}`, proxy.code);
@@ -214,18 +216,18 @@ export class ProxyServer {
   }
 
   private async sync(isPeriodic: boolean): Promise<number | undefined> {
-    const { clock, compat, configuration, hostname } = this.parts;
+    const { clock, configuration, hostname } = this.parts;
     const { proxy } = this;
     if (proxy === undefined || !this.objects.isSynced) return undefined;
     const nowMs = clock.nowMs;
     const isDue = isPeriodic || nowMs - this.comparedAtMs >= configuration.iptables.syncPeriod;
-    const comparesHns = compat === "hardened" && isDue;
+    const comparesHns = this.behaviour.process.comparesHns && isDue;
     if (comparesHns) this.comparedAtMs = nowMs;
     this.instruments.metrics.takenOver();
     let beganMs = nowMs;
     const report = await proxy.sync({ nowMs, comparesHns }, (family) => {
       this.instruments.reporter.report(family, (clock.nowMs - beganMs) / 1_000);
-      beganMs = clock.nowMs;
+      if (!this.behaviour.process.syncsFamiliesAtOnce) beganMs = clock.nowMs;
     });
     this.instruments.reporter.keepOnly((namespace, name) => proxy.service(namespace, name).length > 0);
     await this.instruments.serviceHealth.sync(

@@ -59,7 +59,7 @@ function readinessOf(
   entry: ServiceEntry,
   endpoints: readonly TrackedEndpoint[],
   hostname: string,
-  { readiness: rule, repairs }: Pick<Behaviour, "readiness" | "repairs">,
+  { readiness: rule, doubtsEmptyLists }: Pick<Behaviour, "readiness" | "doubtsEmptyLists">,
 ): Readiness {
   if (rule === "ready" || entry.port.ingressIps.length === 0)
     return { rule, areAllTerminating: false, areNoneServing: false };
@@ -67,7 +67,8 @@ function readinessOf(
     ? endpoints.filter(({ nodeName }) => nodeName === hostname)
     : endpoints;
   // No pod of this node: for `hardened` that says nothing about the others.
-  if (repairs && relevant.length === 0) return { rule, areAllTerminating: false, areNoneServing: false };
+  if (doubtsEmptyLists && relevant.length === 0)
+    return { rule, areAllTerminating: false, areNoneServing: false };
   // Both hold for no endpoints at all. What is neither ready nor terminating says nothing about terminating.
   return {
     rule,
@@ -122,7 +123,7 @@ export async function ensureVipEndpoint(
   const known = queried.find(undefined, clusterIp);
   if (known !== undefined) {
     // Upstream leaves it to the process that made it; a process that is gone never deletes it.
-    if (configuration.behaviour.repairs && !known.isLocal) holdVipEndpoint(state, entry, known.id);
+    if (configuration.behaviour.adoptsClusterIps && !known.isLocal) holdVipEndpoint(state, entry, known.id);
     return undefined;
   }
   const { nodeIp: providerAddress, hostMac: mac } = configuration;
@@ -155,7 +156,7 @@ async function createRemote(
 ): Promise<Attempt<HnsEndpoint> | typeof NETWORK_LOST> {
   const { client, nodeIp } = configuration;
   if (!state.network.isOverlay) return createProxyEndpoint(configuration, state, remote);
-  if (!configuration.behaviour.repairs) {
+  if (configuration.behaviour.rereadsNetwork) {
     const read = await attempt(() => readProxyNetwork(client, state.network.name));
     if (!read.ok) return NETWORK_LOST;
     state.network = read.value;

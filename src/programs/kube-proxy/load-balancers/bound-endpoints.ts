@@ -12,6 +12,8 @@ export interface ReferenceCount {
 }
 
 const U16 = 0xffff;
+/** Counts of endpoints that are gone, beside as many as there are. */
+const GONE_MAX = 64;
 
 export class ReferenceCounts {
   private readonly counts: Map<Guid, ReferenceCount> = new Map();
@@ -32,6 +34,15 @@ export class ReferenceCounts {
 
   forget(id: Guid): void {
     this.counts.delete(id);
+  }
+
+  /**
+   * Forgets endpoints that HNS no longer has, when there are many. Upstream keeps them as long as it runs; their ids do not
+   * come again, so nobody asks for their counts.
+   */
+  forgetGone(present: ReadonlyMap<Guid, unknown>): void {
+    if (this.counts.size <= 2 * present.size + GONE_MAX) return;
+    for (const id of this.counts.keys()) if (!present.has(id)) this.counts.delete(id);
   }
 
   /** Endpoints whose count is zero. */

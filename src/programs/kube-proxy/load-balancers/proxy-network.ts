@@ -37,7 +37,7 @@ export async function readProxyNetwork(client: HcnClient, name: string): Promise
       providerAddress: parsed.Settings.ProviderAddress ?? "",
     });
   }
-  return { id: document.ID ?? "", name, isOverlay: document.Type === "Overlay", remoteSubnets };
+  return { id: document.ID, name, isOverlay: document.Type === "Overlay", remoteSubnets };
 }
 
 /**

@@ -72,7 +72,7 @@ function shapeOf(
   const toLocal = hasLocalTrafficDsr || preservesDestination;
   const ports = { externalPort: port.port, internalPort: targetPort };
   // `hardened` as KEP-1669 has it: pods that serve while they terminate are better than none, at every front end.
-  const mayBeUsed = behaviour.repairs ? backEnds.areServing : backEnds.areAvailable;
+  const mayBeUsed = behaviour.servesWhileTerminating ? backEnds.areServing : backEnds.areAvailable;
   switch (slot.kind) {
     case "ClusterIP": {
       const list = port.isInternalPolicyLocal ? backEnds.local : backEnds.all;
@@ -119,17 +119,21 @@ function shapeOf(
   }
 }
 
+/** What upstream looks for before it deletes: not always what it wants (`deleteExistingLoadBalancer`). */
 function deletionCheckOf(
   wanted: FrontEndAndBackEnds,
   slot: LoadBalancerSlot,
   entry: ServiceEntry,
   backEnds: BackEnds,
-  behaviour: Behaviour,
+  { behaviour, isIpv6 }: FrontEndSettings,
 ): FrontEndAndBackEnds {
   const isClusterIp = slot.kind === "ClusterIP";
   const list = isClusterIp && behaviour.checksAllBackEnds ? backEnds.all : wanted.backEnds;
-  if (!behaviour.checksWrongFrontEnd) return { ...wanted, backEnds: list };
-  return { ...wanted, backEnds: list, vip: backEnds.sourceVip, externalPort: entry.port.port };
+  const family = behaviour.checksOwnFamily ? { isIpv6 } : {};
+  const looked = { ...wanted, backEnds: list, ...family };
+  if (!behaviour.checksWrongFrontEnd) return looked;
+  const ports = { internalPort: entry.targetPort & 0xffff, externalPort: entry.port.port };
+  return { ...looked, ...ports, vip: backEnds.sourceVip };
 }
 
 /** The load balancer that `slot` should hold now; undefined: leave the slot as it is. */
@@ -144,7 +148,7 @@ export function wantedLoadBalancer(
   const isPlain = shape.isPlain === true;
   const isIpv6 = settings.isIpv6 && !isPlain;
   // Upstream makes numbers of 16 bits of them; `hardened` says that there is no such port.
-  const portOf = (port: number): number => (settings.behaviour.repairs ? port : port & 0xffff);
+  const portOf = (port: number): number => (settings.behaviour.wrapsPorts ? port & 0xffff : port);
   const identity: FrontEndAndBackEnds = {
     protocol: PROTOCOL_NUMBERS[entry.port.protocol],
     internalPort: portOf(shape.internalPort),
@@ -161,7 +165,7 @@ export function wantedLoadBalancer(
     ...identity,
     slot,
     isAllowed: shape.isAllowed,
-    deletionCheck: deletionCheckOf(identity, slot, entry, backEnds, settings.behaviour),
+    deletionCheck: deletionCheckOf(identity, slot, entry, backEnds, settings),
   };
 }
 

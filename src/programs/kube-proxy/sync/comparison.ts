@@ -1,11 +1,12 @@
 /**
- * Compares HNS with what was programmed (`hardened` mode). A comparison lists identifiers, two calls however many objects
+ * Compares HNS with what was programmed. A comparison lists identifiers, two calls however many objects
  * there are, and reads a bounded number of objects again, in turn. What is lost or changed becomes work for the sync that
  * follows; what no Service needs is deleted after it.
  */
 import { DEFAULT_QUERY } from "#contracts/hcn/client.ts";
 import { type Guid } from "#contracts/hcn/guid.ts";
 import { parseEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { type IpFamily, familyOf, parseIp } from "#core/net/ip.ts";
 import { deriveMac, type QueriedEndpoints } from "../load-balancers/hns-endpoints.ts";
@@ -13,33 +14,72 @@ import { frontEndText } from "./findings.ts";
 import { attempt } from "../load-balancers/hns-failure.ts";
 import type { EndpointRecord } from "../load-balancers/hns-records.ts";
 import { familyOfIdentity } from "../load-balancers/load-balancer-identity.ts";
+import type { BackOff } from "./back-off.ts";
+import type { RepairingLoadBalancers } from "../load-balancers/repairing-load-balancers.ts";
+import type { LoadBalancerIdentity } from "../load-balancers/load-balancer-identity.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import { deleteProxyEndpoint } from "../load-balancers/back-ends.ts";
 import { type Repair, type RepairKind, explanationOfRepair } from "../report.ts";
 import { type LoadBalancerSlot, type ServiceEntry, reopen } from "../load-balancers/service-entry.ts";
 
+/** A load balancer that is not what was programmed. */
+interface DamagedSlot {
+  readonly entry: ServiceEntry;
+  readonly kind: "load-balancer-lost" | "load-balancer-changed";
+  /** Of the load balancer that was there. */
+  readonly id: Guid;
+}
+
+interface LostEndpoint {
+  readonly kind: "endpoint-lost" | "endpoint-changed";
+  readonly id: Guid;
+}
+
+export class Damage {
+  /** Reported as repairs when the slot stands again. */
+  readonly slots: Map<LoadBalancerSlot, DamagedSlot> = new Map();
+  /** By address: reported when HNS has an endpoint with it again. */
+  readonly endpoints: Map<string, LostEndpoint> = new Map();
+  /** Objects that were never made here, and that are left alone. */
+  readonly foreign: Set<Guid> = new Set();
+  /** What HNS makes of load balancers after a repair, by what was asked for: so be it. */
+  readonly accepted: Map<LoadBalancerIdentity, LoadBalancerIdentity> = new Map();
+  /** What is to be read again, the next one last; refilled when it is empty. */
+  queue: Guid[] = [];
+  /** Everything has been looked at since another program last changed HNS. */
+  isThrough = false;
+}
+
+/** What a proxier that repairs remembers besides. */
+export interface RepairingState extends ProxierState {
+  readonly loadBalancers: RepairingLoadBalancers;
+  readonly damage: Damage;
+  /** Deletions that failed, and syncs that ended early. */
+  readonly cleanUpBackOff: BackOff;
+  readonly endBackOff: BackOff;
+}
+
 /** Objects that one comparison reads again at most, and objects that it looks at as left over. */
 const OBJECTS_MAX = 64;
 
-function reopenEntry(state: ProxierState, entry: ServiceEntry): void {
+function reopenEntry(state: RepairingState, entry: ServiceEntry): void {
   reopen(entry);
   state.pending.add(entry);
 }
 
 function entriesWithSlots(
-  state: ProxierState,
+  state: RepairingState,
 ): ReadonlyMap<Guid, readonly (readonly [ServiceEntry, LoadBalancerSlot])[]> {
   const bySlot = new Map<Guid, (readonly [ServiceEntry, LoadBalancerSlot])[]>();
   for (const entry of state.entries.values())
-    for (const slot of entry.slots)
-      if (slot.id !== "") bySlot.set(slot.id, [...(bySlot.get(slot.id) ?? []), [entry, slot]]);
+    for (const slot of entry.slots) if (slot.id !== "") addToList(bySlot, slot.id, [entry, slot]);
   return bySlot;
 }
 
 /** Takes gone endpoints from everything that uses them. */
 function giveUpEndpoints(
   { sourceVip }: ProxierConfiguration,
-  state: ProxierState,
+  state: RepairingState,
   gone: ReadonlyMap<Guid, EndpointRecord>,
   kind: "endpoint-lost" | "endpoint-changed",
 ): void {
@@ -67,7 +107,7 @@ function giveUpEndpoints(
   }
 }
 
-function giveUpLoadBalancers(state: ProxierState, gone: ReadonlySet<Guid>): void {
+function giveUpLoadBalancers(state: RepairingState, gone: ReadonlySet<Guid>): void {
   if (gone.size === 0) return;
   const slots = entriesWithSlots(state);
   for (const id of gone) {
@@ -80,14 +120,14 @@ function giveUpLoadBalancers(state: ProxierState, gone: ReadonlySet<Guid>): void
 }
 
 /** Takes over what readings of HNS have shown to be gone. */
-export function takeOverLosses(configuration: ProxierConfiguration, state: ProxierState): void {
+export function takeOverLosses(configuration: ProxierConfiguration, state: RepairingState): void {
   const gone = state.records.takeGone();
   giveUpLoadBalancers(state, gone.loadBalancers);
   giveUpEndpoints(configuration, state, gone.endpoints, "endpoint-lost");
 }
 
 /** Reads some objects again. @returns false when HNS does not answer. */
-async function rereadSome(configuration: ProxierConfiguration, state: ProxierState): Promise<boolean> {
+async function rereadSome(configuration: ProxierConfiguration, state: RepairingState): Promise<boolean> {
   const { records, damage } = state;
   const slots = entriesWithSlots(state);
   if (damage.queue.length === 0)
@@ -110,7 +150,7 @@ type SlotsById = ReturnType<typeof entriesWithSlots>;
 
 async function rereadLoadBalancer(
   { behaviour }: ProxierConfiguration,
-  state: ProxierState,
+  state: RepairingState,
   id: Guid,
   slots: SlotsById,
 ): Promise<boolean> {
@@ -136,7 +176,7 @@ async function rereadLoadBalancer(
 
 async function rereadEndpoint(
   configuration: ProxierConfiguration,
-  state: ProxierState,
+  state: RepairingState,
   id: Guid,
 ): Promise<boolean> {
   const { records } = state;
@@ -153,7 +193,7 @@ async function rereadEndpoint(
 }
 
 /** Looks for what was changed in place. What is found becomes work of this sync. */
-export async function findChanges(configuration: ProxierConfiguration, state: ProxierState): Promise<void> {
+export async function findChanges(configuration: ProxierConfiguration, state: RepairingState): Promise<void> {
   const { damage } = state;
   const isRead = await rereadSome(configuration, state);
   damage.isThrough = isRead && damage.queue.length === 0;
@@ -177,7 +217,7 @@ const SLOT_TEXTS = {
 /** What was found earlier and stands again now. What no Service needs any more is forgotten. */
 export function takeRepairs(
   { family }: ProxierConfiguration,
-  state: ProxierState,
+  state: RepairingState,
   queried: QueriedEndpoints,
 ): readonly Repair[] {
   const { damage } = state;
@@ -210,7 +250,7 @@ export function takeRepairs(
 /** Deletes load balancers that this kube-proxy has made, or claimed at its start, and that stand for no Service. */
 async function removeLeftLoadBalancers(
   { family }: ProxierConfiguration,
-  { records, loadBalancers }: ProxierState,
+  { records, loadBalancers }: RepairingState,
 ): Promise<readonly Repair[]> {
   const left: Guid[] = [];
   for (const [id, identity] of records.loadBalancers) {
@@ -250,7 +290,7 @@ async function isMadeByKubeProxy(
  */
 async function removeLeftEndpoints(
   configuration: ProxierConfiguration,
-  state: ProxierState,
+  state: RepairingState,
 ): Promise<readonly Repair[]> {
   const { family } = configuration;
   const { records, counts, damage } = state;
@@ -286,7 +326,7 @@ function isOfFamily(addresses: readonly string[], family: IpFamily): boolean {
 /** Deletes what no Service needs. @returns what was deleted. */
 export async function removeLeft(
   configuration: ProxierConfiguration,
-  state: ProxierState,
+  state: RepairingState,
 ): Promise<readonly Repair[]> {
   const loadBalancers = await removeLeftLoadBalancers(configuration, state);
   const endpoints = await removeLeftEndpoints(configuration, state);

@@ -50,12 +50,12 @@ async function programSlots(
     if (slot.kind === "HealthCheck" && failed?.kind === "Ingress" && failed.vip === slot.vip) continue;
     const wanted = wantedLoadBalancer(slot, entry, backEnds, settings);
     if (wanted === undefined) {
-      if (settings.behaviour.repairs) await pass.state.loadBalancers.empty(slot);
+      await pass.state.loadBalancers.leaveOut(slot);
       continue;
     }
-    const noPort = settings.behaviour.repairs ? portOutOfRange(wanted, entry) : undefined;
+    const noPort = settings.behaviour.wrapsPorts ? undefined : portOutOfRange(wanted, entry);
     if (noPort !== undefined) {
-      await pass.state.loadBalancers.empty(slot);
+      await pass.state.loadBalancers.leaveOut(slot);
       findings.push(noPort);
       continue;
     }
@@ -72,7 +72,7 @@ async function programSlots(
       message: `${frontEndText(slot, entry)} is not programmed with ${wanted.backEnds.length} back ends: ${failureText(failure)}`,
       frontEnd: { kind: slot.kind, vip: slot.vip },
     });
-    if (scopeOf(slot) === "service" && !settings.behaviour.repairs)
+    if (scopeOf(slot) === "service" && settings.behaviour.stopsAtFailure)
       return { findings, isStopped: true, isPartial };
   }
   return { findings, isStopped: false, isPartial };
@@ -80,7 +80,6 @@ async function programSlots(
 
 /** It is not applied; `hasFailed`: because of a failure, and not for want of back ends. */
 function putOff(pass: SyncPass, entry: ServiceEntry, hasFailed: boolean): undefined {
-  if (!pass.configuration.behaviour.repairs) return;
   if (hasFailed) noteFailure(entry.backOff, pass.nowMs);
   else entry.isWaiting = true;
 }

@@ -1,12 +1,7 @@
-/**
- * What one proxier (one node, one family) gets at its start, and what it keeps from sync to sync; for `hardened` mode also
- * what a comparison with HNS has found and what it still has to look at. Plain data.
- */
-import type { Guid } from "#contracts/hcn/guid.ts";
+/** What one proxier (one node, one family) gets at its start, and what it keeps from sync to sync. Plain data. */
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { IpFamily } from "#core/net/ip.ts";
-import type { LoadBalancerIdentity } from "../load-balancers/load-balancer-identity.ts";
-import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
+import type { ServiceEntry } from "../load-balancers/service-entry.ts";
 import type { Behaviour } from "../behaviour.ts";
 import type { BoundEndpoints, ReferenceCounts } from "../load-balancers/bound-endpoints.ts";
 import type { FamilyTracker, TrackerPosition } from "../tracking/family-tracker.ts";
@@ -16,35 +11,6 @@ import type { ReadMode } from "../options.ts";
 import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
 import type { TrackedEndpoints } from "../tracking/tracked-endpoints.ts";
 import type { TrackedService } from "../tracking/tracked-service.ts";
-import type { BackOff } from "./back-off.ts";
-
-/** A load balancer that is not what was programmed. */
-interface DamagedSlot {
-  readonly entry: ServiceEntry;
-  readonly kind: "load-balancer-lost" | "load-balancer-changed";
-  /** Of the load balancer that was there. */
-  readonly id: Guid;
-}
-
-interface LostEndpoint {
-  readonly kind: "endpoint-lost" | "endpoint-changed";
-  readonly id: Guid;
-}
-
-export class Damage {
-  /** Reported as repairs when the slot stands again. */
-  readonly slots: Map<LoadBalancerSlot, DamagedSlot> = new Map();
-  /** By address: reported when HNS has an endpoint with it again. */
-  readonly endpoints: Map<string, LostEndpoint> = new Map();
-  /** Objects that were never made here, and that are left alone. */
-  readonly foreign: Set<Guid> = new Set();
-  /** What HNS makes of load balancers after a repair, by what was asked for: so be it. */
-  readonly accepted: Map<LoadBalancerIdentity, LoadBalancerIdentity> = new Map();
-  /** What is to be read again, the next one last; refilled when it is empty. */
-  queue: Guid[] = [];
-  /** Everything has been looked at since another program last changed HNS. */
-  isThrough = false;
-}
 
 export interface ProxierConfiguration {
   readonly client: HcnClient;
@@ -82,8 +48,4 @@ export interface ProxierState {
   readonly records: HnsRecords;
   /** Addresses of other nodes' endpoints that vanished from their slices. */
   readonly terminated: Set<string>;
-  readonly damage: Damage;
-  /** `hardened`: deletions that failed, and syncs that ended early. */
-  readonly cleanUpBackOff: BackOff;
-  readonly endBackOff: BackOff;
 }

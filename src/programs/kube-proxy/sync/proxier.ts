@@ -7,10 +7,8 @@ import {
   createProxyEndpoint,
   deleteProxyEndpoint,
 } from "../load-balancers/back-ends.ts";
-import { forgetFailures, isDue, nextRetryMs, noFailures, noteFailure } from "./back-off.ts";
 import { cleanUpAll, takeOverChanges } from "./take-over-changes.ts";
-import { findChanges, removeLeft, takeOverLosses, takeRepairs } from "./comparison.ts";
-import { Damage, type ProxierConfiguration, type ProxierState } from "./proxier-state.ts";
+import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
 import {
   attempt,
   explanationOf,
@@ -21,8 +19,8 @@ import {
   type HnsFailure,
 } from "../load-balancers/hns-failure.ts";
 import type { ToleratedFailure } from "../behaviour.ts";
-import { HnsRecords } from "../load-balancers/hns-records.ts";
-import { LoadBalancers } from "../load-balancers/load-balancers.ts";
+import type { HnsRecords } from "../load-balancers/hns-records.ts";
+import type { LoadBalancers } from "../load-balancers/load-balancers.ts";
 import { programService } from "./program-service.ts";
 import { type ProxyNetwork, readProxyNetwork } from "../load-balancers/proxy-network.ts";
 import { type QueriedEndpoints, proxyEndpoint } from "../load-balancers/hns-endpoints.ts";
@@ -65,33 +63,73 @@ function isTolerated(failure: HnsFailure, tolerated: ToleratedFailure): boolean 
   return tolerated === "unanswered" && !isNotFound(failure);
 }
 
-/** Plain data: a world that holds a proxier can be forked. */
-export class Proxier {
-  private readonly configuration: ProxierConfiguration;
-  private readonly state: ProxierState;
+/** The state of a proxier before everything: the first sync takes over all that there is. */
+export function noState<Balancers extends LoadBalancers>(
+  network: ProxyNetwork,
+  records: HnsRecords,
+  loadBalancers: Balancers,
+): ProxierState & { readonly loadBalancers: Balancers } {
+  return {
+    network,
+    position: { services: -1, endpoints: -1 },
+    services: new Map(),
+    endpoints: new Map(),
+    entries: new Map(),
+    bound: new Map(),
+    pending: new Set(),
+    counts: new ReferenceCounts(),
+    loadBalancers,
+    records,
+    terminated: new Set(),
+  };
+}
 
-  constructor(configuration: ProxierConfiguration, network: ProxyNetwork, canModify: boolean) {
-    const { client, behaviour } = configuration;
+/**
+ * The steps of a sync, in upstream's order. What a proxier does beside them is said by `UpstreamProxier` (nothing) and by
+ * `RepairingProxier`. Plain data: a world that holds a proxier can be forked.
+ */
+export abstract class Proxier<State extends ProxierState = ProxierState> {
+  protected readonly configuration: ProxierConfiguration;
+  protected readonly state: State;
+
+  constructor(configuration: ProxierConfiguration, state: State) {
     this.configuration = configuration;
-    const records = new HnsRecords(client, configuration.reads, behaviour.repairs);
-    this.state = {
-      network,
-      // Before everything: the first sync takes over all that there is.
-      position: { services: -1, endpoints: -1 },
-      services: new Map(),
-      endpoints: new Map(),
-      entries: new Map(),
-      bound: new Map(),
-      pending: new Set(),
-      counts: new ReferenceCounts(),
-      loadBalancers: new LoadBalancers(client, behaviour, canModify, records),
-      records,
-      terminated: new Set(),
-      damage: new Damage(),
-      cleanUpBackOff: noFailures(),
-      endBackOff: noFailures(),
-    };
+    this.state = state;
   }
+
+  /** Hears of load balancers that were on the machine at the start. */
+  abstract tookOverAtStart(ids: readonly Guid[]): void;
+
+  /** A Service that is not applied has its turn. */
+  protected abstract isDue(entry: ServiceEntry, nowMs: number | undefined): boolean;
+
+  /** What could not be deleted has its turn. */
+  protected abstract isCleanUpDue(nowMs: number | undefined): boolean;
+
+  /** When something is to be tried again; undefined: in the next sync. */
+  protected abstract retryAfterMs(nowMs: number | undefined): number | undefined;
+
+  /** HNS is to be compared with what was programmed; called before it is read. */
+  protected abstract beginsComparison(request: SyncRequest): boolean;
+
+  /** HNS has been read. */
+  protected abstract tookOverReading(compares: boolean): Promise<void>;
+
+  /** The rest of the Services is left to a later sync. */
+  protected abstract isStuck(): boolean;
+
+  /** Remote endpoints that nothing counts on are deleted. */
+  protected abstract removedEndpoints(queried: QueriedEndpoints): void;
+
+  /** What was programmed stands. @returns what is put right. */
+  protected abstract finish(
+    queried: QueriedEndpoints,
+    compares: boolean,
+    nowMs: number | undefined,
+  ): Promise<readonly Repair[]>;
+
+  /** A sync is over. */
+  protected abstract ended(isEarly: boolean, nowMs: number | undefined): void;
 
   get family(): 4 | 6 {
     return this.configuration.family;
@@ -116,30 +154,21 @@ export class Proxier {
   }
 
   async sync(request: SyncRequest): Promise<FamilySyncReport> {
-    const { endBackOff, damage } = this.state;
-    const { nowMs } = request;
-    const ended = await this.work(request);
-    if (ended.end === undefined) forgetFailures(endBackOff);
-    else if (this.configuration.behaviour.repairs) noteFailure(endBackOff, nowMs);
-    if (!this.state.records.isUndisturbed) damage.isThrough = false;
-    return this.report(ended, nowMs);
-  }
-
-  /** Reports load balancers that were on the machine at the start. */
-  tookOverAtStart(ids: readonly Guid[]): void {
-    if (this.configuration.behaviour.repairs) this.state.loadBalancers.tookOverAtStart(ids);
+    const done = await this.work(request);
+    this.ended(done.end !== undefined, request.nowMs);
+    return this.report(done, request.nowMs);
   }
 
   /** One sync in upstream's order of steps (kube-proxy.md §3.3). */
-  private async work({ nowMs, comparesHns }: SyncRequest): Promise<SyncWork> {
+  private async work(request: SyncRequest): Promise<SyncWork> {
     const { configuration, state } = this;
+    const { nowMs } = request;
     const rootEndpoint = await this.findRootEndpoint();
     const lost = await this.checkNetwork();
     if (lost !== undefined) return { ...NO_WORK, end: lost };
     const events = await takeOverChanges(configuration, state);
-    const compares = comparesHns === true && configuration.behaviour.repairs && !this.isUndisturbed();
+    const compares = this.beginsComparison(request);
     if (!compares && this.isIdle(nowMs)) return { ...NO_WORK, events };
-    if (compares) state.loadBalancers.holders.beginComparison();
     const queried = await this.readHns(compares);
     if ("outcome" in queried) return { ...NO_WORK, events, end: queried };
     const done = await this.workOn(queried, events, compares, nowMs, rootEndpoint);
@@ -162,10 +191,8 @@ export class Proxier {
     const end = await this.program({ configuration, state, queried, nowMs }, worked, rootEndpoint);
     if (end !== undefined) return { ...NO_WORK, events, end };
     await this.removeEndpoints(queried);
-    if (isDue(state.cleanUpBackOff, nowMs)) await state.loadBalancers.deleteStale();
-    const repairs = configuration.behaviour.repairs ? await this.repairs(queried, nowMs) : [];
-    if (compares) repairs.push(...(await removeLeft(configuration, state)));
-    return { worked, events, repairs };
+    if (this.isCleanUpDue(nowMs)) await state.loadBalancers.deleteStale();
+    return { worked, events, repairs: await this.finish(queried, compares, nowMs) };
   }
 
   private async program(
@@ -173,34 +200,12 @@ export class Proxier {
     entries: readonly ServiceEntry[],
     rootEndpoint: Guid | undefined,
   ): Promise<EarlyEnd | undefined> {
-    const { behaviour } = this.configuration;
     for (const entry of entries) {
       if ((await programService(pass, entry, rootEndpoint)) === NETWORK_LOST)
         return this.loseNetwork("it vanished during the sync");
-      if (behaviour.repairs && this.state.records.isSilent) return silentHns();
+      if (this.isStuck()) return silentHns();
     }
     return undefined;
-  }
-
-  /** What is put right, and what no Service needs. */
-  private async repairs(queried: QueriedEndpoints, nowMs: number | undefined): Promise<Repair[]> {
-    const { configuration, state } = this;
-    const repairs = [...takeRepairs(configuration, state, queried)];
-    const { cleanUpBackOff, loadBalancers, terminated } = state;
-    if (loadBalancers.staleCount + terminated.size === 0) forgetFailures(cleanUpBackOff);
-    else if (isDue(cleanUpBackOff, nowMs)) noteFailure(cleanUpBackOff, nowMs);
-    return repairs;
-  }
-
-  /** A comparison would find nothing; without Services of its family a proxier need not even read. */
-  private isUndisturbed(): boolean {
-    const { records, damage, entries, loadBalancers } = this.state;
-    if (entries.size === 0 && loadBalancers.holders.isBlank) return true;
-    return damage.isThrough && records.isUndisturbed;
-  }
-
-  private isDue(entry: ServiceEntry, nowMs: number | undefined): boolean {
-    return !this.configuration.behaviour.repairs || (!entry.isWaiting && isDue(entry.backOff, nowMs));
   }
 
   private ordered(entries: Iterable<ServiceEntry>): readonly ServiceEntry[] {
@@ -209,9 +214,8 @@ export class Proxier {
 
   private report({ end, worked, events, repairs }: SyncWork, nowMs: number | undefined): FamilySyncReport {
     const status = (entry: ServiceEntry): ServicePortStatus => statusOf(entry, this.family);
-    const { pending, loadBalancers, cleanUpBackOff, endBackOff } = this.state;
-    const backOffs = [...pending].filter(({ isWaiting }) => !isWaiting).map(({ backOff }) => backOff);
-    const retryAfterMs = nextRetryMs([...backOffs, cleanUpBackOff, endBackOff], nowMs);
+    const { pending, loadBalancers } = this.state;
+    const retryAfterMs = this.retryAfterMs(nowMs);
     return {
       family: this.family,
       outcome: end?.outcome ?? "done",
@@ -228,12 +232,12 @@ export class Proxier {
   /** Nothing would be done with what HNS has. */
   private isIdle(nowMs: number | undefined): boolean {
     if (this.configuration.reads !== "new") return false;
-    const { pending, terminated, loadBalancers, cleanUpBackOff, records } = this.state;
+    const { pending, terminated, loadBalancers, records } = this.state;
     // Another program may have made a local endpoint with the address of a remote one.
     const mayHaveDuplicates = this.state.entries.size > 0 && !records.isUndisturbed;
     if (this.configuration.behaviour.duplicateRemoval === "at-once" && mayHaveDuplicates) return false;
     for (const entry of pending) if (this.isDue(entry, nowMs)) return false;
-    return terminated.size + loadBalancers.staleCount === 0 || !isDue(cleanUpBackOff, nowMs);
+    return terminated.size + loadBalancers.staleCount === 0 || !this.isCleanUpDue(nowMs);
   }
 
   private async findRootEndpoint(): Promise<Guid | undefined> {
@@ -277,9 +281,9 @@ export class Proxier {
     const { records, network, loadBalancers } = this.state;
     const unreadable = await records.read(network.id, behaviour.identity);
     if (unreadable === undefined) {
-      if (behaviour.repairs) takeOverLosses(this.configuration, this.state);
-      if (compares) await findChanges(this.configuration, this.state);
+      await this.tookOverReading(compares);
       loadBalancers.takeOver();
+      this.state.counts.forgetGone(records.endpoints);
       return records.queried(behaviour, this.family);
     }
     const { what, failure } = unreadable;
@@ -334,15 +338,7 @@ export class Proxier {
         if (counts.countOf(id) === 0 && (await deleteProxyEndpoint(configuration, state, id)))
           counts.forget(id);
       }
-      // What could not be deleted stays noted.
-      if (behaviour.retriesPartialFailure)
-        for (const ip of terminated) if (!this.isLeft(queried, ip)) terminated.delete(ip);
+      this.removedEndpoints(queried);
     }
-  }
-
-  /** A remote endpoint with this address is there, and no port counts on it. */
-  private isLeft(queried: QueriedEndpoints, ip: string): boolean {
-    const found = queried.find(undefined, ip);
-    return found !== undefined && !found.isLocal && this.state.counts.countOf(found.id) === 0;
   }
 }

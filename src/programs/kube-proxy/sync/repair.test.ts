@@ -132,6 +132,29 @@ describe("what HNS changed", () => {
     expect(node.loadBalancers()).toEqual([C_BOTH]);
   });
 
+  it.each([
+    ["before anything was compared", 0],
+    ["after a comparison", 1],
+  ])(
+    "is found by the next comparison, though a sync for another Service has been between: %s",
+    async (_, compared) => {
+      const node = new KubeProxyNode(HARDENED);
+      node.hns.tellsRevision = true;
+      await node.begin([service()], [slice(["L1", "R1"])]);
+      for (let i = 0; i < compared; i++) expect(await compare(node)).toEqual([]);
+      changeInPlace(node, "LoadBalancer", LBID_1, { HostComputeEndpoints: [EPID_1] });
+      const other = service({ name: "other", spec: { clusterIP: "10.20.30.99" } });
+      await node.change(other, slice(["L1"], { of: "other" }));
+      expect((await compare(node)).map(({ kind, service: of }) => [kind, of])).toEqual([
+        ["load-balancer-changed", SERVICE],
+      ]);
+      expect(node.loadBalancers()).toContain(C_BOTH);
+      // What is right again is not read again and again.
+      await compare(node);
+      expect(await compare(node)).toEqual([]);
+    },
+  );
+
   it("flags count, too", async () => {
     const node = await begun();
     changeInPlace(node, "LoadBalancer", LBID_1, { Flags: 1 });

@@ -71,7 +71,7 @@ async function cleanUpEntry(
     await releaseEndpoints(configuration, state, bound);
   }
   // Upstream takes it away whatever changed, and makes it again in the same sync.
-  if (reason === "service" || !configuration.behaviour.repairs)
+  if (reason === "service" || !configuration.behaviour.keepsClusterIps)
     await releaseVipEndpoint(configuration, state, entry);
   reopen(entry);
   state.pending.add(entry);
