@@ -42,6 +42,20 @@ export interface ClusterPod {
   readonly server: IdentificationServer;
 }
 
+/** Nodes, by name, whose machines were asked for more than they have been given yet. */
+export interface Demand {
+  readonly nodes: Set<string>;
+}
+
+/** Those nodes of a cluster that its copies hold; the others are looked at and never run. */
+export interface CopiedPart {
+  has(node: string): boolean;
+  /** Ends an attempt that needs a node which is not there. */
+  require(node: string): void;
+  /** What takes the place of what is not copied. */
+  standIns(cluster: Cluster): ReadonlyMap<object, object>;
+}
+
 export interface Cluster {
   /** As its nodes are now. */
   file: ClusterFile;
@@ -50,6 +64,14 @@ export interface Cluster {
   readonly underlay: Underlay;
   readonly nodes: readonly ClusterNode[];
   readonly outside: readonly OutsideHost[];
+  /** Machines on which API servers run that are no nodes of the cluster. */
+  readonly apiServers: OutsideHost[];
+  /** The input does not bring Service `kubernetes`: the cluster has it of its own. */
+  isApiServiceAdded: boolean;
+  /** Frozen, so that copies share it: what is asked of one is asked of the cluster. */
+  readonly demand: Demand;
+  /** The nodes that copies hold; absent: all. */
+  readonly part?: CopiedPart;
   /** By order of creation. */
   readonly pods: ClusterPod[];
   /** Kubernetes' objects, as they were when the cluster last settled. */
@@ -58,8 +80,9 @@ export interface Cluster {
 
 /** An independent copy of `cluster`; `recorder` hears the packets that are followed in the copy. */
 export function forkCluster(cluster: Cluster, recorder?: Recorder): Cluster {
-  for (const { hns } of cluster.nodes) hns?.settle();
-  const copy = fork(cluster);
+  const { part } = cluster;
+  for (const { spec, hns } of cluster.nodes) if (part?.has(spec.name) !== false) hns?.settle();
+  const copy = fork(cluster, part?.standIns(cluster));
   copy.env.recorder = recorder;
   return copy;
 }

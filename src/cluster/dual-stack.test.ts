@@ -1,8 +1,8 @@
 // Clusters with two families on L2Bridge (windows-networking-documentation.md §7; dataplane.md §2.11, §2.16;
 // kube-proxy.md §3.11): examples/dual-stack, built once and asked in copies.
 import { readFileSync } from "node:fs";
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { validateTrace, validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
 import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
 import { formatIp } from "#core/net/ip.ts";
@@ -13,12 +13,10 @@ import { openSession } from "./session/open-session.ts";
 import { formatTrace } from "./trace/format-trace.ts";
 import { type TraceRequest, tracePacket } from "./trace/trace.ts";
 import type { TraceReport } from "./trace/trace-report.ts";
-import { TRACE_SCHEMA } from "./trace/trace-schema.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { readModel } from "./verify/model-of-cluster.ts";
 import type { VerifyReport } from "./verify/report.ts";
-import { VERIFY_SCHEMA } from "./verify/verify-schema.ts";
 import { verifyCluster } from "./verify/verify.ts";
 
 function textOf(name: string): string {
@@ -92,8 +90,9 @@ describe("traces by IPv6", () => {
     const report = trace(from, to, to === "external" ? { port: 443 } : {});
     expect(report.verdict).toBe("answered");
     expect(report.answer).toContain(`[${seen}]`);
-    const validate = new Ajv2020({ strict: true }).compile(TRACE_SCHEMA);
-    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    expect(validateTrace(JSON.parse(JSON.stringify(report))), JSON.stringify(validateTrace.errors)).toBe(
+      true,
+    );
     expect(
       formatTrace(report)
         .split("\n")
@@ -176,8 +175,10 @@ describe("verify", () => {
 
   it("finds nothing, in valid JSON, in text of 100 columns and in JUnit, the same in a second run", async () => {
     expect(report.findings).toEqual([]);
-    const validate = new Ajv2020({ strict: true }).compile(VERIFY_SCHEMA);
-    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    expect(
+      validateVerification(JSON.parse(JSON.stringify(report))),
+      JSON.stringify(validateVerification.errors),
+    ).toBe(true);
     const text = formatVerification(report);
     expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
     const names = [...formatJunit(report).matchAll(/<testcase classname="([^"]*)" name="([^"]*)"/g)];

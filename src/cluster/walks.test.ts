@@ -96,6 +96,22 @@ describe("WALK-B-1 pod → pod, same node", () => {
   });
 });
 
+describe("DT-061 pod → pod on one node by TCP", () => {
+  it.each([
+    ["own subnet", () => own],
+    ["node's subnet", () => shared],
+  ])("%s: switched, MACs and TTL unchanged both ways, the uplink not used", (_, cluster) => {
+    const { forward, reply, report } = walk(cluster(), "pod/a", "pod/b", { port: 8080, showsLayers: true });
+    const seen = (stages: readonly Stage[]) =>
+      stages.map(({ eth, ip, ttl, l4 }) => `${eth} ${ip} ${l4} ${ttl}`);
+    expect(new Set(seen(forward))).toEqual(new Set(["Am→Bm A→B p→8080 128"]));
+    expect(new Set(seen(reply))).toEqual(new Set(["Bm→Am B→A 8080→p 128"]));
+    expect([...forward, ...reply].filter(({ at }) => at === "wire")).toEqual([]);
+    expect([forward.at(-1)?.at, reply.at(-1)?.at]).toEqual(["deliver B", "deliver A"]);
+    expect(report.verdict).toBe("answered");
+  });
+});
+
 describe("WALK-B-2a pod → pod, other node, own subnet", () => {
   it("DT-057 DT-058 A → C: over the bridge endpoints, routed by both hosts, TTL 127 on the wire and 126 at C", () => {
     const { forward, reply } = walk(own, "pod/a", "pod/c", { port: 8080 });
@@ -156,6 +172,42 @@ describe("WALK-B-2b pod → pod, other node, node's subnet", () => {
       row("wire", "Rm→W2m", "A→C", 127, "p→8080"),
       row("deliver C", "Rm→Cm", "A→C", 127, "p→8080"),
     ]);
+  });
+
+  it("stage by stage, there and back: W1m from A's port on, Cm at C's port; the answer the same way", () => {
+    const { forward, reply } = walk(shared, "pod/a", "pod/c", { port: 8080, showsLayers: true });
+    const rewritten = (stages: readonly Stage[]) =>
+      stages.filter(({ at }) => !/ACL|DECAP|SLB_NAT|INTERNAL/.test(at));
+    expect(rewritten(forward)).toEqual([
+      row("send A", "Am→W2m", "A→C", 128, "p→8080"),
+      row("W1 out EXTERNAL_L2_REWRITE_LAYER", "W1m→W2m", "A→C", 128, "p→8080"),
+      row("wire", "W1m→W2m", "A→C", 128, "p→8080"),
+      row("W2 in EXTERNAL_L2_REWRITE_LAYER", "W1m→Cm", "A→C", 128, "p→8080"),
+      row("deliver C", "W1m→Cm", "A→C", 128, "p→8080"),
+    ]);
+    expect(rewritten(reply)).toEqual([
+      row("send C", "Cm→W1m", "C→A", 128, "8080→p"),
+      row("W2 out EXTERNAL_L2_REWRITE_LAYER", "W2m→W1m", "C→A", 128, "8080→p"),
+      row("wire", "W2m→W1m", "C→A", 128, "8080→p"),
+      row("W1 in EXTERNAL_L2_REWRITE_LAYER", "W2m→Am", "C→A", 128, "8080→p"),
+      row("deliver A", "W2m→Am", "C→A", 128, "8080→p"),
+    ]);
+  });
+
+  it("DT-059 DT-060 A → X and A → C: W1m and TTL 128 on the wire; what comes to W1m for A is delivered to Am", () => {
+    // An echo is not translated (DT-133), so that A's own address is on the wire.
+    const out = walk(shared, "pod/a", "external", { protocol: "icmp" });
+    expect(out.forward.slice(0, 2)).toEqual([
+      row("send A", "Am→Rm", "A→X", 128),
+      row("wire", "W1m→Rm", "A→X", 128),
+    ]);
+    expect(out.reply.slice(-2)).toEqual([
+      row("wire", "Rm→W1m", "X→A", 63),
+      row("deliver A", "Rm→Am", "X→A", 63),
+    ]);
+    const pod = walk(shared, "pod/a", "pod/c", { protocol: "icmp" });
+    expect(pod.forward.filter(({ at }) => at === "wire")).toEqual([row("wire", "W1m→W2m", "A→C", 128)]);
+    expect(pod.reply.at(-1)).toEqual(row("deliver A", "W2m→Am", "C→A", 128));
   });
 
   it("stages 2 and 4: EXTERNAL_L2_REWRITE on both ports", () => {

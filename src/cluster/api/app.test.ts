@@ -8,8 +8,8 @@ import { SILENT_LOG } from "#core/base/log.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { FixedSession } from "#test/support/cluster/fixed-session.ts";
 import { openCluster } from "../session/open-cluster.ts";
-import { TRACE_SCHEMA } from "../trace/trace-schema.ts";
-import { VERIFY_SCHEMA } from "../verify/verify-schema.ts";
+import { TRACE_SCHEMA } from "../trace/trace-report.ts";
+import { VERIFY_SCHEMA } from "../verify/report.ts";
 import type { NodeChange } from "../life/node-change.ts";
 import type {
   ApplyReport,
@@ -27,7 +27,7 @@ import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { createApp } from "./app.ts";
 import type { ErrorAnswer, TraceAnswer } from "./documents.ts";
 import { HeldCluster } from "./held-cluster.ts";
-import { apiSchema } from "./schema.ts";
+import { API_ROUTES, apiOpenApi, apiSchema } from "./schema.ts";
 
 const EXAMPLE = "examples/two-windows-nodes/cluster.yaml";
 
@@ -247,6 +247,13 @@ describe("answers fit the published schema", () => {
     expectValid(name, answer);
   });
 
+  it("a node that is not there is answered with those that are", async () => {
+    for (const line of ["GET /services?node=win-9", "GET /vfp/ports?node=win-9"]) {
+      const { answer } = await ask(world().app, line);
+      expect(JSON.stringify(answer)).toContain("Windows nodes are: win-1");
+    }
+  });
+
   it.each([
     ["api", apiSchema()],
     ["trace", TRACE_SCHEMA],
@@ -255,6 +262,18 @@ describe("answers fit the published schema", () => {
     const { answer } = await ask(world().app, `GET /schemas/${name}.v1alpha1.json`);
     expect(answer).toEqual(JSON.parse(JSON.stringify(schema)));
   });
+});
+
+it("the paths that are served are those of the table, with OpenAPI's", async () => {
+  const { app } = world();
+  const served = app.routes.filter(({ path }) => path.startsWith("/v1alpha1/"));
+  const said = API_ROUTES.map(
+    ({ method, path }) =>
+      `${method} /v1alpha1${path.replace(/[A-Z]+$/u, (name) => `:${name.toLowerCase()}`)}`,
+  );
+  expect(served.map(({ method, path }) => `${method} ${path}`).toSorted()).toEqual(said.toSorted());
+  const { answer } = await ask(app, "GET /schemas/api.openapi.json");
+  expect(answer).toEqual(JSON.parse(JSON.stringify(apiOpenApi())));
 });
 
 describe("lists", () => {
@@ -370,7 +389,7 @@ describe("a bad request", () => {
     ["POST /apply", "", "the body is not JSON"],
     ["POST /apply", "[]", "the body must be a JSON object, but is a list"],
     ["POST /apply", "null", "the body must be a JSON object, but is null"],
-    ["POST /apply", {}, "inputs must be a list of texts"],
+    ["POST /apply", {}, "inputs must be a list and is missing"],
     ["POST /apply", { inputs: "x" }, "inputs must be a list and is a value of type string"],
     ["POST /apply", { inputs: [1] }, "inputs[0] must be a JSON object, but is a value of type number"],
     ["POST /apply", { inputs: [{ name: "x" }] }, "inputs[0].text must be a text and is missing"],

@@ -2,36 +2,35 @@
  * The control API: paths and what answers them. Pure: it takes a request and gives a response; `server.node.ts` puts
  * it on a socket, `inProcessClient` calls it directly.
  */
+import type { Cluster } from "../cluster.ts";
 import type { ObjectReference } from "../session/session.ts";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
-import { TRACE_SCHEMA } from "../trace/trace-schema.ts";
+import { TRACE_SCHEMA } from "../trace/trace-report.ts";
 import { countPackets } from "../views/packet-counters.ts";
-import { tracePacket } from "../trace/trace.ts";
+import { type Trace, tracePacket } from "../trace/trace.ts";
+import { pageOfTrace } from "../verify/page-of-trace.ts";
 import { viewServices } from "../views/service-view.ts";
 import { listNodePorts, viewNodePort } from "../views/vfp-ports.ts";
 import type { VerifyReport } from "../verify/report.ts";
-import { VERIFY_SCHEMA } from "../verify/verify-schema.ts";
-import {
-  CONTROL_API_VERSION,
-  type ApplyAnswer,
-  type ControlPlaneAnswer,
-  DOCUMENT_VERSION,
-  type DeleteAnswer,
-  type ErrorAnswer,
-  HNS_KINDS,
-  type ClusterHealth,
-  type NodeAnswer,
-  type PacketCounterList,
-  type ShutdownAnswer,
-  type TraceAnswer,
-  type ServiceList,
-  type TimeAnswer,
-  type VfpPortList,
-  type VfpPortView,
+import { VERIFY_SCHEMA } from "../verify/report.ts";
+import type {
+  ApplyAnswer,
+  ControlPlaneAnswer,
+  DeleteAnswer,
+  ErrorAnswer,
+  ClusterHealth,
+  NodeAnswer,
+  PacketCounterList,
+  ShutdownAnswer,
+  TraceAnswer,
+  ServiceList,
+  TimeAnswer,
+  VfpPortList,
+  VfpPortView,
 } from "./documents.ts";
 import { ApiError, INTERNAL_FAULT, describeError, statusOf } from "./error-details.ts";
 import { streamEvents } from "./event-stream.ts";
@@ -48,8 +47,9 @@ import {
   readTimeRequest,
   readTraceQuestion,
 } from "./requests.ts";
-import { apiSchema } from "./schema.ts";
-import { ControlClient } from "./client.ts";
+import { apiOpenApi, apiSchema } from "./schema.ts";
+import { CONTROL_API_VERSION, ControlClient, HNS_KINDS } from "./client.ts";
+import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 
 const ACCEPTED = 202;
 const NOT_FOUND = 404;
@@ -59,6 +59,7 @@ const DEFAULT_NAMESPACE = "default";
 /** As in the folder schemas/ of the package, so that they find each other. */
 const SCHEMAS: ReadonlyMap<string, () => object> = new Map([
   ["api.v1alpha1.json", () => apiSchema()],
+  ["api.openapi.json", () => apiOpenApi()],
   ["trace.v1alpha1.json", () => TRACE_SCHEMA],
   ["verify.v1alpha1.json", () => VERIFY_SCHEMA],
 ]);
@@ -114,7 +115,7 @@ function inOrderOfDeletion(named: readonly ObjectReference[]): readonly ObjectRe
 }
 
 async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
-  const { inputs = [], references = [], namespace } = readDeleteRequest(body);
+  const { inputs = [], references, namespace } = readDeleteRequest(body);
   return held.inTurn(async (session) => {
     const read = inputs.length === 0 ? undefined : held.readManifests(inputs, namespace ?? DEFAULT_NAMESPACE);
     const named = (read?.objects ?? []).map(({ object: { kind, metadata } }) => ({
@@ -140,20 +141,24 @@ async function remove(held: HeldCluster, body: unknown): Promise<DeleteAnswer> {
 }
 
 async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
-  const question = readTraceQuestion(body);
-  const { from, to, protocol = "tcp", family, port, capture, inject, captureNode, capturePlace } = question;
+  const asked = readTraceQuestion(body);
+  const { from, to, protocol = "tcp", family, port, capture, inject, captureNode, capturePlace } = asked;
   const scope = {
     ...(captureNode === undefined ? {} : { node: captureNode }),
     ...(capturePlace === undefined ? {} : { place: capturePlace }),
   };
-  return held.inTurn((session) => {
+  return held.inTurn(async (session) => {
     const request = { from, to, protocol, port, family, isInjected: inject === true };
-    const { report, heard } = tracePacket(session.cluster, request, held.limits);
+    const question = (cluster: Cluster): Trace => tracePacket(cluster, request, held.limits);
+    // A packet that changes what it passes is sent once.
+    if (request.isInjected) await session.raise();
+    const { report, heard } = request.isInjected ? question(session.cluster) : await session.ask(question);
+    const documentation = pageOfTrace(session.cluster, report);
     const bytes = capture === true ? captureTrace(heard, CAPTURE_EPOCH_MS, scope) : undefined;
     return {
       apiVersion: DOCUMENT_VERSION,
       kind: "TraceAnswer",
-      report,
+      report: documentation === undefined ? report : { ...report, documentation },
       ...(bytes === undefined ? {} : { capture: encodeBase64(bytes.slice().buffer) }),
     };
   });
@@ -161,7 +166,10 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
   readEmptyRequest(body);
-  return held.inTurn((session) => held.verify(session, held.input));
+  return held.inTurn(async (session) => {
+    await session.raise();
+    return held.verify(session, held.input);
+  });
 }
 
 async function passTime(held: HeldCluster, body: unknown): Promise<TimeAnswer> {
@@ -201,6 +209,64 @@ function shutdown(held: HeldCluster): ShutdownAnswer {
   return { apiVersion: DOCUMENT_VERSION, kind: "Shutdown", cluster: held.clusterName, status: "ending" };
 }
 
+/** What looks at machines of nodes, which are up then. */
+function addMachines(app: Hono, held: HeldCluster): void {
+  app.get("/hns/:kind", async (context) => {
+    const text = context.req.param("kind");
+    const kind = HNS_KINDS.find((each) => each === text);
+    if (kind === undefined)
+      return refuseRequest(`HNS has no ${JSON.stringify(text)}`, `It has: ${HNS_KINDS.join(", ")}.`);
+    const node = context.req.query("node");
+    const answer = held.inTurn(async (session) => {
+      await session.raise(node);
+      return listHns(session, kind, node);
+    });
+    return context.json(await answer);
+  });
+  app.get("/services", async (context) => {
+    const node = context.req.query("node");
+    const answer = held.inTurn(async (session): Promise<ServiceList> => {
+      await session.raise(node);
+      const items = await viewServices(session.cluster, (name) => session.servicesOn(name), node);
+      const repairs = session.repairs(node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "ServiceList", items, repairs };
+    });
+    return context.json(await answer);
+  });
+  app.get("/vfp/ports", async (context) => {
+    const node = context.req.query("node");
+    const answer = held.inTurn(async (session): Promise<VfpPortList> => {
+      await session.raise(node);
+      const items = listNodePorts(session.cluster, node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "VfpPortList", items };
+    });
+    return context.json(await answer);
+  });
+  app.get("/vfp/port", async (context) => {
+    const { name, node } = context.req.query();
+    if (name === undefined || name === "")
+      return refuseRequest("name is missing", "Say which port: /vfp/port?name=GUID");
+    const answer = held.inTurn(async (session): Promise<VfpPortView> => {
+      await session.raise(node);
+      return {
+        apiVersion: DOCUMENT_VERSION,
+        kind: "VfpPortView",
+        ...viewNodePort(session.cluster, name, node),
+      };
+    });
+    return context.json(await answer);
+  });
+  app.get("/vfp/counters", async (context) => {
+    const node = context.req.query("node");
+    const answer = held.inTurn(async (session): Promise<PacketCounterList> => {
+      await session.raise(node);
+      const items = countPackets(session.cluster, node);
+      return { apiVersion: DOCUMENT_VERSION, kind: "PacketCounterList", items };
+    });
+    return context.json(await answer);
+  });
+}
+
 /** What only looks. */
 function addReading(app: Hono, held: HeldCluster): void {
   app.get("/health", (context) => context.json(health(held)));
@@ -220,51 +286,7 @@ function addReading(app: Hono, held: HeldCluster): void {
     }
     return context.json(listObjects(held.session, names, context.req.query("namespace")));
   });
-  app.get("/hns/:kind", async (context) => {
-    const text = context.req.param("kind");
-    const kind = HNS_KINDS.find((each) => each === text);
-    if (kind === undefined)
-      return refuseRequest(`HNS has no ${JSON.stringify(text)}`, `It has: ${HNS_KINDS.join(", ")}.`);
-    return context.json(await listHns(held.session, kind, context.req.query("node")));
-  });
-  app.get("/services", async (context) => {
-    const node = context.req.query("node");
-    const answer = held.inTurn(async (session): Promise<ServiceList> => {
-      const items = await viewServices(session.cluster, (name) => session.servicesOn(name), node);
-      const repairs = session.repairs(node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "ServiceList", items, repairs };
-    });
-    return context.json(await answer);
-  });
-  app.get("/vfp/ports", async (context) => {
-    const node = context.req.query("node");
-    const answer = held.inTurn(({ cluster }): VfpPortList => {
-      const items = listNodePorts(cluster, node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "VfpPortList", items };
-    });
-    return context.json(await answer);
-  });
-  app.get("/vfp/port", async (context) => {
-    const { name, node } = context.req.query();
-    if (name === undefined || name === "")
-      return refuseRequest("name is missing", "Say which port: /vfp/port?name=GUID");
-    const answer = held.inTurn(
-      ({ cluster }): VfpPortView => ({
-        apiVersion: DOCUMENT_VERSION,
-        kind: "VfpPortView",
-        ...viewNodePort(cluster, name, node),
-      }),
-    );
-    return context.json(await answer);
-  });
-  app.get("/vfp/counters", async (context) => {
-    const node = context.req.query("node");
-    const answer = held.inTurn(({ cluster }): PacketCounterList => {
-      const items = countPackets(cluster, node);
-      return { apiVersion: DOCUMENT_VERSION, kind: "PacketCounterList", items };
-    });
-    return context.json(await answer);
-  });
+  addMachines(app, held);
   app.get("/events", (context) => streamEvents(context, held));
 }
 

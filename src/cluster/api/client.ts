@@ -1,30 +1,35 @@
 /** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
+import type { NodeRequest } from "../life/node-change.ts";
 import type { VerifyReport } from "../verify/report.ts";
-import {
-  CONTROL_API_VERSION,
-  type ApplyAnswer,
-  type ApplyBody,
-  type ClusterSummary,
-  type ControlPlaneAnswer,
-  type DeleteAnswer,
-  type DeleteBody,
-  type ErrorAnswer,
-  type ClusterHealth,
-  type HnsKind,
-  type HnsList,
-  type NodeAnswer,
-  type NodeBody,
-  type ObjectList,
-  type PacketCounterList,
-  type ShutdownAnswer,
-  type TraceAnswer,
-  type TraceQuestion,
-  type ServiceList,
-  type TimeAnswer,
-  type VfpPortList,
-  type VfpPortView,
+import type {
+  ApplyAnswer,
+  ApplyBody,
+  ClusterSummary,
+  ControlPlaneAnswer,
+  DeleteAnswer,
+  DeleteBody,
+  ErrorAnswer,
+  ClusterHealth,
+  HnsList,
+  NodeAnswer,
+  ObjectList,
+  PacketCounterList,
+  ShutdownAnswer,
+  TraceAnswer,
+  TraceQuestion,
+  ServiceList,
+  TimeAnswer,
+  VfpPortList,
+  VfpPortView,
 } from "./documents.ts";
 import { ApiError, ReportedError } from "./error-details.ts";
+
+/** The version that paths begin with. */
+export const CONTROL_API_VERSION = "v1alpha1";
+
+/** Kinds of HNS objects that can be listed. */
+export const HNS_KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
+export type HnsKind = (typeof HNS_KINDS)[number];
 
 export interface ControlRequest {
   readonly method: "GET" | "POST";
@@ -126,7 +131,7 @@ export class ControlClient {
   }
 
   /** Lets something happen to a node. */
-  changeNode(request: NodeBody): Promise<NodeAnswer> {
+  changeNode(request: NodeRequest): Promise<NodeAnswer> {
     return this.post("/node", request);
   }
 

@@ -1,222 +1,331 @@
-/**
- * What the control API takes and gives, as data. `schema.ts` says the same as a JSON schema, and a test holds real
- * answers against it.
- */
-import type {
-  ApplyResult,
-  DeleteResult,
-  ObjectReference,
-  ProblemPlace,
-  SessionProblem,
-  ControlPlaneReport,
-  InputText,
-  NodeReport,
-  RepairCount,
+/** What the control API takes and gives: each request and answer once (`#core/base/shape.ts`). */
+import {
+  APPLY_RESULT,
+  CONTROL_PLANE_REPORT,
+  DELETE_RESULT,
+  INPUT_TEXT,
+  NODE_REPORT,
+  REPAIR_COUNT,
+  SESSION_PROBLEM,
+  TIME_REPORT,
 } from "../session/session.ts";
-import type { AddressFamily, TraceProtocol, TraceReport } from "../trace/trace-report.ts";
-import type { NodeChange } from "../life/node-change.ts";
-import type { NodePacketCounters } from "../views/packet-counters.ts";
-import type { ServiceFrontEnd } from "../views/service-view.ts";
-import type { NodePort, PortView } from "../views/vfp-ports.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
+import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
+import { SERVICE_FRONT_END } from "../views/service-view.ts";
+import { NODE_PORT, PORT_VIEW } from "../views/vfp-ports.ts";
+import type { Leaf, ValueOf } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { PROBLEM_PLACE } from "#core/catalogue/file-problem.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
 
-/** The version that paths begin with and documents carry. */
-export const CONTROL_API_VERSION = "v1alpha1";
-export const DOCUMENT_VERSION = "mullion/v1alpha1";
-
-/** Kinds of HNS objects that can be listed. */
-export const HNS_KINDS = ["networks", "endpoints", "namespaces", "loadbalancers"] as const;
-export type HnsKind = (typeof HNS_KINDS)[number];
-
-interface Document<Kind extends string> {
-  readonly apiVersion: typeof DOCUMENT_VERSION;
-  readonly kind: Kind;
-}
-
 /** Who answers. */
-export interface Identity {
-  /** The name of the running cluster, as `--name` gives it. */
-  readonly name: string;
-  /** Mullion's own version. */
-  readonly version: string;
-  /** The process that holds the cluster. */
-  readonly pid: number;
-}
+export const IDENTITY = {
+  text: "Who answers.",
+  fields: {
+    name: { is: "text", text: "Of the running cluster, as --name gives it." },
+    version: { is: "text", text: "Mullion's own." },
+    pid: { is: "integer", text: "The process that holds the cluster." },
+  },
+} as const;
+export type Identity = ValueOf<typeof IDENTITY>;
 
-/** `GET /health`. */
-export interface ClusterHealth extends Document<"Health">, Identity {
-  readonly status: "ready" | "ending";
-}
+export const HEALTH = {
+  text: "Who answers, and how it is.",
+  document: "Health",
+  base: (): typeof IDENTITY => IDENTITY,
+  fields: { status: ["ready", "ending"] },
+} as const;
+export type ClusterHealth = ValueOf<typeof HEALTH>;
 
-export interface NodeSummary {
-  readonly name: string;
-  readonly os: "windows" | "linux";
-  /** The profile of a Windows node, such as ws2022. */
-  readonly build?: string;
-  readonly address: string;
-  readonly podCIDR: string;
-  readonly compat: "upstream" | "hardened";
-  readonly pods: number;
-}
+export const NODE_SUMMARY = {
+  text: "A node.",
+  fields: {
+    name: "text",
+    os: ["windows", "linux"],
+    address: { is: "text", text: "On the underlay." },
+    podCIDR: "text",
+    compat: ["upstream", "hardened"],
+    pods: { is: "integer", text: "How many have their network." },
+  },
+  optional: { build: { is: "text", text: "Windows: the profile, such as ws2022." } },
+} as const;
 
-/** `GET /cluster`. */
-export interface ClusterSummary extends Document<"ClusterSummary"> {
-  /** As the cluster file calls it. */
-  readonly name: string;
-  readonly kubernetes: string;
-  readonly seed: number;
-  /** Virtual time since the cluster began. */
-  readonly atMs: number;
-  readonly nodes: readonly NodeSummary[];
-  readonly pods: number;
-  readonly outside: readonly { readonly name: string; readonly address: string }[];
-}
+export const CLUSTER_SUMMARY = {
+  text: "A running cluster.",
+  document: "ClusterSummary",
+  fields: {
+    name: { is: "text", text: "As the cluster file calls it." },
+    kubernetes: "text",
+    seed: "integer",
+    atMs: { is: "number", text: "Virtual time since the cluster began." },
+    nodes: { list: (): typeof NODE_SUMMARY => NODE_SUMMARY },
+    pods: { is: "integer", text: "Pods that have their network." },
+    outside: {
+      list: { text: "A host outside the cluster.", fields: { name: "text", address: "text" } },
+    },
+  },
+} as const;
+export type ClusterSummary = ValueOf<typeof CLUSTER_SUMMARY>;
 
-/** `GET /objects/KIND`: as `kubectl get -o json`. */
-export interface ObjectList {
-  readonly apiVersion: "v1";
-  readonly kind: "List";
-  readonly metadata: { readonly resourceVersion: "" };
-  readonly items: readonly KubeObject[];
-}
+/** An object of Kubernetes has its own description. */
+export const KUBE_OBJECT: Leaf<KubeObject> = {
+  schema: {
+    type: "object",
+    description: "A Kubernetes object.",
+    required: ["apiVersion", "kind", "metadata"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: {
+        type: "object",
+        required: ["name"],
+        properties: { name: { type: "string" }, namespace: { type: "string" } },
+      },
+    },
+  },
+};
 
-/** `GET /hns/KIND`. Each item is the document as HNS returns it, with its node in front. */
-export interface HnsList extends Document<"HnsList"> {
-  readonly items: readonly HnsItem[];
-}
+export const OBJECT_LIST = {
+  text: "Objects, as kubectl get -o json.",
+  fields: {
+    apiVersion: ["v1"],
+    kind: ["List"],
+    metadata: { text: "Always empty.", fields: { resourceVersion: [""] } },
+    items: { list: (): typeof KUBE_OBJECT => KUBE_OBJECT },
+  },
+} as const;
+export type ObjectList = ValueOf<typeof OBJECT_LIST>;
 
-export interface HnsItem {
-  readonly node: string;
-  /** HCN namespaces: the pods whose sandbox it is. */
-  readonly pods?: readonly string[];
-  readonly [field: string]: unknown;
-}
+export const HNS_ITEM = {
+  text: "The HCN document as HNS returns it, with its node in front.",
+  others: "kept",
+  fields: { node: "text", ID: "text" },
+  optional: {
+    pods: { list: "text", text: "HCN namespaces: NAMESPACE/NAME of the pods whose sandbox it is." },
+  },
+} as const;
+export type HnsItem = ValueOf<typeof HNS_ITEM>;
 
-/** `GET /services`: Services on Windows nodes, one item for each front end. */
-export interface ServiceList extends Document<"ServiceList"> {
-  readonly items: readonly ServiceFrontEnd[];
-  /** What kube-proxies in `hardened` mode have repaired in HNS, counted. */
-  readonly repairs: readonly RepairCount[];
-}
+export const HNS_LIST = {
+  text: "Objects of HNS.",
+  document: "HnsList",
+  fields: { items: { list: (): typeof HNS_ITEM => HNS_ITEM } },
+} as const;
+export type HnsList = ValueOf<typeof HNS_LIST>;
 
-/** `GET /vfp/ports`: the switch ports of Windows nodes. */
-export interface VfpPortList extends Document<"VfpPortList"> {
-  readonly items: readonly NodePort[];
-}
+export const SERVICE_LIST = {
+  text: "Services on Windows nodes, one item for each front end.",
+  document: "ServiceList",
+  fields: {
+    items: { list: (): typeof SERVICE_FRONT_END => SERVICE_FRONT_END },
+    repairs: { list: (): typeof REPAIR_COUNT => REPAIR_COUNT },
+  },
+} as const;
+export type ServiceList = ValueOf<typeof SERVICE_LIST>;
 
-/** `GET /vfp/port`: what VFP holds for one of them. */
-export interface VfpPortView extends Document<"VfpPortView">, PortView {}
+export const VFP_PORT_LIST = {
+  text: "The switch ports of Windows nodes.",
+  document: "VfpPortList",
+  fields: { items: { list: (): typeof NODE_PORT => NODE_PORT } },
+} as const;
+export type VfpPortList = ValueOf<typeof VFP_PORT_LIST>;
 
-/** `GET /vfp/counters`: what the components of Windows nodes counted and dropped. */
-export interface PacketCounterList extends Document<"PacketCounterList"> {
-  readonly items: readonly NodePacketCounters[];
-}
+export const VFP_PORT_VIEW = {
+  text: "What VFP holds for one port.",
+  document: "VfpPortView",
+  base: (): typeof PORT_VIEW => PORT_VIEW,
+  fields: {},
+} as const;
+export type VfpPortView = ValueOf<typeof VFP_PORT_VIEW>;
 
-/** `POST /apply`. */
-export interface ApplyBody {
-  readonly inputs: readonly InputText[];
-  /** For objects that name none; `default` when absent. */
-  readonly namespace?: string;
-}
+export const PACKET_COUNTER_LIST = {
+  text: "What the components of Windows nodes counted and dropped.",
+  document: "PacketCounterList",
+  fields: { items: { list: (): typeof NODE_PACKET_COUNTERS => NODE_PACKET_COUNTERS } },
+} as const;
+export type PacketCounterList = ValueOf<typeof PACKET_COUNTER_LIST>;
 
-export interface ApplyAnswer extends Document<"ApplyReport"> {
-  readonly results: readonly ApplyResult[];
-  /** What could not be read; the rest was applied. */
-  readonly problems: readonly SessionProblem[];
-  /** What was skipped, or read in an older form. */
-  readonly notes: readonly SessionProblem[];
-}
+export const APPLY_REQUEST = {
+  text: "Manifests, as texts.",
+  fields: { inputs: { list: (): typeof INPUT_TEXT => INPUT_TEXT, min: 1 } },
+  optional: { namespace: { is: "text", text: "For objects that name none; default when absent." } },
+} as const;
+export type ApplyBody = ValueOf<typeof APPLY_REQUEST>;
 
-/** `POST /delete`: by name, or what manifests name. */
-export interface DeleteBody {
-  readonly references?: readonly ObjectReference[];
-  readonly inputs?: readonly InputText[];
-  readonly namespace?: string;
-}
+/** What answers about manifests have besides results. */
+export const MANIFESTS_REPORT = {
+  text: "What was said about manifests.",
+  fields: {
+    problems: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "What could not be read; the rest was done.",
+    },
+    notes: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "What was skipped, or read in an older form.",
+    },
+  },
+} as const;
 
-export interface DeleteAnswer extends Document<"DeleteReport"> {
-  readonly results: readonly DeleteResult[];
-  readonly problems: readonly SessionProblem[];
-  readonly notes: readonly SessionProblem[];
-}
+export const APPLY_ANSWER = {
+  text: "The outcome for each object.",
+  document: "ApplyReport",
+  base: (): typeof MANIFESTS_REPORT => MANIFESTS_REPORT,
+  fields: {
+    results: {
+      list: (): typeof APPLY_RESULT => APPLY_RESULT,
+      text: "One for each object, in the order given.",
+    },
+  },
+} as const;
+export type ApplyAnswer = ValueOf<typeof APPLY_ANSWER>;
 
-/** `POST /time`: lets virtual time pass. */
-export interface TimeBody {
-  readonly milliseconds: number;
-}
+export const DELETE_REQUEST = {
+  text: "Objects by name, and those that manifests name; at least one.",
+  fields: {},
+  optional: {
+    references: {
+      list: {
+        text: "An object by name.",
+        fields: { kind: { is: "text", text: "Pod, Service …" }, name: "words" },
+        optional: { namespace: { is: "text", text: "default when absent." } },
+      },
+    },
+    inputs: { list: (): typeof INPUT_TEXT => INPUT_TEXT },
+    namespace: { is: "text", text: "For objects that name none; default when absent." },
+  },
+} as const;
+export type DeleteBody = ValueOf<typeof DELETE_REQUEST>;
 
-export interface TimeAnswer extends Document<"TimeReport"> {
-  /** Virtual time now. */
-  readonly atMs: number;
-  readonly notes: readonly SessionProblem[];
-}
+export const DELETE_ANSWER = {
+  text: "The outcome for each object.",
+  document: "DeleteReport",
+  base: (): typeof MANIFESTS_REPORT => MANIFESTS_REPORT,
+  fields: {
+    results: {
+      list: (): typeof DELETE_RESULT => DELETE_RESULT,
+      text: "One for each object, in the order given.",
+    },
+  },
+} as const;
+export type DeleteAnswer = ValueOf<typeof DELETE_ANSWER>;
 
-/** `POST /node`: lets something happen to a node. */
-export type NodeBody = { readonly node: string } & NodeChange;
+export const TIME_REQUEST = {
+  text: "Lets virtual time pass.",
+  // An hour in one request: everything else waits for it.
+  fields: { milliseconds: { is: "integer", min: 1, max: 3_600_000 } },
+} as const;
+export type TimeBody = ValueOf<typeof TIME_REQUEST>;
 
-export interface NodeAnswer extends Document<"NodeReport">, NodeReport {}
+export const TIME_ANSWER = {
+  text: "Time has passed.",
+  document: "TimeReport",
+  base: (): typeof TIME_REPORT => TIME_REPORT,
+  fields: {},
+} as const;
+export type TimeAnswer = ValueOf<typeof TIME_ANSWER>;
 
-/** `POST /control-plane`: begins or ends an outage of the API server. */
-export interface ControlPlaneBody {
-  readonly apiServer: "up" | "down";
-}
+export const NODE_ANSWER = {
+  text: "The outcome for a node.",
+  document: "NodeReport",
+  base: (): typeof NODE_REPORT => NODE_REPORT,
+  fields: {},
+} as const;
+export type NodeAnswer = ValueOf<typeof NODE_ANSWER>;
 
-export interface ControlPlaneAnswer extends Document<"ControlPlaneReport">, ControlPlaneReport {}
+export const CONTROL_PLANE_REQUEST = {
+  text: "Begins or ends an outage of the API server.",
+  fields: { apiServer: ["up", "down"] },
+} as const;
+export type ControlPlaneBody = ValueOf<typeof CONTROL_PLANE_REQUEST>;
 
-/** `POST /trace`. */
-export interface TraceQuestion {
-  readonly from: string;
-  readonly to: string;
-  /** `tcp` when absent. */
-  readonly protocol?: TraceProtocol;
-  /** By which of their addresses; absent: the family of the receiver's. */
-  readonly family?: AddressFamily;
-  /** Absent: the first port of the receiver. */
-  readonly port?: number;
-  /** Sends the packet through the cluster itself, which remembers it; absent: through a copy. */
-  readonly inject?: boolean;
-  /** Asks for the packets, too. */
-  readonly capture?: boolean;
-  /** Of them, only those on this machine, and at places whose names hold this text. */
-  readonly captureNode?: string;
-  readonly capturePlace?: string;
-}
+export const CONTROL_PLANE_ANSWER = {
+  text: "The state of the control plane.",
+  document: "ControlPlaneReport",
+  base: (): typeof CONTROL_PLANE_REPORT => CONTROL_PLANE_REPORT,
+  fields: {},
+} as const;
+export type ControlPlaneAnswer = ValueOf<typeof CONTROL_PLANE_ANSWER>;
 
-export interface TraceAnswer extends Document<"TraceAnswer"> {
-  readonly report: TraceReport;
-  /** The packets of every step as pcapng, in base64. */
-  readonly capture?: string;
-}
+export const TRACE_REQUEST = {
+  text: "A packet to be followed.",
+  fields: {
+    from: { is: "text", text: "pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address." },
+    to: { is: "text", text: "Written in the same way; also service/NAME, a URL, HOST:PORT, a name." },
+  },
+  optional: {
+    protocol: { is: (): typeof TRACE_PROTOCOLS => TRACE_PROTOCOLS, text: "tcp when absent." },
+    family: {
+      is: ["ipv4", "ipv6"],
+      text: "By which of their addresses; absent: the family of the receiver's.",
+    },
+    port: {
+      is: "integer",
+      min: 1,
+      max: 65_535,
+      text: "Absent: the receiver's first port; always for icmp and dns.",
+    },
+    capture: { is: "boolean", text: "Asks for the packets, too." },
+    inject: {
+      is: "boolean",
+      text: "True: sends the packet through the cluster itself, whose state changes; else through a copy.",
+    },
+    captureNode: { is: "text", text: "Of the packets only those on this machine." },
+    capturePlace: { is: "text", text: "Of the packets only those at places whose names hold this text." },
+  },
+} as const;
+export type TraceQuestion = ValueOf<typeof TRACE_REQUEST>;
 
-/** `POST /shutdown`. */
-export interface ShutdownAnswer extends Document<"Shutdown"> {
-  /** As the cluster file calls the cluster. */
-  readonly cluster: string;
-  readonly status: "ending";
-}
+export const TRACE_ANSWER = {
+  text: "One packet and its answer.",
+  document: "TraceAnswer",
+  fields: { report: (): typeof TRACE_REPORT => TRACE_REPORT },
+  optional: { capture: { is: "text", text: "pcapng in base64; present when it was asked for." } },
+} as const;
+export type TraceAnswer = ValueOf<typeof TRACE_ANSWER>;
 
-/** The body of every unsuccessful answer. */
-export interface ErrorAnswer {
-  readonly error: ErrorDetails;
-}
+/** A question without settings. */
+export const EMPTY_REQUEST = { text: "Nothing.", fields: {} } as const;
 
-export interface ErrorDetails {
-  /** A code of the catalogue, of HNS (`HCN_E_…`) or of CNI (`CNI 7`); `internal-fault` for faults of Mullion's own. */
-  readonly code: string;
-  /** One sentence without a full stop. */
-  readonly message: string;
-  /** What to do: full sentences; empty when there is nothing to say. */
-  readonly advice: string;
-  /** The entry of the catalogue with more, where there is one. */
-  readonly entry?: KnowledgeCode;
-  readonly where?: ProblemPlace;
-  /** All problems, when there is more than the first. */
-  readonly problems?: readonly SessionProblem[];
-}
+export const SHUTDOWN = {
+  text: "The cluster ends.",
+  document: "Shutdown",
+  fields: { cluster: { is: "text", text: "As the cluster file calls it." }, status: ["ending"] },
+} as const;
+export type ShutdownAnswer = ValueOf<typeof SHUTDOWN>;
 
-/** Data of the event `gap`: events that this listener will never hear. */
-export interface GapEvent {
-  readonly type: "gap";
-  readonly missed: number;
-}
+export const ERROR_DETAILS = {
+  text: "What is wrong.",
+  fields: {
+    code: {
+      is: "text",
+      text: "Of the catalogue, of HNS (HCN_E_…) or of CNI (CNI 7); internal-fault for bugs in Mullion.",
+    },
+    message: { is: "text", text: "One sentence without a full stop." },
+    advice: { is: "text", text: "What to do: full sentences; empty when there is nothing to say." },
+  },
+  optional: {
+    entry: {
+      is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+      text: "The entry of the catalogue with more.",
+    },
+    where: (): typeof PROBLEM_PLACE => PROBLEM_PLACE,
+    problems: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "All of them, when several were found.",
+    },
+  },
+} as const;
+export type ErrorDetails = ValueOf<typeof ERROR_DETAILS>;
+
+export const ERROR_ANSWER = {
+  text: "The body of every unsuccessful answer.",
+  fields: { error: (): typeof ERROR_DETAILS => ERROR_DETAILS },
+} as const;
+export type ErrorAnswer = ValueOf<typeof ERROR_ANSWER>;
+
+export const GAP_EVENT = {
+  text: "Events were forgotten before this listener could hear them; it has no id.",
+  fields: { type: ["gap"], missed: { is: "integer", text: "How many." } },
+} as const;
+export type GapEvent = ValueOf<typeof GAP_EVENT>;

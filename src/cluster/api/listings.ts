@@ -10,15 +10,11 @@ import {
 } from "../views/inventory.ts";
 import type { Cluster } from "../cluster.ts";
 import type { KubernetesRelease } from "../file/cluster-file.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { formatIp } from "#core/net/ip.ts";
-import {
-  type ClusterSummary,
-  DOCUMENT_VERSION,
-  type HnsItem,
-  type HnsKind,
-  type HnsList,
-  type ObjectList,
-} from "./documents.ts";
+import type { ClusterSummary, HnsItem, HnsList, ObjectList } from "./documents.ts";
+import { DOCUMENT_VERSION } from "#core/base/shape.ts";
+import type { HnsKind } from "./client.ts";
 import type { KubeKindNames } from "./kube-kinds.ts";
 
 function formatVersion({ major, minor, patch }: KubernetesRelease): string {
@@ -59,7 +55,7 @@ export function listObjects(
   return { apiVersion: "v1", kind: "List", metadata: { resourceVersion: "" }, items };
 }
 
-function withNode({ node, object }: OnNode<object>): HnsItem {
+function withNode({ node, object }: OnNode<{ readonly ID: string }>): HnsItem {
   return { node, ...object };
 }
 
@@ -69,7 +65,7 @@ function podsBySandbox(cluster: Cluster): ReadonlyMap<string, readonly string[]>
   for (const { spec, node, namespaceId } of cluster.pods) {
     if (namespaceId === undefined) continue;
     const key = `${node.spec.name} ${namespaceId}`;
-    pods.set(key, [...(pods.get(key) ?? []), `${spec.namespace}/${spec.name}`]);
+    addToList(pods, key, `${spec.namespace}/${spec.name}`);
   }
   return pods;
 }
@@ -90,7 +86,7 @@ async function hnsItems(
       const pods = podsBySandbox(cluster);
       return (await inventoryNamespaces(cluster, node)).map((each) => ({
         ...withNode(each),
-        pods: pods.get(`${each.node} ${each.object.ID ?? ""}`) ?? [],
+        pods: pods.get(`${each.node} ${each.object.ID}`) ?? [],
       }));
     }
   }

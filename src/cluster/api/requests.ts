@@ -1,19 +1,34 @@
 /**
- * Bodies of requests, checked at the edge: what comes out of here has the shape that its type says. Unknown fields are
- * refused: a setting that silently does nothing costs hours.
+ * Bodies of requests, checked at the edge against their shapes: what comes out of here has the shape that its type says.
+ * Unknown fields are refused: a setting that silently does nothing costs hours.
  */
-import type { InputText, ObjectReference } from "../session/session.ts";
-import { NODE_ACTIONS, type NodeAction, type NodeChange } from "../life/node-change.ts";
-import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
-import type {
-  ApplyBody,
-  ControlPlaneBody,
-  DeleteBody,
-  NodeBody,
-  TimeBody,
-  TraceQuestion,
+import type { ObjectReference } from "../session/session.ts";
+import { NODE_REQUEST, type NodeRequest } from "../life/node-change.ts";
+import {
+  APPLY_REQUEST,
+  type ApplyBody,
+  CONTROL_PLANE_REQUEST,
+  type ControlPlaneBody,
+  DELETE_REQUEST,
+  type DeleteBody,
+  EMPTY_REQUEST,
+  TIME_REQUEST,
+  TRACE_REQUEST,
+  type TimeBody,
+  type TraceQuestion,
 } from "./documents.ts";
 import { KUBE_KIND_TABLE } from "./kube-kinds.ts";
+import { isFields } from "#core/base/json.ts";
+import {
+  type Field,
+  type ObjectShape,
+  type Shape,
+  type ValueOf,
+  fieldOf,
+  fieldsOf,
+  isChoice,
+  resolveShape,
+} from "#core/base/shape.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { ApiError } from "./error-details.ts";
 
@@ -32,215 +47,150 @@ function nameType(value: unknown): string {
 const SEE_SCHEMA =
   "The schema of all requests is schemas/api.v1alpha1.json, or GET /v1alpha1/schemas/api.v1alpha1.json.";
 
-/** The fields of one object. */
-export class RequestFields {
-  private readonly value: ReadonlyMap<string, unknown>;
-  private readonly where: string;
+function refuseValue(where: string, expected: string, value: unknown): never {
+  const found = value === undefined ? "is missing" : `is ${nameType(value)}`;
+  return refuseRequest(`${where} must be ${expected} and ${found}`, SEE_SCHEMA);
+}
 
-  private constructor(value: ReadonlyMap<string, unknown>, where: string) {
-    this.value = value;
-    this.where = where;
+/** Refuses fields that none of the shapes has. */
+function requireObject(
+  value: unknown,
+  known: readonly string[],
+  where: string,
+): Readonly<Record<string, unknown>> {
+  if (!isFields(value)) {
+    const what = where === "" ? "the body" : where;
+    return refuseRequest(`${what} must be a JSON object, but is ${nameType(value)}`, SEE_SCHEMA);
   }
-
-  /** @throws ApiError when `value` is no object, or has a field that is not `known`. */
-  static of(value: unknown, known: readonly string[], where = ""): RequestFields {
-    if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      const what = where === "" ? "the body" : where;
-      return refuseRequest(`${what} must be a JSON object, but is ${nameType(value)}`, SEE_SCHEMA);
-    }
-    const fields = new Map<string, unknown>(Object.entries(value));
-    for (const field of fields.keys()) {
-      if (known.includes(field)) continue;
-      const [near] = nearestNames(field, known, 1);
-      const advice = near === undefined ? `Fields are: ${known.join(", ")}.` : `Did you mean ${near}?`;
-      refuseRequest(
-        `there is no field ${JSON.stringify(where === "" ? field : `${where}.${field}`)}`,
-        advice,
-      );
-    }
-    return new RequestFields(fields, where);
+  for (const field of Object.keys(value)) {
+    if (known.includes(field)) continue;
+    const [near] = nearestNames(field, known, 1);
+    const advice = near === undefined ? `Fields are: ${known.join(", ")}.` : `Did you mean ${near}?`;
+    refuseRequest(`there is no field ${JSON.stringify(inside(where, field))}`, advice);
   }
+  return value;
+}
 
-  private refuse(field: string, expected: string): never {
-    const path = this.where === "" ? field : `${this.where}.${field}`;
-    const value = this.value.get(field);
-    const found = value === undefined ? "is missing" : `is ${nameType(value)}`;
-    return refuseRequest(`${path} must be ${expected} and ${found}`, SEE_SCHEMA);
-  }
+function inside(where: string, field: string): string {
+  return where === "" ? field : `${where}.${field}`;
+}
 
-  text(field: string): string {
-    const value = this.value.get(field);
-    return typeof value === "string" ? value : this.refuse(field, "a text");
-  }
+function checkObject(shape: ObjectShape, value: unknown, where: string): void {
+  const { required, optional } = fieldsOf(shape);
+  const fields = requireObject(value, [...Object.keys(required), ...Object.keys(optional)], where);
+  for (const [name, field] of Object.entries(required)) checkField(field, fields[name], inside(where, name));
+  for (const [name, field] of Object.entries(optional))
+    if (fields[name] !== undefined) checkField(field, fields[name], inside(where, name));
+}
 
-  optionalText(field: string): string | undefined {
-    return this.value.get(field) === undefined ? undefined : this.text(field);
-  }
+function checkField(field: Field, value: unknown, where: string): void {
+  const { is, min, max, text } = fieldOf(field);
+  if (min === undefined || max === undefined) return checkValue(is, value, where);
+  if (value === undefined)
+    refuseRequest(`${where} is missing`, text ?? `Write a number from ${min} to ${max}.`);
+  const isGood = typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
+  if (!isGood) refuseValue(where, `a whole number from ${min} to ${max}`, value);
+}
 
-  /** A text that is one of `allowed`. */
-  optionalChoice<T extends string>(field: string, allowed: readonly T[]): T | undefined {
-    const text = this.optionalText(field);
-    const found = allowed.find((each) => each === text);
-    return text === undefined || found !== undefined
-      ? found
-      : refuseRequest(`${field} cannot be ${JSON.stringify(text)}`, `Write one of: ${allowed.join(", ")}.`);
-  }
+function checkChoice(choices: readonly unknown[], value: unknown, where: string): void {
+  if (choices.some((each) => each === value)) return;
+  const advice = `Write one of: ${choices.join(", ")}.`;
+  if (value === undefined) refuseRequest(`${where} is missing`, advice);
+  if (typeof value !== "string") refuseValue(where, "a text", value);
+  refuseRequest(`${where} cannot be ${JSON.stringify(value)}`, advice);
+}
 
-  optionalFlag(field: string): boolean {
-    const value = this.value.get(field);
-    if (value === undefined) return false;
-    return typeof value === "boolean" ? value : this.refuse(field, "true or false");
-  }
-
-  optionalInteger(field: string, from: number, to: number): number | undefined {
-    const value = this.value.get(field);
-    if (value === undefined) return undefined;
-    const isGood = typeof value === "number" && Number.isInteger(value) && value >= from && value <= to;
-    return isGood ? value : this.refuse(field, `a whole number from ${from} to ${to}`);
-  }
-
-  /** A list of which each item is read by `read`; undefined when the field is absent. */
-  optionalList<T>(field: string, read: (item: unknown, where: string) => T): readonly T[] | undefined {
-    const value = this.value.get(field);
-    if (value === undefined) return undefined;
-    if (!Array.isArray(value)) return this.refuse(field, "a list");
-    return value.map((item, index) => read(item, `${field}[${index}]`));
+/** @throws ApiError for a value that is none of the shape; what requests do not consist of is a fault of ours. */
+function checkValue(given: Shape, value: unknown, where: string): void {
+  const shape = resolveShape(given);
+  if (shape === "text") {
+    if (typeof value !== "string") refuseValue(where, "a text", value);
+  } else if (shape === "words") {
+    if (typeof value !== "string") refuseValue(where, "a text", value);
+    if (value === "") refuseRequest(`${where} is empty`, "Name the object.");
+  } else if (shape === "boolean") {
+    if (typeof value !== "boolean") refuseValue(where, "true or false", value);
+  } else if (isChoice(shape)) {
+    checkChoice(shape, value, where);
+  } else if (typeof shape === "object" && "list" in shape) {
+    if (!Array.isArray(value)) refuseValue(where, "a list", value);
+    value.forEach((item, index) => {
+      checkValue(shape.list, item, `${where}[${index}]`);
+    });
+    if (value.length < (shape.min ?? 0)) refuseRequest(`${where} is empty`, "Give at least one.");
+  } else if (typeof shape === "object" && "fields" in shape) {
+    checkObject(shape, value, where);
+  } else {
+    throw new Error(`requests have no values such as ${where}`);
   }
 }
 
-const PORT_MAX = 65_535;
-/** An hour in one request: everything else waits for it. */
-export const TIME_MAX_MS = 3_600_000;
-const INPUT_FIELDS = ["inputs", "namespace"];
-
-function readInput(item: unknown, where: string): InputText {
-  const fields = RequestFields.of(item, ["name", "text"], where);
-  return { name: fields.text("name"), text: fields.text("text") };
+/** A body of this shape. @throws ApiError 400 `api-request-invalid`. */
+export function readRequest<S extends ObjectShape>(shape: S, body: unknown): ValueOf<S> {
+  checkObject(shape, body, "");
+  return body as ValueOf<S>;
 }
 
-function readReference(item: unknown, where: string): ObjectReference {
-  const fields = RequestFields.of(item, ["kind", "namespace", "name"], where);
-  const kind = fields.text("kind");
+type NamedObject = NonNullable<DeleteBody["references"]>[number];
+
+function referenceOf({ kind, name, namespace = "default" }: NamedObject, index: number): ObjectReference {
   const found = KUBE_KIND_TABLE.find((each) => each.kind === kind);
   if (found === undefined) {
     return refuseRequest(
-      `${where}.kind cannot be ${JSON.stringify(kind)}`,
+      `references[${index}].kind cannot be ${JSON.stringify(kind)}`,
       `Write one of: ${KUBE_KIND_TABLE.map((each) => each.kind).join(", ")}.`,
     );
   }
-  const name = fields.text("name");
-  if (name === "") return refuseRequest(`${where}.name is empty`, "Name the object.");
-  const namespace = found.isNamespaced ? (fields.optionalText("namespace") ?? "default") : "";
-  return { kind: found.kind, namespace, name };
-}
-
-function withNamespace(namespace: string | undefined): { readonly namespace?: string } {
-  return namespace === undefined ? {} : { namespace };
+  return { kind: found.kind, namespace: found.isNamespaced ? namespace : "", name };
 }
 
 export function readApplyRequest(body: unknown): ApplyBody {
-  const fields = RequestFields.of(body, INPUT_FIELDS);
-  const inputs = fields.optionalList("inputs", readInput) ?? [];
-  if (inputs.length === 0) refuseRequest("inputs must be a list of texts", "Give at least one manifest.");
-  return { inputs, ...withNamespace(fields.optionalText("namespace")) };
+  return readRequest(APPLY_REQUEST, body);
 }
 
-export function readDeleteRequest(body: unknown): DeleteBody {
-  const fields = RequestFields.of(body, [...INPUT_FIELDS, "references"]);
-  const inputs = fields.optionalList("inputs", readInput) ?? [];
-  const references = fields.optionalList("references", readReference) ?? [];
-  if (inputs.length + references.length === 0)
+/** What is to be deleted, with whole references. */
+export function readDeleteRequest(
+  body: unknown,
+): Omit<DeleteBody, "references"> & { readonly references: readonly ObjectReference[] } {
+  const { references = [], ...rest } = readRequest(DELETE_REQUEST, body);
+  if (references.length + (rest.inputs ?? []).length === 0)
     refuseRequest("the request names nothing to delete", "Give references, inputs, or both.");
-  return { inputs, references, ...withNamespace(fields.optionalText("namespace")) };
+  return { ...rest, references: references.map(referenceOf) };
 }
 
 export function readTimeRequest(body: unknown): TimeBody {
-  const fields = RequestFields.of(body, ["milliseconds"]);
-  const milliseconds = fields.optionalInteger("milliseconds", 1, TIME_MAX_MS);
-  if (milliseconds !== undefined) return { milliseconds };
-  return refuseRequest("milliseconds is missing", `Say how long, from 1 to ${TIME_MAX_MS}.`);
+  return readRequest(TIME_REQUEST, body);
 }
 
-/** The fields of a change; each action has its own. */
-const CHANGE_FIELDS: Readonly<Record<NodeAction, readonly string[]>> = {
-  reboot: [],
-  stop: [],
-  start: [],
-  "restart-hns": ["state"],
-  leave: [],
-  rejoin: ["podCIDR"],
-  "set-clock": ["byMs"],
-};
-/** A hundred years: further clocks do not jump. */
-const CLOCK_MAX_MS = 3_155_760_000_000;
-
-function readChange(fields: RequestFields, action: NodeAction): NodeChange {
-  if (action === "restart-hns") {
-    const state = fields.optionalChoice("state", RESTART_STATES);
-    return { do: action, ...(state === undefined ? {} : { state }) };
-  }
-  if (action === "rejoin") {
-    const podCIDR = fields.optionalText("podCIDR");
-    return { do: action, ...(podCIDR === undefined ? {} : { podCIDR }) };
-  }
-  if (action !== "set-clock") return { do: action };
-  const byMs = fields.optionalInteger("byMs", -CLOCK_MAX_MS, CLOCK_MAX_MS);
-  if (byMs !== undefined) return { do: action, byMs };
-  return refuseRequest("byMs is missing", "Say how far the clock jumps, in milliseconds.");
-}
-
-export function readNodeRequest(body: unknown): NodeBody {
-  const all = ["node", "do", ...Object.values(CHANGE_FIELDS).flat()];
-  const action = RequestFields.of(body, all).optionalChoice("do", NODE_ACTIONS);
-  if (action === undefined)
-    return refuseRequest("do is missing", `Say what happens: one of ${NODE_ACTIONS.join(", ")}.`);
-  const fields = RequestFields.of(body, ["node", "do", ...CHANGE_FIELDS[action]]);
-  return { node: fields.text("node"), ...readChange(fields, action) };
+/** Each action has its own fields. */
+export function readNodeRequest(body: unknown): NodeRequest {
+  const shapes: readonly ObjectShape[] = NODE_REQUEST.oneOf;
+  const all = shapes
+    .map(fieldsOf)
+    .flatMap(({ required, optional }) => Object.keys({ ...required, ...optional }));
+  const action = requireObject(body, [...new Set(all)], "")["do"];
+  const actions = NODE_REQUEST.oneOf.map(({ fields }) => fields.do[0]);
+  checkChoice(actions, action, "do");
+  const index = actions.findIndex((each) => each === action);
+  checkObject(shapes[index] ?? EMPTY_REQUEST, body, "");
+  return body as NodeRequest;
 }
 
 export function readControlPlaneRequest(body: unknown): ControlPlaneBody {
-  const apiServer = RequestFields.of(body, ["apiServer"]).optionalChoice("apiServer", ["up", "down"]);
-  if (apiServer !== undefined) return { apiServer };
-  return refuseRequest("apiServer is missing", "Write up or down.");
+  return readRequest(CONTROL_PLANE_REQUEST, body);
 }
 
 /** A question without settings. */
 export function readEmptyRequest(body: unknown): void {
-  RequestFields.of(body, []);
-}
-
-function withText<Name extends string>(name: Name, text: string | undefined): Partial<Record<Name, string>> {
-  return text === undefined ? {} : ({ [name]: text } as Record<Name, string>);
+  readRequest(EMPTY_REQUEST, body);
 }
 
 export function readTraceQuestion(body: unknown): TraceQuestion {
-  const fields = RequestFields.of(body, [
-    "from",
-    "to",
-    "protocol",
-    "family",
-    "port",
-    "capture",
-    "inject",
-    "captureNode",
-    "capturePlace",
-  ]);
-  const protocol = fields.optionalChoice("protocol", ["tcp", "udp", "icmp", "dns"]) ?? "tcp";
-  const family = fields.optionalChoice("family", ["ipv4", "ipv6"]);
-  const port = fields.optionalInteger("port", 1, PORT_MAX);
+  const question = readRequest(TRACE_REQUEST, body);
+  const { protocol = "tcp", port } = question;
   if (protocol === "icmp" && port !== undefined)
     refuseRequest("ICMP has no ports", "Leave out port, or choose protocol tcp.");
   if (protocol === "dns" && port !== undefined)
     refuseRequest("a lookup asks on port 53", "Leave out port, or choose protocol udp.");
-  return {
-    from: fields.text("from"),
-    to: fields.text("to"),
-    protocol,
-    ...(family === undefined ? {} : { family }),
-    ...(port === undefined ? {} : { port }),
-    capture: fields.optionalFlag("capture"),
-    inject: fields.optionalFlag("inject"),
-    ...withText("captureNode", fields.optionalText("captureNode")),
-    ...withText("capturePlace", fields.optionalText("capturePlace")),
-  };
+  return { ...question, protocol };
 }

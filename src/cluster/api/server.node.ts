@@ -1,13 +1,14 @@
 /** The control API on a Unix socket that only its owner can open. */
 import { createAdaptorServer } from "@hono/node-server";
-import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, readFileSync, renameSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Hono } from "hono";
+import { linkOrCopy, replaceFile, writeOwnerFile } from "#core/base/owner-only.node.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { ApiError } from "./error-details.ts";
-import { type ClusterPlace, placeError, removePlace } from "./state-folder.node.ts";
+import { type ClusterPlace, notASocket, placeError, removePlace } from "./state-folder.node.ts";
 import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
 
 const OWNER_ONLY = 0o600;
@@ -69,7 +70,7 @@ function removeDeadLock(path: string): void {
   const aside = `${path}.${process.pid}`;
   try {
     renameSync(path, aside);
-    if (readText(aside) !== text) linkSync(aside, path);
+    if (readText(aside) !== text) linkOrCopy(aside, path);
   } catch {
     // Another process did the same; the next round sees the outcome.
   }
@@ -85,7 +86,7 @@ async function lock(path: string): Promise<() => void> {
   const end = Date.now() + LOCK_WAIT_MS;
   for (;;) {
     try {
-      writeFileSync(path, String(process.pid), { flag: "wx", mode: OWNER_ONLY });
+      writeOwnerFile(path, String(process.pid));
       return () => rmSync(path, { force: true });
     } catch (error) {
       if (errorCode(error) !== "EEXIST") throw error;
@@ -107,7 +108,9 @@ async function lock(path: string): Promise<() => void> {
 async function claim(server: Server, place: ClusterPlace): Promise<void> {
   const unlock = await lock(`${place.socket}.lock`);
   try {
-    if (existsSync(place.socket)) {
+    const there = lstatSync(place.socket, { throwIfNoEntry: false });
+    if (there !== undefined && !there.isSocket()) throw notASocket(place);
+    if (there !== undefined) {
       if (await isListening(place.socket)) throw alreadyRunning(place);
       rmSync(place.socket, { force: true });
     }
@@ -144,7 +147,7 @@ export class ControlServer {
     server.requestTimeout = REQUEST_TIMEOUT_MS;
     try {
       await claim(server, place);
-      writeFileSync(place.pidFile, `${process.pid}\n`, { mode: OWNER_ONLY });
+      replaceFile(place.pidFile, `${process.pid}\n`, OWNER_ONLY);
     } catch (error) {
       throw placeError(place, error);
     }
@@ -159,7 +162,6 @@ export class ControlServer {
     const closed = new Promise<void>((resolve) => {
       this.server.close(() => resolve());
     });
-    this.server.closeIdleConnections();
     // A connection whose answer is under way now is kept alive by its client afterwards.
     const idle = setInterval(() => this.server.closeIdleConnections(), IDLE_POLL_MS);
     const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);

@@ -1,6 +1,15 @@
 // The control API on a real socket: who may listen, who may ask, what is left behind.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,6 +59,19 @@ describe("the server", () => {
     expect(await new ControlClient(socketTransport(place)).health()).toEqual({ status: "ready" });
     await server.close(0);
     expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("writes through no link that lies where its files go, and takes no other file away", async () => {
+    const victim = join(folder, "victim");
+    writeFileSync(victim, "precious");
+    symlinkSync(victim, place.pidFile);
+    await serve(healthy());
+    expect(readFileSync(place.pidFile, "utf8")).toBe(`${process.pid}\n`);
+    expect(readFileSync(victim, "utf8")).toBe("precious");
+    await opened.pop()?.close(0);
+    writeFileSync(place.socket, "a file of the user's");
+    await expect(serve()).rejects.toMatchObject({ message: `${place.socket} exists and is not a socket` });
+    expect(readFileSync(place.socket, "utf8")).toBe("a file of the user's");
   });
 
   it("refuses a second one on the same socket, and leaves the first as it is", async () => {

@@ -22,6 +22,10 @@ export const DEFAULT_NAME = "default";
 const ENDING = ".sock";
 const PRIVATE_FOLDER = 0o700;
 const OTHERS = 0o077;
+const OTHERS_WRITE = 0o002;
+const NOT_OWNER_WRITE = 0o022;
+/** In such a folder (/tmp) a file can be moved by its owner alone. */
+const STICKY = 0o1000;
 /** Systems keep the path of a socket in 104 to 108 bytes, one of them for the end. */
 const SOCKET_PATH_BYTES_MAX = 103;
 const NAME_PATTERN = /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/;
@@ -38,12 +42,14 @@ function ownId(): number {
 }
 
 /**
- * `$XDG_RUNTIME_DIR/mullion` when that folder is the user's (under `sudo -E` it is not), else `mullion-<uid>` in the
+ * `$XDG_RUNTIME_DIR/mullion` when that folder is the user's (under `sudo -E` it is not) and nobody else writes to it, else `mullion-<uid>` in the
  * folder for temporary files.
  */
 export function stateFolder(variables: Variables): string {
   const runtime = variables["XDG_RUNTIME_DIR"] ?? "";
-  if (runtime !== "" && statOf(runtime)?.uid === ownId()) return join(runtime, "mullion");
+  const stat = runtime === "" ? undefined : statOf(runtime);
+  const isOwn = stat?.isDirectory() === true && stat.uid === ownId() && (stat.mode & NOT_OWNER_WRITE) === 0;
+  if (isOwn) return join(runtime, "mullion");
   return join(tmpdir(), `mullion-${ownId()}`);
 }
 
@@ -90,6 +96,16 @@ function notPrivate(message: string, advice: string): ApiError {
   return new ApiError(FORBIDDEN, "cluster-not-private", message, advice);
 }
 
+/** Something of another kind stands at the path, and stays there. */
+export function notASocket(place: ClusterPlace): ApiError {
+  return new ApiError(
+    USAGE,
+    "cluster-unreachable",
+    `${place.socket} exists and is not a socket`,
+    "Name another path with --socket, or remove the file.",
+  );
+}
+
 /** An error of the system about a place, as the user's to mend. Other errors stay as they are. */
 export function placeError(place: ClusterPlace, error: unknown): unknown {
   if (error instanceof ApiError || !(error instanceof Error) || !("syscall" in error)) return error;
@@ -127,6 +143,8 @@ function checkFolder(folder: string, isDefault: boolean): void {
     const advice = "Name another place with --socket, or set XDG_RUNTIME_DIR.";
     throw notPrivate(`${folder} is not your folder`, advice);
   }
+  if ((stat.mode & OTHERS_WRITE) !== 0 && (stat.mode & STICKY) === 0)
+    throw notPrivate(`all users may change ${folder}`, `Close it: chmod o-w ${folder}`);
   if (isDefault && (stat.mode & OTHERS) !== 0)
     throw notPrivate(`other users may enter ${folder}`, `Close it: chmod 700 ${folder}`);
 }
@@ -141,12 +159,7 @@ export function hasOwnSocket(place: ClusterPlace, variables: Variables): boolean
   const folder = dirname(place.socket);
   checkFolder(folder, folder === stateFolder(variables));
   if (!stat.isSocket()) {
-    throw new ApiError(
-      USAGE,
-      "cluster-unreachable",
-      `${place.socket} exists and is not a socket`,
-      "Name another path with --socket, or remove the file.",
-    );
+    throw notASocket(place);
   }
   if (stat.uid === ownId() && (stat.mode & OTHERS) === 0) return true;
   throw notPrivate(`the socket ${place.socket} is not yours alone`, "Name another path with --socket.");

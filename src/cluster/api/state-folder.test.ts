@@ -39,6 +39,21 @@ describe("the place of a cluster", () => {
     });
   });
 
+  it("is not in a runtime folder that others may write to", () => {
+    chmodSync(runtime, 0o770);
+    expect(stateFolder(variables)).toBe(join(tmpdir(), `mullion-${userInfo().uid}`));
+  });
+
+  it("is in no folder that all users may change, but in one like /tmp", () => {
+    const open = join(runtime, "open");
+    mkdirSync(open);
+    const place = clusterPlace({ name: undefined, socket: join(open, "lab.sock") }, {});
+    chmodSync(open, 0o777);
+    expect(() => ensureFolder(place, {})).toThrow(/all users may change/);
+    chmodSync(open, 0o1777);
+    ensureFolder(place, {});
+  });
+
   it("is where --socket says, with its files beside it", () => {
     const place = clusterPlace({ name: undefined, socket: "/tmp/x/lab.sock" }, variables);
     expect(place).toEqual({

@@ -50,6 +50,19 @@ describe("start.ps1", () => {
     expect(await bringUpBy({ edits: ["copy-net-conf"] })).toEqual(report);
   });
 
+  it("shows what a step changes of the Node: flanneld says that its network is there", async () => {
+    const { steps } = await bringUpBy({ edits: ["copy-net-conf"] });
+    const ofNode = steps.flatMap(({ name: step, changes }) =>
+      changes
+        .filter(({ kind, name }) => kind === "node" || name.startsWith("condition"))
+        .map(({ kind, name, change, detail }) => `${step}: ${change} ${kind} ${name}: ${detail ?? ""}`),
+    );
+    expect(ofNode).toEqual([
+      "Register the node: created node win-1: podCIDR 10.244.1.0/24",
+      "Start flanneld: created node-field condition NetworkUnavailable: False",
+    ]);
+  });
+
   it("makes External to have the switch: the address moves to its vNIC (§1.10)", async () => {
     const { changes } = stepOf(await bringUpBy(), "Make the network External");
     expect(changes.map(({ kind, name, change }) => `${change} ${kind} ${name}`)).toEqual([
@@ -163,8 +176,8 @@ describe("start.ps1", () => {
     const node = await bareNode();
     await runScripts(node);
     const hns = hcnClientOf(node.node);
-    // Of the DNS, over UDP and TCP.
-    expect(await listLoadBalancers(hns)).toHaveLength(2);
+    // Of the API server, and of the DNS over UDP and TCP.
+    expect(await listLoadBalancers(hns)).toHaveLength(3);
     await removePolicyLists("start-kubeproxy.ps1").perform(node);
     expect(await listLoadBalancers(hns)).toEqual([]);
   });

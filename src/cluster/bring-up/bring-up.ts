@@ -2,6 +2,7 @@
  * A new Windows node, from a bare machine to kube-proxy, by the scripts that people run: the other nodes are up, and each
  * step does to this one what the script would do.
  */
+import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { defined } from "#core/base/assert.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { addToIp, formatIp, formatPrefix } from "#core/net/ip.ts";
@@ -192,7 +193,7 @@ export async function runScripts(
   const reports = node.processes.map((each) => each.report());
   for (const process of node.processes) process.stop();
   return {
-    apiVersion: "mullion/v1alpha1",
+    apiVersion: DOCUMENT_VERSION,
     kind: "BringUp",
     node: options.node,
     scripts: options.scripts,

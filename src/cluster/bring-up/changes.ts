@@ -1,4 +1,5 @@
 /** What is otherwise on the node after a step: two looks at everything that the scripts touch, compared. */
+import { plural } from "#core/base/text-layout.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { subnetsOf } from "#contracts/hcn/documents/network.ts";
 import { listEndpoints, listLoadBalancers, listNetworks } from "#contracts/hcn/operations.ts";
@@ -63,8 +64,8 @@ async function lookAtHns(hns: HcnClient, look: Map<string, string>): Promise<voi
       return `${ExternalPort} → ${InternalPort}`;
     });
     const count = balancer.HostComputeEndpoints?.length ?? 0;
-    const name = `${vips.length === 0 ? "node port" : vips.join(", ")} ${ports.join(", ")} ${balancer.ID ?? ""}`;
-    look.set(keyOf("policy-list", name), `${count} back end${count === 1 ? "" : "s"}`);
+    const name = `${vips.length === 0 ? "node port" : vips.join(", ")} ${ports.join(", ")} ${balancer.ID}`;
+    look.set(keyOf("policy-list", name), plural(count, "back end"));
   }
 }
 

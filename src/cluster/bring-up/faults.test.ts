@@ -159,6 +159,13 @@ describe("start.ps1 on a node with something wrong", () => {
     expect(report.outcome).not.toBe("up");
   });
 
+  it("has the last words of a program that ended in its log", async () => {
+    const { processes } = await bringUpBy({ kubernetes: "1.24" });
+    const kubelet = processes.findLast(({ name }) => name === "kubelet");
+    expect(kubelet?.state).toBe("ended");
+    expect(kubelet?.log.join("\n")).toMatch(/unknown flag: --\S+/);
+  });
+
   it("goes on after install.ps1 has ended, with the files as they were fetched (users.md G11)", async () => {
     const report = await bringUpBy({ backend: "host-gw", parameters: { interfaceName: "Ethernet 7" } });
     expect(stepOf(report, "Write net-conf.json").outcome).toBe("skipped");

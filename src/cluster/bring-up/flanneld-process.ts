@@ -1,13 +1,12 @@
 /** flanneld as the scripts start it: by its flags, `C:\etc\kube-flannel\net-conf.json` and the Node object. */
 import type { VirtualClock } from "#core/base/clock.ts";
-import type { Compat } from "#core/base/compat.ts";
 import { annotationsOf, DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
 import { KubeLeaseStore } from "#programs/flannel/kube/kube-lease-store.ts";
 import { NodeLeases } from "#programs/flannel/kube/node-leases.ts";
 import { type FlannelFinding, findingOf } from "#programs/flannel/flannel-error.ts";
 import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
 import type { FlannelLog, Severity } from "#programs/flannel/flannel-log.ts";
-import { DEFAULT_OPTIONS } from "#programs/flannel/flanneld-options.ts";
+import { DEFAULT_OPTIONS, type FlanneldMode } from "#programs/flannel/flanneld-options.ts";
 import { Flanneld, type FlanneldState, configurationFor } from "#programs/flannel/flanneld.ts";
 import { type NetworkConfig, parseNetworkConfig } from "#programs/flannel/network-config.ts";
 import { type FlanneldRelease, behaviourOf } from "#programs/flannel/release.ts";
@@ -20,10 +19,9 @@ import { FLANNEL_NET_CONF, KUBECONFIG } from "./script-files.ts";
 
 const ANNOTATIONS = annotationsOf(DEFAULT_ANNOTATION_PREFIX);
 
-export interface FlanneldProcessParts {
+export interface FlanneldProcessParts extends FlanneldMode {
   readonly nodeName: string;
   readonly release: FlanneldRelease;
-  readonly compat: Compat;
   readonly managementIP: string;
   /** The text of its configuration; undefined: there is none. */
   readonly netConf: string | undefined;

@@ -1,7 +1,7 @@
 /** From nothing to files and a vSwitch: what `install.ps1` does, and `KubeCluster.ps1` in its own order. */
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
-import { createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
+import { type StoredHnsNetwork, createHnsNetwork, deleteHnsNetwork } from "#contracts/hcn/v1-operations.ts";
 import { formatPrefix } from "#core/net/ip.ts";
 import { dnsAddressIn } from "../names/dns-service.ts";
 import type { ScriptNode } from "./script-node.ts";
@@ -35,7 +35,7 @@ export function reportRefusal(node: ScriptNode, error: unknown): HcnError {
 }
 
 /** Get-HnsNetwork, which writes an error and answers nothing where HNS does not run. */
-export async function lookForNetwork(node: ScriptNode, name: string): Promise<HnsNetwork | undefined> {
+export async function lookForNetwork(node: ScriptNode, name: string): Promise<StoredHnsNetwork | undefined> {
   try {
     return await node.findNetwork(name);
   } catch (error) {
@@ -106,7 +106,7 @@ export async function cleanUpNetwork(node: ScriptNode): Promise<void> {
   if (network === undefined) return;
   node.print("Cleaning up old HNS network found");
   try {
-    await deleteHnsNetwork(node.client, network.ID ?? "");
+    await deleteHnsNetwork(node.client, network.ID);
   } catch (error) {
     reportRefusal(node, error);
   }

@@ -1,5 +1,5 @@
 /** kube-proxy as the scripts start it: its flags are read as the cluster's version reads them. */
-import type { Compat } from "#core/base/compat.ts";
+import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
 import { checkGates } from "#programs/kube-proxy/configuration/feature-gates.ts";
 import { flagsOf } from "#programs/kube-proxy/configuration/flags.ts";
 import { parseFlags } from "#programs/kube-proxy/configuration/parse-flags.ts";
@@ -18,12 +18,11 @@ import type { KubernetesRelease } from "../file/cluster-file.ts";
 import { NodeProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";
 
-export interface KubeProxyProcessParts {
+export interface KubeProxyProcessParts extends Pick<KubeProxyOptions, "compat"> {
   readonly flags: readonly string[];
   /** The variable KUBE_NETWORK. */
   readonly kubeNetwork: string | undefined;
   readonly kubernetes: KubernetesRelease;
-  readonly compat: Compat;
   /** Its Node's InternalIP. */
   readonly nodeIp: string;
   readonly client: HcnClient;
@@ -72,7 +71,7 @@ export class KubeProxyProcess extends NodeProcess {
 
   override async advance(nowMs: number): Promise<void> {
     this.dueAtMs = undefined;
-    if (this.proxy === undefined || !this.isRunning) return;
+    if (this.proxy === undefined) return;
     this.stopFollowing ??= await followSource(this.source, this.objects);
     const result = await this.proxy.start();
     if (result.state === "failed") return this.fail(result.finding.code, result.finding.message);

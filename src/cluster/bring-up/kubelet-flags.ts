@@ -91,6 +91,6 @@ export function serviceFlags(
 
 /** The first flag that a kubelet of that version does not know; undefined: it takes them all. */
 export function unknownFlag(flags: readonly string[], version: KubernetesRelease): string | undefined {
-  const names = flags.map((flag) => flag.replace(/^--/, "").replace(/=.*$/, ""));
+  const names = flags.map((flag) => flag.replace(/^--/, "").split("=", 1).join(""));
   return names.find((name) => REMOVED.some(({ flag, minor }) => flag === name && version.minor >= minor));
 }

@@ -5,7 +5,7 @@ import type { BringUpFinding, ProcessReport } from "./report.ts";
 const SHOWN_LINES = 20;
 
 export abstract class NodeProcess {
-  readonly name: string;
+  readonly name: ProcessReport["name"];
   readonly flags: readonly string[];
   /** Path of the executable, as the scripts write it. */
   readonly path: string;
@@ -19,7 +19,7 @@ export abstract class NodeProcess {
   private readonly lines: string[] = [];
   private reported = 0;
 
-  constructor(name: string, path: string, flags: readonly string[]) {
+  constructor(name: ProcessReport["name"], path: string, flags: readonly string[]) {
     this.name = name;
     this.path = path;
     this.flags = flags;

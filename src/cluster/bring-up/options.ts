@@ -34,7 +34,8 @@ export const SCRIPT_EDITS = [
 ] as const;
 export type ScriptEdit = (typeof SCRIPT_EDITS)[number];
 
-export type NetworkMode = "overlay" | "l2bridge";
+export const NETWORK_MODES = ["overlay", "l2bridge"] as const;
+export type NetworkMode = (typeof NETWORK_MODES)[number];
 
 /** A card of the node, in the order in which Windows lists them. */
 export interface AdapterSpec {

@@ -1,13 +1,18 @@
 /** What a bring-up tells: every step, what it said, what it changed, and how the node stands afterwards. */
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { NetworkMode, Runtime, ScriptSet } from "./options.ts";
+import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { NETWORK_MODES, RUNTIMES, SCRIPT_SETS } from "./options.ts";
 
-export interface BringUpFinding {
-  readonly code: KnowledgeCode;
-  /** One sentence without a full stop. */
-  readonly message: string;
-}
+export const BRING_UP_FINDING = {
+  text: "What is wrong.",
+  fields: {
+    code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "mullion explain CODE says more." },
+    message: { is: "text", text: "One sentence without a full stop." },
+  },
+} as const;
+export type BringUpFinding = ValueOf<typeof BRING_UP_FINDING>;
 
+/** In the order in which they are shown. */
 export const CHANGE_KINDS = [
   "file",
   "reservation",
@@ -24,71 +29,98 @@ export const CHANGE_KINDS = [
 export type ChangeKind = (typeof CHANGE_KINDS)[number];
 
 /** Something on the node, or its Node object, that is otherwise than before. */
-export interface Change {
-  readonly kind: ChangeKind;
-  readonly name: string;
-  readonly change: "created" | "changed" | "deleted";
-  /** What it is now; of what is gone, what it was. */
-  readonly detail: string;
-}
+export const NODE_CHANGE = {
+  text: "Something that the step changed.",
+  fields: {
+    kind: (): typeof CHANGE_KINDS => CHANGE_KINDS,
+    name: { is: "text", text: "The path, the name in HNS, the route, the annotation …" },
+    change: ["created", "changed", "deleted"],
+    detail: { is: "text", text: "What it is now; of what is gone, what it was. May be empty." },
+  },
+} as const;
+export type Change = ValueOf<typeof NODE_CHANGE>;
 
-export const STEP_OUTCOMES = ["done", "went-on", "ended", "waits", "skipped"] as const;
-/**
- * `went-on`: something was wrong, and the script did not mind. `ended`: the script ended here; whoever called it goes on.
- * `waits`: for ever. `skipped`: its script had ended before.
- */
-export type StepOutcome = (typeof STEP_OUTCOMES)[number];
+export const STEP_REPORT = {
+  text: "One step of a script.",
+  fields: {
+    run: { is: "integer", text: "Which run of the script, from 1." },
+    number: { is: "integer", text: "From 1, over all runs." },
+    script: { is: "text", text: "The file that holds the step; `by hand` for manual steps." },
+    name: "text",
+    command: { is: "text", text: "What it runs, with its arguments." },
+    outcome: {
+      is: ["done", "went-on", "ended", "waits", "skipped"],
+      text: "went-on: something was wrong, and the script continued. ended: the script ended here; its caller continues. waits: forever. skipped: its script had ended before.",
+    },
+    beganMs: { is: "number", text: "Virtual time, in milliseconds." },
+    tookMs: { is: "number", text: "Virtual time, in milliseconds." },
+    output: {
+      list: "text",
+      text: "Output of the step, and of the node's programs during it; repeated lines are merged and counted.",
+    },
+    changes: {
+      list: (): typeof NODE_CHANGE => NODE_CHANGE,
+      text: "On the node and of its Node object, by kind and name.",
+    },
+    findings: {
+      list: (): typeof BRING_UP_FINDING => BRING_UP_FINDING,
+      text: "In the order in which they were met.",
+    },
+  },
+} as const;
+export type StepReport = ValueOf<typeof STEP_REPORT>;
+export type StepOutcome = StepReport["outcome"];
 
-export interface StepReport {
-  /** Which run of the script, from 1. */
-  readonly run: number;
-  /** From 1, over all runs. */
-  readonly number: number;
-  /** The file that holds it: `install.ps1`. */
-  readonly script: string;
-  readonly name: string;
-  /** What it runs, with its arguments. */
-  readonly command: string;
-  readonly outcome: StepOutcome;
-  /** Virtual time. */
-  readonly beganMs: number;
-  readonly tookMs: number;
-  /** What it printed, and what a process of it printed. */
-  readonly output: readonly string[];
-  readonly changes: readonly Change[];
-  readonly findings: readonly BringUpFinding[];
-}
+export const PROCESS_REPORT = {
+  text: "A program that was started.",
+  fields: {
+    name: ["kubelet", "flanneld", "kube-proxy"],
+    commandLine: "text",
+    state: ["running", "ended"],
+    log: { list: "text", text: "Its last lines." },
+  },
+} as const;
+export type ProcessReport = ValueOf<typeof PROCESS_REPORT>;
 
-export interface ProcessReport {
-  readonly name: string;
-  readonly commandLine: string;
-  readonly state: "running" | "ended";
-  /** The last lines of its log. */
-  readonly log: readonly string[];
-}
+export const FILE_REPORT = {
+  text: "A file on the node's disk.",
+  fields: { path: { is: "text", text: "As Windows writes it." }, text: "text" },
+} as const;
 
-export interface FileReport {
-  /** As Windows writes it. */
-  readonly path: string;
-  readonly text: string;
-}
+export const BRING_UP_REPORT = {
+  text: "A bring-up of one Windows node.",
+  document: "BringUp",
+  fields: {
+    node: "text",
+    scripts: (): typeof SCRIPT_SETS => SCRIPT_SETS,
+    runtime: (): typeof RUNTIMES => RUNTIMES,
+    networkMode: {
+      is: (): typeof NETWORK_MODES => NETWORK_MODES,
+      text: "The scripts' words for vxlan and host-gw.",
+    },
+    flanneld: { is: "text", text: "The release that ran." },
+    outcome: {
+      is: ["up", "up-with-findings", "not-up"],
+      text: "up-with-findings: the script went through and all programs run, but something is not as it should be.",
+    },
+    tookMs: {
+      is: "number",
+      text: "Virtual time from the first step to the end of the last, in milliseconds.",
+    },
+    steps: { list: (): typeof STEP_REPORT => STEP_REPORT, text: "In order, those of all runs." },
+    processes: {
+      list: (): typeof PROCESS_REPORT => PROCESS_REPORT,
+      text: "What runs, or has run, on the node, in the order in which it was started.",
+    },
+    files: {
+      list: (): typeof FILE_REPORT => FILE_REPORT,
+      text: "All files on the node's disk at the end, by path.",
+    },
+  },
+} as const;
+export type BringUpReport = ValueOf<typeof BRING_UP_REPORT>;
 
-export interface BringUpReport {
-  readonly apiVersion: "mullion/v1alpha1";
-  readonly kind: "BringUp";
-  readonly node: string;
-  readonly scripts: ScriptSet;
-  readonly runtime: Runtime;
-  readonly networkMode: NetworkMode;
-  /** The release of flanneld that ran. */
-  readonly flanneld: string;
-  /** `up`: as it should be. `up-with-findings`: the script went through, and the node is not as it should be. */
-  readonly outcome: "up" | "up-with-findings" | "not-up";
-  /** Virtual time from the first step to the end of the last. */
-  readonly tookMs: number;
-  readonly steps: readonly StepReport[];
-  /** What runs, or has run, on the node. */
-  readonly processes: readonly ProcessReport[];
-  /** What lies on the node's disk at the end. */
-  readonly files: readonly FileReport[];
-}
+export const BRING_UP_SCHEMA: JsonSchema = documentSchema(
+  "What mullion bring-up -o json prints",
+  BRING_UP_REPORT,
+);

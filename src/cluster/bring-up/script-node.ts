@@ -8,8 +8,7 @@ import type { NodeFiles } from "../flannel/node-files.ts";
 import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { HnsNetwork } from "#contracts/hcn/documents/v1-documents.ts";
-import { listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
+import { type StoredHnsNetwork, listHnsNetworks } from "#contracts/hcn/v1-operations.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
@@ -145,7 +144,7 @@ export class ScriptNode {
   }
 
   /** `Get-HnsNetwork | ? Name -EQ`. @throws HcnError when HNS does not answer. */
-  async findNetwork(name: string): Promise<HnsNetwork | undefined> {
+  async findNetwork(name: string): Promise<StoredHnsNetwork | undefined> {
     const networks = await listHnsNetworks(this.client);
     return networks.find(({ Name = "" }) => Name.toLowerCase() === name.toLowerCase());
   }

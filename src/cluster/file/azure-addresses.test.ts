@@ -146,6 +146,12 @@ describe("of addresses for pods", () => {
       "cluster-file-invalid-value ipv6.enabled: pods with single addresses (podAddresses) have IPv4 alone here",
     ],
     [
+      "a second family is refused for pods that azure-vnet attaches",
+      [`${WIN}podAddresses: [10.224.0.36]}`],
+      "plugin: azure-vnet, shape: node-subnet}\nipv6: {enabled: true",
+      "cluster-file-invalid-value ipv6.enabled: Azure CNI in shape node-subnet has IPv4 alone: AKS has dual stack with Azure CNI Overlay",
+    ],
+    [
       "win-bridge is refused for a pod subnet",
       [`${WIN}podAddresses: [10.241.0.4]}`],
       "plugin: win-bridge, shape: pod-subnet, clusterCIDR: 10.241.0.0/16",

@@ -5,7 +5,7 @@ import type { ClusterFile, NetworkDriver, NetworkShape, PodNetworkSpec } from ".
 import type { RawCluster } from "./description.ts";
 import { backendOf, driverOf } from "./complete-networks.ts";
 import type { DriverFields, FurtherNetworkFields, NetworkFields } from "./description-of-networks.ts";
-import { driverTraits } from "./driver-traits.ts";
+import { FLANNEL_VNI, driverTraits, hasOtherVni } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
 import { type ValuePlace, type Reading, quote } from "./reading.ts";
@@ -323,7 +323,7 @@ function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Rea
 }
 
 /**
- * hcsshim has 16 bits for the identifier in RemoteSubnetRoute (dataplane.md §2.14, DT-049): Windows nodes cannot be told of
+ * hcsshim has 16 bits for the identifier in RemoteSubnetRoute (dataplane.md §2.14): Windows nodes cannot be told of
  * each other with a larger one.
  */
 const VNI_OF_REMOTE_SUBNETS_MAX = 0xffff;
@@ -332,6 +332,16 @@ function checkVni({ network, vni }: Located, reading: Reading): void {
   if (network.driver !== "Overlay" || network.vni <= VNI_OF_REMOTE_SUBNETS_MAX) return;
   const message = `the VNI ${network.vni} does not fit the 16 bits that RemoteSubnetRoute has for it`;
   reading.report("cluster-file-vni-too-large", vni, message, "Choose one from 4096 to 65535.");
+}
+
+/** Every edition of the Kubernetes page has flannel's VXLAN with VNI 4096 alone (windows-networking-documentation.md §8). */
+function checkVniOfEdition(all: readonly Located[], cluster: ClusterFile, reading: Reading): void {
+  const { asDocumented } = cluster;
+  const own = all.find(({ network }) => network === cluster.network);
+  if (asDocumented === undefined || own === undefined || !hasOtherVni(cluster)) return;
+  const message = `the Kubernetes page of ${asDocumented} has flannel's VXLAN with VNI ${FLANNEL_VNI} alone, not ${own.network.vni}`;
+  const advice = `Write vni: ${FLANNEL_VNI}, or run the nodes as their builds are.`;
+  reading.report("flannel-vni-other-than-4096", own.vni, message, advice);
 }
 
 function checkNodes(raw: RawCluster, cluster: ClusterFile, reading: Reading): void {
@@ -393,6 +403,7 @@ export function checkNetworks(raw: RawCluster, cluster: ClusterFile, reading: Re
   for (const [index, network] of raw.networks.value.entries())
     checkFurther(network, cluster.networks[index]?.driver ?? cluster.network.driver, reading);
   for (const each of all) checkVni(each, reading);
+  checkVniOfEdition(all, cluster, reading);
   checkIpam(raw, cluster, reading);
   checkNodes(raw, cluster, reading);
   checkNeighbours(all, reading);

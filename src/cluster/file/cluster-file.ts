@@ -5,6 +5,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { Edition } from "#core/catalogue/edition.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { Ipv4, Ipv6, Prefix } from "#core/net/ip.ts";
@@ -67,7 +68,7 @@ export interface NodeSpec {
   readonly quirks: QuirkSettings;
   /**
    * False: the node is a virtual machine, and the fabric's port lets frames with its adapter's MAC pass alone
-   * (dataplane.md §2.6, DT-071).
+   * (dataplane.md §2.6).
    */
   readonly hasMacSpoofing: boolean;
   /** The machine's own name: what programs take that are not told the Node's. */
@@ -260,6 +261,8 @@ export interface ClusterFile {
   readonly kubernetes: { readonly version: KubernetesRelease };
   /** From which all chance in the cluster comes. */
   readonly seed: number;
+  /** The edition of the Kubernetes page whose limits the Windows nodes have; undefined: those of their builds. */
+  readonly asDocumented: Edition | undefined;
   readonly nodes: readonly NodeSpec[];
   readonly network: NetworkSpec;
   /** Networks that Windows nodes have besides `network`. */

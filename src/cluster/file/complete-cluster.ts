@@ -1,5 +1,7 @@
 /** From the fields as they were written to the whole cluster: every default filled in. */
 import { type Ipv4, type Prefix, addToIp, formatIp } from "#core/net/ip.ts";
+import { buildOfEdition, quirksOfEdition } from "#core/catalogue/documentation.ts";
+import type { Edition } from "#core/catalogue/edition.ts";
 import type { QuirkSettings } from "#core/catalogue/quirks.ts";
 import type {
   ClusterFile,
@@ -51,21 +53,43 @@ function completeUnderlay(raw: LocatedFields<UnderlayFields>): FileUnderlay {
     router: raw.router.value ?? (addToIp(subnet.address, 1) as Ipv4),
     routes: raw.routes.value.map(({ value }) => ({ to: value.to.value, via: value.via.value })),
     deny: raw.deny.value.map(({ value }) => ({ from: value.from.value, to: value.to.value })),
-    dhcp: range.value === undefined ? undefined : { range: range.value, leaseSeconds: leaseSeconds.value },
+    dhcp:
+      range.value === undefined
+        ? undefined
+        : { range: range.value, leaseSeconds: Math.ceil(leaseSeconds.value) },
   };
 }
 
-function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: QuirkSettings): NodeSpec {
+/** What all nodes have in common. */
+interface CommonOfNodes {
+  readonly quirks: QuirkSettings;
+  readonly asDocumented: Edition | undefined;
+  readonly isDsr: boolean;
+}
+
+/** The build and the defects of a node: its own, or those of the edition that the cluster runs as. */
+function completeWindows(
+  raw: LocatedFields<NodeFields>,
+  { quirks: common, asDocumented, isDsr }: CommonOfNodes,
+): Pick<NodeSpec, "build" | "quirks"> {
+  const build = raw.build.value ?? (raw.os.value === "windows" ? DEFAULTS.build : undefined);
+  const quirks = { ...common, ...raw.quirks.value };
+  if (build === undefined || asDocumented === undefined) return { build, quirks: Object.freeze(quirks) };
+  const documented = buildOfEdition({ build, isDsr });
+  const limits = quirksOfEdition(asDocumented, { build: documented, isDsr });
+  return { build: documented, quirks: Object.freeze({ ...quirks, ...limits }) };
+}
+
+function completeNode(raw: LocatedFields<NodeFields>, podCIDR: Prefix, common: CommonOfNodes): NodeSpec {
   const os = raw.os.value;
   return {
     name: raw.name.value,
     os,
-    build: raw.build.value ?? (os === "windows" ? DEFAULTS.build : undefined),
+    ...completeWindows(raw, common),
     address: raw.address.value,
     podCIDR,
     podAddresses: raw.podAddresses.value && valuesOf(raw.podAddresses.value),
     compat: raw.compat.value,
-    quirks: Object.freeze({ ...common, ...raw.quirks.value }),
     hasMacSpoofing: raw.macSpoofing.value === "on",
     hostname: raw.hostname.value ?? raw.name.value,
     files: raw.files.value,
@@ -123,9 +147,14 @@ export function completeCluster(
     reading,
   );
   if (ranges === undefined) return undefined;
+  const common = {
+    quirks: raw.quirks.value,
+    asDocumented: raw.asDocumented.value,
+    isDsr: raw.kubeProxy.value.enableDSR.value,
+  };
   const nodes = raw.nodes.value.flatMap(({ value }, index) => {
     const podCIDR = ranges[index];
-    return podCIDR === undefined ? [] : [completeNode(value, podCIDR, raw.quirks.value)];
+    return podCIDR === undefined ? [] : [completeNode(value, podCIDR, common)];
   });
   const network: NetworkSpec = {
     ...base,
@@ -140,6 +169,7 @@ export function completeCluster(
     name: raw.metadata.value.name.value,
     kubernetes: { version: raw.kubernetes.value.version.value },
     seed: raw.seed.value,
+    asDocumented: raw.asDocumented.value,
     nodes,
     network,
     networks,

@@ -103,7 +103,8 @@ export function completeIpv6(
     router: samePlaceIn(subnet.value, underlay.subnet, underlay.router),
     clusterCIDR: isShared ? subnet.value : clusterCIDR.value,
     serviceCIDR: serviceCIDR.value,
-    hasPodRoutes: podRoutes.value && !isShared,
+    // What is around Azure CNI Overlay does not enter its routing domain.
+    hasPodRoutes: podRoutes.value && !isShared && network.routes !== "fabric",
     nodes: Object.fromEntries(
       nodes.map((node, index) => [
         node.name,
@@ -124,12 +125,9 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
     reading.reportValue(places.subnet.place, message, `Write a range of length ${LINK_LENGTH}.`);
     return;
   }
-  const single = cluster.nodes.some(({ podAddresses }) => podAddresses !== undefined);
-  if (single || cluster.network.shape === "pod-subnet") {
-    const message = single
-      ? "pods with single addresses (podAddresses) have IPv4 alone here"
-      : "pods in shape pod-subnet have IPv4 alone here";
-    reading.reportValue(places.enabled.place, message, "Leave ipv6 out, or give the nodes ranges (podCIDR).");
+  const lack = lackOfShape(cluster);
+  if (lack !== undefined) {
+    reading.reportValue(places.enabled.place, lack.message, lack.advice);
     return;
   }
   const { value: clusterCIDR, place } = places.clusterCIDR;
@@ -147,6 +145,42 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
     reading.report("cluster-file-overlapping-ranges", range.place, message, advice);
   }
   checkNetwork(raw, cluster, reading);
+}
+
+/** From 1.26.3 on AKS has dual stack with overlays (https://learn.microsoft.com/en-us/azure/aks/azure-cni-overlay). */
+const AZURE_MINOR_MIN = 26;
+
+/**
+ * Why pods of this shape have IPv4 alone. Azure CNI gives pods IPv6 with an overlay and nowhere else: pods in a subnet of
+ * the virtual network have none (https://github.com/Azure/AKS/issues/4389).
+ */
+function lackOfShape({
+  network,
+  nodes,
+  kubernetes,
+}: ClusterFile): { message: string; advice: string } | undefined {
+  const { plugin, shape } = network;
+  if (plugin === "azure-vnet" && nodes.some(({ os }) => os === "windows")) {
+    if (shape !== "own-subnet")
+      return {
+        message: `Azure CNI in shape ${shape} has IPv4 alone: AKS has dual stack with Azure CNI Overlay`,
+        advice: "Write network.shape: own-subnet, or leave ipv6 out.",
+      };
+    const { minor } = kubernetes.version;
+    if (minor >= AZURE_MINOR_MIN) return undefined;
+    return {
+      message: `Azure CNI Overlay has dual stack from Kubernetes 1.26.3 on, and this is 1.${minor}`,
+      advice: 'Write kubernetes.version: "1.26" or later, or leave ipv6 out.',
+    };
+  }
+  const isSingle = nodes.some(({ podAddresses }) => podAddresses !== undefined);
+  if (!isSingle && shape !== "pod-subnet") return undefined;
+  return {
+    message: isSingle
+      ? "pods with single addresses (podAddresses) have IPv4 alone here"
+      : "pods in shape pod-subnet have IPv4 alone here",
+    advice: "Leave ipv6 out, or give the nodes ranges (podCIDR).",
+  };
 }
 
 /** What the file says of one node. @returns false after a problem. */

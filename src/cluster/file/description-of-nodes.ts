@@ -1,7 +1,7 @@
 /** The fields of a node that say in which state it is when the cluster comes up: its name, its disk, its programs. */
 import type { Ipv6, Prefix } from "#core/net/ip.ts";
 import { type LocatedFields, TEXTS_BY_PATH, mapping, section, type OptionalMapping } from "./mapping.ts";
-import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, integer, oneOf } from "./scalars.ts";
+import { COMPUTER_NAME, INTERFACE, IPV6, IPV6_PREFIX, oneOf, seconds } from "./scalars.ts";
 import { type MappingField, optional, withDefault } from "./shape.ts";
 
 interface FlanneldFields {
@@ -64,10 +64,10 @@ export const NODE_STATE: { readonly [K in keyof NodeStateFields]: MappingField<N
     "Files that are on the node's disk before anything starts, by path, such as `C:\\k\\sourceVip.json` from an earlier run of the node. Only with plugin `flannel`, whose programs read and write them.",
   ),
   addressDelay: withDefault(
-    integer("a number of seconds", 0, DELAY_MAX_S),
+    seconds(0, DELAY_MAX_S),
     0,
     0,
-    "Seconds after the making of a network until HNS knows the node's address there, as with DHCP or a team of adapters. Only on Windows nodes with plugin `flannel`.",
+    "The time from the making of a network until HNS knows the node's address there, as with DHCP or a team of adapters. Only on Windows nodes with plugin `flannel`.",
   ),
   flanneld: section(FLANNELD, "How flanneld is started. Only with plugin `flannel`."),
 };

@@ -3,7 +3,7 @@ import { defined } from "#core/base/assert.ts";
 import { type Ipv4, type Prefix, parsePrefix } from "#core/net/ip.ts";
 import { type LocatedFields, list, mapping, section, type OptionalMapping } from "./mapping.ts";
 import type { Located } from "./reading.ts";
-import { IPV4, PREFIX, integer } from "./scalars.ts";
+import { IPV4, PREFIX, seconds } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
 
 const ROUTES_MAX = 10_000;
@@ -48,7 +48,7 @@ const DHCP = mapping<DhcpFields>("a mapping", {
     "none: there is no DHCP server",
   ),
   leaseSeconds: withDefault(
-    integer("a number of seconds", LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
+    seconds(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
     86_400,
     86_400,
     "How long a pod has its address before it asks again; it does so from half of that time on.",

@@ -2,6 +2,7 @@
  * The fields of a cluster file, version mullion/v1alpha1: the one place that names them. Parser, JSON schema and
  * docs/reference/cluster-file.md all come from here.
  */
+import type { Edition } from "#core/catalogue/edition.ts";
 import { type Compat, parseCompat } from "#core/base/compat.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { JsonObject } from "#core/base/json.ts";
@@ -32,6 +33,7 @@ import {
   ADDRESS_RANGE,
   BOOLEAN,
   CODE,
+  EDITION,
   IPV4,
   IPV6_PREFIX,
   NAME,
@@ -157,6 +159,7 @@ export interface RootFields {
   metadata: LocatedFields<MetadataFields>;
   kubernetes: LocatedFields<KubernetesFields>;
   seed: number;
+  asDocumented: Edition | undefined;
   quirks: QuirkSettings;
   nodes: readonly Located<LocatedFields<NodeFields>>[];
   network: LocatedFields<NetworkFields>;
@@ -263,7 +266,7 @@ const IPV6 = mapping<SecondFamilyFields>("a mapping", {
     BOOLEAN,
     false,
     false,
-    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, a build that knows dual stack, and plugin hns, or win-bridge in `hardened` mode.",
+    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, a build that knows dual stack, and plugin hns, azure-vnet in shape `own-subnet` (Azure CNI Overlay, from Kubernetes 1.26 on), or win-bridge in `hardened` mode.",
   ),
   subnet: withDefault(
     IPV6_PREFIX,
@@ -372,6 +375,11 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
     1,
     1,
     "From which all identifiers, MAC addresses and ports come. The same seed gives the same run, byte for byte.",
+  ),
+  asDocumented: optional(
+    EDITION,
+    'Gives all Windows nodes the limits of an edition of the Kubernetes page "Networking on Windows", whatever their builds have: `"2021"` (Kubernetes 1.2x) or `"2024"`. Its limits go before `quirks` of the same name (docs/reference/kubernetes-page.md).',
+    "the limits of the builds",
   ),
   quirks: withDefault(
     QUIRK_SETTINGS,

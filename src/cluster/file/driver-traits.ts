@@ -2,7 +2,7 @@
  * What a cluster file may ask of each driver, and what holds when it says nothing (windows-networking-documentation.md
  * §2; dataplane.md §2.3 to §2.7).
  */
-import type { NetworkDriver, PodNetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import type { ClusterFile, NetworkDriver, PodNetworkPlugin, NetworkShape } from "./cluster-file.ts";
 
 export interface DriverTraits {
   /** Where pod addresses may come from; the first is the default. */
@@ -82,4 +82,12 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
 
 export function driverTraits(driver: NetworkDriver): DriverTraits {
   return TRAITS[driver];
+}
+
+/** The only VXLAN network identifier that the Kubernetes page names for flannel (windows-networking-documentation.md §8). */
+export const FLANNEL_VNI = 4_096;
+
+/** True where flannel's VXLAN has another one. */
+export function hasOtherVni({ network }: Pick<ClusterFile, "network">): boolean {
+  return network.plugin === "flannel" && network.backend === "vxlan" && network.vni !== FLANNEL_VNI;
 }

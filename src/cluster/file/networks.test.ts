@@ -156,6 +156,14 @@ describe("is refused, with its place", () => {
       "7:12 cluster-file-missing-field networks[0].clusterCIDR: a network of driver L2Bridge needs a range of its own",
     ],
     [
+      `${HEAD}networks: [{name: more, driver: NAT, clusterCIDR: 172.20.0.0/16, outboundNAT: {enabled: true}}]`,
+      "7:89 cluster-file-driver-mismatch networks[0].outboundNAT.enabled: driver NAT has no OutBoundNAT: VFP does not run on its ports",
+    ],
+    [
+      `${HEAD}networks: [{name: more, clusterCIDR: 10.250.0.0/16, outboundNAT: {enabled: false, exceptions: [10.0.0.0/8]}}]`,
+      "7:95 cluster-file-invalid-value networks[0].outboundNAT.exceptions: exceptions without OutBoundNAT have no effect",
+    ],
+    [
       `${HEAD}networks: [{name: more, clusterCIDR: 10.244.128.0/17}]`,
       "7:38 cluster-file-overlapping-ranges networks[0].clusterCIDR: 10.244.128.0/17 overlaps the range of network cbr0, 10.244.0.0/16",
     ],

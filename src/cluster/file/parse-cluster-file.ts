@@ -6,6 +6,7 @@ import { completeCluster } from "./complete-cluster.ts";
 import { CLUSTER_FILE_VERSION, CLUSTER, CLUSTER_FILE_KIND, type RootFields } from "./description.ts";
 import { type FileProblem, compareProblems } from "#core/catalogue/file-problem.ts";
 import type { LocatedFields } from "./mapping.ts";
+import type { Edition } from "#core/catalogue/edition.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { Reading, isEmpty, quote } from "./reading.ts";
 import { readYamlText } from "./yaml-text.ts";
@@ -63,6 +64,7 @@ function writtenFields(root: ParsedNode, lines: LineCounter): WrittenFields {
     found[path] = Object.freeze({ line, column: col });
   };
   if (!isMap(root)) return found;
+  add("asDocumented", root, "asDocumented");
   for (const [section, field] of NAMED_FIELDS) add(`${section}.${field}`, root.get(section, true), field);
   const nodes: unknown = root.get("nodes", true);
   if (isSeq(nodes))
@@ -73,6 +75,23 @@ function writtenFields(root: ParsedNode, lines: LineCounter): WrittenFields {
 
 function problemsOf(reading: Reading): ClusterFileResult {
   return { problems: Object.freeze([...reading.problems].sort(compareProblems)) };
+}
+
+/** What a command line says in place of a file. */
+export interface FileOverrides {
+  /** Of every Windows node. */
+  readonly build?: WindowsBuild | undefined;
+  readonly asDocumented?: Edition | undefined;
+}
+
+/** The same cluster with what the command line says. */
+function overridden(
+  raw: LocatedFields<RootFields>,
+  { build, asDocumented }: FileOverrides,
+): LocatedFields<RootFields> {
+  const edition =
+    asDocumented === undefined ? raw.asDocumented : { ...raw.asDocumented, value: asDocumented };
+  return { ...(build === undefined ? raw : onBuild(raw, build)), asDocumented: edition };
 }
 
 /** The same cluster with every Windows node on one build. */
@@ -86,10 +105,14 @@ function onBuild(raw: LocatedFields<RootFields>, build: WindowsBuild): LocatedFi
 }
 
 /**
- * Parses a cluster file. `fileName` is only used in messages; `build` takes the place of that of every Windows node.
+ * Parses a cluster file. `fileName` is only used in messages; `overrides` go before what stands in it.
  * Reports every problem it finds, not only the first; nothing is half accepted.
  */
-export function parseClusterFile(text: string, fileName: string, build?: WindowsBuild): ClusterFileResult {
+export function parseClusterFile(
+  text: string,
+  fileName: string,
+  overrides: FileOverrides = {},
+): ClusterFileResult {
   const result = readYamlText(text);
   if ("faults" in result) {
     const reading = new Reading(fileName, result.lines);
@@ -108,10 +131,13 @@ export function parseClusterFile(text: string, fileName: string, build?: Windows
   }
   if (isForeign(root, reading)) return problemsOf(reading);
   const written = CLUSTER.read(root, top, reading);
-  const raw = written === undefined || build === undefined ? written : onBuild(written, build);
+  const raw = written === undefined ? undefined : overridden(written, overrides);
   const cluster = raw === undefined ? undefined : completeCluster(raw, fileName, reading);
   if (raw !== undefined) checkCluster(raw, cluster, reading);
   if (cluster === undefined || reading.problems.length > 0) return problemsOf(reading);
   freezeDeep(cluster);
-  return { cluster, written: writtenFields(root, lines) };
+  const { asDocumented, ...places } = writtenFields(root, lines);
+  // What the command line says stands nowhere in the file.
+  const isWritten = asDocumented !== undefined && overrides.asDocumented === undefined;
+  return { cluster, written: isWritten ? { ...places, asDocumented } : places };
 }

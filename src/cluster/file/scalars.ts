@@ -1,6 +1,9 @@
 /** Single values: text, numbers, words from a list, addresses, ranges, names, versions; and JSON taken as it is. */
+import { stripEdges } from "#core/base/text-edges.ts";
+import { EDITIONS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
 import { type ParsedNode, isMap, isScalar, isSeq } from "yaml";
 import { nearestNames } from "#core/base/nearest-name.ts";
+import { DURATION_PATTERN, formatDuration, readDuration } from "#core/base/duration.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { KNOWLEDGE_CODES, type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
@@ -155,10 +158,7 @@ export const NAME: ValueShape<string> = textOf({
   parse: (text) =>
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(text) ? text : undefined,
   advise: (text) => {
-    const lower = text
-      .toLowerCase()
-      .replace(/[^a-z0-9.-]+/g, "-")
-      .replace(/^[-.]+|[-.]+$/g, "");
+    const lower = stripEdges(text.toLowerCase().replace(/[^a-z0-9.-]+/g, "-"), /[-.]/);
     const example = lower === "" || lower.length > 63 ? "win-1" : lower;
     return `Use small letters, digits and hyphens, with a letter or digit at both ends: ${example}.`;
   },
@@ -252,6 +252,35 @@ export function integer(noun: string, min: number, max: number): ValueShape<numb
   });
 }
 
+/** A time from `min` to `max` seconds: a whole number of seconds, or a text such as `90s`. Read as seconds. */
+export function seconds(min: number, max: number): ValueShape<number> {
+  const noun = "a number of seconds, or a time such as `90s`, `1m30s` or `2h`";
+  const isWithin = (value: number): boolean => value >= min && value <= max;
+  return Object.freeze({
+    noun,
+    read(node: ParsedNode, place: ValuePlace, reading: Reading): number | undefined {
+      const value = isScalar(node) ? node.value : undefined;
+      const ms = typeof value === "string" ? readDuration(value, "s") : undefined;
+      const amount = ms === undefined ? value : ms / 1_000;
+      const isAllowed = typeof value === "string" || Number.isInteger(value);
+      if (typeof amount === "number" && isAllowed && isWithin(amount)) return amount;
+      const [least, most] = [formatDuration(min * 1_000), formatDuration(max * 1_000)];
+      const given = typeof value === "number" ? `${value}` : nameOf(node);
+      const isTime = typeof value === "number" || typeof value === "string";
+      const what = isTime ? `${given} is not ${noun}` : `must be ${noun}, but is ${given}`;
+      reading.reportValue(place, what, `Write a time from ${least} to ${most}.`);
+      return undefined;
+    },
+    schema: (): JsonObject => ({
+      anyOf: [
+        { type: "integer", minimum: min, maximum: max },
+        { type: "string", pattern: DURATION_PATTERN },
+      ],
+    }),
+    parts: NO_PARTS,
+  });
+}
+
 /** A TCP or UDP port. */
 export const PORT: ValueShape<number> = integer("a port", 1, 65_535);
 
@@ -320,6 +349,21 @@ export function kubernetesVersion(minorMin: number, minorMax: number): ValueShap
     parts: NO_PARTS,
   });
 }
+
+/** The year of an edition of the Kubernetes page, with or without quotes. */
+export const EDITION: ValueShape<Edition> = Object.freeze({
+  noun: `an edition of the Kubernetes page: ${EDITIONS.map((edition) => `\`"${edition}"\``).join(", ")}`,
+  read(node: ParsedNode, place: ValuePlace, reading: Reading): Edition | undefined {
+    const text = sourceText(node);
+    const edition = parseEdition(text ?? "");
+    if (typeof edition === "string") return edition;
+    const problem = text === undefined ? `${nameOf(node)} is no year` : edition.problem;
+    reading.reportValue(place, problem, edition.advice);
+    return undefined;
+  },
+  schema: (): JsonObject => ({ enum: [...EDITIONS, ...EDITIONS.map(Number)] }),
+  parts: NO_PARTS,
+});
 
 /** A build of Windows: a profile (`ws2022`), with an update revision (`ws2022.2582`), or its number (`20348.2582`). */
 export const WINDOWS_BUILD: ValueShape<WindowsBuild> = Object.freeze({

@@ -15,7 +15,13 @@ import {
   isSeq,
 } from "yaml";
 import { LIMITS } from "#core/base/limits.ts";
-import { faultOf, findDeepToken, findExcessToken, tokensOf } from "#contracts/kubernetes/text/yaml-syntax.ts";
+import {
+  composed,
+  faultOf,
+  findDeepToken,
+  findExcessToken,
+  tokensOf,
+} from "#contracts/kubernetes/text/yaml-syntax.ts";
 import type { TextFault } from "#contracts/kubernetes/text/yaml-value.ts";
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
@@ -114,7 +120,9 @@ function onlyDocument(text: string, tokens: readonly CST.Token[]): Document.Pars
     prettyErrors: false,
     logLevel: "error",
   });
-  const documents = [...composer.compose(tokens, true, text.length)] as Document.Parsed[];
+  const documents = composed<Document>(() =>
+    composer.compose(tokens, true, text.length),
+  ) as Document.Parsed[];
   const [first, second] = documents;
   const faults = documents.flatMap(faultsOf);
   if (faults.length > 0 || first === undefined) return faults;

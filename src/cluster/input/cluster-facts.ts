@@ -1,12 +1,14 @@
 /** What a cluster rests on, one by one, each with the object or file that says it, or `assumed`. */
 import { parseProfile } from "#core/catalogue/profiles.ts";
 import type { Node } from "#contracts/kubernetes/objects.ts";
+import { equalPrefixes, formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import type { WrittenFields } from "../file/parse-cluster-file.ts";
 import type { ClusterFact } from "../session/session.ts";
-import type { EvidencePlace } from "./evidence.ts";
-import type { RecognisedNetwork } from "./recognise-network.ts";
+import { planApiServer } from "../services/api-server.ts";
+import { type EvidencePlace, placeOfObject } from "./evidence.ts";
+import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
 
 const ASSUMED: EvidencePlace = { source: "assumed", where: undefined };
 
@@ -61,6 +63,15 @@ function compatText({ nodes }: ClusterFile): string {
   return [...new Set(nodes.map(({ compat }) => compat))].toSorted().join(" and ");
 }
 
+const COMMAND_LINE: EvidencePlace = { source: "--as-documented", where: undefined };
+
+/** The edition of the Kubernetes page that all Windows nodes run as; none where they run as their builds. */
+function limitsFact({ asDocumented }: ClusterFile, place: EvidencePlace): readonly ClusterFact[] {
+  if (asDocumented === undefined) return [];
+  const value = `those of the Kubernetes page of ${asDocumented}, not those of the builds`;
+  return [fact("limits", value, place)];
+}
+
 function policyFact(policies: RecognisedNetwork["policies"]): ClusterFact {
   const title = "NetworkPolicies are not enforced here";
   return policies === undefined
@@ -108,6 +119,39 @@ function nodesByName(
   );
 }
 
+/** Where the API server is, and whether the input has its Service. */
+function apiServerFact(file: ClusterFile, objects: readonly LoadedObject[]): ClusterFact {
+  const { places, toldBy, isServiceBrought, lack } = planApiServer(
+    file,
+    objects.map(({ object }) => object),
+  );
+  const by = objects.find(({ object }) => object === toldBy);
+  const at = by === undefined ? ASSUMED : placeOfObject(by);
+  if (lack !== undefined) return fact("API server", `none: ${lack}`, at);
+  const found = places.map(({ address, port, node }) => {
+    const host = `${formatIp(address)}:${port}`;
+    return node === undefined ? host : `${host} on ${node}`;
+  });
+  const added = isServiceBrought ? "" : "; Service kubernetes is added";
+  return fact("API server", `${listed(found)}${added}`, at);
+}
+
+/** What files and objects say of ranges and names, where the cluster has it. */
+function toldFacts({ network, dns }: ClusterFile, { told }: RecognisedNetwork): readonly ClusterFact[] {
+  const { pods, services, dnsDomain } = told;
+  return [
+    ...(pods !== undefined && equalPrefixes(pods.value, network.clusterCIDR)
+      ? [fact("pod range", formatPrefix(pods.value), pods)]
+      : []),
+    ...(services !== undefined && equalPrefixes(services.value, network.serviceCIDR)
+      ? [fact("service range", formatPrefix(services.value), services)]
+      : []),
+    ...(dnsDomain !== undefined && dnsDomain.value === dns.domain
+      ? [fact("DNS domain", dns.domain, dnsDomain)]
+      : []),
+  ];
+}
+
 /** Of a cluster that its objects describe. */
 export function factsOfObjects(
   file: ClusterFile,
@@ -125,6 +169,7 @@ export function factsOfObjects(
   const { enableDSR } = recognised.kubeProxy;
   return [
     ...networkFacts(file, recognised),
+    ...toldFacts(file, recognised),
     fact("DSR", file.kubeProxy.enableDSR ? "on" : "off", enableDSR),
     ...buildFacts(file, ({ name }) => {
       const found = nodes.get(name);
@@ -135,9 +180,11 @@ export function factsOfObjects(
         ? ASSUMED
         : found;
     }),
-    fact("Kubernetes version", versionText(file), reported),
+    fact("Kubernetes version", versionText(file), reported ?? recognised.told.version),
+    apiServerFact(file, objects),
     policyFact(recognised.policies),
     fact("behaviour", compatText(file)),
+    ...limitsFact(file, COMMAND_LINE),
   ];
 }
 
@@ -145,7 +192,7 @@ export function factsOfObjects(
 export function factsOfFile(
   file: ClusterFile,
   written: WrittenFields,
-  policies: RecognisedNetwork["policies"],
+  objects: readonly LoadedObject[],
 ): readonly ClusterFact[] {
   const { network, fileName, nodes } = file;
   const at = (...paths: readonly string[]): EvidencePlace => {
@@ -181,7 +228,9 @@ export function factsOfFile(
     fact("DSR", file.kubeProxy.enableDSR ? "on" : "off", at("kubeProxy.enableDSR")),
     ...buildFacts(file, (node) => at(`nodes[${nodes.indexOf(node)}].build`)),
     fact("Kubernetes version", versionText(file), at("kubernetes.version")),
-    policyFact(policies),
+    apiServerFact(file, objects),
+    policyFact(recogniseNetwork({ objects, files: [], configurations: [] }).policies),
     fact("behaviour", compatText(file), at(...nodes.map((_, index) => `nodes[${index}].compat`))),
+    ...limitsFact(file, written["asDocumented"] === undefined ? COMMAND_LINE : at("asDocumented")),
   ];
 }

@@ -1,35 +1,45 @@
 /**
  * Manifests without a cluster file: which machines they run on. A dump of a cluster brings its Node objects; manifests
- * without any get two Windows Server 2022 nodes and a Linux node.
+ * without any get Windows nodes of the builds that their pods ask for, else two of Windows Server 2022, and a Linux node.
  */
-import type { JsonObject } from "#core/base/json.ts";
-import { parseProfile } from "#core/catalogue/profiles.ts";
+import { defined } from "#core/base/assert.ts";
+import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
+import { getProfile, parseProfile } from "#core/catalogue/profiles.ts";
+import { profilesAskedFor } from "#contracts/kubernetes/container-image.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
-import type { KubeObject, Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
-import { type Ipv4, formatIp, formatPrefix, parseIpv4, prefixContains, prefixOf } from "#core/net/ip.ts";
-import type { AddressRange } from "../file/cluster-file.ts";
+import type { KubeObject, Node } from "#contracts/kubernetes/objects.ts";
+import {
+  type Ipv4,
+  type Prefix,
+  equalPrefixes,
+  formatIp,
+  formatPrefix,
+  hostPrefix,
+  parseIpv4,
+  parsePrefix,
+  prefixContains,
+  prefixOf,
+} from "#core/net/ip.ts";
+import { isDnsName } from "#core/wire/dns/dns-structure.ts";
+import type { AddressRange, KubernetesRelease } from "../file/cluster-file.ts";
+import { CLUSTER_FILE_VERSION, DEFAULTS, KUBERNETES_MINOR_MAX } from "../file/description.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
+import { isApart } from "./address-ranges.ts";
+import type { Contradiction } from "./network-account.ts";
 import type { RecognisedNetwork } from "./recognise-network.ts";
+import type { ToldCluster, ToldSetting } from "./told-ranges.ts";
 import {
   type ClusterRanges,
   type DumpedNode,
   UNDERLAY_LENGTH_MIN,
-  isAzureOverlay,
+  hasAzureOverlay,
   rangesOf,
 } from "./cluster-ranges.ts";
-import {
-  type DumpedSecondFamily,
-  needsSecondFamily,
-  nodeWithoutSecondFamily,
-  secondFamilyOf,
-} from "./second-family-of-dump.ts";
+import { needsSecondFamily, networkWithoutIpv6, secondFamily, tellLack } from "./second-family-of-dump.ts";
 
-/** The machines of manifests that bring none. */
-const DEFAULT_NODES: readonly JsonObject[] = [
-  { name: "win-1", os: "windows", build: "ws2022", address: "10.0.0.11" },
-  { name: "win-2", os: "windows", build: "ws2022", address: "10.0.0.12" },
-  { name: "linux-1", os: "linux", address: "10.0.0.21" },
-];
+/** Beside the Windows nodes of manifests that bring none. */
+const LINUX_NODE: JsonObject = { name: "linux-1", os: "linux", address: "10.0.0.21" };
+
 /** Nodes without any address count up from here. */
 const FIRST_ADDRESS = (10 * 2 ** 24 + 11) as Ipv4;
 /** Names that a message lists; the rest is counted. */
@@ -46,6 +56,8 @@ export interface Assumption {
 export interface WrittenCluster {
   readonly document: JsonObject;
   readonly assumptions: readonly Assumption[];
+  /** What of the input Windows cannot have. */
+  readonly findings: readonly Contradiction[];
 }
 
 function addressOf(node: Node): Ipv4 | undefined {
@@ -117,65 +129,36 @@ function kubernetesOf(machines: readonly DumpedNode[], assumptions: Assumption[]
   const [text = ""] = reported;
   const version = parseReportedVersion(text);
   if (version === undefined) return undefined;
-  const { major, minor, patch } = version;
-  const known = `${major}.${minor}`;
+  const known = `${version.major}.${version.minor}`;
   if (!text.replace(/^v/, "").startsWith(`${known}.`) && text.replace(/^v/, "") !== known)
     assumptions.push({ message: `Kubernetes ${text} is taken for ${known}, the nearest that Mullion knows` });
-  return patch === undefined ? known : `${known}.${patch}`;
+  return releaseText(version);
+}
+
+/** The minor version; that of the newest where none is said. */
+function minorOf(version: string | undefined): number {
+  return parseReportedVersion(version ?? "")?.minor ?? KUBERNETES_MINOR_MAX;
+}
+
+function releaseText({ major, minor, patch }: KubernetesRelease): string {
+  return patch === undefined ? `${major}.${minor}` : `${major}.${minor}.${patch}`;
 }
 
 /** What the objects show of the network, for a cluster file: fields of `network`, and of `kubeProxy`. */
-export type ShownNetwork = Pick<RecognisedNetwork, "fields" | "kubeProxy">;
+export type ShownNetwork = Pick<RecognisedNetwork, "fields" | "kubeProxy" | "told">;
 
 export const NOTHING_SHOWN: ShownNetwork = Object.freeze({
   fields: Object.freeze({}),
-  kubeProxy: Object.freeze({ enableDSR: undefined, networkName: undefined }),
+  kubeProxy: Object.freeze({ enableDSR: undefined, networkName: undefined, ofFiles: Object.freeze([]) }),
+  told: Object.freeze({
+    pods: undefined,
+    services: undefined,
+    dnsDomain: undefined,
+    version: undefined,
+    nodeRanges: new Map(),
+    contradictions: Object.freeze([]),
+  }),
 });
-
-function isWithoutIpv6({ fields }: ShownNetwork): boolean {
-  return fields["driver"] === "Overlay" || fields["plugin"] === "flannel";
-}
-
-/** The second family of a dump, unless a node of it cannot have one. */
-function secondFamily(
-  machines: readonly DumpedNode[],
-  known: {
-    readonly pods: readonly Pod[];
-    readonly services: readonly Service[];
-    readonly ranges: ClusterRanges;
-    readonly shown: ShownNetwork;
-  },
-  assumptions: Assumption[],
-): DumpedSecondFamily | undefined {
-  const found = secondFamilyOf(machines, known.pods, known.services, known.ranges);
-  if (found === undefined) return undefined;
-  if (isWithoutIpv6(known.shown)) {
-    assumptions.push({
-      message: "the cluster has IPv6 addresses, and its network has none on Windows: IPv4 alone is taken",
-    });
-    return undefined;
-  }
-  if (known.ranges.shape !== "own-subnet") {
-    assumptions.push({
-      message: `pods share the subnet ${formatPrefix(known.ranges.pods)} and have IPv6 addresses, too: IPv4 alone is taken`,
-    });
-    return undefined;
-  }
-  const old = nodeWithoutSecondFamily(machines);
-  if (old !== undefined) {
-    assumptions.push({
-      node: old,
-      message: `the cluster has IPv6 addresses, and HNS of node ${old} knows no dual stack: IPv4 alone is taken`,
-    });
-    return undefined;
-  }
-  if (machines.some(({ os }) => os === "windows"))
-    assumptions.push({
-      message:
-        "pods have addresses of two families: HNS gives them to pods on Windows nodes, without a CNI plugin",
-    });
-  return found;
-}
 
 /** `kubeProxy` of the cluster file, where the objects say it. */
 function proxyFields({ kubeProxy }: ShownNetwork): JsonObject {
@@ -197,10 +180,14 @@ function sharedSubnetNote({ shape, pods }: ClusterRanges): string {
 const AKS_CLUSTER_LABEL = "kubernetes.azure.com/cluster";
 
 /** Who attaches pods whose addresses no win-bridge gives out: azure-vnet on nodes of AKS, else the cluster itself. */
-function attachmentOf(machines: readonly DumpedNode[], { shape }: ClusterRanges): JsonObject {
+function attachmentOf(
+  machines: readonly DumpedNode[],
+  { shape }: ClusterRanges,
+  isDualStack: boolean,
+): JsonObject {
   if (shape === "own-subnet") {
-    const isOverlay = machines.some(({ node, os }) => os === "windows" && isAzureOverlay(node));
-    return isOverlay ? { plugin: "azure-vnet", shape, name: "azure" } : {};
+    if (hasAzureOverlay(machines)) return { plugin: "azure-vnet", shape, name: "azure" };
+    return isDualStack ? { plugin: "hns" } : {};
   }
   const isAzure = machines.some(({ node }) => node.metadata.labels?.[AKS_CLUSTER_LABEL] !== undefined);
   return isAzure ? { plugin: "azure-vnet", shape, name: "azure" } : { plugin: "hns", shape };
@@ -219,16 +206,54 @@ function shownFields(
   return {};
 }
 
+/** What is told, and does not fit the addresses of the machines. */
+function rangesNotTaken(
+  { pods, services }: ToldCluster,
+  taken: { readonly pods: Prefix | undefined; readonly services: Prefix | undefined },
+): readonly Assumption[] {
+  const note = (
+    told: ToldSetting<Prefix> | undefined,
+    own: Prefix | undefined,
+    what: string,
+  ): readonly Assumption[] => {
+    if (told === undefined || (own !== undefined && equalPrefixes(told.value, own))) return [];
+    const instead = own === undefined ? "another one" : formatPrefix(own);
+    const range = formatPrefix(told.value);
+    return [
+      {
+        message: `${told.source} has ${range} for ${what}, which does not fit the addresses in use: ${instead} is taken`,
+      },
+    ];
+  };
+  return [...note(pods, taken.pods, "pods"), ...note(services, taken.services, "Services")];
+}
+
+/** `dns` and `kubernetes` of the cluster file, as kubeadm is told. */
+function kubeadmFields({ dnsDomain, version }: ToldCluster): JsonObject {
+  const release = parseReportedVersion(version?.value ?? "");
+  return {
+    ...(dnsDomain === undefined || !isDnsName(dnsDomain.value) ? {} : { dns: { domain: dnsDomain.value } }),
+    ...(release === undefined ? {} : { kubernetes: { version: releaseText(release) } }),
+  };
+}
+
 function clusterOfDump(
   nodes: readonly Node[],
   objects: readonly KubeObject[],
   shown: ShownNetwork,
 ): WrittenCluster {
   const assumptions: Assumption[] = [];
+  const findings: Contradiction[] = [];
   const machines = machinesOf(nodes, assumptions);
   const pods = objects.filter((object) => object.kind === "Pod");
   const services = objects.filter((object) => object.kind === "Service");
-  const ranges = rangesOf(machines, pods, services);
+  const { told } = shown;
+  const ranges = rangesOf(machines, pods, services, {
+    pods: told.pods?.value,
+    services: told.services?.value,
+    nodeRanges: told.nodeRanges,
+  });
+  assumptions.push(...rangesNotTaken(told, ranges));
   if (ranges.moved.length > 0) {
     assumptions.push({
       message: `pods of ${listed(ranges.moved)} have addresses outside spec.podCIDR of their node: their ranges are used`,
@@ -236,11 +261,16 @@ function clusterOfDump(
   }
   if (ranges.shape !== "own-subnet") assumptions.push({ message: sharedSubnetNote(ranges) });
   const version = kubernetesOf(machines, assumptions);
-  const second = secondFamily(machines, { pods, services, ranges, shown }, assumptions);
+  const second = secondFamily(
+    machines,
+    { pods, services, ranges, fields: shown.fields, nodeRanges: told.nodeRanges, minor: minorOf(version) },
+    { assumptions, findings },
+  );
   const document = {
-    apiVersion: "mullion/v1alpha1",
+    apiVersion: CLUSTER_FILE_VERSION,
     kind: "Cluster",
     metadata: { name: "dump" },
+    ...kubeadmFields(told),
     ...(version === undefined ? {} : { kubernetes: { version } }),
     nodes: machines.map(({ node, os, address }) => {
       const build = os === "windows" ? buildOf(node, assumptions) : undefined;
@@ -260,7 +290,7 @@ function clusterOfDump(
     underlay: { subnet: formatPrefix(ranges.underlay), router: formatIp(ranges.router) },
     network: {
       ...shownFields(shown, ranges, assumptions),
-      ...(second === undefined ? attachmentOf(machines, ranges) : { plugin: "hns" }),
+      ...attachmentOf(machines, ranges, second !== undefined),
       clusterCIDR: formatPrefix(ranges.pods),
       nodeCIDRMaskSize: ranges.blockLength,
       serviceCIDR: formatPrefix(ranges.services),
@@ -268,7 +298,65 @@ function clusterOfDump(
     ...proxyFields(shown),
     ...(second === undefined ? {} : { ipv6: second.ipv6 }),
   };
-  return { document, assumptions };
+  return { document, assumptions, findings };
+}
+
+/** The specification of the pods that an object makes; undefined: it makes none. */
+function podSpecOf(object: KubeObject): Fields | undefined {
+  const { spec } = object as { readonly spec?: unknown };
+  if (object.kind === "Pod") return isFields(spec) ? spec : undefined;
+  const template = isFields(spec) ? spec["template"] : undefined;
+  return isFields(template) && isFields(template["spec"]) ? template["spec"] : undefined;
+}
+
+/** The machines of manifests that bring none, and what a message says of them. */
+function nodesFor(objects: readonly KubeObject[]): {
+  readonly nodes: readonly JsonObject[];
+  readonly text: string;
+} {
+  const asked = profilesAskedFor(objects.map(podSpecOf).filter((spec) => spec !== undefined));
+  const [first = getProfile("ws2022"), ...others] = asked;
+  const profiles = others.length === 0 ? [first, first] : asked;
+  const nodes = profiles.map(({ name }, index) => ({
+    name: `win-${index + 1}`,
+    os: "windows",
+    build: name,
+    address: formatIp((FIRST_ADDRESS + index) as Ipv4),
+  }));
+  const windows =
+    others.length === 0
+      ? `two ${first.title} nodes`
+      : `one node each of ${profiles.map(({ title }) => title).join(" and ")}`;
+  const reason = asked.length === 0 ? "" : ", which pods ask for by image or selector,";
+  return { nodes: [...nodes, LINUX_NODE], text: `${windows}${reason} and a Linux node` };
+}
+
+/** The subnet of the usual nodes. */
+const OWN_LENGTH = 24;
+/** A range in which each of them has a /24. */
+const POD_LENGTH_MAX = 22;
+/** kube-apiserver takes none that is larger. */
+const SERVICE_LENGTH_MIN = 12;
+/** kubeadm's. */
+const SERVICE_RANGE = defined(parsePrefix("10.96.0.0/12"), "a range");
+
+/** The ranges that are told and leave room for the usual nodes. */
+function rangesOfDefaultNodes({ pods, services }: ToldCluster): {
+  readonly pods: Prefix | undefined;
+  readonly services: Prefix | undefined;
+} {
+  const kept = [prefixOf(FIRST_ADDRESS, OWN_LENGTH), hostPrefix(DEFAULTS.outsideAddress)];
+  const besidePods = [...kept, services?.value ?? SERVICE_RANGE];
+  const podRange =
+    pods !== undefined && pods.value.length <= POD_LENGTH_MAX && isApart(pods.value, besidePods)
+      ? pods.value
+      : undefined;
+  const besideServices = [...kept, podRange ?? DEFAULTS.clusterCIDR];
+  const isFit =
+    services !== undefined &&
+    services.value.length >= SERVICE_LENGTH_MIN &&
+    isApart(services.value, besideServices);
+  return { pods: podRange, services: isFit ? services.value : undefined };
 }
 
 /** The cluster file for manifests that come without one. */
@@ -277,24 +365,38 @@ export function clusterOfManifests(
   shown: ShownNetwork = NOTHING_SHOWN,
 ): WrittenCluster {
   const nodes = objects.filter((object) => object.kind === "Node");
+  const { told } = shown;
   if (nodes.length > 0) return clusterOfDump(nodes, objects, shown);
-  const isDual =
-    !isWithoutIpv6(shown) && objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
+  const taken = rangesOfDefaultNodes(told);
+  const { nodes: machines, text } = nodesFor(objects);
+  const isAsked = objects.some((object) => object.kind === "Service" && needsSecondFamily(object));
+  const lack = isAsked ? networkWithoutIpv6(shown.fields) : undefined;
+  const isDual = isAsked && lack === undefined;
+  const findings: Contradiction[] = [];
+  if (lack !== undefined) tellLack(lack, true, { assumptions: [], findings });
   const second = isDual ? ", with IPv4 and IPv6, which Services ask for" : "";
   return {
     document: {
-      apiVersion: "mullion/v1alpha1",
+      apiVersion: CLUSTER_FILE_VERSION,
       kind: "Cluster",
       metadata: { name: "manifests" },
-      nodes: DEFAULT_NODES,
-      network: { ...shown.fields, ...(isDual && { plugin: "hns" }) },
+      nodes: machines,
+      ...kubeadmFields(told),
+      network: {
+        ...shown.fields,
+        ...(isDual && { plugin: "hns" }),
+        ...(taken.pods !== undefined && { clusterCIDR: formatPrefix(taken.pods) }),
+        ...(taken.services !== undefined && { serviceCIDR: formatPrefix(taken.services) }),
+      },
       ...proxyFields(shown),
       ...(isDual && { ipv6: { enabled: true } }),
     },
     assumptions: [
       {
-        message: `the manifests bring no Node objects: they run on two Windows Server 2022 nodes and a Linux node${second}`,
+        message: `the manifests bring no Node objects: they run on ${text}${second}`,
       },
+      ...rangesNotTaken(told, taken),
     ],
+    findings,
   };
 }

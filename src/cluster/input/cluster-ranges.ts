@@ -4,6 +4,7 @@
  */
 import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import {
   type Ipv4,
   type Prefix,
@@ -12,6 +13,7 @@ import {
   parseInterfaceAddress,
   parseIpv4,
   prefixContains,
+  prefixCovers,
   prefixOf,
 } from "#core/net/ip.ts";
 import type { AddressRange, NetworkShape, NodeOs } from "../file/cluster-file.ts";
@@ -24,6 +26,8 @@ export interface DumpedNode {
   readonly os: NodeOs;
   readonly address: Ipv4;
 }
+
+type PodRanges = Pick<ClusterRanges, "ofNode" | "pods" | "blockLength">;
 
 export interface ClusterRanges {
   readonly shape: NetworkShape;
@@ -65,8 +69,13 @@ const KEPT_ADDRESSES: Readonly<Record<NodeOs, number>> = { windows: 2, linux: 1 
 const PODNETWORK_LABEL = "kubernetes.azure.com/podnetwork-type";
 
 /** A node of AKS whose pods have a range of its own, with a gateway of Azure's fabric. */
-export function isAzureOverlay({ metadata }: Node): boolean {
+function isAzureOverlay({ metadata }: Node): boolean {
   return metadata.labels?.[PODNETWORK_LABEL] === "overlay";
+}
+
+/** A cluster of AKS whose pods on Windows have ranges of an overlay. */
+export function hasAzureOverlay(machines: readonly DumpedNode[]): boolean {
+  return machines.some(({ node, os }) => os === "windows" && isAzureOverlay(node));
 }
 
 /** How many addresses at the start of a node's range no pod has. */
@@ -102,14 +111,22 @@ function routerIn(underlay: Prefix, addresses: readonly Ipv4[]): Ipv4 {
   return ip as Ipv4;
 }
 
-/** Addresses of the pods that have a network of their own, by node. */
+/**
+ * Addresses of the pods that have a network of their own, by node. An address that pods of two nodes show (a dump made while
+ * one moved) is the first's: no two nodes have it to give.
+ */
 function podAddressesByNode(pods: readonly Pod[]): ReadonlyMap<string, readonly Ipv4[]> {
   const found = new Map<string, Ipv4[]>();
+  const holder = new Map<Ipv4, string>();
   for (const pod of pods) {
     const node = pod.spec?.nodeName;
     if (node === undefined || isHostNetwork(pod) || isHostProcess(pod)) continue;
-    const ips = podAddresses(pod).flatMap((text) => parseIpv4(text) ?? []);
-    found.set(node, [...(found.get(node) ?? []), ...ips]);
+    const shown = podAddresses(pod).flatMap((text) => parseIpv4(text) ?? []);
+    const ips = shown.filter((ip) => (holder.get(ip) ?? node) === node);
+    for (const ip of ips) {
+      holder.set(ip, node);
+      addToList(found, node, ip);
+    }
   }
   return found;
 }
@@ -153,11 +170,11 @@ class NodeRanges {
   }
 
   /** The first nodes win: a range that would make the pods' range meet machines or Services is not taken. */
-  add(machine: DumpedNode, ips: readonly Ipv4[]): void {
+  add(machine: DumpedNode, ips: readonly Ipv4[], told: readonly Prefix[]): void {
     const { node } = machine;
     const { name } = node.metadata;
     const kept = keptOn(machine);
-    const given = givenRange(node);
+    const given = givenRange(node) ?? told.find(({ address }) => typeof address === "number");
     const others = [...this.fixed, ...this.ofNode.values()];
     const isGivenRight = given !== undefined && holds(given, ips, kept);
     const range = isGivenRight ? given : (rangeAround(ips, kept, others) ?? given);
@@ -198,11 +215,23 @@ function serviceCover(services: readonly Service[], underlay: Prefix): Prefix | 
   return cover !== undefined && isApart(cover, [underlay]) ? cover : undefined;
 }
 
-function serviceRange(cover: Prefix | undefined, others: readonly Prefix[]): Prefix {
+function serviceRange(
+  cover: Prefix | undefined,
+  others: readonly Prefix[],
+  told: Prefix | undefined,
+): Prefix {
+  if (told !== undefined && isFit(told, SERVICE_LENGTH_MIN, cover === undefined ? [] : [cover], others))
+    return told;
   const usual = firstApart(SERVICE_RANGES, others);
   if (cover === undefined || (prefixContains(usual, cover.address) && cover.length >= usual.length))
     return usual;
   return widened(cover, CLUSTER_LENGTH, others);
+}
+
+/** A range that an installer was told holds what is known of its addresses, and nothing else. */
+function isFit(told: Prefix, shortest: number, known: readonly Prefix[], others: readonly Prefix[]): boolean {
+  const isApartFromOthers = isApart(told, others);
+  return told.length >= shortest && isApartFromOthers && known.every((each) => prefixCovers(told, each));
 }
 
 /** The longest blocks, at most a /24, of which `count` are free in `range`; undefined when there is no room. */
@@ -217,25 +246,27 @@ function blockLength(range: Prefix, taken: readonly Prefix[], count: number): nu
   return undefined;
 }
 
-/** The ranges of pods, with room for the nodes whose range nobody knows. */
+/** The ranges of pods, with room for the nodes whose range nobody knows; undefined where there is none beside the known. */
 function podRanges(
   machines: readonly DumpedNode[],
   nodeRanges: NodeRanges,
   others: readonly Prefix[],
-): Pick<ClusterRanges, "ofNode" | "pods" | "blockLength"> {
+  told: Prefix | undefined,
+): PodRanges | undefined {
   const { ofNode } = nodeRanges;
   const known = [...ofNode.values()];
   const cover = coverOf(known);
-  const pods = cover === undefined ? firstApart(POD_RANGES, others) : widened(cover, CLUSTER_LENGTH, others);
+  const guessed =
+    cover === undefined ? firstApart(POD_RANGES, others) : widened(cover, CLUSTER_LENGTH, others);
+  const pods = told !== undefined && isFit(told, UNDERLAY_LENGTH_MIN, known, others) ? told : guessed;
   const length = blockLength(pods, known, machines.length - known.length);
-  if (length !== undefined) return { ofNode, pods, blockLength: length };
-  // No room between the pods that there are and everything else: nobody's range is known then.
-  const fresh = firstApart(POD_RANGES, others);
-  return {
-    ofNode: new Map(),
-    pods: fresh,
-    blockLength: blockLength(fresh, [], machines.length) ?? NODE_LENGTH,
-  };
+  return length === undefined ? undefined : { ofNode, pods, blockLength: length };
+}
+
+/** Nobody's range is known then: every node gets one that meets nothing else. */
+function freshPodRanges(count: number, others: readonly Prefix[]): PodRanges {
+  const pods = firstApart(POD_RANGES, others);
+  return { ofNode: new Map(), pods, blockLength: blockLength(pods, [], count) ?? NODE_LENGTH };
 }
 
 /** True when most pods of a node that has any stand outside the range that it was given: its addresses are no range. */
@@ -302,16 +333,21 @@ function sharedSubnet(
     ofNode: new Map(),
     pods,
     blockLength: NODE_LENGTH,
-    services: serviceRange(cover, [underlay, pods, outside]),
+    services: serviceRange(cover, [underlay, pods, outside], undefined),
     moved: [],
   };
 }
 
-/** Reads the ranges off what stands in a dump. */
+/** Reads the ranges off what stands in a dump; `told` are those that its installer had, as far as they fit. */
 export function rangesOf(
   machines: readonly DumpedNode[],
   pods: readonly Pod[],
   services: readonly Service[],
+  told: {
+    readonly pods: Prefix | undefined;
+    readonly services: Prefix | undefined;
+    readonly nodeRanges: ReadonlyMap<string, readonly Prefix[]>;
+  },
 ): ClusterRanges {
   const addresses = machines.map(({ address }) => address);
   const underlay = underlayOf(addresses);
@@ -319,20 +355,30 @@ export function rangesOf(
   const fixed = [underlay, hostPrefix(DEFAULTS.outsideAddress)];
   const nodeRanges = new NodeRanges(cover === undefined ? fixed : [...fixed, cover]);
   const byNode = podAddressesByNode(pods);
-  for (const machine of machines) nodeRanges.add(machine, byNode.get(machine.node.metadata.name) ?? []);
+  for (const machine of machines) {
+    const { name } = machine.node.metadata;
+    nodeRanges.add(machine, byNode.get(name) ?? [], told.nodeRanges.get(name) ?? []);
+  }
+  const sharing = (): ClusterRanges | undefined =>
+    sharedSubnet(machines, byNode, { cover, balancers: balancerAddresses(services) });
   if (hasLostPods(machines, byNode, nodeRanges)) {
-    const shared = sharedSubnet(machines, byNode, { cover, balancers: balancerAddresses(services) });
+    const shared = sharing();
     if (shared !== undefined) return shared;
   }
   nodeRanges.widen();
   const podCover = coverOf([...nodeRanges.ofNode.values()]);
-  const known = serviceRange(cover, podCover === undefined ? fixed : [...fixed, podCover]);
+  const known = serviceRange(cover, podCover === undefined ? fixed : [...fixed, podCover], told.services);
+  const others = [...fixed, known];
+  const own = podRanges(machines, nodeRanges, others, told.pods);
+  // No room between the pods that there are and everything else: a subnet that all share still has their addresses.
+  const shared = own === undefined ? sharing() : undefined;
+  if (shared !== undefined) return shared;
   return {
     shape: "own-subnet",
     addressesOf: new Map(),
     underlay,
     router: routerIn(underlay, addresses),
-    ...podRanges(machines, nodeRanges, [...fixed, known]),
+    ...(own ?? freshPodRanges(machines.length, others)),
     services: known,
     moved: nodeRanges.moved,
   };

@@ -84,7 +84,9 @@ describe("flannel in mode host-gw", () => {
       "cart 10.43.17.200",
       "stock 10.43.99.4",
     ]);
+    // The dump has no slice of its Service kubernetes: the API server of a control-plane node writes it.
     expect(EndpointSlice.map(({ metadata }) => metadata.name)).toEqual([
+      "kubernetes",
       "kube-dns-hs2kq",
       "cart-9xk4w",
       "stock-p4m2z",
@@ -278,6 +280,19 @@ status: { loadBalancer: { ingress: [{ ip: 10.224.0.36 }] } }`;
     expect(notesOf(world)).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/node win: pod default\/stray has no network, .* does not hold 10\.0\.0\.77/),
+      ]),
+    );
+  });
+
+  it("are the first node's where pods of two nodes show the same", async () => {
+    const pods = ["first win-0 10.100.1.89", "moved win-1 10.100.1.89"];
+    const world = await openSessionWorld(dump(["win-0 10.100.0.4", "win-1 10.100.0.5"], pods));
+    expect(runningOf(world)).toEqual(["first win-0 10.100.1.89"]);
+    expect(notesOf(world)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /node win-1: pod default\/moved has no network, because another node of its subnet has 10\.100\.1\.89/,
+        ),
       ]),
     );
   });

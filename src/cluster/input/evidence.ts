@@ -4,9 +4,10 @@
  */
 import { type Fields, isFields } from "#core/base/json.ts";
 import type { ConfigMap, DaemonSet, Node, Pod } from "#contracts/kubernetes/objects.ts";
+import { type Prefix, parseInterfaceAddress, prefixOf } from "#core/net/ip.ts";
 import { readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import type { LoadedConfiguration, LoadedObject } from "#control-plane/load/manifests.ts";
 import type { NodeOs } from "../file/cluster-file.ts";
 import type { InputText, ProblemPlace } from "../session/session.ts";
 
@@ -24,6 +25,8 @@ export interface NodeEvidence extends EvidencePlace {
   readonly labels: Readonly<Record<string, string>>;
   readonly capacity: Readonly<Record<string, string>>;
   readonly provider: string;
+  /** `spec.podCIDR`. */
+  readonly hasPodRange: boolean;
   readonly version: string;
 }
 
@@ -33,7 +36,25 @@ export interface ConfigEvidence extends EvidencePlace {
   readonly namespace: string;
   readonly key: string;
   readonly text: string;
+  /** A file that the user named. */
+  readonly isFile: boolean;
 }
+
+/** `Installation` of Calico's operator. */
+export interface InstallationEvidence extends EvidencePlace {
+  /** What the operator made of it, where it says so, else what is asked for. */
+  readonly spec: Fields;
+}
+
+/** `NodeNetworkConfig`: what CNS of a node has for its pods. */
+export interface NodeNetworkEvidence extends EvidencePlace {
+  readonly node: string;
+  /** Blocks of either family. */
+  readonly ranges: readonly Prefix[];
+}
+
+/** The key of kubeadm's ConfigMap; a file of the user's is taken for one. */
+export const KUBEADM_KEY = "ClusterConfiguration";
 
 /** A container of a DaemonSet, or of a pod that no object brings up. */
 export interface ContainerEvidence extends EvidencePlace {
@@ -65,6 +86,8 @@ export interface Evidence {
   /** Those of DaemonSets first. */
   readonly containers: readonly ContainerEvidence[];
   readonly cni: readonly CniEvidence[];
+  readonly installations: readonly InstallationEvidence[];
+  readonly nodeNetworks: readonly NodeNetworkEvidence[];
   readonly pods: readonly (EvidencePlace & { readonly pod: Pod })[];
 }
 
@@ -73,7 +96,7 @@ const TEXT_LENGTH_MAX = 65_536;
 const CNI_TYPE = /"type"\s*:\s*"([\w-]+)"/;
 
 /** Where an object stands. */
-function placeOf({ object, origin }: LoadedObject): EvidencePlace {
+export function placeOfObject({ object, origin }: LoadedObject): EvidencePlace {
   const { namespace, name } = object.metadata;
   const source = [object.kind.toLowerCase(), namespace, name].filter((part) => part !== "").join("/");
   if (origin === undefined) return { source, where: undefined };
@@ -129,29 +152,87 @@ export function isNetworkText({ text }: InputText): boolean {
 
 /** flanneld's configuration, whatever its file is called. */
 function isNetConfText(text: string): boolean {
-  return /"Network"\s*:\s*"/i.test(text) && /"Backend"\s*:\s*\{/i.test(text) && !/"kind"\s*:\s*"/.test(text);
+  return (
+    /"Network"\s*:\s*"[\d.]+\/\d+"/i.test(text) && !/"(?:kind|apiVersion|cniVersion)"\s*:\s*"/.test(text)
+  );
 }
 
 function nodeEvidence(loaded: LoadedObject, node: Node): NodeEvidence {
   const { metadata, spec, status } = node;
   return {
-    ...placeOf(loaded),
+    ...placeOfObject(loaded),
     name: metadata.name,
     os: nodeOs(node) === "windows" ? "windows" : "linux",
     annotations: metadata.annotations ?? {},
     labels: metadata.labels ?? {},
     capacity: status?.capacity ?? {},
     provider: /^([\w-]+):\/\//.exec(spec?.providerID ?? "")?.[1] ?? "",
+    hasPodRange: (spec?.podCIDR ?? "") !== "",
     version: status?.nodeInfo?.kubeletVersion ?? "",
   };
 }
 
 function configEvidence(loaded: LoadedObject, { metadata, data = {} }: ConfigMap): readonly ConfigEvidence[] {
   const { name, namespace } = metadata;
-  const place = placeOf(loaded);
+  const place = placeOfObject(loaded);
   return Object.entries(data).flatMap(([key, text]) =>
-    text.length > TEXT_LENGTH_MAX ? [] : [{ ...place, name, namespace, key, text }],
+    text.length > TEXT_LENGTH_MAX ? [] : [{ ...place, name, namespace, key, text, isFile: false }],
   );
+}
+
+/** Keys under which ConfigMaps hold what files may hold as well. */
+const KEYS: Readonly<Record<string, string>> = {
+  KubeProxyConfiguration: "config.conf",
+  ClusterConfiguration: KUBEADM_KEY,
+};
+
+function ofConfigurations(
+  configurations: readonly LoadedConfiguration[],
+): Pick<Evidence, "configs" | "installations" | "nodeNetworks"> {
+  const configs: ConfigEvidence[] = [];
+  const installations: InstallationEvidence[] = [];
+  const nodeNetworks: NodeNetworkEvidence[] = [];
+  for (const { file, line, column, kind, fields } of configurations) {
+    const place = { source: file, where: { file, line, column, field: "" } };
+    if (kind === "NodeNetworkConfig") {
+      nodeNetworks.push(nodeNetworkOf(place, fields));
+      continue;
+    }
+    const key = KEYS[kind];
+    if (key !== undefined)
+      configs.push({ ...place, name: file, namespace: "", key, text: JSON.stringify(fields), isFile: true });
+    const { spec, status } = fields;
+    const computed = isFields(status) ? status["computed"] : undefined;
+    if (key === undefined)
+      installations.push({ ...place, spec: isFields(computed) ? computed : isFields(spec) ? spec : {} });
+  }
+  return { configs, installations, nodeNetworks };
+}
+
+/** A range that a container of the network names by an address of it and a length; undefined: a single address. */
+function blockOf(address: unknown, range: unknown): Prefix | undefined {
+  if (typeof address !== "string") return undefined;
+  const length = typeof range === "string" && !address.includes("/") ? `/${range.split("/")[1] ?? ""}` : "";
+  const found = parseInterfaceAddress(`${address}${length}`);
+  return found === undefined ? undefined : prefixOf(found.ip, found.length);
+}
+
+/**
+ * What CNS of a node has in an overlay: a block for each family, in containers of their own or in one
+ * (Azure/azure-container-networking, crd/nodenetworkconfig/api/v1alpha/nodenetworkconfig.go).
+ */
+function nodeNetworkOf(place: EvidencePlace, { metadata, status }: Fields): NodeNetworkEvidence {
+  const containers = isFields(status) ? status["networkContainers"] : undefined;
+  const ranges = (Array.isArray(containers) ? containers : [])
+    .filter(isFields)
+    .filter(({ type }) => type === "overlay")
+    .flatMap(({ primaryIP, primaryIPV6, subnetAddressSpaceV6 }) => [
+      blockOf(primaryIP, undefined),
+      blockOf(primaryIPV6, subnetAddressSpaceV6),
+    ])
+    .filter((range) => range !== undefined);
+  const name = isFields(metadata) ? metadata["name"] : undefined;
+  return { ...place, node: typeof name === "string" ? name : "", ranges };
 }
 
 function containerEvidence(
@@ -166,7 +247,7 @@ function containerEvidence(
   ];
   const isForWindows =
     selected.includes("windows") || spec.securityContext?.windowsOptions?.hostProcess === true;
-  const place = placeOf(loaded);
+  const place = placeOfObject(loaded);
   return [...(spec.initContainers ?? []), ...spec.containers].map(({ image, command, args, env }) => ({
     ...place,
     owner: loaded.object.metadata.name,
@@ -186,8 +267,15 @@ function isProxyPod(object: Pod): boolean {
   return object.metadata.namespace === "kube-system" && object.metadata.name.startsWith("kube-proxy");
 }
 
-/** Collects what can show a network. `files`: CNI configuration that was named beside the manifests. */
-export function collectEvidence(objects: readonly LoadedObject[], files: readonly InputText[]): Evidence {
+/** What shows a network: objects, CNI configuration that was named beside them, and configurations among them. */
+export interface EvidenceInput {
+  readonly objects: readonly LoadedObject[];
+  readonly files: readonly InputText[];
+  readonly configurations: readonly LoadedConfiguration[];
+}
+
+/** Collects what can show a network. */
+export function collectEvidence({ objects, files, configurations }: EvidenceInput): Evidence {
   const nodes: NodeEvidence[] = [];
   const configs: ConfigEvidence[] = [];
   const containers: ContainerEvidence[] = [];
@@ -196,7 +284,7 @@ export function collectEvidence(objects: readonly LoadedObject[], files: readonl
     const { object } = loaded;
     if (object.kind === "Node") nodes.push(nodeEvidence(loaded, object));
     else if (object.kind === "ConfigMap") configs.push(...configEvidence(loaded, object));
-    else if (object.kind === "Pod") pods.push({ ...placeOf(loaded), pod: object });
+    else if (object.kind === "Pod") pods.push({ ...placeOfObject(loaded), pod: object });
     if (object.kind !== "DaemonSet" && !(object.kind === "Pod" && isProxyPod(object))) continue;
     const spec = workloadOf(object);
     if (spec !== undefined) containers.push(...containerEvidence(loaded, spec));
@@ -210,9 +298,11 @@ export function collectEvidence(objects: readonly LoadedObject[], files: readonl
       .filter(({ text }) => isNetConfText(text))
       .map(({ name, text }) => {
         const where = { file: name, line: 1, column: 1, field: "" };
-        return { source: name, where, name, namespace: "", key: "net-conf.json", text };
+        return { source: name, where, name, namespace: "", key: "net-conf.json", text, isFile: true };
       }),
   );
+  const written = ofConfigurations(configurations);
+  configs.unshift(...written.configs);
   const inConfigs = configs.flatMap(({ source, where, text }) => cniIn(text, { source, where }, false) ?? []);
   return {
     nodes: nodes.toSorted((a, b) => Number(b.os === "windows") - Number(a.os === "windows")),
@@ -221,6 +311,8 @@ export function collectEvidence(objects: readonly LoadedObject[], files: readonl
       (a, b) => Number(a.source.startsWith("pod/")) - Number(b.source.startsWith("pod/")),
     ),
     cni: [...named, ...inConfigs],
+    installations: written.installations,
+    nodeNetworks: written.nodeNetworks,
     pods,
   };
 }

@@ -64,12 +64,18 @@ const AZURE_MODES: Readonly<Record<string, string>> = {
   "pod-subnet": "addresses of a subnet for pods, from CNS (azure-cns)",
 };
 
+/** kubenet: the cloud's route controller writes a route for each node (https://learn.microsoft.com/en-us/azure/aks/concepts-network-cni-overview). */
+const KUBENET = "kubenet";
+
 const AZURE: Teller = (mode) => ({
-  plugin: "azure-vnet",
-  mode: AZURE_MODES[mode ?? "node-subnet"] ?? "",
+  plugin: mode === KUBENET ? "kubenet" : "azure-vnet",
+  mode: AZURE_MODES[mode ?? "node-subnet"] ?? "pod range per node",
   isModeAssumed: mode === undefined,
   driver: "L2Bridge",
-  routes: "by the fabric of Azure; here each node has routes to the others",
+  routes:
+    mode === KUBENET
+      ? "by a route table of Azure, to the range of each node; here each node has routes to the others"
+      : "by the fabric of Azure; here each node has routes to the others",
   fields: {},
   contradictions: [],
 });
@@ -93,18 +99,18 @@ const GKE: Teller = () => ({
   mode: "pod range per node, routed by the VPC (alias ranges)",
   isModeAssumed: false,
   driver: "L2Bridge",
-  routes: "by the VPC, to the range of each node",
+  routes: "by the VPC, to the range of each node; here each node has routes to the others",
   fields: { plugin: "win-bridge" },
   contradictions: [],
 });
 
 /** `key="value"` of a section of `ovnkube.conf`. */
 function iniValue(text: string, key: string): string | undefined {
-  return new RegExp(`^\\s*${key}\\s*=\\s*"?([^"\\n]*)"?`, "m").exec(text)?.[1];
+  return new RegExp(`^[ \\t]*${key}[ \\t]*=[ \\t]*"?([^"\\n]*)"?`, "m").exec(text)?.[1];
 }
 
 const OVN: Teller = (_mode, { configs }, at) => {
-  const config = configs.find(({ text }) => /^\s*\[hybridoverlay\]/m.test(text));
+  const config = configs.find(({ text }) => /^[ \t]*\[hybridoverlay\]/m.test(text));
   const section = /\[hybridoverlay\]([^[]*)/.exec(config?.text ?? "")?.[1] ?? "";
   const port = Number(iniValue(section, "hybrid-overlay-vxlan-port") ?? 4_789);
   return {

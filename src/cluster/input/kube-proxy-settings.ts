@@ -19,6 +19,8 @@ export interface DsrSetting extends Told<boolean> {
 export interface KubeProxySettings {
   /** Undefined: nothing of the input says it, and kube-proxy's default holds: off in all versions. */
   readonly enableDSR: DsrSetting | undefined;
+  /** Of configurations that the user names as files, whether kube-proxy reads them or not. */
+  readonly ofFiles: readonly DsrSetting[];
   /** The HNS network that it is told of. */
   readonly networkName: Told<string> | undefined;
 }
@@ -86,7 +88,7 @@ function ofScripts({ configs }: Evidence): readonly DsrSetting[] {
 }
 
 /** Configurations, those for Windows first. */
-function ofConfigurations({ configs }: Evidence): readonly DsrSetting[] {
+function ofConfigurations(configs: Evidence["configs"]): readonly DsrSetting[] {
   const found = configs.flatMap((config) => {
     if (!/kubeproxy\.config\.k8s\.io\//.test(config.text)) return [];
     const { winkernel, featureGates } = mappingIn(config.text) ?? {};
@@ -137,7 +139,8 @@ export function kubeProxySettings(evidence: Evidence): KubeProxySettings {
     ...ofScripts(evidence),
     ...ofImages(containers),
     ...ofRke2(evidence),
-    ...ofConfigurations(evidence),
+    ...ofConfigurations(evidence.configs),
   ];
-  return { enableDSR, networkName: networkNameOf(evidence) };
+  const ofFiles = ofConfigurations(evidence.configs.filter(({ isFile }) => isFile));
+  return { enableDSR, ofFiles, networkName: networkNameOf(evidence) };
 }

@@ -58,7 +58,8 @@ function isByWindowsProxy({ source, target, answerers, isByName }: LimitedFlow):
 export function limitOfContradiction({ code, message, where }: Contradiction): FlowLimit | undefined {
   const place = where === undefined ? {} : { where };
   if (code === "vxlan-identifiers-differ") return { code, message, ...place, covers: isAcrossSystems };
-  if (code === "kube-proxy-dsr-without-gate") return { code, message, ...place, covers: isByWindowsProxy };
+  if (code === "kube-proxy-dsr-without-gate" || code === "kube-proxy-settings-contradict")
+    return { code, message, ...place, covers: isByWindowsProxy };
   if (code === "network-signs-contradict")
     return { code, message, ...place, covers: (flow) => isOfPodNetwork(flow, true) };
   return undefined;

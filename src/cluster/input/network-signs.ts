@@ -2,8 +2,15 @@
  * The signs by which a network is recognised, plugin by plugin: what its installers and agents write into Nodes, ConfigMaps
  * and DaemonSets, and the CNI configuration that names it.
  */
-import { isFields } from "#core/base/json.ts";
-import { type Evidence, type EvidencePlace, type NodeEvidence, mappingIn, textAt } from "./evidence.ts";
+import { type Fields, isFields } from "#core/base/json.ts";
+import {
+  type Evidence,
+  type EvidencePlace,
+  type InstallationEvidence,
+  type NodeEvidence,
+  mappingIn,
+  textAt,
+} from "./evidence.ts";
 
 /** Networks that are recognised; not all are carried out. */
 export type NetworkId =
@@ -65,7 +72,10 @@ function ofDaemons(
 /** `net-conf.json` of flannel; Go takes its keys in any case. */
 export function flannelBackend(text: string): { readonly [field: string]: unknown } | undefined {
   const config = mappingIn(text);
-  const backend = Object.entries(config ?? {}).find(([name]) => name.toLowerCase() === "backend")?.[1];
+  if (config === undefined) return undefined;
+  const backend = Object.entries(config).find(([name]) => name.toLowerCase() === "backend")?.[1];
+  // flannel, pkg/subnet/config.go: parseBackendType.
+  if (backend === undefined) return { type: "udp" };
   if (!isFields(backend)) return undefined;
   return Object.fromEntries(Object.entries(backend).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -96,7 +106,7 @@ const FLANNEL: SignReader = (evidence) => {
     ...nodes,
     ...configs,
     ...ofCni(evidence, "flannel", ["flannel"], ({ delegate }) => MODE_OF_DELEGATE[delegate]),
-    ...ofDaemons(evidence, "flannel", /(?:^|\/)[^/:@]*flannel[^/:@]*(?:[:@]|$)/),
+    ...ofDaemons(evidence, "flannel", /(?:^|\/)(?:(?!flannel)[^/:@])*flannel[^/:@]*(?:[:@]|$)/),
   ];
 };
 
@@ -107,8 +117,31 @@ const CALICO_BACKENDS: Readonly<Record<string, string>> = {
   "windows-bgp": "BGP",
 };
 
+/**
+ * What pools of Calico's operator stand for on Windows (tigera/operator, api/v1/installation_types.go). VXLANCrossSubnet and
+ * the kinds of IPIP are refused there, which is told as a contradiction.
+ */
+export function installedMode({ spec }: InstallationEvidence): string | undefined {
+  const encapsulation = ipv4Pool(spec)?.["encapsulation"];
+  if (typeof encapsulation !== "string") return undefined;
+  if (encapsulation.startsWith("VXLAN")) return "VXLAN";
+  return encapsulation.startsWith("IPIP") ? "IPIP" : "BGP";
+}
+
+/** The pool of IPv4: the operator takes one of each family. */
+export function ipv4Pool(spec: Fields): Fields | undefined {
+  const network = spec["calicoNetwork"];
+  const pools = isFields(network) ? network["ipPools"] : undefined;
+  if (!Array.isArray(pools)) return undefined;
+  return pools.find((pool: unknown) => isFields(pool) && !textAt(pool, "cidr").includes(":")) as
+    | Fields
+    | undefined;
+}
+
 /** True where Calico is there for policies alone, and another plugin gives pods their network. */
-export function isCalicoForPolicyAlone({ containers, configs, cni }: Evidence): boolean {
+export function isCalicoForPolicyAlone({ containers, configs, cni, installations }: Evidence): boolean {
+  const [installed] = installations.map(({ spec }) => textAt(spec, "cni", "type")).filter(Boolean);
+  if (installed !== undefined) return installed !== "Calico";
   const backends = containers.flatMap(({ env }) => env["CALICO_NETWORKING_BACKEND"] ?? []);
   if (backends.length > 0) return backends.every((backend) => backend === "none" || backend === "");
   if (configs.some(({ key, text }) => key === "calico_backend" && text === "none")) return true;
@@ -142,14 +175,17 @@ const CALICO: SignReader = (evidence) => {
     ["calico"],
     ({ plugin }) => CALICO_BACKENDS[textAt(plugin, "mode")],
   );
-  return [...nodes, ...configs, ...files, ...daemons];
+  const installed = evidence.installations.map((each) => sign("calico", each, installedMode(each)));
+  return [...nodes, ...installed, ...configs, ...files, ...daemons];
 };
 
 /** AKS has its own plugin unless it was made with another one (kubernetes.azure.com labels of its nodes). */
-function azureMode({ labels }: NodeEvidence): string {
+function azureMode({ labels, hasPodRange }: NodeEvidence): string {
   const type = labels["kubernetes.azure.com/podnetwork-type"];
   if (type === "overlay" || labels["kubernetes.azure.com/azure-cni-overlay"] === "true") return "overlay";
-  return type === undefined || type === "" ? "node-subnet" : "pod-subnet";
+  if (type !== undefined && type !== "") return "pod-subnet";
+  // Inferred: ranges for nodes are allocated with kubenet alone: azure-vnet has addresses of the virtual network.
+  return hasPodRange ? "kubenet" : "node-subnet";
 }
 
 const AZURE: SignReader = (evidence) => {
@@ -205,7 +241,8 @@ const OVN: SignReader = (evidence) => {
 export function isAntreaForPolicyAlone({ configs }: Evidence): boolean {
   return configs.some(
     ({ name, text }) =>
-      /^antrea-(?:windows-)?config/.test(name) && /^\s*trafficEncapMode:\s*"?networkPolicyOnly/im.test(text),
+      /^antrea-(?:windows-)?config/.test(name) &&
+      /^[ \t]*trafficEncapMode:[ \t]*"?networkPolicyOnly/im.test(text),
   );
 }
 
@@ -314,7 +351,7 @@ export function networkSigns(evidence: Evidence): readonly Sign[] {
 
 /** What enforces NetworkPolicies in the cluster that the input is from, as far as it shows. */
 export function policyEngine(evidence: Evidence): (EvidencePlace & { readonly name: string }) | undefined {
-  const { containers, configs } = evidence;
+  const { containers, configs, installations } = evidence;
   const byName: readonly (readonly [pattern: RegExp, name: string])[] = [
     [/^azure-npm/, "Azure Network Policy Manager"],
     [/^(?:calico-node|canal|rke2-canal)/, "Calico"],
@@ -330,6 +367,8 @@ export function policyEngine(evidence: Evidence): (EvidencePlace & { readonly na
     const found = ordered.find(({ owner }) => pattern.test(owner));
     if (found !== undefined) return { source: found.source, where: found.where, name };
   }
+  const [installed] = installations;
+  if (installed !== undefined) return { source: installed.source, where: installed.where, name: "Calico" };
   const vpc = configs.find(
     ({ name, key, text }) =>
       name === "amazon-vpc-cni" && key === "enable-network-policy-controller" && text.trim() === "true",

@@ -193,9 +193,62 @@ endpoints: [{ addresses: [10.244.0.77], nodeName: win-1, targetRef: { kind: Pod,
     expect(heard).toHaveLength(reported.length);
     for (const [index, each] of reported.entries()) expect(heard[index]).toMatch(each);
     const { Service, Pod } = session.cluster.objects;
-    expect(Service.map(({ metadata }) => metadata.name).filter((name) => name !== "kube-dns")).toEqual(
+    const ofCluster = ["kube-dns", "kubernetes"];
+    expect(Service.map(({ metadata }) => metadata.name).filter((name) => !ofCluster.includes(name))).toEqual(
       [...services, "good"].toSorted(),
     );
     expect(Pod.find(({ metadata }) => metadata.name === "web")?.status?.phase).toBe("Running");
+  });
+});
+
+describe("a text that holds no object is called what it is", () => {
+  const DESCRIBED =
+    "Name:         web\nNamespace:    default\nLabels:       app=web\nStatus:       Pending\n";
+
+  it.each([
+    ["kubectl describe", `$ kubectl describe pod web\n${DESCRIBED}`, 2, "what kubectl describe prints"],
+    ["a log", "I0418 08:11:02.1 11 main.go:1] up\nE0418 08:11:03.1 11 main.go:2] down\n", 1, "a log"],
+    [
+      "a list of policies",
+      '[{"Type": "OutBoundNAT", "ExceptionList": ["10.0.0.0/8"]}]',
+      1,
+      "objects or policies of HNS",
+    ],
+    [
+      "PowerShell's list",
+      "ActivityId : 1\nID         : 2\nName       : nat\n",
+      1,
+      "objects or policies of HNS",
+    ],
+    ["PowerShell's table", "Name ID\n---- --\nnat  1\n", 1, "objects or policies of HNS"],
+    [
+      "a spec",
+      "selector: { app: web }\nports: [{ port: 80 }]\n",
+      1,
+      "no object: apiVersion and kind are missing",
+    ],
+    [
+      "annotations",
+      "flannel.alpha.coreos.com/backend-type: vxlan\n",
+      1,
+      "no object: apiVersion and kind are missing",
+    ],
+    [
+      "an operator's object",
+      "apiVersion: operator.openshift.io/v1\nkind: Network\nmetadata: { name: cluster }\nspec: {}\n",
+      1,
+      "no object of this file makes a cluster by itself: Network",
+    ],
+  ])("%s", (_, text, line, words) => {
+    const result = readInput([{ name: "x.txt", text }]);
+    const problems = "problems" in result ? result.problems : [];
+    expect(problems.map(({ code, line: at }) => [code, at])).toEqual([["input-without-documents", line]]);
+    expect(problems[0]?.message).toContain(words);
+  });
+
+  it("beside objects it is told, and they are read", () => {
+    const { objects, reported } = read(["pod.yaml", POD], ["pod.txt", DESCRIBED]);
+    expect(objects).toEqual(["Pod/web"]);
+    expect(reported).toContain("pod.txt:1 input-without-documents");
   });
 });

@@ -3,11 +3,14 @@
  * manifests and dumps may be mixed; several manifests add up.
  */
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
+import { LIMITS } from "#core/base/limits.ts";
+import { withoutPrompts } from "#core/base/source-text.ts";
+import { showsTableOfIds } from "#hns/dump/format-list.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { nodeOs } from "#control-plane/controllers/kubelet-admission.ts";
-import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
+import { type LoadedObject, type Manifests, isLong } from "#control-plane/load/manifests.ts";
 import type { ClusterFile, NetworkShape } from "../file/cluster-file.ts";
-import { parseClusterFile } from "../file/parse-cluster-file.ts";
+import { type FileOverrides, parseClusterFile } from "../file/parse-cluster-file.ts";
 import { furtherPolicyLimits } from "../limits/further-policies.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
@@ -19,7 +22,7 @@ import { isNetworkText } from "./evidence.ts";
 import type { Contradiction } from "./network-account.ts";
 import { limitOfLack } from "./network-limits.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
-import { splitText } from "./split-text.ts";
+import { isClusterFile, splitText } from "./split-text.ts";
 
 /** What the texts say. */
 export interface ClusterInput {
@@ -59,13 +62,72 @@ function noteOf({ message, node }: Assumption, objects: readonly LoadedObject[])
   return { code: "cluster-assumed", file, line, column, path: "", message, advice: ADVICE };
 }
 
+const WHOLE_OBJECTS =
+  "Take whole objects: kubectl get nodes,pods,services,endpointslices,networkpolicies,configmaps,daemonsets -A -o yaml.";
+
+/** Texts that people bring and that hold no object, by what only they have; the first that fits counts. */
+const OTHER_TEXTS: readonly {
+  readonly fits: (text: string) => boolean;
+  readonly what: string;
+  readonly advice: string;
+}[] = [
+  {
+    fits: (text) => /^[ \t]*Name:[ \t]+\S/m.test(text) && /^(?:Labels|Annotations):\s/m.test(text),
+    what: "what kubectl describe prints, and no object",
+    advice: `mullion explain --log FILE reads its events, and mullion lint the description of a Node. ${WHOLE_OBJECTS}`,
+  },
+  {
+    fits: (text) => /^(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time="[^"\n]+" level=|level=)/m.test(text),
+    what: "a log",
+    advice: "mullion explain --log FILE names the errors in it.",
+  },
+  {
+    fits: (text) =>
+      /\b(?:ActivityId|VirtualNetwork(?:Name)?|HostCompute(?:Network|Endpoints?)|OutBoundNAT|ExceptionList|L2Driver)\b/.test(
+        text,
+      ) ||
+      /"Type"[ \t]*:[ \t]*"(?:ACL|NAT|ROUTE|SDNRoute|PA)"/.test(text) ||
+      showsTableOfIds(text),
+    what: "objects or policies of HNS",
+    advice:
+      "mullion hns get all -f FILE shows the objects, and mullion lint FILE reads objects and policies.",
+  },
+  {
+    fits: (text) => /^[ \t]*["'{]?[\w"'./-]+[ \t]*:/m.test(text),
+    what: "no object: apiVersion and kind are missing",
+    advice: `mullion lint reads some parts by themselves: a spec, annotations of a Node, HNS policies. ${WHOLE_OBJECTS}`,
+  },
+];
+
+/** What a text is that names no kind of object; undefined for one that does. */
+function otherText({ name, text }: InputText): FileProblem | undefined {
+  if (/^[ \t{[-]*["']?(?:apiVersion|kind|items)["']?[ \t]*:/m.test(text) || /\{\{|<%/.test(text))
+    return undefined;
+  const found = OTHER_TEXTS.find(({ fits }) => fits(text));
+  if (found === undefined) return undefined;
+  const line = text.split("\n").findIndex((each) => each.trim() !== "") + 1;
+  const message = `this is ${found.what}`;
+  const { advice } = found;
+  return { code: "input-without-documents", file: name, line, column: 1, path: "", message, advice };
+}
+
 /** Texts in which there is nothing at all, when nothing else was found either. */
 function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
   const code = "input-without-documents";
-  const message = "there is neither a cluster file nor a Kubernetes object in this file";
-  const advice =
-    "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
-  return texts.map(({ name }) => ({ code, file: name, line: 1, column: 1, path: "", message, advice }));
+  return texts.map(({ name, text }) => {
+    const kinds = new Set(
+      Array.from(text.matchAll(/^[ \t]*["']?kind["']?[ \t]*:[ \t]*["']?(\w+)/gm), ([, kind]) => kind),
+    );
+    const place = { code, file: name, line: 1, column: 1, path: "" } as const;
+    if (kinds.size > 0) {
+      const message = `no object of this file makes a cluster by itself: ${[...kinds].join(", ")}`;
+      return { ...place, message, advice: WHOLE_OBJECTS };
+    }
+    const message = "there is neither a cluster file nor a Kubernetes object in this file";
+    const advice =
+      "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
+    return { ...place, message, advice };
+  });
 }
 
 function secondClusterFile(first: InputText, second: InputText): FileProblem {
@@ -83,11 +145,17 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
   };
 }
 
+/** A text that is read as a stream is manifests alone. */
+function clusterFileInLong({ name }: InputText): FileProblem {
+  const message = `there is a cluster file in a text of more than ${LIMITS.wholeFileBytesMax / 1_048_576} MiB`;
+  const advice = "Give the cluster file and the dump a file each, and name both with -f.";
+  return { code: "cluster-file-too-large", file: name, line: 1, column: 1, path: "", message, advice };
+}
+
 /** What counts beside the objects. */
 interface ReadContext {
   readonly cniFiles: readonly InputText[];
-  /** In place of that of every Windows node. */
-  readonly build: WindowsBuild | undefined;
+  readonly overrides: FileOverrides;
 }
 
 /** What the network part of an input comes to. */
@@ -126,36 +194,36 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
 }
 
 /** The cluster that manifests imply. Its fields stand in no file, so problems with them name no line. */
-function derivedFile({ objects }: Manifests, { cniFiles, build }: ReadContext): FileResult {
+function derivedFile(
+  { objects, configurations }: Manifests,
+  { cniFiles, overrides }: ReadContext,
+): FileResult {
   const plain = objects.map(({ object }) => object);
-  const recognised = recogniseNetwork(objects, cniFiles);
-  const { document, assumptions } = clusterOfManifests(plain, recognised);
-  const parsed = parseClusterFile(JSON.stringify(document), DERIVED, build);
+  const recognised = recogniseNetwork({ objects, files: cniFiles, configurations });
+  const { document, assumptions, findings } = clusterOfManifests(plain, recognised);
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED, overrides);
   if ("cluster" in parsed) {
     const { cluster } = parsed;
     const rest = {
       assumed: assumedOf(cluster, recognised),
       facts: factsOfObjects(cluster, objects, recognised),
-      contradictions: recognised.contradictions.map(contradictionOf),
+      contradictions: [...recognised.contradictions, ...findings].map(contradictionOf),
       limits: recognised.limits,
     };
     return { cluster, notes: assumptions.map((each) => noteOf(each, objects)), rest };
   }
-  return withoutNetwork(objects, recognised, { problems: parsed.problems, build });
+  return withoutNetwork(objects, recognised, { problems: parsed.problems, overrides });
 }
 
 /** A network that fits no cluster file with these nodes: they run on the usual one, and no flow of pods is answered. */
 function withoutNetwork(
   objects: readonly LoadedObject[],
   recognised: RecognisedNetwork,
-  {
-    problems,
-    build,
-  }: { readonly problems: readonly FileProblem[]; readonly build: WindowsBuild | undefined },
+  { problems, overrides }: { readonly problems: readonly FileProblem[]; readonly overrides: FileOverrides },
 ): FileResult {
   const plain = objects.map(({ object }) => object);
   const { document, assumptions } = clusterOfManifests(plain);
-  const parsed = parseClusterFile(JSON.stringify(document), DERIVED, build);
+  const parsed = parseClusterFile(JSON.stringify(document), DERIVED, overrides);
   const [first] = problems;
   if (!("cluster" in parsed) || recognised.account === undefined || first === undefined) {
     const advice = "It was derived from the Node objects: write a cluster file to say it yourself.";
@@ -184,16 +252,34 @@ function withoutNetwork(
   };
 }
 
+/** A cluster file says what the network is, and what else says it does not count. */
+function notesOfUnread(
+  { configurations }: Manifests,
+  cniFiles: readonly InputText[],
+): readonly FileProblem[] {
+  const unread = [
+    ...configurations.map(({ file, line, column, kind }) => ({ file, line, column, what: kind })),
+    ...cniFiles.map(({ name }) => ({ file: name, line: 1, column: 1, what: "this file" })),
+  ];
+  return unread.map(({ what, ...place }) => ({
+    code: "cluster-assumed",
+    ...place,
+    path: "",
+    message: `${what} is not read: the cluster file says what the network is`,
+    advice: "Leave the cluster file out to have it read.",
+  }));
+}
+
 function fileOf(clusterFiles: readonly InputText[], loaded: Manifests, context: ReadContext): FileResult {
   const [first, second] = clusterFiles;
   if (first === undefined) return derivedFile(loaded, context);
   if (second !== undefined) return { problems: [secondClusterFile(first, second)] };
-  const parsed = parseClusterFile(first.text, first.name, context.build);
+  const parsed = parseClusterFile(first.text, first.name, context.overrides);
   if (!("cluster" in parsed)) return parsed;
   const { cluster, written } = parsed;
-  const { policies } = recogniseNetwork(loaded.objects, []);
-  const facts = factsOfFile(cluster, written, policies);
-  return { cluster, notes: [], rest: { assumed: [], facts, contradictions: [], limits: [] } };
+  const facts = factsOfFile(cluster, written, loaded.objects);
+  const notes = notesOfUnread(loaded, context.cniFiles);
+  return { cluster, notes, rest: { assumed: [], facts, contradictions: [], limits: [] } };
 }
 
 /** A Windows node as it would report itself on another build. */
@@ -211,20 +297,30 @@ function nodeOnBuild(loaded: LoadedObject, build: WindowsBuild): LoadedObject {
 
 /**
  * Reads everything. A cluster file with a problem stops it, because every default would be a guess then; a broken
- * manifest does not. `build` takes the place of that of every Windows node.
+ * manifest does not. `overrides` go before what the texts say.
  */
-export function readInput(texts: readonly InputText[], build?: WindowsBuild): ClusterInputResult {
-  const cniFiles = texts.filter(isNetworkText);
-  const split = texts.filter((text) => !cniFiles.includes(text)).map(splitText);
+export function readInput(texts: readonly InputText[], overrides: FileOverrides = {}): ClusterInputResult {
+  const { build } = overrides;
+  const given = texts.map((each) => ({ ...each, text: withoutPrompts(each.text) }));
+  const mixed = given.filter((each) => isLong(each) && isClusterFile(each.text));
+  if (mixed.length > 0) return { problems: mixed.map(clusterFileInLong) };
+  const cniFiles = given.filter((each) => !isLong(each) && isNetworkText(each));
+  const rest = given.filter((text) => !cniFiles.includes(text));
+  const others = rest.flatMap((text) => otherText(text) ?? []);
+  const split = rest.filter(({ name }) => !others.some(({ file }) => file === name)).map(splitText);
   const clusterFiles = split.flatMap((each) => each.clusterFiles);
   const read = loadManifests(split.flatMap(({ manifests }) => manifests ?? []));
   const loaded =
     build === undefined ? read : { ...read, objects: read.objects.map((each) => nodeOnBuild(each, build)) };
-  if (texts.length > 0 && clusterFiles.length === 0 && loaded.objects.length === 0)
-    return { problems: loaded.problems.length > 0 ? loaded.problems : emptyTexts(texts) };
-  const found = fileOf(clusterFiles, loaded, { cniFiles, build });
+  const isEmpty = loaded.objects.length + loaded.configurations.length + cniFiles.length === 0;
+  if (texts.length > 0 && clusterFiles.length === 0 && isEmpty) {
+    const problems = [...others, ...loaded.problems];
+    return { problems: problems.length > 0 ? problems : emptyTexts(given) };
+  }
+  const found = fileOf(clusterFiles, loaded, { cniFiles, overrides });
   if (!("cluster" in found)) return found;
-  const { objects, problems } = loaded;
+  const { objects } = loaded;
+  const problems = [...others, ...loaded.problems];
   const notes = [...found.notes, ...loaded.notes];
   const limits = [...found.rest.limits, ...furtherPolicyLimits(loaded.policies)];
   return { input: { file: found.cluster, objects, notes, problems, ...found.rest, limits } };

@@ -122,7 +122,8 @@ function end(text: string): FlowEnd {
 
 function flow(from: string, to: string, answerers: readonly string[] = [], isByName = false): LimitedFlow {
   const [source, target] = [end(from), end(to)];
-  return { source, target, answerers: answerers.map(end), protocol: "tcp", port: 80, isByName };
+  const more = { address: undefined, protocol: "tcp", port: 80, isByName } as const;
+  return { source, target, answerers: answerers.map(end), ...more };
 }
 
 /** The codes that keep a flow from being answered. */
@@ -164,6 +165,31 @@ describe("a network that is not carried out", () => {
       expect([limits, contradictions]).toEqual([[], []]);
     },
   );
+});
+
+// learn.microsoft.com, concepts-network-cni-overview: kubenet has user-defined routes, azure-vnet the virtual network.
+describe("routes that a cloud has and nodes have not", () => {
+  const NODE = (name: string, range: string, address: string): string => `
+apiVersion: v1
+kind: Node
+metadata: { name: ${name}, labels: { kubernetes.azure.com/cluster: mc, kubernetes.io/os: linux } }
+spec: { podCIDR: ${range} }
+status: { addresses: [{ type: InternalIP, address: ${address} }] }
+---`;
+  const KUBENET = NODE("a", "10.244.0.0/24", "10.224.0.4") + NODE("b", "10.244.1.0/24", "10.224.0.5");
+
+  it.each([
+    ["GKE", dumpOf("gke-windows"), "by the VPC, to the range of each node"],
+    ["AKS with kubenet", KUBENET, "by a route table of Azure, to the range of each node"],
+    ["AKS with azure-vnet", dumpOf("aks-node-subnet"), "by the fabric of Azure"],
+  ])("are said to be those of nodes here: %s", (_, text, routes) => {
+    expect(told(read(text), "routes")).toBe(`${routes}; here each node has routes to the others`);
+  });
+
+  it("kubenet is no azure-vnet", () => {
+    expect(told(read(KUBENET), "network plugin")).toBe("kubenet");
+    expect(told(read(KUBENET), "network mode")).toBe("pod range per node");
+  });
 });
 
 // Nobody changed net-conf.json for Windows: the thread is k3s-io/k3s#9295.
@@ -393,6 +419,61 @@ items:
     expect(told(input, "network driver")?.split(",")[0]).toBe(driver);
     expect(limitsOf(input, flow("windows pod a", "linux pod b"))).toEqual(limits);
     expect(input.contradictions).toEqual([]);
+  });
+
+  // docs.tigera.io, reference/felix/configuration: VXLANVNI is 4096 unless it is set; on Windows the plugin has its own.
+  it.each<[string, unknown, number]>([
+    ["nothing", undefined, 4_096],
+    ["a number", 4_711, 4_711],
+    ["a text", "4711", 4_711],
+    ["what is no identifier of a network", 0, 4_096],
+    ["a fraction", 4_711.5, 4_096],
+    ["a place for a script's value", "__VNI__", 4_096],
+    ["nothing between the quotes", "", 4_096],
+  ])("Calico's VNI: %s", (_, vni, expected) => {
+    const input = read(
+      NODES,
+      conf({ type: "calico", mode: "vxlan", ...(vni !== undefined && { vxlan_vni: vni }) }),
+    );
+    expect(told(input, "VXLAN")).toContain(`VNI ${expected}`);
+    expect(input.file.network.vni).toBe(expected);
+  });
+
+  // Azure/azure-container-networking, cni/*.conflist: which IPAM plugin a cluster has says which kind of network it is.
+  it.each([
+    [{ type: "azure-cns" }, "addresses of a subnet for pods, from CNS (azure-cns)"],
+    [{ type: "azure-cns", mode: "v4overlay" }, "overlay, addresses from CNS (azure-cns)"],
+    [{ type: "azure-vnet-ipam" }, "bridge, addresses of the virtual network (azure-vnet-ipam)"],
+    [
+      { type: "azure-vnet-ipam", mode: "v4overlay" },
+      "bridge, addresses of the virtual network (azure-vnet-ipam)",
+    ],
+  ])("azure-vnet with the IPAM plugin %j", (ipam, mode) => {
+    expect(factsOf(read(NODES, list({ type: "azure-vnet", ipam })))["network mode"]).toBe(`${mode} | 1.yaml`);
+  });
+
+  it.each([
+    ["flannel", "win-overlay", true],
+    ["flannel", "sdnoverlay", true],
+    ["flannel", "bridge", false],
+    ["multus", "win-overlay", false],
+  ])("%s that delegates to %s names flannel's network of Windows nodes: %s", (type, delegate, isName) => {
+    const ofLinux = conf({ name: "for-linux", type: "flannel", delegate: { hairpinMode: true } });
+    const other = conf({ name: "for-windows", type, delegate: { type: delegate } });
+    const { network } = read(NODES, ofLinux, other).file;
+    expect(network).toMatchObject({ plugin: "flannel" });
+    const names = JSON.stringify(network).match(/for-[a-z]+/g);
+    expect(names).toEqual(isName ? ["for-windows"] : null);
+  });
+
+  // openshift/api, operator/v1, HybridOverlayConfig: hybridOverlayVXLANPort, 4789 unless it is set.
+  it("ovnkube.conf with a port of its own has its tunnels there", () => {
+    const port = 'hybrid-overlay-vxlan-port="9898"';
+    const text = changed("openshift-hybrid-overlay", [
+      /(\n +)\[hybridoverlay\]/,
+      `$1[hybridoverlay]$1${port}`,
+    ]);
+    expect(told(read(text), "VXLAN")).toBe("VNI 4097; port 9898");
   });
 
   it("net-conf.json, with the keys in any case", () => {

@@ -4,17 +4,24 @@
  */
 import type { JsonObject } from "#core/base/json.ts";
 import { gateAt } from "#programs/kube-proxy/configuration/feature-gates.ts";
-import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import { KUBERNETES_MINOR_MAX } from "../file/description.ts";
 import type { FlowLimit } from "../session/flow-limit.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import type { InputText } from "../session/session.ts";
-import { type Evidence, type EvidencePlace, collectEvidence } from "./evidence.ts";
+import {
+  type Evidence,
+  type EvidenceInput,
+  type EvidencePlace,
+  type InstallationEvidence,
+  collectEvidence,
+  textAt,
+} from "./evidence.ts";
 import { type KubeProxySettings, kubeProxySettings } from "./kube-proxy-settings.ts";
 import { accountOf } from "./known-networks.ts";
 import type { Contradiction, NetworkAccount } from "./network-account.ts";
 import { limitOfContradiction, limitOfLack } from "./network-limits.ts";
-import { type NetworkId, type Sign, networkSigns, policyEngine } from "./network-signs.ts";
+import { type NetworkId, type Sign, ipv4Pool, networkSigns, policyEngine } from "./network-signs.ts";
+import { type ToldCluster, toldCluster } from "./told-ranges.ts";
 
 export interface RecognisedNetwork {
   /** Undefined: nothing of the input shows a network. */
@@ -23,6 +30,8 @@ export interface RecognisedNetwork {
   readonly at: EvidencePlace | undefined;
   readonly kubeProxy: KubeProxySettings;
   readonly policies: ReturnType<typeof policyEngine>;
+  /** Ranges, names and version, where a file or object says them. */
+  readonly told: ToldCluster;
   /** `network` of a cluster file, without ranges. */
   readonly fields: JsonObject;
   readonly contradictions: readonly Contradiction[];
@@ -102,6 +111,55 @@ function dsrContradiction({ nodes }: Evidence, { enableDSR }: KubeProxySettings)
   return [{ code: "kube-proxy-dsr-without-gate", where: enableDSR.where, message }];
 }
 
+/** A configuration that the user names, and a start of kube-proxy that does not read it. */
+function proxyContradictions({ enableDSR, ofFiles }: KubeProxySettings): readonly Contradiction[] {
+  const other = ofFiles.find(({ value }) => enableDSR !== undefined && value !== enableDSR.value);
+  if (other === undefined || enableDSR === undefined) return [];
+  const [said, done] = [other.value, enableDSR.value].map((isOn) => (isOn ? "on" : "off"));
+  const message = `${other.source} has DSR ${said}, and ${enableDSR.source} starts kube-proxy with DSR ${done}: which of them Windows nodes have is not told`;
+  return [{ code: "kube-proxy-settings-contradict", where: other.where, message }];
+}
+
+/** Windows nodes have Calico of another installer: its manifests, or a service of Windows. */
+function isInstalledOtherwise({ nodes, containers }: Evidence): boolean {
+  return (
+    containers.some(({ owner, isForWindows }) => isForWindows && owner.startsWith("calico-node")) ||
+    nodes.some(
+      ({ os, annotations }) =>
+        os === "windows" && Object.keys(annotations).some((name) => name.startsWith("projectcalico.org/")),
+    )
+  );
+}
+
+function lackOf({ source, spec }: InstallationEvidence): string | undefined {
+  const encapsulation = textAt(ipv4Pool(spec), "encapsulation");
+  if (encapsulation !== "" && encapsulation !== "VXLAN" && encapsulation !== "None")
+    return `${source}: encapsulation ${encapsulation} is not for Windows, where Calico has VXLAN and None: the operator installs nothing there`;
+  const services = spec["serviceCIDRs"];
+  return Array.isArray(services) && services.length > 0
+    ? undefined
+    : `${source}: serviceCIDRs are missing, without which the operator installs nothing on Windows`;
+}
+
+/**
+ * What of an `Installation` Calico's operator does not carry out on Windows (tigera/operator,
+ * pkg/controller/installation/validation.go). Nothing without Windows nodes, and where it gives pods no network.
+ */
+function installationContradictions(evidence: Evidence): readonly Contradiction[] {
+  const [installation] = evidence.installations;
+  const hasWindows = evidence.nodes.length === 0 || evidence.nodes.some(({ os }) => os === "windows");
+  if (installation === undefined || !hasWindows) return [];
+  const { source, spec, where } = installation;
+  const plugin = textAt(spec, "cni", "type");
+  if (plugin !== "" && plugin !== "Calico") return [];
+  const isOn = textAt(spec, "calicoNetwork", "windowsDataplane") === "HNS";
+  if (!isOn && isInstalledOtherwise(evidence)) return [];
+  const message = isOn
+    ? lackOf(installation)
+    : `${source}: windowsDataplane is not HNS, so that the operator installs nothing on Windows nodes`;
+  return message === undefined ? [] : [{ code: "calico-installation-not-for-windows", where, message }];
+}
+
 /** The network's name that kube-proxy is told, where nothing else says one. */
 function withName(fields: JsonObject, { networkName }: KubeProxySettings): JsonObject {
   const isNameable = Object.keys(fields).length > 0 && fields["name"] === undefined;
@@ -126,38 +184,39 @@ function choose(evidence: Evidence, files: readonly InputText[]): Choice | undef
   return { account, at: chosen.first, contradictions };
 }
 
-/** `files`: CNI configuration that was named beside the manifests. */
-export function recogniseNetwork(
-  objects: readonly LoadedObject[],
-  files: readonly InputText[],
-): RecognisedNetwork {
-  const evidence = collectEvidence(objects, files);
+/** Reads off an input which network its cluster has. */
+export function recogniseNetwork(input: EvidenceInput): RecognisedNetwork {
+  const { objects, files } = input;
+  const evidence = collectEvidence(input);
   const kubeProxy = kubeProxySettings(evidence);
   const policies = policyEngine(evidence);
+  const told = toldCluster(
+    evidence,
+    objects.map(({ object }) => object),
+  );
   const choice = choose(evidence, files);
-  const ofProxy = dsrContradiction(evidence, kubeProxy);
+  const others = [
+    ...dsrContradiction(evidence, kubeProxy),
+    ...proxyContradictions(kubeProxy),
+    ...installationContradictions(evidence),
+    ...told.contradictions,
+  ];
   const limitsOf = (found: readonly Contradiction[]): readonly FlowLimit[] =>
     found.flatMap((each) => limitOfContradiction(each) ?? []);
   if (choice === undefined) {
-    const limits = limitsOf(ofProxy);
-    return {
-      account: undefined,
-      at: undefined,
-      kubeProxy,
-      policies,
-      fields: {},
-      contradictions: ofProxy,
-      limits,
-    };
+    const limits = limitsOf(others);
+    const nothing = { account: undefined, at: undefined, fields: {} };
+    return { ...nothing, kubeProxy, policies, told, contradictions: others, limits };
   }
   const { account, at } = choice;
-  const contradictions = [...choice.contradictions, ...ofProxy];
+  const contradictions = [...choice.contradictions, ...others];
   const lack = account.lack === undefined ? [] : [limitOfLack(account.lack, at.where)];
   return {
     account,
     at,
     kubeProxy,
     policies,
+    told,
     fields: withName(account.fields, kubeProxy),
     contradictions,
     limits: [...lack, ...limitsOf(contradictions)],

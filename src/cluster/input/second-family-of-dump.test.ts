@@ -4,6 +4,7 @@ import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type SessionWorld, openSessionWorld } from "#test/support/cluster/session-world.ts";
 import type { ClusterPod } from "../cluster.ts";
 import { tracePacket } from "../trace/trace.ts";
+import { readInput } from "./read-input.ts";
 
 interface NodeText {
   readonly name: string;
@@ -57,6 +58,25 @@ function podOf(name: string, nodeName: string, ips: readonly string[]): object {
       conditions: [{ type: "Ready", status: "True" }],
     },
   };
+}
+
+function flannelOf(type: string): object {
+  const net = { Network: "10.244.0.0/16", Backend: { Type: type, VNI: 4096, Port: 4789 } };
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "kube-flannel-cfg", namespace: "kube-flannel" },
+    data: { "net-conf.json": JSON.stringify(net) },
+  };
+}
+
+/** What the objects say that Windows cannot have. */
+function findingsOf(...objects: readonly object[]): readonly string[] {
+  const result = readInput([
+    { name: "dump.yaml", text: objects.map((each) => JSON.stringify(each)).join("\n---\n") },
+  ]);
+  if (!("input" in result)) throw new Error(JSON.stringify(result.problems));
+  return result.input.contradictions.map(({ code, message }) => `${code}: ${message}`);
 }
 
 const SERVICE = {
@@ -136,16 +156,41 @@ describe("a dump of a cluster of two families", () => {
   });
 
   it("a Windows node whose HNS knows no dual stack: IPv4 alone, and it is said", async () => {
-    const { session, read } = await open(
-      nodeOf({ ...NODES[0]!, kernel: "10.0.17763.5000" }),
-      nodeOf(NODES[1]!),
-      ...PODS,
-    );
+    const objects = [nodeOf({ ...NODES[0]!, kernel: "10.0.17763.5000" }), nodeOf(NODES[1]!), ...PODS];
+    const { session } = await open(...objects);
     expect(session.cluster.file.ipv6).toBeUndefined();
-    expect(read.map(({ message }) => message)).toContainEqual(
-      "the cluster has IPv6 addresses, and HNS of node win-1 knows no dual stack: IPv4 alone is taken",
-    );
+    expect(findingsOf(...objects)).toEqual([
+      "service-ipv6-unsupported: the cluster has IPv6 addresses, and HNS of node win-1 knows no dual stack: IPv4 alone is taken",
+    ]);
     expect(podsOf(session)).toHaveLength(2);
+  });
+
+  // Kubernetes documentation, dual-stack, Windows support; flannel, pkg/backend/hostgw/hostgw_windows.go.
+  it.each([
+    ["vxlan", "overlay-without-ipv6", "Overlay networks on Windows do not support dual stack"],
+    ["host-gw", "flannel-option-not-for-windows", "flanneld on Windows leads IPv4 alone"],
+  ])("flannel %s with Windows nodes: IPv4 alone, and it is a finding", (type, code, reason) => {
+    expect(findingsOf(...NODES.map(nodeOf), ...PODS, flannelOf(type))).toEqual([
+      `${code}: the cluster has IPv6 addresses, and ${reason}: IPv4 alone is taken`,
+    ]);
+  });
+
+  it.each(["vxlan", "host-gw"])("flannel %s on Linux alone: IPv4 alone, which is no finding", (type) => {
+    const linux = NODES.map((node) => nodeOf({ ...node, ...LINUX }));
+    expect(findingsOf(...linux, ...PODS, flannelOf(type))).toEqual([]);
+  });
+
+  it("pods with single addresses of one subnet: IPv4 alone, and it is a finding", () => {
+    const nodes = NODES.map((node) => nodeOf({ ...node, podCIDRs: [] }));
+    const pods = [
+      podOf("client", "win-1", ["10.0.0.31", "fd12::31"]),
+      podOf("web", "lin-1", ["10.0.0.32", "fd12::32"]),
+    ];
+    expect(findingsOf(...nodes, ...pods)).toEqual([
+      expect.stringMatching(
+        /^network-not-emulated: the cluster has IPv6 addresses, and pods share the subnet/,
+      ),
+    ]);
   });
 
   it("a dump of IPv4 alone has no second family", async () => {
@@ -172,5 +217,92 @@ describe("manifests without Nodes", () => {
     });
     expect(session.cluster.file.ipv6 !== undefined).toBe(isDual);
     expect(begun.problems).toEqual([]);
+  });
+});
+
+/** Nodes of AKS with an overlay of both families: no Node names a range of its pods. */
+describe("a dump of AKS with an overlay of both families", () => {
+  const overlay = {
+    "kubernetes.azure.com/cluster": "MC_a",
+    "kubernetes.azure.com/podnetwork-type": "overlay",
+  };
+  const [win, linux] = NODES.map((each) => {
+    const { metadata, spec: _spec, ...rest } = nodeOf(each) as { metadata: object; spec: object };
+    return { ...rest, metadata: { ...metadata, labels: overlay } };
+  }) as [object, object];
+  const pods = [
+    podOf("client", "lin-1", ["10.244.2.9", "fd12:3456:789a::9"]),
+    podOf("web", "win-1", ["10.244.1.9", "fd12:3456:789a::1:be"]),
+    podOf("cache", "win-1", ["10.244.1.77", "fd12:3456:789a::1:3"]),
+  ];
+
+  async function rangesOf(...documents: readonly object[]): Promise<readonly string[]> {
+    const { session } = await open(...documents);
+    const { ipv6, network } = session.cluster.file;
+    const ranges = Object.values(ipv6?.nodes ?? {}).map(({ podRange }) => formatPrefix(podRange));
+    const own = podsOf(session).map(({ address6 }) => (address6 === undefined ? "" : formatIp(address6)));
+    return [network.plugin, ...ranges, ...own.toSorted()];
+  }
+
+  it("azure-vnet gives its pods their addresses of both families, in blocks that tell the nodes apart", async () => {
+    expect(await rangesOf(win, linux, ...pods)).toEqual([
+      "azure-vnet",
+      "fd12:3456:789a::1:0/112",
+      "fd12:3456:789a::/112",
+      "fd12:3456:789a::1:3",
+      "fd12:3456:789a::1:be",
+      "fd12:3456:789a::9",
+    ]);
+  });
+
+  it("addresses that lie between those of another node are not taken, and it is said", async () => {
+    const between = podOf("late", "lin-1", ["10.244.2.10", "fd12:3456:789a::1:40"]);
+    const { session, read } = await open(win, linux, ...pods, between);
+    expect(podsOf(session)).toHaveLength(4);
+    expect(read.map(({ message }) => message)).toContain(
+      "the IPv6 addresses of pods fit no range for each node: pods have others here",
+    );
+  });
+
+  // crd/nodenetworkconfig/api/v1alpha/nodenetworkconfig.go of Azure/azure-container-networking.
+  it("NodeNetworkConfigs say the blocks", async () => {
+    const config = (name: string, first: string, second: string): object => ({
+      apiVersion: "acn.azure.com/v1alpha",
+      kind: "NodeNetworkConfig",
+      metadata: { name, namespace: "kube-system" },
+      spec: { requestedIPCount: 0 },
+      status: {
+        networkContainers: [
+          {
+            type: "overlay",
+            assignmentMode: "static",
+            primaryIP: first,
+            subnetAddressSpace: "10.244.0.0/16",
+          },
+          { type: "overlay", assignmentMode: "static", primaryIP: second },
+        ],
+      },
+    });
+    const configs = [
+      config("win-1", "10.244.1.0/24", "fd12:3456:789a::1:0/120"),
+      config("lin-1", "10.244.2.0/24", "fd12:3456:789a::/120"),
+    ];
+    const { session, read } = await open(win, linux, ...pods, ...configs);
+    const { nodes, ipv6 } = session.cluster.file;
+    expect(nodes.map(({ podCIDR }) => formatPrefix(podCIDR))).toEqual(["10.244.1.0/24", "10.244.2.0/24"]);
+    expect(Object.values(ipv6?.nodes ?? {}).map(({ podRange }) => formatPrefix(podRange))).toEqual([
+      "fd12:3456:789a::1:0/120",
+      "fd12:3456:789a::/120",
+    ]);
+    expect(read.map(({ code }) => code)).not.toContain("manifest-kind-not-carried-out");
+  });
+
+  it("before 1.26 AKS had none: IPv4 alone, and it is a finding", () => {
+    const old = [win, linux].map(
+      (node) => JSON.parse(JSON.stringify(node).replace("v1.36.0", "v1.25.6")) as object,
+    );
+    expect(findingsOf(...old, ...pods)).toEqual([
+      "service-ipv6-unsupported: the cluster has IPv6 addresses, and Azure CNI Overlay has dual stack from Kubernetes 1.26.3 on, and this is 1.25: IPv4 alone is taken",
+    ]);
   });
 });

@@ -6,7 +6,7 @@
 import { hasFeature } from "#contracts/hcn/features.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { hnsVersionOf, parseProfile } from "#core/catalogue/profiles.ts";
-import { podAddresses } from "#contracts/kubernetes/pod.ts";
+import { isHostNetwork, isHostProcess, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { Node, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import {
   type Ipv6,
@@ -20,14 +20,17 @@ import {
   prefixOf,
   prefixesOverlap,
 } from "#core/net/ip.ts";
-import type { ClusterRanges, DumpedNode } from "./cluster-ranges.ts";
+import { type ClusterRanges, type DumpedNode, hasAzureOverlay } from "./cluster-ranges.ts";
 import { isApart } from "./address-ranges.ts";
+import type { Contradiction } from "./network-account.ts";
 
 /** What the cluster file says of the second family. */
 export interface DumpedSecondFamily {
   readonly ipv6: JsonObject;
   /** `nodes[].ipv6`, by the node's name. */
   readonly ofNode: ReadonlyMap<string, JsonObject>;
+  /** Pods have addresses that fit no ranges of nodes, so that they get others. */
+  readonly movesPods: boolean;
 }
 
 const LINK_LENGTH = 64;
@@ -92,7 +95,7 @@ function isDualStack(
 }
 
 /** A Windows node whose HNS has no second family (hcn.md §7.1). */
-export function nodeWithoutSecondFamily(machines: readonly DumpedNode[]): string | undefined {
+function nodeWithoutSecondFamily(machines: readonly DumpedNode[]): string | undefined {
   return machines.find(({ node, os }) => {
     const build = os === "windows" ? parseProfile(node.status?.nodeInfo?.kernelVersion ?? "") : undefined;
     return build !== undefined && !hasFeature(hnsVersionOf(build), "IPv6DualStack");
@@ -115,19 +118,80 @@ function nodeAddresses(
   return isRight ? { subnet, addresses } : undefined;
 }
 
+/**
+ * Lengths of a node's block, the largest first. Inferred: AKS does not say them for overlays; CNS lists a block whole, so that
+ * it is not large (Azure/azure-container-networking, cns/kubecontroller/nodenetworkconfig/conversion_windows.go).
+ */
+const BLOCK_LENGTHS = [80, 96, 112, 120];
+/** In which these lie: what AKS takes for the pods of a cluster. */
+const CLUSTER_LENGTH = 64;
+
+/** The addresses of pods that have a network of their own, by node. */
+function podAddressesOf(pods: readonly Pod[], { metadata }: Node): readonly Ipv6[] {
+  return pods
+    .filter((pod) => pod.spec?.nodeName === metadata.name && !isHostNetwork(pod) && !isHostProcess(pod))
+    .flatMap((pod) => podAddresses(pod).flatMap((text) => parseIpv6(text) ?? []));
+}
+
+/** A block beside `taken`; undefined: there is none near the first. */
+function freeBlock(near: Prefix, taken: readonly Prefix[]): Prefix | undefined {
+  const size = 1n << BigInt(128 - near.length);
+  for (let index = 0n; index <= BigInt(taken.length); index++) {
+    const address = (prefixOf(near.address, CLUSTER_LENGTH).address as Ipv6) + index * size;
+    const block: Prefix = { address: address as Ipv6, length: near.length };
+    if (taken.every((other) => !prefixesOverlap(other, block))) return block;
+  }
+  return undefined;
+}
+
+/**
+ * Blocks of equal length that tell the pods of the nodes apart, where no object says the ranges (Azure CNI Overlay): the
+ * largest that do. Undefined: the addresses of one node lie between those of another.
+ */
+function blocksAround(machines: readonly DumpedNode[], pods: readonly Pod[]): readonly Prefix[] | undefined {
+  const ofNode = machines.map(({ node }) => podAddressesOf(pods, node));
+  for (const length of BLOCK_LENGTHS) {
+    const blocks = ofNode.map(([first]) => (first === undefined ? undefined : prefixOf(first, length)));
+    const known = blocks.filter((block) => block !== undefined);
+    const [near] = known;
+    if (near === undefined) return undefined;
+    const areApart = new Set(known.map(formatPrefix)).size === known.length;
+    const areWhole = ofNode.every((ips, index) =>
+      ips.every((ip) => prefixContains(blocks[index] ?? near, ip)),
+    );
+    if (!areApart || !areWhole) continue;
+    const all: Prefix[] = [];
+    for (const block of blocks) {
+      const found = block ?? freeBlock(near, [...known, ...all]);
+      if (found === undefined) return undefined;
+      all.push(found);
+    }
+    return all;
+  }
+  return undefined;
+}
+
 /** The range of each node's pods, where all of them have one with room for what the first family has. */
 function podRanges(
   machines: readonly DumpedNode[],
-  { ofNode, blockLength }: ClusterRanges,
+  { ranges: { ofNode, blockLength }, pods, nodeRanges }: KnownOfDump,
   others: readonly Prefix[],
 ): { readonly cover: Prefix; readonly ranges: readonly Prefix[] } | undefined {
-  const ranges = machines.flatMap(({ node }) => rangeOf(node) ?? []);
+  const said = machines.flatMap(({ node }) => {
+    const told = nodeRanges.get(node.metadata.name)?.find(({ address }) => typeof address === "bigint");
+    return rangeOf(node) ?? told ?? [];
+  });
+  const ranges = said.length > 0 ? said : (blocksAround(machines, pods) ?? []);
   if (ranges.length !== machines.length) return undefined;
   const hasRoom = machines.every(({ node }, index) => {
     const first = ofNode.get(node.metadata.name)?.length ?? blockLength;
     return (ranges[index]?.length ?? 128) <= IPV4_IN_IPV6 + first;
   });
-  const cover = coverOf(ranges);
+  const least = coverOf(ranges);
+  const cover =
+    least === undefined || said.length > 0
+      ? least
+      : prefixOf(least.address, Math.min(least.length, CLUSTER_LENGTH));
   const areApart = ranges.every((range, index) =>
     ranges.slice(0, index).every((other) => !prefixesOverlap(range, other)),
   );
@@ -148,17 +212,13 @@ function serviceRange(services: readonly Service[], others: readonly Prefix[]): 
 }
 
 /** Undefined: nothing in the dump has an IPv6 address. Nodes that cannot have one are looked for elsewhere. */
-export function secondFamilyOf(
-  machines: readonly DumpedNode[],
-  pods: readonly Pod[],
-  services: readonly Service[],
-  ranges: ClusterRanges,
-): DumpedSecondFamily | undefined {
+function secondFamilyOf(machines: readonly DumpedNode[], dump: KnownOfDump): DumpedSecondFamily | undefined {
+  const { pods, services, ranges } = dump;
   if (!isDualStack(machines, pods, services)) return undefined;
   const nodes = nodeAddresses(machines, ranges);
   const facts = serviceAddresses(services).map((ip) => prefixOf(ip, SERVICE_LENGTH));
   const known = nodes === undefined ? [] : [nodes.subnet];
-  const given = podRanges(machines, ranges, known);
+  const given = podRanges(machines, dump, known);
   const taken = [...known, ...(given === undefined ? [] : [given.cover])];
   const service = serviceRange(services, taken);
   const subnet = nodes?.subnet ?? firstApart(SUBNETS, [...taken, service, ...facts]);
@@ -182,5 +242,109 @@ export function secondFamilyOf(
       serviceCIDR: formatPrefix(service),
     },
     ofNode: new Map(ofNode.filter(([, fields]) => Object.keys(fields).length > 0)),
+    movesPods: given === undefined && machines.some(({ node }) => podAddressesOf(pods, node).length > 0),
   };
+}
+
+/** Why pods of Windows nodes have no second address, and what of the objects' network says so. */
+type FamilyLack = Pick<Contradiction, "code"> & { readonly reason: string };
+
+/**
+ * Networks without a second family on Windows. Kubernetes documentation, IPv4/IPv6 dual-stack, Windows support: dual stack is
+ * for l2bridge, and overlays do not have it; kube-proxy falls back to one family there (pkg/proxy/winkernel,
+ * `DualStackCompatible`), although HNS has it from build 22410 on (microsoft/Windows-Containers issue 82). flannel's
+ * `hostgw_windows.go` and `vxlan_windows.go` look at the IPv4 subnet of a lease alone.
+ */
+export function networkWithoutIpv6(fields: JsonObject): FamilyLack | undefined {
+  if (fields["driver"] === "Overlay" || fields["backend"] === "vxlan")
+    return {
+      code: "overlay-without-ipv6",
+      reason: "Overlay networks on Windows do not support dual stack",
+    };
+  if (fields["plugin"] === "flannel")
+    return { code: "flannel-option-not-for-windows", reason: "flanneld on Windows leads IPv4 alone" };
+  return undefined;
+}
+
+/** From 1.26.3 on AKS has dual stack with overlays (https://learn.microsoft.com/en-us/azure/aks/azure-cni-overlay). */
+const AZURE_MINOR_MIN = 26;
+
+function lackOfSecondFamily(
+  machines: readonly DumpedNode[],
+  { ranges, fields, minor }: KnownOfDump,
+): FamilyLack | undefined {
+  const ofNetwork = networkWithoutIpv6(fields);
+  if (ofNetwork !== undefined) return ofNetwork;
+  if (ranges.shape !== "own-subnet")
+    return {
+      // AKS has dual stack with an overlay or kubenet, EKS has IPv6 on Linux nodes.
+      code: "network-not-emulated",
+      reason: `pods share the subnet ${formatPrefix(ranges.pods)}, in which only their IPv4 addresses are carried out`,
+    };
+  if (hasAzureOverlay(machines) && minor < AZURE_MINOR_MIN)
+    return {
+      code: "service-ipv6-unsupported",
+      reason: `Azure CNI Overlay has dual stack from Kubernetes 1.26.3 on, and this is 1.${minor}`,
+    };
+  const old = nodeWithoutSecondFamily(machines);
+  return old === undefined
+    ? undefined
+    : { code: "service-ipv6-unsupported", reason: `HNS of node ${old} knows no dual stack` };
+}
+
+/** What a cluster with IPv6 addresses lacks: a finding where Windows nodes are meant to have them. */
+export function tellLack(
+  { code, reason }: FamilyLack,
+  hasWindows: boolean,
+  { assumptions, findings }: Pick<Told, "assumptions" | "findings">,
+): undefined {
+  if (hasWindows) {
+    const message = `the cluster has IPv6 addresses, and ${reason}: IPv4 alone is taken`;
+    findings.push({ code, where: undefined, message });
+  } else {
+    assumptions.push({ message: "the cluster has IPv6 addresses, and its network has IPv4 alone here" });
+  }
+  return undefined;
+}
+
+/** What is said while a cluster is written: what was assumed, and what Windows cannot have. */
+interface Told {
+  readonly assumptions: { readonly message: string }[];
+  readonly findings: Contradiction[];
+}
+
+/** What else is read off a dump. */
+interface KnownOfDump {
+  readonly pods: readonly Pod[];
+  readonly services: readonly Service[];
+  readonly ranges: ClusterRanges;
+  /** `network` of the cluster file, as the objects show it. */
+  readonly fields: JsonObject;
+  /** By node: the blocks of its pods that objects tell, of either family. */
+  readonly nodeRanges: ReadonlyMap<string, readonly Prefix[]>;
+  /** Of the version of Kubernetes, 1.x. */
+  readonly minor: number;
+}
+
+/** The second family of a dump, unless a node of it cannot have one. */
+export function secondFamily(
+  machines: readonly DumpedNode[],
+  known: KnownOfDump,
+  told: Told,
+): DumpedSecondFamily | undefined {
+  const found = secondFamilyOf(machines, known);
+  if (found === undefined) return undefined;
+  const hasWindows = machines.some(({ os }) => os === "windows");
+  const lack = lackOfSecondFamily(machines, known);
+  if (lack !== undefined) return tellLack(lack, hasWindows, told);
+  if (found.movesPods)
+    told.assumptions.push({
+      message: "the IPv6 addresses of pods fit no range for each node: pods have others here",
+    });
+  if (hasWindows && !hasAzureOverlay(machines))
+    told.assumptions.push({
+      message:
+        "pods have addresses of two families: HNS gives them to pods on Windows nodes, without a CNI plugin",
+    });
+  return found;
 }

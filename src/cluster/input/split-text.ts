@@ -1,4 +1,5 @@
 /** Tells cluster files from manifests, also where one text holds both (`cat cluster.yaml web.yaml | mullion … -f -`). */
+import { isLong } from "#control-plane/load/manifests.ts";
 import type { InputText } from "../session/session.ts";
 
 /** The field `apiVersion: mullion/…` at the left edge, or first in a JSON object. */
@@ -31,8 +32,9 @@ function isBlank(lines: readonly string[]): boolean {
 }
 
 /** A text without cluster file is given back as it is, however large it is. */
-export function splitText({ name, text }: InputText): SplitText {
-  if (!isClusterFile(text)) return { clusterFiles: [], manifests: { name, text } };
+export function splitText(given: InputText): SplitText {
+  const { name, text } = given;
+  if (isLong(given) || !isClusterFile(text)) return { clusterFiles: [], manifests: given };
   const lines = text.split("\n");
   const isJson = text.trimStart().startsWith("{");
   const documents = isJson ? [[0, lines.length] as const] : documentsOf(lines);

@@ -1,31 +1,70 @@
 /** What can happen to a node of a running cluster: what its machine, its people or a fault do. */
-import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { ValueOf } from "#core/base/shape.ts";
+import { RESTART_STATES } from "#hns/failures/faults/fault.ts";
 
-export const NODE_ACTIONS = [
-  "reboot",
-  "stop",
-  "start",
-  "restart-hns",
-  "leave",
-  "rejoin",
-  "set-clock",
-] as const;
-export type NodeAction = (typeof NODE_ACTIONS)[number];
+export const NODE_NAME = { text: "A node.", fields: { node: { is: "text", text: "Its name." } } } as const;
 
-export type NodeChange =
-  /** The machine goes down and comes up. */
-  | { readonly do: "reboot" }
-  /** The machine goes down, and stays so until it is started. */
-  | { readonly do: "stop" }
-  | { readonly do: "start" }
-  /** HNS of a Windows node goes down and comes up; without a state the defects of its build decide what is lost. */
-  | { readonly do: "restart-hns"; readonly state?: RestartState }
-  /** The Node is deleted and its programs end; the machine stays on, with what they have made. */
-  | { readonly do: "leave" }
-  /** The node registers again and its programs start. Without a range: with the one that it had. */
-  | { readonly do: "rejoin"; readonly podCIDR?: string }
-  /** The machine's clock jumps. */
-  | { readonly do: "set-clock"; readonly byMs: number };
+/** `POST /node`: the shapes of what happens, by `do`. */
+export const NODE_REQUEST = {
+  oneOf: [
+    {
+      text: "The machine goes down and comes up; Windows keeps stored networks and endpoints, Linux nothing of its kernel. With flannel only.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: { do: ["reboot"] },
+    },
+    {
+      text: "The machine goes down and stays so; its Node and its pods are not ready. With flannel only.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: { do: ["stop"] },
+    },
+    {
+      text: "A machine that is off comes up: flanneld, then kube-proxy, then pods with new sandboxes.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: { do: ["start"] },
+    },
+    {
+      text: "HNS of a Windows node restarts.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: { do: ["restart-hns"] },
+      optional: {
+        state: {
+          is: (): typeof RESTART_STATES => RESTART_STATES,
+          text: "What happens to the objects of HNS. Absent: the defects of its build decide.",
+        },
+      },
+    },
+    {
+      text: "Its Node goes with its pods, its programs end; the machine stays on with all they have made. With flannel and the API server.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: { do: ["leave"] },
+    },
+    {
+      text: "A node that has left registers again and its programs start.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: { do: ["rejoin"] },
+      optional: { podCIDR: { is: "text", text: "The range for its pods. Absent: the one that it had." } },
+    },
+    {
+      text: "The machine's clock jumps. With flannel only.",
+      base: (): typeof NODE_NAME => NODE_NAME,
+      fields: {
+        do: ["set-clock"],
+        byMs: {
+          is: "integer",
+          // A hundred years: further clocks do not jump.
+          min: -3_155_760_000_000,
+          max: 3_155_760_000_000,
+          text: "How far the clock jumps, in milliseconds.",
+        },
+      },
+    },
+  ],
+} as const;
+export type NodeRequest = ValueOf<typeof NODE_REQUEST>;
+
+type WithoutNode<T> = T extends unknown ? Omit<T, "node"> : never;
+export type NodeChange = WithoutNode<NodeRequest>;
 
 /** Whether a node takes part: `stopped` machines are off, those that have left run none of the cluster's programs. */
-export type NodeStanding = "joined" | "stopped" | "left";
+export const NODE_STANDINGS = ["joined", "stopped", "left"] as const;
+export type NodeStanding = (typeof NODE_STANDINGS)[number];

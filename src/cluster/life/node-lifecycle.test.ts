@@ -2,9 +2,11 @@
 // (control-planes.md §1.4, §1.8 to §1.11).
 import { describe, expect, it } from "vitest";
 import type { Compat } from "#core/base/compat.ts";
+import { listLoadBalancers } from "#contracts/hcn/operations.ts";
 import { disagreements, waysOf } from "#test/support/flannel/flannel-agreement.ts";
 import {
   type SessionWorld,
+  apply,
   ask,
   clusterText,
   deployment,
@@ -14,6 +16,7 @@ import {
   service,
 } from "#test/support/cluster/session-world.ts";
 import { openSession, readInput } from "../mod.ts";
+import { hcnClientOf } from "../machines/windows-node.ts";
 import type { NodeChange } from "./node-change.ts";
 
 const PODS = deployment("win", "windows", 2) + deployment("lin", "linux", 1);
@@ -110,6 +113,24 @@ describe.each(COMBINATIONS)("a node with back end %s, %s", (backend, compat) => 
       expect(await newDisagreements(world, compat)).toEqual([]);
     },
   );
+});
+
+it("the machine of a node that has left goes on as it was: no program follows the cluster there any more", async () => {
+  const web = (name: string): string =>
+    service(name, "selector: {app: lin}, ports: [{port: 80, targetPort: 8080}]");
+  const world = await open("vxlan", "hardened", deployment("lin", "linux", 1) + web("first"));
+  const balancers = async (node: string): Promise<number> => {
+    const found = world.session.cluster.nodes.find(({ spec }) => spec.name === node);
+    return (await listLoadBalancers(hcnClientOf(found!))).length;
+  };
+  await change(world, "win-1", { do: "leave" });
+  const before = { balancers: await balancers("win-1"), ways: await waysOf(world, "win-1") };
+  expect(before.balancers).toBeGreaterThan(0);
+  await apply(world, web("second"));
+  await change(world, "win-2", { do: "leave" }, { do: "rejoin", podCIDR: "10.244.77.0/24" });
+  await world.session.passTime(10_000);
+  expect(await balancers("win-2")).toBe(before.balancers + 1);
+  expect({ balancers: await balancers("win-1"), ways: await waysOf(world, "win-1") }).toEqual(before);
 });
 
 describe("what upstream leaves behind, and hardened does not (control-planes.md §1.8, §1.9)", () => {

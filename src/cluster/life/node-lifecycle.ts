@@ -2,7 +2,7 @@
  * Nodes of a running cluster that go down, come up, leave and join again. What happens to machine, HNS and programs
  * happens here, in the order of a real node; what comes of it is for flanneld, kube-proxy and kubelet to see.
  */
-import type { RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { RestartState } from "#hns/failures/faults/fault.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { type Prefix, formatPrefix, parsePrefix, prefixCovers, prefixesOverlap } from "#core/net/ip.ts";

@@ -1,5 +1,6 @@
 /** The ends of flows as limits look at them: who is meant by a reference, and who may answer at an address and port. */
 import type { Service } from "#contracts/kubernetes/objects.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import { slicesByService } from "../cluster-objects.ts";
@@ -49,7 +50,7 @@ export class FlowEnds {
   /** By `TCP 30080`. */
   private readonly byNodePort = new Map<string, Service>();
   /** Pods on ports of their node, by `win-1 TCP 8080`. */
-  private readonly onNodePorts = new Map<string, readonly FlowEnd[]>();
+  private readonly onNodePorts = new Map<string, FlowEnd[]>();
 
   constructor(cluster: Cluster) {
     this.cluster = cluster;
@@ -68,7 +69,7 @@ export class FlowEnds {
         if (ip !== undefined) this.nodesByAddress.set(ip, flowEnd);
     }
     for (const pod of cluster.pods) this.addPod(pod);
-    for (const { name } of cluster.outside)
+    for (const { name } of [...cluster.outside, ...cluster.apiServers])
       this.byReference.set(name, { reference: name, kind: "outside", os: "outside", node: undefined });
     this.addServices();
   }
@@ -84,6 +85,7 @@ export class FlowEnds {
     return {
       source: this.endOf(from),
       target,
+      address,
       answerers: this.answerersOf(target, address, protocol, port),
       protocol,
       port,
@@ -107,15 +109,12 @@ export class FlowEnds {
     for (const { protocol, port, hostPort } of spec.ports) {
       const ownPort = isHostNetwork ? port : hostPort;
       if (ownPort === undefined) continue;
-      const key = `${node.spec.name} ${protocol} ${ownPort}`;
-      this.onNodePorts.set(key, [...(this.onNodePorts.get(key) ?? []), flowEnd]);
+      addToList(this.onNodePorts, `${node.spec.name} ${protocol} ${ownPort}`, flowEnd);
     }
     if (isHostNetwork) return;
     for (const ip of [address, address6]) {
       if (ip === undefined) continue;
-      const owners = this.podsByAddress.get(ip);
-      if (owners === undefined) this.podsByAddress.set(ip, [flowEnd]);
-      else owners.push(flowEnd);
+      addToList(this.podsByAddress, ip, flowEnd);
     }
   }
 

@@ -1,4 +1,5 @@
 /** NetworkPolicies of a cluster: whose flows they are about. Which of them they allow is not asked. */
+import { plural } from "#core/base/text-layout.ts";
 import { matchesSelector } from "#contracts/kubernetes/labels.ts";
 import type { NetworkPolicy, Pod } from "#contracts/kubernetes/objects.ts";
 import type { FileProblem, ProblemPlace } from "#core/catalogue/file-problem.ts";
@@ -107,7 +108,7 @@ export function networkPolicyNotes(
   return policies.flatMap((policy) => {
     const count = candidates?.filter((pod) => selects(policy, pod)).length;
     if (count === 0) return [];
-    const number = `${count ?? 0} pod${count === 1 ? "" : "s"}`;
+    const number = plural(count ?? 0, "pod");
     const whose =
       count === undefined ? "" : `: it selects ${number}, for ${directionsOf(policy).join(" and ")}`;
     const { file, line, column } = placeOf(policy.metadata.namespace, policy.metadata.name);

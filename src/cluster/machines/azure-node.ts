@@ -11,11 +11,19 @@ import { AzureVnet } from "#programs/plugins/azure-vnet/plugin.ts";
 import { MemoryStateStore } from "#programs/plugins/azure-vnet/memory.ts";
 import { AzureVnetIpam } from "#programs/plugins/azure-vnet-ipam/plugin.ts";
 import { transportTo, CnsService, NO_CONFIGURATION } from "#programs/plugins/cns/service.ts";
-import { type Ip, type Ipv4, formatIp, formatPrefix } from "#core/net/ip.ts";
+import { ANY_IPV6, type Ip, type Ipv4, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import type { ClusterNode } from "../cluster.ts";
 import type { ClusterFile, NetworkShape, NodeSpec, FilePodSpec } from "../file/cluster-file.ts";
-import { firstPodOffset, networkGateway, podAddressRanges, subnetOn } from "../networks/networks-of-node.ts";
+import {
+  FABRIC_GATEWAY_IPV6,
+  firstPodOffset,
+  networkGateway,
+  podAddressRanges,
+  secondAddress,
+  secondFamily,
+  subnetOn,
+} from "../networks/networks-of-node.ts";
 
 /** Addresses that Azure allows on one network interface (its documented limit). */
 const ADDRESSES_MAX = 256;
@@ -52,6 +60,29 @@ function interfacesOf({ host }: ClusterNode): readonly AzureInterface[] {
     .map(({ name, mac, addresses }) => ({ name, mac: formatMac(mac), addresses: [...addresses] }));
 }
 
+/** The network container of a node's second family. */
+function secondContainer(node: NodeSpec): string {
+  return `${node.name} IPv6`;
+}
+
+/**
+ * Dual stack is a network container more, of which a pod has one address as well (Azure/azure-container-networking,
+ * cns/restserver/ipam.go, AssignAvailableIPConfigs). Nothing in a cluster of IPv4 alone.
+ */
+function addSecondPool(service: CnsService, file: ClusterFile, node: NodeSpec): void {
+  const second = secondFamily(file, file.network, node);
+  if (second === undefined) return;
+  const { address, length } = second.subnet;
+  const places = podAddresses(file, node).flatMap(
+    (first) => secondAddress(file, file.network, node, { address: first as Ipv4, wanted: undefined }) ?? [],
+  );
+  service.addPool({
+    id: secondContainer(node),
+    primary: { ...NO_CONFIGURATION, IPSubnet: { IPAddress: formatIp(address), PrefixLength: length } },
+    addresses: places.map(formatIp),
+  });
+}
+
 /**
  * CNS with the same addresses, for configurations with `"ipam": {"type": "azure-cns"}`. Its network container is the
  * subnet of the pods; in overlays that names no gateway (cni.md §5.7).
@@ -76,11 +107,45 @@ function cnsOf(file: ClusterFile, node: NodeSpec, client: HcnClient): CnsService
     },
     addresses: podAddresses(file, node).map(formatIp),
   });
+  addSecondPool(service, file, node);
   return service;
+}
+
+/**
+ * The three lines of PowerShell that azure-vnet runs for a pod with IPv6: which interface is the host's, whether its
+ * default route would outlive a restart, and that it shall (Azure/azure-container-networking, network/network_windows.go).
+ */
+class RoutePowershell {
+  private readonly node: ClusterNode;
+  private isPersistent = false;
+
+  constructor(node: ClusterNode) {
+    this.node = node;
+  }
+
+  run(script: string): Promise<string> {
+    const { root } = this.node.host;
+    const adapter = root.interfaceOf(this.node.spec.address);
+    if (adapter !== undefined && script.startsWith("((Get-NetIPInterface"))
+      return Promise.resolve(`${root.listInterfaces().indexOf(adapter) + 1}\r\n`);
+    if (script.startsWith("Get-NetRoute -DestinationPrefix ::/0") && this.isPersistent)
+      return Promise.resolve(`${formatIp(FABRIC_GATEWAY_IPV6)}\r\n`);
+    if (script.startsWith("Get-NetRoute -DestinationPrefix ::/0"))
+      return Promise.reject(new Error("No matching MSFT_NetRoute objects found"));
+    if (adapter !== undefined && script.startsWith("Remove-NetRoute -DestinationPrefix ::/0")) {
+      const route = { prefix: ANY_IPV6, nextHop: FABRIC_GATEWAY_IPV6, interface: adapter, metric: 0 };
+      root.removeRoute(route);
+      root.addRoute(route);
+      this.isPersistent = true;
+      return Promise.resolve("");
+    }
+    return Promise.reject(new Error("a simulated node runs no PowerShell but azure-vnet's own"));
+  }
 }
 
 function hostOf(node: ClusterNode, cns: CnsService): AzureHost {
   const files = new Map<string, string>();
+  const powershell = new RoutePowershell(node);
   const missing = (program: string): Promise<never> =>
     Promise.reject(new Error(`a simulated node has no ${program}`));
   return {
@@ -89,7 +154,7 @@ function hostOf(node: ClusterNode, cns: CnsService): AzureHost {
     // HNS of the same process always answers: no deadline passes.
     startTimer: () => ({ done: new Promise(() => undefined), cancel: () => undefined }),
     http: transportTo(cns),
-    shell: { powershell: () => missing("PowerShell"), run: () => missing("command line") },
+    shell: { powershell: (script) => powershell.run(script), run: () => missing("command line") },
     pendingReleases: { add: () => missing("CNS that is away") },
     temporaryFiles: {
       read: (name) => Promise.resolve(files.get(name)),
@@ -135,8 +200,12 @@ export function azureNode(
       new AzureVnet({ client, delegate, store: new MemoryStateStore(), host, compat }),
       new AzureVnetIpam({ store: new MemoryStateStore(), sources, compat }),
     ],
-    restore: ({ namespace, name, address }) => {
-      if (address !== undefined) cns.restore({ podNamespace: namespace, podName: name }, [formatIp(address)]);
+    restore: ({ namespace, name, address, address6: wanted }) => {
+      if (address === undefined) return;
+      const second = secondAddress(file, file.network, spec, { address, wanted });
+      if (second !== undefined) cns.addAddress(secondContainer(spec), formatIp(second));
+      const all = second === undefined ? [address] : [address, second];
+      cns.restore({ podNamespace: namespace, podName: name }, all.map(formatIp));
     },
   };
 }
@@ -168,6 +237,20 @@ const IPAM: Readonly<Record<NetworkShape, JsonObject>> = {
   "own-subnet": { type: "azure-cns", mode: "v4overlay" },
 };
 
+/** As AKS configures pods of both families (Azure/AgentBaker, staging/cse/windows/azurecnifunc.ps1). */
+const DUAL_STACK_IPAM: JsonObject = { type: "azure-cns", mode: "dualStackOverlay" };
+
+/**
+ * AKS writes source NAT and the route to Services anew for the second family: what leaves the pods' range gets the node's
+ * address, and Services are behind the host's port.
+ */
+function secondPolicies({ network, ipv6 }: ClusterFile): readonly JsonObject[] {
+  if (ipv6 === undefined) return [];
+  const nat = { Type: "OutBoundNAT", Settings: { Exceptions: [formatPrefix(ipv6.clusterCIDR)] } };
+  const services = { DestinationPrefix: formatPrefix(ipv6.serviceCIDR), NeedEncap: true };
+  return [...(network.outboundNAT.enabled ? [nat] : []), { Type: "SDNRoute", Settings: services }];
+}
+
 /** The configuration as Azure writes it on its nodes (cni.md §7.E, E1). */
 export function azureConfigurationList(
   file: ClusterFile,
@@ -186,10 +269,12 @@ export function azureConfigurationList(
         ...(hasCns && { executionMode: "v4swift" }),
         capabilities: { portMappings: true, dns: true },
         ipam: {
-          ...IPAM[network.shape],
+          ...(file.ipv6 === undefined ? IPAM[network.shape] : DUAL_STACK_IPAM),
           ...(!hasCns && pod.address !== undefined && { ipAddress: formatIp(pod.address) }),
         },
-        AdditionalArgs: [...policies, ...pod.policies].map(azureEndpointPolicy).concat(network.cni.policies),
+        AdditionalArgs: [...policies, ...secondPolicies(file), ...pod.policies]
+          .map(azureEndpointPolicy)
+          .concat(network.cni.policies),
       },
     ],
   };

@@ -121,9 +121,11 @@ export async function raiseMachines(
   progress?: OpenProgress,
   /** Of Windows nodes that are not like the others, by their names. */
   equipment: ReadonlyMap<string, NodeEquipment> = new Map(),
+  flowsMax?: number,
 ): Promise<Machines> {
   const clock = new VirtualClock();
-  const env: Environment = { clock, prng: new Prng(file.seed), recorder: undefined };
+  const flowRoom = flowsMax === undefined ? undefined : { max: flowsMax, held: 0 };
+  const env: Environment = { clock, prng: new Prng(file.seed), recorder: undefined, flowRoom };
   const underlay = new Underlay(env, {
     subnet: file.underlay.subnet,
     routerIp: file.underlay.router,
@@ -161,7 +163,19 @@ export async function raiseMachines(
   for (const network of allNetworks(file))
     if (network.driver === "Overlay" && network.routes !== "flannel") await joinOverlay(network, nodes);
   return {
-    cluster: { file, env, clock, underlay, nodes, outside, pods: [], objects: NO_OBJECTS },
+    cluster: {
+      file,
+      env,
+      clock,
+      underlay,
+      nodes,
+      outside,
+      apiServers: [],
+      isApiServiceAdded: false,
+      demand: Object.freeze({ nodes: new Set<string>() }),
+      pods: [],
+      objects: NO_OBJECTS,
+    },
     kubelets,
     files,
   };

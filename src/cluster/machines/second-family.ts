@@ -5,6 +5,7 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Interface } from "#dataplane/host/interface.ts";
 import { ANY_IPV6 } from "#core/net/ip.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import { FABRIC_GATEWAY_IPV6 } from "../networks/networks-of-node.ts";
 
 const ROUTE_METRIC = 0;
 
@@ -19,7 +20,8 @@ export function addSecondFamily(
   if (ipv6 === undefined) return;
   const { address } = defined(ipv6.nodes[name], "every node has a second address");
   root.addAddress(adapter, { ip: address, length: ipv6.subnet.length });
-  root.addRoute({ prefix: ANY_IPV6, nextHop: ipv6.router, interface: adapter, metric: ROUTE_METRIC });
+  const nextHop = file.network.routes === "fabric" ? FABRIC_GATEWAY_IPV6 : ipv6.router;
+  root.addRoute({ prefix: ANY_IPV6, nextHop, interface: adapter, metric: ROUTE_METRIC });
 }
 
 /** What the router knows of pods: their ranges, by way of their nodes. */

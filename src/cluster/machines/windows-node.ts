@@ -88,8 +88,14 @@ export function hcnClientOf(node: ClusterNode): HcnClient {
   return new InProcessHcnClient(defined(node.hns, "only Windows nodes have HNS"));
 }
 
+/** A machine of the underlay that knows the ways to pods. */
+export interface RoutedMachine {
+  readonly host: Host;
+  readonly spec: Pick<NodeSpec, "name" | "address">;
+}
+
 /** Static routes to the pods of all other nodes, over their addresses. */
-export function addPodRoutes(file: ClusterFile, node: ClusterNode): void {
+export function addPodRoutes(file: ClusterFile, node: RoutedMachine): void {
   const { root } = node.host;
   for (const network of [file.network, ...file.networks]) {
     if (network.routes !== "static") continue;

@@ -5,6 +5,8 @@
 import { ClusterZone, type NamedObject } from "#control-plane/dns/cluster-zone.ts";
 import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
 import { StaticZone } from "#control-plane/dns/static-zone.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import { isLoopback } from "#dataplane/host/ip/address-scope.ts";
 import type { DnsSettings } from "#dataplane/host/stack.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { matchesLabels } from "#contracts/kubernetes/labels.ts";
@@ -36,6 +38,12 @@ function isDnsPod(pod: Pod, service: Service | undefined): boolean {
 function dnsPortOf(pod: Pod, service: Service | undefined): number {
   const port = service?.spec?.ports?.find((each) => each.port === DNS_PORT && each.protocol === "UDP");
   return (port === undefined ? undefined : resolveTargetPort(port, pod)) ?? DNS_PORT;
+}
+
+/** Those that CoreDNS is bound to when its Corefile names none: all but loopback (plugin/kubernetes/local.go). */
+function boundAddresses(compartment: Compartment): readonly Ip[] {
+  const all = compartment.listInterfaces().flatMap(({ addresses }) => addresses.map(({ ip }) => ip));
+  return all.filter((ip) => !isLoopback(ip));
 }
 
 export class NameService {
@@ -116,7 +124,8 @@ export class NameService {
   private serve(running: ClusterPod, port: number): void {
     const upstreams = this.upstream === undefined ? [] : [this.upstream];
     const { compartment } = running;
-    const server = new DnsServer({ compartment, sources: [this.zone], upstreams, port });
+    const sources = [this.zone.servedAt(boundAddresses(compartment))];
+    const server = new DnsServer({ compartment, sources, upstreams, port });
     if (server.listen() === undefined) this.servers.set(running, server);
   }
 

@@ -52,7 +52,7 @@ async function makeBridgeEndpoint(
     IpConfigurations: addresses.map((each) => ({ IpAddress: formatIp(each) })),
   });
   const attach = JSON.stringify({ SystemType: "Host", CompartmentId: 1 });
-  const answer = await client.call("POST", `/endpoints/${endpoint.ID ?? ""}/attach`, attach);
+  const answer = await client.call("POST", `/endpoints/${endpoint.ID}/attach`, attach);
   if (answer["Success"] !== true)
     throw new Error(`the bridge endpoint cannot be attached: ${JSON.stringify(answer)}`);
   for (const each of node.host.root.listInterfaces()) each.isForwarding = true;
@@ -104,7 +104,7 @@ export async function joinOverlay(network: PodNetworkSpec, nodes: readonly Clust
       for (const peer of others) device.addPeer(peer);
     } else if (others.length > 0) {
       const client = hcnClientOf(member);
-      const { ID = "" } = await getNetworkByName(client, network.name);
+      const { ID } = await getNetworkByName(client, network.name);
       await modifyNetworkPolicies(
         client,
         ID,

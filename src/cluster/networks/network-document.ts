@@ -110,7 +110,7 @@ export function endpointPolicies(
   return policies;
 }
 
-/** A pod with two addresses has each mapping twice, the second with the flag IPv6 (hcn.md §4.4, HCN-083). */
+/** A pod with two addresses has each mapping twice, the second with the flag IPv6 (hcn.md §4.4, §10). */
 function portMappings(pod: FilePodSpec, isDual: boolean): readonly JsonObject[] {
   return pod.ports.flatMap(({ port, hostPort, protocol }) => {
     if (hostPort === undefined) return [];
@@ -124,7 +124,7 @@ function portMappings(pod: FilePodSpec, isDual: boolean): readonly JsonObject[] 
   });
 }
 
-/** `0E-2A-` and the address in small hexadecimal digits, as win-overlay writes it (dataplane.md §2.1, DT-050). */
+/** `0E-2A-` and the address in small hexadecimal digits, as win-overlay writes it (dataplane.md §2.1). */
 export function overlayMac(address: Ip): string {
   const hex = Number(address).toString(16).padStart(8, "0");
   return `0E-2A-${hex.slice(0, 2)}-${hex.slice(2, 4)}-${hex.slice(4, 6)}-${hex.slice(6)}`;

@@ -22,6 +22,12 @@ export function firstPodOffset({ routes }: PodNetworkSpec): number {
   return routes === "fabric" ? SECOND_OFFSET : FIRST_POD_OFFSET;
 }
 
+/**
+ * The gateway of IPv6 that Azure's fabric has everywhere: what CNS need not name, and a node's own default route (cni.md
+ * §5.7; Azure/azure-container-networking, cni/network/invoker_cns.go and network/network_windows.go).
+ */
+export const FABRIC_GATEWAY_IPV6: Ipv6 = 0xfe80_0000_0000_0000_0000_1234_5678_9abcn as Ipv6;
+
 /** What is different between drivers for whoever makes their networks. */
 interface DriverLayout {
   /** Offset of the address that pods have their default route to, in shape `own-subnet`. */
@@ -161,6 +167,10 @@ export function secondFamily(
     const { subnet, router } = ipv6;
     return { subnet, gateway: router, podGateway: router, bridge: undefined, podRange };
   }
+  if (network.routes === "fabric") {
+    const gateway = FABRIC_GATEWAY_IPV6;
+    return { subnet: podRange, gateway, podGateway: gateway, bridge: undefined, podRange };
+  }
   const layout = LAYOUTS[network.driver];
   const second = addressIn(podRange, layout.podGateway);
   return {
@@ -185,6 +195,6 @@ export function secondAddress(
   const isUsable =
     wanted !== undefined &&
     prefixContains(podRange, wanted) &&
-    wanted - (podRange.address as Ipv6) >= BigInt(FIRST_POD_OFFSET);
+    wanted - (podRange.address as Ipv6) >= BigInt(firstPodOffset(network));
   return isUsable ? wanted : samePlaceIn(podRange, rangeOn(network, node), address);
 }

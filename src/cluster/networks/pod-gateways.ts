@@ -4,17 +4,19 @@
  * domain of its own that leads to the nodes, and that the outside does not enter
  * (https://learn.microsoft.com/en-us/azure/aks/azure-cni-overlay).
  * Inferred: Azure says what its fabric does and not how; here it is a router on the segment, with an address in the range
- * of each Windows node.
+ * of each Windows node. Its gateway of IPv6 is one for all, fe80::1234:5678:9abc.
  */
 import { defined } from "#core/base/assert.ts";
 import type { Environment } from "#core/base/environment.ts";
 import { Router } from "#dataplane/fabric/router.ts";
 import type { Underlay } from "#dataplane/fabric/underlay.ts";
-import { ANY_IPV4, type Ip } from "#core/net/ip.ts";
+import { ANY_IPV4, ANY_IPV6, type Ip } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
-import type { ClusterNode } from "../cluster.ts";
-import type { ClusterFile } from "../file/cluster-file.ts";
-import { addressIn, fabricGateway, rangeOn } from "./networks-of-node.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Host } from "#dataplane/host/host.ts";
+import type { Interface } from "#dataplane/host/interface.ts";
+import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
+import { FABRIC_GATEWAY_IPV6, addressIn, fabricGateway, rangeOn } from "./networks-of-node.ts";
 
 /** The MAC that Azure's fabric shows to its machines. */
 const FABRIC_MAC = 0x1234_5678_9abc as Mac;
@@ -52,10 +54,36 @@ export function addPodGateways(file: ClusterFile, env: Environment, underlay: Un
         interface: port,
         metric: 0,
       });
+  addSecondGateway(file, compartment, port);
 }
 
-/** Routes of a node to the pods of all Windows nodes, itself among them, over the fabric; to Linux nodes directly. */
-export function addFabricRoutes({ network, nodes }: ClusterFile, { spec, host }: ClusterNode): void {
+/** Length of a prefix of link-local addresses. */
+const LINK_LENGTH = 64;
+
+/**
+ * The second family of the fabric: one gateway for nodes and pods, of which every pod of a Windows node is on the link.
+ * Nothing in a cluster of IPv4 alone.
+ */
+function addSecondGateway({ ipv6, nodes }: ClusterFile, fabric: Compartment, port: Interface): void {
+  if (ipv6 === undefined) return;
+  fabric.addAddress(port, { ip: FABRIC_GATEWAY_IPV6, length: LINK_LENGTH });
+  fabric.addRoute({ prefix: ipv6.subnet, interface: port, metric: 0 });
+  fabric.addRoute({ prefix: ANY_IPV6, nextHop: ipv6.router, interface: port, metric: 0 });
+  for (const { name, os } of nodes) {
+    const { address, podRange } = defined(ipv6.nodes[name], "every node has a second address");
+    const onLink = { prefix: podRange, interface: port, metric: 0 };
+    fabric.addRoute(os === "windows" ? onLink : { ...onLink, nextHop: address });
+  }
+}
+
+/**
+ * Routes of a node to the pods of all Windows nodes, itself among them, over the fabric; to Linux nodes directly. The
+ * second family needs none to Windows nodes: the default route leads to the fabric.
+ */
+export function addFabricRoutes(
+  { network, nodes, ipv6 }: ClusterFile,
+  { spec, host }: { readonly spec: Pick<NodeSpec, "name" | "address">; readonly host: Host },
+): void {
   if (network.routes !== "fabric") return;
   const outgoing = defined(host.root.interfaceOf(spec.address), "a node keeps its address");
   for (const peer of nodes) {
@@ -64,6 +92,14 @@ export function addFabricRoutes({ network, nodes }: ClusterFile, { spec, host }:
     host.root.addRoute({
       prefix: rangeOn(network, peer),
       nextHop: gateway ?? peer.address,
+      interface: outgoing,
+      metric: 0,
+    });
+    const second = ipv6?.nodes[peer.name];
+    if (second === undefined || gateway !== undefined) continue;
+    host.root.addRoute({
+      prefix: second.podRange,
+      nextHop: second.address,
       interface: outgoing,
       metric: 0,
     });

@@ -4,13 +4,12 @@
  * to them where kube-proxy forwards them (§5.4).
  */
 import type { Clock } from "#core/base/clock.ts";
-import type { Compat } from "#core/base/compat.ts";
+import type { KubeProxyOptions } from "#programs/kube-proxy/options.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { type HttpReply, type HttpResponder, HttpServer } from "#dataplane/host/services/http-server.ts";
 import {
   type CheckedService,
   DEFAULT_HEALTHZ_PORT,
-  type KubernetesVersion,
   LIVEZ_SINCE,
   type ProxyObjects,
   behaviourOf,
@@ -22,12 +21,10 @@ import type { IpFamily } from "#core/net/ip.ts";
 import { CAPTURE_EPOCH_MS } from "../trace/capture.ts";
 
 /** A node with a kube-proxy. */
-export interface HealthServedNode {
+export interface HealthServedNode extends Pick<KubeProxyOptions, "kubernetes" | "compat"> {
   readonly compartment: Compartment;
   /** What slices call the node, as far as its kube-proxy knows. */
   readonly hostname: string;
-  readonly kubernetes: KubernetesVersion;
-  readonly compat: Compat;
   readonly families: readonly IpFamily[];
 }
 

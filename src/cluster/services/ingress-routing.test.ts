@@ -21,13 +21,14 @@ function outer(spec: Service["spec"], ip?: string): Service {
 }
 
 /** `address node` of each route; endpoints are `node` or `node!` for one that is not ready. */
-function routes(service: Service, endpoints: readonly string[]): readonly string[] {
+function routes(service: Service, endpoints: readonly string[], addressType = "IPv4"): readonly string[] {
   const slice = sliceObject(
     "default/web",
     endpoints.map((_, index) => ({ address: `10.0.0.${index + 1}` })),
   );
   const placed = {
     ...slice,
+    addressType,
     endpoints: (slice.endpoints ?? []).map((endpoint, index) => ({
       ...endpoint,
       nodeName: (endpoints[index] ?? "").replace("!", ""),
@@ -47,9 +48,22 @@ describe("the route of a load balancer's address", () => {
     ["none with policy Local", { externalTrafficPolicy: "Local" }, "198.51.100.1", ["b!"], []],
     ["policy Local", { externalTrafficPolicy: "Local" }, "198.51.100.1", ["c"], ["198.51.100.1 c"]],
     ["a node that is not there does not count", {}, "198.51.100.1", ["z", "b"], ["198.51.100.1 b"]],
-    ["external addresses, too", { externalIPs: ["192.0.2.7", "fd00::1"] }, undefined, ["b"], ["192.0.2.7 b"]],
+    [
+      "external addresses, too",
+      { externalIPs: ["192.0.2.7", "fd00::1"] },
+      undefined,
+      ["b"],
+      ["192.0.2.7 b", "fd00::1 a"],
+    ],
     ["without an address there is none", {}, undefined, ["b"], []],
+    // No endpoint has an address of that family.
+    ["one of IPv6 with policy Local", { externalTrafficPolicy: "Local" }, "2603::1", ["c"], []],
   ])("%s", (_, spec, ip, endpoints, expected) => {
     expect(routes(outer(spec, ip), endpoints)).toEqual(expected);
+  });
+
+  it("follows the endpoints of its own family", () => {
+    const service = outer({ externalTrafficPolicy: "Local" }, "2603::1");
+    expect(routes(service, ["c"], "IPv6")).toEqual(["2603::1 c"]);
   });
 });

@@ -6,27 +6,28 @@
 import type { Underlay } from "#dataplane/fabric/underlay.ts";
 import type { StaticRoute } from "#dataplane/fabric/router.ts";
 import type { EndpointSlice, Node, Service } from "#contracts/kubernetes/objects.ts";
-import { type Ipv4, parseIpv4 } from "#core/net/ip.ts";
+import { type Ip, type IpFamily, familyOf, hostPrefix, parseIp } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { type ClusterObjects, slicesByService } from "../cluster-objects.ts";
 
 /** An address and the node it leads to. */
 export interface IngressRoute {
-  readonly address: Ipv4;
+  readonly address: Ip;
   readonly node: string;
 }
 
 /** Addresses of the Service that are reached from outside over a node. */
-function ingressAddresses(service: Service): readonly Ipv4[] {
+function ingressAddresses(service: Service): readonly Ip[] {
   const ingress = (service.status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip);
   return [...ingress, ...(service.spec?.externalIPs ?? [])].flatMap((text) =>
-    text === undefined ? [] : (parseIpv4(text) ?? []),
+    text === undefined ? [] : (parseIp(text) ?? []),
   );
 }
 
-/** Nodes with a ready endpoint of the Service. */
-function nodesWithEndpoints(slices: readonly EndpointSlice[]): ReadonlySet<string> {
-  const names = slices.flatMap((slice) =>
+/** Nodes with a ready endpoint of the Service in one family. */
+function nodesWithEndpoints(slices: readonly EndpointSlice[], family: IpFamily): ReadonlySet<string> {
+  const own = slices.filter(({ addressType }) => (addressType === "IPv6") === (family === 6));
+  const names = own.flatMap((slice) =>
     (slice.endpoints ?? []).flatMap(({ nodeName, conditions }) =>
       nodeName === undefined || conditions?.ready === false ? [] : [nodeName],
     ),
@@ -43,45 +44,47 @@ export function ingressRoutes(
   slicesOf: (service: Service) => readonly EndpointSlice[],
   nodes: readonly Node[],
 ): readonly IngressRoute[] {
-  const routes = new Map<Ipv4, string>();
+  const routes = new Map<Ip, string>();
   for (const service of services) {
-    const addresses = ingressAddresses(service);
-    if (addresses.length === 0) continue;
-    const serving = nodesWithEndpoints(slicesOf(service));
     const isLocal = service.spec?.externalTrafficPolicy === "Local";
-    const chosen =
-      nodes.find(({ metadata }) => serving.has(metadata.name)) ?? (isLocal ? undefined : nodes[0]);
-    if (chosen === undefined) continue;
-    for (const address of addresses) if (!routes.has(address)) routes.set(address, chosen.metadata.name);
+    for (const address of ingressAddresses(service)) {
+      const serving = nodesWithEndpoints(slicesOf(service), familyOf(address));
+      const chosen =
+        nodes.find(({ metadata }) => serving.has(metadata.name)) ?? (isLocal ? undefined : nodes[0]);
+      if (chosen !== undefined && !routes.has(address)) routes.set(address, chosen.metadata.name);
+    }
   }
   return [...routes].map(([address, node]) => ({ address, node }));
 }
 
-const HOST_LENGTH = 32;
-
 /** Keeps the router's routes to the addresses of Services. */
 export class IngressRouting {
   private readonly underlay: Underlay;
-  private readonly addresses: ReadonlyMap<string, Ipv4>;
-  private readonly names: ReadonlyMap<Ipv4, string>;
-  private readonly routes = new Map<Ipv4, StaticRoute>();
+  /** Of the nodes, by name. */
+  private readonly addresses: ReadonlyMap<string, readonly Ip[]>;
+  private readonly names: ReadonlyMap<Ip, string>;
+  private readonly routes = new Map<Ip, StaticRoute>();
 
-  constructor(cluster: Cluster) {
-    this.underlay = cluster.underlay;
-    this.addresses = new Map(cluster.nodes.map(({ spec }) => [spec.name, spec.address]));
-    this.names = new Map(cluster.nodes.map(({ spec }) => [spec.address, spec.name]));
+  constructor({ underlay, nodes, file }: Cluster) {
+    this.underlay = underlay;
+    const own = nodes.map(({ spec }) => {
+      const second = file.ipv6?.nodes[spec.name]?.address;
+      return [spec.name, second === undefined ? [spec.address] : [spec.address, second]] as const;
+    });
+    this.addresses = new Map(own);
+    this.names = new Map(own.flatMap(([name, ips]) => ips.map((ip) => [ip, name] as const)));
   }
 
   sync(objects: ClusterObjects): void {
     const slices = slicesByService(objects.EndpointSlice);
-    const wanted = new Map<Ipv4, Ipv4>();
+    const wanted = new Map<Ip, Ip>();
     const found = ingressRoutes(
       objects.Service,
       ({ metadata }) => slices.get(`${metadata.namespace}/${metadata.name}`) ?? [],
       objects.Node,
     );
     for (const { address, node } of found) {
-      const nextHop = this.addresses.get(node);
+      const nextHop = this.addresses.get(node)?.find((ip) => familyOf(ip) === familyOf(address));
       if (nextHop !== undefined) wanted.set(address, nextHop);
     }
     for (const [address, route] of this.routes) {
@@ -92,7 +95,7 @@ export class IngressRouting {
     }
     for (const [address, nextHop] of wanted) {
       if (this.routes.has(address)) continue;
-      const route = { prefix: { address, length: HOST_LENGTH }, nextHop };
+      const route = { prefix: hostPrefix(address), nextHop };
       this.underlay.router.addRoute(route);
       this.underlay.physicalHost?.setFloating(address, this.names.get(nextHop));
       this.routes.set(address, route);

@@ -1,6 +1,6 @@
 // Services on Linux nodes, as kube-proxy's iptables mode serves them: who answers, and which client address it sees.
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeEach, describe, expect, it } from "vitest";
+import { validateTrace } from "#test/support/cluster/report-schemas.ts";
 import {
   CLUSTER_IP,
   type LinuxWorld,
@@ -13,7 +13,6 @@ import {
   say,
 } from "#test/support/dataplane/linux-world.ts";
 import { formatTrace } from "../trace/format-trace.ts";
-import { TRACE_SCHEMA } from "../trace/trace-schema.ts";
 import { tracePacket } from "../trace/trace.ts";
 
 const LIN_1 = "10.0.0.21";
@@ -211,6 +210,25 @@ describe("session affinity", () => {
 });
 
 describe("changes", () => {
+  // pkg/proxy/conntrack/cleanup.go: only entries whose endpoint no longer serves are deleted.
+  it("a datagram flow stays with an endpoint that serves on, whichever others come and go", () => {
+    const flows = Array.from({ length: 12 }, (_, index) => ({
+      protocol: "udp" as const,
+      sourcePort: 5_400 + index,
+    }));
+    const ask = (): readonly string[] => flows.map((flow) => say(call(world, "lin-2", CLUSTER_IP, 53, flow)));
+    world.services.set(makeService(), [makeSlice("a", "b")]);
+    const before = ask();
+    world.services.set(makeService(), [makeSlice("a", "b", "c")]);
+    expect(ask()).toEqual(before);
+    world.services.set(makeService(), [makeSlice("a", "c")]);
+    const after = ask();
+    const stayed = before.flatMap((answer, index) => (answer.startsWith("a ") ? [index] : []));
+    expect(stayed.length).toBeGreaterThan(0);
+    expect(stayed.map((index) => after[index])).toEqual(stayed.map((index) => before[index]));
+    expect(after.filter((answer) => answer.startsWith("b "))).toEqual([]);
+  });
+
   it("a datagram flow leaves an endpoint that is gone; a new Service takes over flows that had none", () => {
     world.services.set(makeService(), [makeSlice("b")]);
     const options = { protocol: "udp", sourcePort: 5_353 } as const;
@@ -292,8 +310,9 @@ describe("a trace of a call to a Service", () => {
     expect(steps[0]?.changes.map(({ field }) => field)).toEqual(
       expect.arrayContaining(["ip.dst", "tcp.dstport"]),
     );
-    const validate = new Ajv2020({ strict: true }).compile(TRACE_SCHEMA);
-    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    expect(validateTrace(JSON.parse(JSON.stringify(report))), JSON.stringify(validateTrace.errors)).toBe(
+      true,
+    );
     const text = formatTrace(report);
     expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
     expect(text).toContain('from Service "default/web"');

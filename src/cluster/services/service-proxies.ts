@@ -3,7 +3,7 @@
  * objects are shared between nodes; a change costs each node that change.
  */
 import type { Clock } from "#core/base/clock.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { AssertionError, assert, defined } from "#core/base/assert.ts";
 import type {
   ServiceFinding,
   ServicePortStatus,
@@ -25,6 +25,7 @@ import { serviceKeyOf } from "../cluster-objects.ts";
 import { parseReportedVersion } from "../session/node-object.ts";
 import { HealthServers } from "./health-servers.ts";
 import { LinuxServices } from "./linux-services.ts";
+import { type LeftSync, NodeKinds, ORDINARY, hasNothingToSay } from "./proxies-at-rest.ts";
 import { driverTraits } from "../file/driver-traits.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
@@ -88,16 +89,6 @@ export interface ServiceTrouble {
   readonly finding: ServiceFinding;
 }
 
-/**
- * What comes and goes with endpoints, or is how a policy works. The rest is told: nobody would expect it who reads the
- * Service.
- */
-const ORDINARY: ReadonlySet<KnowledgeCode> = new Set<KnowledgeCode>([
-  "service-without-usable-endpoints",
-  "service-endpoints-terminating",
-  "external-traffic-policy-local-without-local-endpoint",
-]);
-
 /** What a kube-proxy in `hardened` mode has put right in HNS, with its node. */
 export interface NodeRepair {
   readonly node: string;
@@ -137,6 +128,8 @@ export class ServiceProxies {
   /** Nodes whose kube-proxy goes by a name that is not the Node's. */
   private readonly misnamed = new Map<string, ServiceTrouble>();
   private readonly health: HealthServers;
+  /** Kube-proxies of Windows nodes whose first sync is left until somebody asks. */
+  private readonly left = new Map<string, LeftSync>();
   /** What has not been taken yet. */
   private repaired: NodeRepair[] = [];
 
@@ -247,16 +240,94 @@ export class ServiceProxies {
     this.syncLinux();
     this.health.sync();
     await this.goOnStarting();
+    assert(this.left.size === 0, "what was left for later is done before anything changes");
     const request = this.schedule.request();
     let done = 0;
-    for (const [node, proxy] of this.windows) {
-      const report = await proxy.sync(request);
-      this.note(node, report);
-      this.schedule.synced(node, report);
-      for (const repair of report.families.flatMap(({ repairs }) => repairs))
-        this.repaired.push({ node, repair });
+    for (const node of this.windows.keys()) {
+      await this.syncOn(node, request);
       progress?.(++done, this.windows.size);
     }
+  }
+
+  /**
+   * The first sync, of one kube-proxy of each kind: where it has nothing to say, the others of its kind wait until `raise`
+   * names their nodes. What they would say is known, and what they program nobody has asked for.
+   */
+  async syncKinds(progress?: (done: number, total: number) => void): Promise<void> {
+    this.syncLinux();
+    this.health.sync();
+    await this.goOnStarting();
+    const request = this.schedule.request();
+    // Nodes are told of in this order, whenever they work.
+    for (const node of this.windows.keys()) this.troubles.set(node, new Map());
+    let done = 0;
+    const syncNode = async (node: string): Promise<SyncReport> => {
+      const report = await this.syncOn(node, request);
+      progress?.(++done, this.windows.size);
+      return report;
+    };
+    for (const [first, ...others] of this.listKinds()) {
+      if (first === undefined) continue;
+      const isSilent = hasNothingToSay(await syncNode(first));
+      for (const node of others)
+        if (isSilent) this.leave(node, { request, like: first });
+        else await syncNode(node);
+    }
+  }
+
+  /** The nodes of each kind; the one with the most pods, which has the least room for anything else, comes first. */
+  private listKinds(): readonly (readonly string[])[] {
+    const kinds = new NodeKinds(this.cluster);
+    const found = Map.groupBy(this.windows.keys(), (name) => this.kindOf(name, kinds) ?? `node ${name}`);
+    return [...found.values()].map((names) =>
+      names.toSorted((one, other) => kinds.podsOn(other) - kinds.podsOn(one)),
+    );
+  }
+
+  /** Those of the nodes whose kube-proxies wait. */
+  waiting(nodes: Iterable<string> = this.left.keys()): readonly string[] {
+    return [...nodes].filter((node) => this.left.has(node));
+  }
+
+  /** The kube-proxies of these nodes do what they left for later, as they would have done it then. */
+  async raise(nodes: readonly string[], progress?: (done: number, total: number) => void): Promise<void> {
+    for (const node of nodes) {
+      const left = this.left.get(node);
+      if (left === undefined) continue;
+      this.left.delete(node);
+      const { request, like } = left;
+      const atMs = defined(request.nowMs, "a sync has its time");
+      const report = await this.cluster.clock.runLate(atMs, () => this.syncOn(node, request));
+      for (const each of this.nodeOf(node)?.hns?.listSwitches() ?? []) each.demand = undefined;
+      if (!hasNothingToSay(report))
+        throw new AssertionError(`the kube-proxy of ${node} answers otherwise than that of ${like}`);
+      progress?.(this.windows.size - this.left.size, this.windows.size);
+    }
+  }
+
+  private leave(node: string, left: LeftSync): void {
+    this.left.set(node, left);
+    for (const each of this.nodeOf(node)?.hns?.listSwitches() ?? []) each.demand = this.cluster.demand;
+  }
+
+  private nodeOf(name: string): ClusterNode | undefined {
+    return this.cluster.nodes.find(({ spec }) => spec.name === name);
+  }
+
+  private kindOf(name: string, kinds: NodeKinds): string | undefined {
+    const node = this.nodeOf(name);
+    if (node === undefined || this.unstarted.has(name)) return undefined;
+    return kinds.of(node, { kubernetes: this.versionOn(node), hostname: this.hostnameOf(node) });
+  }
+
+  private async syncOn(node: string, request: SyncRequest): Promise<SyncReport> {
+    const proxy = defined(this.windows.get(node), "a node that syncs has a kube-proxy");
+    const report = await proxy.sync(request);
+    this.note(node, report);
+    this.schedule.synced(node, report);
+    for (const repair of report.families.flatMap(({ repairs }) => repairs))
+      this.repaired.push({ node, repair });
+    return report;
   }
 
   /** What was put right in HNS since this was last asked. */
@@ -268,6 +339,7 @@ export class ServiceProxies {
 
   /** Every service port as the kube-proxy of a Windows node knows it; undefined: the node has none. */
   statusesOn(node: string): readonly ServicePortStatus[] | undefined {
+    assert(!this.left.has(node), "who asks for a node's Services has raised it");
     return this.windows.get(node)?.services();
   }
 

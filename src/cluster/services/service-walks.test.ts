@@ -605,3 +605,17 @@ describe("more of the table of services (dataplane.md §10)", () => {
     expect(walk(copy, "pod/a", V, { port: 80, names: NAMES }).report.code).toBe("hairpin-under-dsr");
   });
 });
+
+it.each<[backEnds: readonly string[], choice: RegExp]>([
+  [["10.244.1.11"], /^matched, flow made; to 10\.244\.1\.11:8080, its only back end(;|$)/],
+  [
+    ["10.244.1.11", "10.244.2.10"],
+    /^matched, flow made; to 10\.244\.[12]\.1[01]:8080, one of 2 back ends(;|$)/,
+  ],
+])("a trace names the back end that was chosen, of %j", async (backEnds, choice) => {
+  const { report } = await follow(own, clusterIp(backEnds, true), CALL_V);
+  const chosen = report.forward.steps.filter(
+    ({ layer, outcome }) => layer === "LB_DSR" && outcome === "rule",
+  );
+  expect(chosen.map(({ text }) => text)).toEqual([expect.stringMatching(choice)]);
+});

@@ -4,11 +4,11 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { LoadedObject, Manifests } from "#control-plane/load/manifests.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
-import { dnsManifests } from "../names/dns-service.ts";
-import { findDnsService } from "../names/dns-service.ts";
+import { dnsManifests, findDnsService } from "../names/dns-service.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { nodeManifest } from "./node-object.ts";
 import { podManifest } from "../pods/pod-object.ts";
+import type { ApiServerPlan } from "../services/api-server.ts";
 
 /** What messages call the objects that every cluster has. */
 export const BUILT_IN = "built in";
@@ -26,6 +26,11 @@ function load(documents: readonly JsonObject[]): readonly LoadedObject[] {
 /** The Node that a machine registers when it joins. */
 export function nodeObjects(file: ClusterFile, spec: NodeSpec): readonly LoadedObject[] {
   return load([nodeManifest(file, spec)]);
+}
+
+/** Service `kubernetes` and its endpoints, as far as the input does not bring them. */
+export function apiServerObjects({ objects }: Pick<ApiServerPlan, "objects">): readonly LoadedObject[] {
+  return load(objects);
 }
 
 /** The pods of the cluster file; those that Kubernetes would refuse are left out. */

@@ -2,8 +2,10 @@
  * What keeps an answer about a flow from being one: the cluster that the input describes has something which is not
  * carried out here and could change what becomes of the packets.
  */
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
+import type { ValueOf } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { PROBLEM_PLACE } from "#core/catalogue/file-problem.ts";
+import type { Ip } from "#core/net/ip.ts";
 
 /** One end of a flow, as far as limits look at it. */
 export interface FlowEnd {
@@ -29,6 +31,8 @@ export interface LimitedFlow {
   readonly source: FlowEnd;
   /** Whom the sender asks. */
   readonly target: FlowEnd;
+  /** Where the packet goes; undefined when only a name is known. */
+  readonly address: Ip | undefined;
   /** Those who may answer: the target, or the pods behind it. Empty when no machine here has the address. */
   readonly answerers: readonly FlowEnd[];
   readonly protocol: "tcp" | "udp" | "icmp";
@@ -41,13 +45,17 @@ export interface LimitedFlow {
 }
 
 /** What stands in the way of an answer, and what shows it. */
-export interface LimitReason {
-  readonly code: KnowledgeCode;
-  /** One sentence without a full stop. */
-  readonly message: string;
-  /** The object or text that shows it. */
-  readonly where?: ProblemPlace;
-}
+export const LIMIT_REASON = {
+  text: "What could change the outcome.",
+  fields: {
+    code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "mullion explain CODE." },
+    message: { is: "text", text: "One sentence without a full stop." },
+  },
+  optional: {
+    where: { is: (): typeof PROBLEM_PLACE => PROBLEM_PLACE, text: "The object or text that shows it." },
+  },
+} as const;
+export type LimitReason = ValueOf<typeof LIMIT_REASON>;
 
 /** One cause for which flows are not judged. */
 export interface FlowLimit extends LimitReason {

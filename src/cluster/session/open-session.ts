@@ -4,7 +4,7 @@ import type { ClusterFile } from "../file/cluster-file.ts";
 import { type OpenProgress, raiseMachines } from "../machines/raise-machines.ts";
 import { type BeginReport, RunningCluster } from "./running-cluster.ts";
 import type { FlowLimit } from "./flow-limit.ts";
-import type { SessionEvent } from "./session.ts";
+import type { Raising, SessionEvent } from "./session.ts";
 
 export interface SessionInput {
   readonly file: ClusterFile;
@@ -12,6 +12,8 @@ export interface SessionInput {
   readonly objects: readonly LoadedObject[];
   /** What the input has and the cluster does not carry out. */
   readonly limits?: readonly FlowLimit[];
+  /** Connections that all switch ports may hold together. Default: as many as each port's own bound allows. */
+  readonly flowsMax?: number | undefined;
 }
 
 /** Told of each step of the bring-up. */
@@ -30,11 +32,15 @@ export interface OpenedSession {
  * byte for byte.
  * @throws HcnError when the file asks for a network that HNS refuses.
  */
-export async function openSession(input: SessionInput, progress?: SessionProgress): Promise<OpenedSession> {
-  const machines = await raiseMachines(input.file, progress);
+export async function openSession(
+  input: SessionInput,
+  progress?: SessionProgress,
+  raising: Raising = "at the start",
+): Promise<OpenedSession> {
+  const machines = await raiseMachines(input.file, progress, undefined, input.flowsMax);
   const session = new RunningCluster(machines, input.limits);
   const stop = progress === undefined ? undefined : session.subscribe((event) => progress.event(event));
-  const report = await session.begin(input.objects);
+  const report = await session.begin(input.objects, raising);
   stop?.();
   return { session, report };
 }

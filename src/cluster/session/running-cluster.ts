@@ -12,9 +12,13 @@ import type { KubeKind, KubeObject, Pod } from "#contracts/kubernetes/objects.ts
 import { type Ip, formatIp, formatPrefix } from "#core/net/ip.ts";
 import { type PlaceOfObject, networkPolicyLimits, networkPolicyNotes } from "../limits/network-policies.ts";
 import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies.ts";
-import { builtInObjects, ownPods } from "./built-in-objects.ts";
+import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
+import { ApiServerMachines } from "../machines/api-server-machines.ts";
+import { planApiServer } from "../services/api-server.ts";
+import { apiServerObjects, builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
+import { ClusterPart } from "../absent-machines.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import { FlannelDaemons } from "../flannel/flannel-daemons.ts";
 import { IngressRouting } from "../services/ingress-routing.ts";
@@ -41,6 +45,7 @@ import {
   type DeleteResult,
   type NodeReport,
   type ObjectReference,
+  type Raising,
   type RepairCount,
   type SessionEvent,
   type TimeReport,
@@ -88,12 +93,16 @@ export class RunningCluster implements ClusterSession {
   private readonly flannel: FlannelDaemons | undefined;
   private readonly events: SessionEvents;
   private readonly life: NodeLifecycle;
+  /** How machines come up; undefined: they are up. */
+  private beginning: Raising | undefined;
   /** False during an outage of the API server. */
   private isApiUp = true;
   private readonly nodeRepairs: NodeRepairs;
   /** What the input has and no change of objects takes away. */
   private readonly inputLimits: readonly FlowLimit[];
   private conflicts: readonly PortConflict[] = [];
+  /** Undefined before `begin`. */
+  private apiServers: ApiServerMachines | undefined;
   /** Notes that were told. */
   private reported: ReadonlySet<string> = new Set();
 
@@ -135,21 +144,56 @@ export class RunningCluster implements ClusterSession {
   }
 
   /** Starts everything with the nodes and pods of the cluster file and `objects`; called once. */
-  async begin(objects: readonly LoadedObject[]): Promise<BeginReport> {
+  async begin(objects: readonly LoadedObject[], raising: Raising = "at the start"): Promise<BeginReport> {
     const { file } = this.cluster;
     const brought = objects.map(({ object }) => object);
     const own = ownPods(file);
-    const report = this.kube.apply([...builtInObjects(file, brought), ...own.objects, ...objects]);
+    const plan = planApiServer(file, brought);
+    this.cluster.isApiServiceAdded = !plan.isServiceBrought;
+    this.apiServers = new ApiServerMachines(this.cluster, plan);
+    const ofApiServer = apiServerObjects(plan);
+    const report = this.kube.apply([
+      ...builtInObjects(file, brought),
+      ...own.objects,
+      ...objects,
+      ...ofApiServer,
+    ]);
     this.names.follow();
     await this.flannel?.start();
     await this.proxies.start();
+    this.beginning = raising;
     await this.settle();
+    this.beginning = undefined;
+    // Who was needed while time settled.
+    await this.raiseAll(this.cluster.demand.nodes);
     const problems = [...own.problems, ...report.problems];
     return { notes: [...report.notes, ...this.newNotes()], applied: report.notes, problems };
   }
 
+  async raise(node?: string): Promise<void> {
+    await this.raiseAll(node === undefined ? undefined : [node]);
+  }
+
+  async ask<T>(question: (cluster: Cluster) => T): Promise<T> {
+    const { demand, file, clock } = this.cluster;
+    // What waits for its time, and what IPv6 tells everybody, may be any machine's.
+    const isWhole = file.ipv6 !== undefined || clock.nextAtMs() !== undefined;
+    let part = isWhole ? undefined : ClusterPart.of(this.cluster);
+    for (;;) {
+      demand.nodes.clear();
+      const cluster = part === undefined ? this.cluster : { ...this.cluster, part };
+      const answer = answerOf(question, cluster);
+      const asked = [...demand.nodes];
+      const late = this.proxies.waiting(asked);
+      if (late.length === 0 && asked.every((node) => part?.has(node) !== false)) return answer();
+      part = part?.with(asked);
+      await this.raiseAll(late);
+    }
+  }
+
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
     this.requireApi();
+    await this.raiseAll();
     const report = this.kube.apply(objects);
     for (const { kind, namespace, name, change } of report.changes) {
       if (change === "unchanged") continue;
@@ -163,12 +207,14 @@ export class RunningCluster implements ClusterSession {
 
   async delete(references: readonly ObjectReference[]): Promise<DeleteReport> {
     this.requireApi();
+    await this.raiseAll();
     const results = references.map((reference) => this.deleteOne(reference));
     await this.settle();
     return { results, notes: this.newNotes().map(toSessionProblem) };
   }
 
   async changeNode(node: string, change: NodeChange): Promise<NodeReport> {
+    await this.raiseAll();
     const text = await this.life.change(node, change);
     this.events.send({ type: "node", node, text });
     // Whatever waited for a network is tried again.
@@ -178,14 +224,17 @@ export class RunningCluster implements ClusterSession {
   }
 
   async setApiServer(state: "up" | "down"): Promise<ControlPlaneReport> {
+    await this.raiseAll();
     this.isApiUp = state === "up";
     this.flannel?.setApiReachable(this.isApiUp);
+    this.apiServers?.sync(this.isApiUp);
     if (this.isApiUp) this.life.apiIsBack();
     await this.settle();
     return { apiServer: state, notes: this.newNotes().map(toSessionProblem) };
   }
 
   async passTime(milliseconds: number): Promise<TimeReport> {
+    await this.raiseAll();
     const { clock } = this.cluster;
     const endMs = clock.nowMs + milliseconds;
     for (;;) {
@@ -196,6 +245,8 @@ export class RunningCluster implements ClusterSession {
       if (clock.nowMs >= endMs) break;
     }
     clock.runUntil(endMs);
+    for (const { hns } of this.cluster.nodes)
+      for (const each of hns?.listSwitches() ?? []) each.forgetIdleFlows(clock.nowMs);
     // Kubelets go on trying what had no network.
     this.pods.retry();
     await this.work();
@@ -227,6 +278,7 @@ export class RunningCluster implements ClusterSession {
     const change = async <T>(write: () => T): Promise<T> =>
       inTurn(async () => {
         this.requireApi();
+        await this.raiseAll();
         const result = write();
         await this.settle();
         return result;
@@ -252,6 +304,7 @@ export class RunningCluster implements ClusterSession {
       ...this.inputLimits,
       ...networkPolicyLimits(this.cluster.objects, this.placeOfPolicy),
       ...storedPolicyLimits(this.cluster),
+      ...untranslatedFamilyLimits(this.cluster),
     ];
   }
 
@@ -372,7 +425,12 @@ export class RunningCluster implements ClusterSession {
   /** Lets everybody work until nothing changes any more, then lets time pass. */
   private async settle(): Promise<void> {
     await this.work();
-    this.cluster.clock.runUntilIdle(this.cluster.clock.nowMs + SETTLE_MS);
+    this.quieten();
+  }
+
+  private quieten(): void {
+    const { clock } = this.cluster;
+    clock.runUntilIdle(clock.nowMs + SETTLE_MS);
   }
 
   /** Lets everybody work until nothing changes any more. */
@@ -402,15 +460,38 @@ export class RunningCluster implements ClusterSession {
     const runningOf = (pod: Pod): ReturnType<RunningPods["runningOf"]> => this.pods.runningOf(pod);
     this.names.sync(objects.Pod, runningOf);
     this.conflicts = this.servers.sync(objects, runningOf, (pod, port) => this.names.isReserved(pod, port));
-    await this.proxies.sync((done, total) =>
-      this.events.send({ type: "progress", text: "kube-proxies program Services", done, total }),
-    );
+    this.apiServers?.sync(true);
+    if (this.beginning === undefined) await this.proxies.sync(this.programming);
+    else await this.programFirst(this.beginning);
     this.ingress.sync(objects);
     const repairs = this.proxies.takeRepairs();
     if (repairs.length === 0) return;
     await this.nodeRepairs.report(repairs);
     // Events are objects, too.
     this.cluster.objects = objectsOf(this.kube);
+  }
+
+  /**
+   * Services as of the moment in which the pods have started. What pods say of themselves then is over before anything is
+   * programmed, so that it meets the same rules whether a machine comes up early or late.
+   */
+  private async programFirst(raising: Raising): Promise<void> {
+    const { proxies, programming } = this;
+    const { clock } = this.cluster;
+    const { nowMs } = clock;
+    this.quieten();
+    await clock.runLate(nowMs, () =>
+      raising === "when asked" ? proxies.syncKinds(programming) : proxies.sync(programming),
+    );
+  }
+
+  private readonly programming = (done: number, total: number): void =>
+    this.events.send({ type: "progress", text: "kube-proxies program Services", done, total });
+
+  /** Machines that were left for later come up as they were when the cluster began; their history begins now. */
+  private async raiseAll(nodes?: Iterable<string>): Promise<void> {
+    const waiting = this.proxies.waiting(nodes);
+    if (waiting.length > 0) await this.proxies.raise(waiting, this.programming);
   }
 
   /** The pods of the cluster file start first, in its order; the others by namespace and name. */
@@ -458,6 +539,18 @@ export class RunningCluster implements ClusterSession {
       hostIPs: listIps(...hostIps),
       ...startedStatus(pod, obstacles),
     });
+  }
+}
+
+/** The answer of a question that may refuse to be asked. */
+function answerOf<T>(question: (cluster: Cluster) => T, cluster: Cluster): () => T {
+  try {
+    const answer = question(cluster);
+    return () => answer;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
   }
 }
 

@@ -6,13 +6,17 @@ import {
   apply,
   ask,
   askName,
+  clusterText,
   openSessionWorld,
   podOf,
   stateOf,
 } from "#test/support/cluster/session-world.ts";
 import { forkCluster } from "../cluster.ts";
 import { captureTrace } from "../trace/capture.ts";
+import { readInput } from "../input/read-input.ts";
+import { formatTrace } from "../trace/format-trace.ts";
 import { tracePacket } from "../trace/trace.ts";
+import { openSession } from "./open-session.ts";
 
 const FOLDER = "examples/mixed-services";
 
@@ -92,4 +96,29 @@ describe("a copy of a cluster", () => {
     expect(copy.objects.Pod.some(({ metadata }) => metadata.name.startsWith("orders-"))).toBe(true);
     expect(JSON.stringify(tracePacket(copy, request).report)).toBe(before);
   });
+});
+
+it("an answer depends on the memory of the machine only where the room for connections is full", async () => {
+  const pod = (name: string, node: string) => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec: { nodeName: ${node}, containers: [{ name: c, image: server, ports: [{ containerPort: 8080 }] }] }
+---`;
+  const text = `${pod("a", "win-1")}${pod("b", "win-2")}`;
+  const read = readInput([
+    { name: "1.yaml", text: clusterText() },
+    { name: "2.yaml", text },
+  ]);
+  if (!("input" in read)) throw new Error("no cluster");
+  const { file, objects } = read.input;
+  const asked = async (flowsMax: number | undefined): Promise<string> => {
+    const { session } = await openSession({ file, objects, flowsMax });
+    const request = { from: "pod/a", to: "pod/b", protocol: "tcp", port: 8080 } as const;
+    return formatTrace(tracePacket(session.cluster, request).report);
+  };
+  const usual = await asked(undefined);
+  expect(usual).not.toContain("flow-table-full");
+  expect(await asked(65_536)).toBe(usual);
+  expect(await asked(0)).toContain("flow-table-full");
 });

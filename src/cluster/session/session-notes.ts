@@ -3,12 +3,14 @@
  * nodes without a machine, ports that are taken, Services that a kube-proxy cannot serve. What many pods share is told
  * once.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
+import { plural } from "#core/base/text-layout.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { controllerOf, isFinished } from "#contracts/kubernetes/pod.ts";
 import type { KubeKind, Pod } from "#contracts/kubernetes/objects.ts";
-import { formatPrefix } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parseIpv4, prefixContains } from "#core/net/ip.ts";
 import { BUILT_IN } from "./built-in-objects.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
 import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
@@ -67,8 +69,7 @@ function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
   const byNode = new Map<string, string[]>();
   for (const { pod, running, remarks } of pods) {
     if (running !== undefined || !remarks.some(({ code }) => code === OUTSIDE_RANGE)) continue;
-    const node = pod.spec?.nodeName ?? "";
-    byNode.set(node, [...(byNode.get(node) ?? []), keyOf(pod)]);
+    addToList(byNode, pod.spec?.nodeName ?? "", keyOf(pod));
   }
   return [...byNode].map(([node, names]) => ({
     reference: `node/${node}`,
@@ -141,10 +142,6 @@ function adviceOn(code: KnowledgeCode): string {
   return ADVICE[code] ?? `More: mullion explain ${code}.`;
 }
 
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
-}
-
 /** `a, b, c and 4 more`. */
 function listed(names: readonly string[]): string {
   const shown = names.slice(0, NAMES_MAX).join(", ");
@@ -213,6 +210,18 @@ function notesByMaker(notes: readonly PodNote[], kube: MemoryKube): readonly Fil
   });
 }
 
+/** Why a node cannot give addresses to its pods: where nodes share a subnet, another one may have them. */
+function whyStrange(ips: readonly string[], range: Prefix | undefined): string {
+  const addresses = listed(ips);
+  if (range === undefined) return `its pod range does not hold ${addresses}`;
+  const isOfOthers = ips.every((text) => {
+    const ip = parseIpv4(text);
+    return ip !== undefined && prefixContains(range, ip);
+  });
+  if (isOfOthers) return `another node of its subnet has ${addresses} for pods`;
+  return `its pod range ${formatPrefix(range)} does not hold ${addresses}`;
+}
+
 /** A dump of a network that Mullion does not have says the same of every pod: once for each node. */
 function strangeAddresses(
   notes: readonly PodNote[],
@@ -223,14 +232,13 @@ function strangeAddresses(
     const [{ pod, remark }] = group;
     const node = pod.spec?.nodeName ?? "";
     const range = machines.get(node);
-    const addresses = listed(group.map((each) => each.pod.status?.podIP ?? ""));
-    const where = range === undefined ? "its pod range" : `its pod range ${formatPrefix(range.podCIDR)}`;
     const which = group.length === 1 ? `pod ${keyOf(pod)} has` : `${group.length} pods have`;
+    const ips = group.map((each) => each.pod.status?.podIP ?? "");
     return {
       code: remark.code,
       ...placeOf(kube, "Node", "", node),
       path: "",
-      message: `node ${node}: ${which} no network, because ${where} does not hold ${addresses}`,
+      message: `node ${node}: ${which} no network, because ${whyStrange(ips, range?.podCIDR)}`,
       advice: adviceOn(remark.code),
     };
   });

@@ -2,48 +2,57 @@
  * A cluster that stays up: what a running cluster can be asked and told. The control API (`#cluster/api/`) sees nothing
  * else of it.
  */
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { FileProblem, ProblemPlace } from "#core/catalogue/file-problem.ts";
+import type { ValueOf } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES, type KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type FileProblem, PROBLEM_PLACE } from "#core/catalogue/file-problem.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
+import { KUBE_KIND } from "#contracts/kubernetes/kinds.ts";
 import type { KubeKind, KubeObject } from "#contracts/kubernetes/objects.ts";
-import type { ServicePortStatus, RepairKind } from "#programs/kube-proxy/report.ts";
+import { REPAIR_KINDS, type ServicePortStatus } from "#programs/kube-proxy/report.ts";
 import type { Cluster } from "../cluster.ts";
-import type { NodeChange, NodeStanding } from "../life/node-change.ts";
+import { NODE_STANDINGS, type NodeChange } from "../life/node-change.ts";
 import type { VirtualClock } from "#core/base/clock.ts";
-import type { FlowLimit } from "./flow-limit.ts";
+import { type FlowLimit, LIMIT_REASON } from "./flow-limit.ts";
 
 export type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 
 /** How many repairs of one kind a node has had. */
-export interface RepairCount {
-  readonly node: string;
-  readonly family: "IPv4" | "IPv6";
-  readonly kind: RepairKind;
-  readonly count: number;
-}
+export const REPAIR_COUNT = {
+  text: "What kube-proxies in hardened mode have repaired in HNS on one node.",
+  fields: {
+    node: "text",
+    family: ["IPv4", "IPv6"],
+    kind: (): typeof REPAIR_KINDS => REPAIR_KINDS,
+    count: "integer",
+  },
+} as const;
+export type RepairCount = ValueOf<typeof REPAIR_COUNT>;
 
-/** A text of the input: a cluster file or manifests. `name` is only used in messages. */
-export interface InputText {
-  readonly name: string;
-  readonly text: string;
-}
+/** A text of the input: a cluster file or manifests. */
+export const INPUT_TEXT = {
+  text: "A text: manifests in YAML or JSON, several documents, lists.",
+  fields: { name: { is: "text", text: "Used in messages only." }, text: "text" },
+} as const;
+export type InputText = ValueOf<typeof INPUT_TEXT>;
 
-/** One object by name. `namespace` is empty for kinds that belong to none. */
-export interface ObjectReference {
-  readonly kind: KubeKind;
-  readonly namespace: string;
-  readonly name: string;
-}
+/** One object by name. */
+export const OBJECT_REFERENCE = {
+  text: "An object of Kubernetes by name.",
+  fields: {
+    kind: (): typeof KUBE_KIND => KUBE_KIND,
+    namespace: { is: "text", text: "Empty for kinds that belong to no namespace." },
+    name: "text",
+  },
+} as const;
+export type ObjectReference = ValueOf<typeof OBJECT_REFERENCE>;
 
 /** What is wrong, where, and what to do. */
-export interface SessionProblem {
-  readonly code: KnowledgeCode;
-  /** One sentence without a full stop. */
-  readonly message: string;
-  /** Full sentences. */
-  readonly advice: string;
-  readonly where?: ProblemPlace;
-}
+export const SESSION_PROBLEM = {
+  text: "What is wrong, or worth knowing, and what to do.",
+  base: (): typeof LIMIT_REASON => LIMIT_REASON,
+  fields: { advice: { is: "text", text: "What to do: full sentences." } },
+} as const;
+export type SessionProblem = ValueOf<typeof SESSION_PROBLEM>;
 
 /** What answers about a cluster rest on. */
 export const FACT_NAMES = [
@@ -52,21 +61,32 @@ export const FACT_NAMES = [
   "network driver",
   "routes",
   "VXLAN",
+  "pod range",
+  "service range",
+  "DNS domain",
   "DSR",
   "build",
   "Kubernetes version",
+  "API server",
   "policy engine",
   "behaviour",
+  "limits",
 ] as const;
 
 /** Something that answers about a cluster rest on. */
-export interface ClusterFact {
-  readonly name: (typeof FACT_NAMES)[number];
-  readonly value: string;
-  /** Who says it: an object such as `configmap/kube-system/kube-proxy`, or a file; `assumed` where nobody does. */
-  readonly source: string;
-  readonly where?: ProblemPlace;
-}
+export const CLUSTER_FACT = {
+  text: "Something that the answer rests on.",
+  fields: {
+    name: (): typeof FACT_NAMES => FACT_NAMES,
+    value: "text",
+    source: {
+      is: "text",
+      text: "The object or file that says it, such as node/win-1; assumed where nobody does.",
+    },
+  },
+  optional: { where: (): typeof PROBLEM_PLACE => PROBLEM_PLACE },
+} as const;
+export type ClusterFact = ValueOf<typeof CLUSTER_FACT>;
 
 /** What is said about input that was taken: what is left out of it, and what is worth knowing besides. */
 export interface InputRemarks {
@@ -101,12 +121,15 @@ export function formatFault(problem: SessionProblem): string {
     .join(": ");
 }
 
-export interface ApplyResult {
-  readonly reference: ObjectReference;
-  readonly outcome: "created" | "configured" | "unchanged" | "refused";
-  /** Set when the object is refused. */
-  readonly problem?: SessionProblem;
-}
+export const APPLY_RESULT = {
+  text: "One object.",
+  fields: {
+    reference: (): typeof OBJECT_REFERENCE => OBJECT_REFERENCE,
+    outcome: ["created", "configured", "unchanged", "refused"],
+  },
+  optional: { problem: { is: (): typeof SESSION_PROBLEM => SESSION_PROBLEM, text: "Why it is refused." } },
+} as const;
+export type ApplyResult = ValueOf<typeof APPLY_RESULT>;
 
 export interface ApplyReport {
   /** One for each object, in the order in which they were given. */
@@ -117,12 +140,15 @@ export interface ApplyReport {
   readonly applied: readonly SessionProblem[];
 }
 
-export interface DeleteResult {
-  readonly reference: ObjectReference;
-  readonly outcome: "deleted" | "not-found" | "refused";
-  /** Set when the object is refused. */
-  readonly problem?: SessionProblem;
-}
+export const DELETE_RESULT = {
+  text: "One object.",
+  fields: {
+    reference: (): typeof OBJECT_REFERENCE => OBJECT_REFERENCE,
+    outcome: ["deleted", "not-found", "refused"],
+  },
+  optional: { problem: { is: (): typeof SESSION_PROBLEM => SESSION_PROBLEM, text: "Why it is refused." } },
+} as const;
+export type DeleteResult = ValueOf<typeof DELETE_RESULT>;
 
 export interface DeleteReport {
   /** One for each reference, in the order in which they were given. */
@@ -142,70 +168,114 @@ export interface ClusterTrouble {
   readonly text: string;
 }
 
+/** What is worth knowing about the cluster now, and was not before. */
+export const NOTES_REPORT = {
+  text: "What is new.",
+  fields: {
+    notes: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "What is worth knowing about the cluster now, and was not before.",
+    },
+  },
+} as const;
+
 /** The outcome for a node. */
-export interface NodeReport {
-  readonly node: string;
-  readonly standing: NodeStanding;
-  /** The range of its pods. */
-  readonly podCIDR: string;
-  /** What was done, in a few words. */
-  readonly text: string;
-  /** What is worth knowing about the cluster now, and was not before. */
-  readonly notes: readonly SessionProblem[];
-}
+export const NODE_REPORT = {
+  text: "The outcome for a node.",
+  base: (): typeof NOTES_REPORT => NOTES_REPORT,
+  fields: {
+    node: "text",
+    standing: (): typeof NODE_STANDINGS => NODE_STANDINGS,
+    podCIDR: { is: "text", text: "The range of its pods." },
+    text: { is: "text", text: "What was done, in a few words." },
+  },
+} as const;
+export type NodeReport = ValueOf<typeof NODE_REPORT>;
 
 /** The state of the control plane. */
-export interface ControlPlaneReport {
-  readonly apiServer: "up" | "down";
-  /** What is worth knowing about the cluster now, and was not before. */
-  readonly notes: readonly SessionProblem[];
-}
+export const CONTROL_PLANE_REPORT = {
+  text: "The state of the control plane.",
+  base: (): typeof NOTES_REPORT => NOTES_REPORT,
+  fields: { apiServer: ["up", "down"] },
+} as const;
+export type ControlPlaneReport = ValueOf<typeof CONTROL_PLANE_REPORT>;
 
 /** What became of letting time pass. */
-export interface TimeReport {
-  /** Virtual time now. */
-  readonly atMs: number;
-  /** What is worth knowing about the cluster now, and was not before. */
-  readonly notes: readonly SessionProblem[];
-}
+export const TIME_REPORT = {
+  text: "Time has passed.",
+  base: (): typeof NOTES_REPORT => NOTES_REPORT,
+  fields: { atMs: { is: "number", text: "Virtual time now." } },
+} as const;
+export type TimeReport = ValueOf<typeof TIME_REPORT>;
 
-interface EventBase {
-  /** Grows by one from event to event, from 1. */
-  readonly id: number;
-  /** Virtual time. */
-  readonly atMs: number;
-}
+/** What every event has. */
+export const EVENT_HEAD = {
+  text: "Something that happened in a running cluster.",
+  fields: {
+    id: { is: "integer", text: "Grows by one from event to event, from 1." },
+    atMs: { is: "number", text: "Virtual time." },
+  },
+} as const;
 
-/** Something that happened in a running cluster. */
-export type SessionEvent =
-  | (EventBase & {
-      readonly type: "object";
-      readonly action: "created" | "configured" | "deleted";
-      readonly reference: ObjectReference;
-    })
-  | (EventBase & {
-      readonly type: "node";
-      readonly node: string;
-      readonly text: string;
-      readonly code?: KnowledgeCode;
-    })
-  | (EventBase & {
-      readonly type: "progress";
-      /** What goes on: `pods start`. */
-      readonly text: string;
-      readonly done: number;
-      readonly total: number;
-    })
-  | (EventBase & {
-      readonly type: "note";
-      readonly text: string;
-      readonly code?: KnowledgeCode;
-      readonly reference?: ObjectReference;
-    });
+/** Something that happened in a running cluster, by type. */
+export const OBJECT_EVENT = {
+  text: "An object of Kubernetes was created, configured or deleted.",
+  base: (): typeof EVENT_HEAD => EVENT_HEAD,
+  fields: {
+    type: ["object"],
+    action: ["created", "configured", "deleted"],
+    reference: (): typeof OBJECT_REFERENCE => OBJECT_REFERENCE,
+  },
+} as const;
+
+export const NODE_EVENT = {
+  text: "Something happened on a node, perhaps with a code: kube-proxy repaired HNS.",
+  base: (): typeof EVENT_HEAD => EVENT_HEAD,
+  fields: { type: ["node"], node: "text", text: "text" },
+  optional: { code: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES },
+} as const;
+
+export const PROGRESS_EVENT = {
+  text: "A long work continues.",
+  base: (): typeof EVENT_HEAD => EVENT_HEAD,
+  fields: {
+    type: ["progress"],
+    text: { is: "text", text: "What goes on: pods start." },
+    done: "integer",
+    total: "integer",
+  },
+} as const;
+
+export const NOTE_EVENT = {
+  text: "Something to know, perhaps with a code.",
+  base: (): typeof EVENT_HEAD => EVENT_HEAD,
+  fields: { type: ["note"], text: "text" },
+  optional: {
+    code: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+    reference: (): typeof OBJECT_REFERENCE => OBJECT_REFERENCE,
+  },
+} as const;
+
+export type SessionEvent = ValueOf<
+  typeof OBJECT_EVENT | typeof NODE_EVENT | typeof PROGRESS_EVENT | typeof NOTE_EVENT
+>;
+
+/**
+ * When machines come up wholly. `when asked`: kube-proxies program a Windows node when a question first needs it, where
+ * nothing can be told of it before; `raise` and `ask` of the session see to that.
+ */
+export type Raising = "at the start" | "when asked";
 
 export interface ClusterSession {
-  /** The cluster as data, for traces and listings. */
+  /** The cluster as data, for traces and listings. What of its machines was left for later, `raise` and `ask` bring. */
   readonly cluster: Cluster;
+  /** Brings machines up wholly that were left for later: those of a node, or all. */
+  raise(node?: string): Promise<void>;
+  /**
+   * Puts a question to the cluster, again and again until every machine that it needs is up. It asks copies
+   * (`forkCluster`), which hold the machines that it touches, and changes nothing.
+   */
+  ask<T>(question: (cluster: Cluster) => T): Promise<T>;
   /** Creates or replaces objects, runs controllers, kubelets, kube-proxies and DNS; time settles. */
   apply(objects: readonly LoadedObject[]): Promise<ApplyReport>;
   /** Removes objects and what the controllers made of them; time settles. */

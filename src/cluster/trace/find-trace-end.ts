@@ -81,6 +81,10 @@ function namedTraceEnds(cluster: Cluster): readonly NamedTraceEnd[] {
       },
       names: index === 0 ? [outside.name, "external"] : [outside.name],
     })),
+    ...cluster.apiServers.map(({ name, ip, compartment }) => ({
+      traceEnd: { description: { reference: name, address: formatIp(ip) }, compartment, ip, ip6: undefined },
+      names: [name],
+    })),
   ];
 }
 

@@ -8,6 +8,7 @@ import {
 import { wrap } from "#core/base/text-layout.ts";
 import type { FieldChange } from "#core/wire/text/fields.ts";
 import { type LimitReason, formatReason } from "../session/flow-limit.ts";
+import type { PageDifferenceReport } from "../verify/report.ts";
 import type {
   TraceEndDescription,
   TraceLeg,
@@ -210,6 +211,13 @@ function notJudgedLines(reason: LimitReason, style: TraceStyle): readonly string
   ];
 }
 
+/** What the page states instead, and why it is otherwise here; ids where the texts are not known. */
+export function formatPageDifference(documentation: PageDifferenceReport): string {
+  const { edition, sentence, difference, evidence } = documentation;
+  const { says = sentence, differsBecause = difference } = documentation;
+  return `The Kubernetes page (${edition}): ${says}. Here: ${differsBecause} (${evidence}).`;
+}
+
 /** Who asks whom for which names, and what is said to each question. */
 function resolutionLines(resolution: TraceResolution, style: TraceStyle): string[] {
   const { name, resolver, servers, search, ndots, questions, unusedSuffixes } = resolution;
@@ -270,6 +278,10 @@ export function formatTrace(report: TraceReport, style: TraceStyle = PLAIN_STYLE
     ...block(report.summary, "", style).map((line) => (isAnswered ? style.good(line) : style.bad(line))),
   );
   if (report.code !== undefined) lines.push(`Why, and what to do: mullion explain ${report.code}`);
+  if (report.documentation !== undefined) {
+    const text = `* ${formatPageDifference(report.documentation)}`;
+    lines.push(...block(text, "", style).map((line) => style.faint(line)));
+  }
   for (const reason of report.notJudged ?? []) lines.push(...notJudgedLines(reason, style));
   return `${lines.join("\n")}\n`;
 }

@@ -1,140 +1,159 @@
-/** What a trace says, as data: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
-import type { Provenance, RuleReference, TranspositionWords } from "#core/base/recorder.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { FieldChange } from "#core/wire/text/fields.ts";
-import type { LimitReason } from "../session/flow-limit.ts";
+/** What a trace says: the JSON of `mullion trace -o json` (schemas/trace.v1alpha1.json). */
+import { PROVENANCE, RULE_REFERENCE, TRANSPOSITION_WORDS } from "#core/base/recorder.ts";
+import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { FIELD_CHANGE } from "#core/wire/text/fields.ts";
+import { LIMIT_REASON } from "../session/flow-limit.ts";
+import { PAGE_DIFFERENCE } from "../verify/report.ts";
 
 export type ProbeProtocol = "tcp" | "udp" | "icmp";
 /** `dns`: a name is looked up, and nothing more. */
-export type TraceProtocol = ProbeProtocol | "dns";
+export const TRACE_PROTOCOLS = ["tcp", "udp", "icmp", "dns"] as const;
+export type TraceProtocol = (typeof TRACE_PROTOCOLS)[number];
 export type AddressFamily = "ipv4" | "ipv6";
 
 /** Somebody a packet can come from or go to. */
-export interface TraceEndDescription {
-  /** As the user may write it: `pod/default/web`, `node/win-1`, `external`, an address. */
-  readonly reference: string;
-  /** The node it runs on; absent for what is outside. */
-  readonly node?: string;
-  readonly address: string;
-}
+export const TRACE_END = {
+  text: "One end of a trace: a pod, a node, a Service or an address.",
+  fields: {
+    reference: {
+      is: "text",
+      text: "As the command line takes it: pod/default/web, node/win-1, external, an address.",
+    },
+    address: "text",
+  },
+  optional: { node: { is: "text", text: "The node it runs on; absent outside the cluster." } },
+} as const;
+export type TraceEndDescription = ValueOf<typeof TRACE_END>;
 
 /** One thing that happened to the packet. */
-export interface TraceStep {
-  /** From 1, counted over the leg. */
-  readonly number: number;
-  /** Milliseconds since the packet was sent. */
-  readonly atMs: number;
-  readonly node: string;
-  readonly place: string;
-  readonly kind:
-    | "send"
-    | "forward"
-    | "deliver"
-    | "translate"
-    | "layer"
-    | "unified-flow"
-    | "switch"
-    | "wire"
-    | "drop";
-  readonly text: string;
-  /** For steps on a switch port. */
-  readonly port?: string;
-  readonly direction?: "out" | "in";
-  readonly layer?: string;
-  readonly group?: string;
-  readonly rule?: RuleReference;
-  /** How a layer decided. */
-  readonly outcome?: "rule" | "flow" | "miss";
-  /** For unified flows that were made: what they do to the packets that follow, in the words of VFP's ETW events. */
-  readonly transposition?: TranspositionWords;
-  /** For translations of a Linux stack: `PREROUTING`, `INPUT`, `OUTPUT`, `POSTROUTING`. */
-  readonly hook?: string;
-  /** For rules of a Linux stack: the object that asked for them. */
-  readonly provenance?: Provenance;
-  /** For steps of a host stack. */
-  readonly compartment?: number;
-  /** Header fields that this step changed, in the order of the frame. */
-  readonly changes: readonly FieldChange[];
-  /** The frame after the step, as one line. */
-  readonly frame: string;
-  /** Explains the step; `mullion explain CODE`. */
-  readonly code?: KnowledgeCode;
-  /** The section that infers this behaviour; absent when it is documented, observed or read in code. */
-  readonly inferred?: string;
-}
+export const TRACE_STEP = {
+  text: "One thing that happened to the packet.",
+  fields: {
+    number: { is: "integer", text: "From 1, counted over the leg." },
+    atMs: { is: "number", text: "Milliseconds since the packet was sent." },
+    node: "text",
+    place: { is: "text", text: "The part of the node." },
+    kind: ["send", "forward", "deliver", "translate", "layer", "unified-flow", "switch", "wire", "drop"],
+    text: "text",
+    changes: { list: (): typeof FIELD_CHANGE => FIELD_CHANGE, text: "In the order of the frame." },
+    frame: { is: "text", text: "The frame after the step, as one line." },
+  },
+  optional: {
+    port: { is: "text", text: "Id of the switch port." },
+    direction: { is: ["out", "in"], text: "out: from the vNIC into the switch." },
+    layer: "text",
+    group: "text",
+    rule: (): typeof RULE_REFERENCE => RULE_REFERENCE,
+    outcome: { is: ["rule", "flow", "miss"], text: "How the layer decided." },
+    transposition: {
+      is: (): typeof TRANSPOSITION_WORDS => TRANSPOSITION_WORDS,
+      text: "Of a unified flow that was made: what it does to the packets that follow, as VFP's ETW events say it.",
+    },
+    hook: { is: "text", text: "Of a translation on Linux: PREROUTING, INPUT, OUTPUT, POSTROUTING." },
+    provenance: {
+      is: (): typeof PROVENANCE => PROVENANCE,
+      text: "Of a rule of a Linux stack: the object that asked for it.",
+    },
+    compartment: { is: "integer", text: "1 is the host's own." },
+    code: {
+      is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+      text: "Explains the step: mullion explain CODE.",
+    },
+    inferred: { is: "text", text: "Present when the behaviour is inferred: the section that it rests on." },
+  },
+} as const;
+export type TraceStep = ValueOf<typeof TRACE_STEP>;
 
 /** One direction. */
-export interface TraceLeg {
-  readonly steps: readonly TraceStep[];
-  /** How this direction ended. */
-  readonly end: "delivered" | "dropped" | "lost";
-}
+export const TRACE_LEG = {
+  text: "One direction.",
+  fields: {
+    steps: { list: (): typeof TRACE_STEP => TRACE_STEP },
+    end: { is: ["delivered", "dropped", "lost"], text: "How this direction ended." },
+  },
+} as const;
+export type TraceLeg = ValueOf<typeof TRACE_LEG>;
 
-/** One question of a resolver, with all the times it was sent. */
-export interface TraceQuestionStep {
-  /** The whole name with its final dot. */
-  readonly name: string;
-  readonly type: "A" | "AAAA";
-  /** The suffix that the resolver added; absent for the name as it was given. */
-  readonly suffix?: string;
-  readonly outcome: "answered" | "no-data" | "name-error" | "server-failure" | "timed-out" | "unreachable";
-  /** Who answered; absent when nobody did, or the resolver remembered. */
-  readonly server?: string;
-  /** Packets that were sent; 0 when the resolver remembered. */
-  readonly sent: number;
-  readonly addresses: readonly string[];
-  /** What the answer, or the network, said: `NXDOMAIN`. */
-  readonly detail: string;
-}
+/** One question of a resolver. */
+export const TRACE_QUESTION_STEP = {
+  text: "One question of the resolver, with all the times it was sent.",
+  fields: {
+    name: { is: "text", text: "The whole name with its final dot." },
+    type: ["A", "AAAA"],
+    outcome: ["answered", "no-data", "name-error", "server-failure", "timed-out", "unreachable"],
+    sent: { is: "integer", text: "Packets that were sent; 0: the resolver remembered." },
+    addresses: { list: "text" },
+    detail: { is: "text", text: "What the answer, or the network, said: NXDOMAIN." },
+  },
+  optional: {
+    suffix: { is: "text", text: "The suffix that was added; absent for the name as it was given." },
+    server: { is: "text", text: "Who answered; absent when nobody did, or the resolver remembered." },
+  },
+} as const;
+export type TraceQuestionStep = ValueOf<typeof TRACE_QUESTION_STEP>;
 
 /** How the sender's resolver came from a name to an address. */
-export interface TraceResolution {
-  readonly name: string;
-  readonly resolver: "windows" | "linux";
-  readonly servers: readonly string[];
-  /** The search list, as the resolver was told. */
-  readonly search: readonly string[];
-  /** Of a Linux resolver: a name with so many dots is first asked for as it is. */
-  readonly ndots?: number;
-  readonly questions: readonly TraceQuestionStep[];
-  /** Suffixes that this resolver does not try. */
-  readonly unusedSuffixes: readonly string[];
-  readonly outcome: "resolved" | "failed";
-  readonly addresses: readonly string[];
-  /** Where aliases led, with its final dot. */
-  readonly canonicalName?: string;
-  /** With `failed`. */
-  readonly code?: KnowledgeCode;
-  readonly detail?: string;
-}
+export const TRACE_RESOLUTION = {
+  text: "Of a receiver that was named by a name: how the sender's resolver came to an address.",
+  fields: {
+    name: "text",
+    resolver: ["windows", "linux"],
+    servers: { list: "text" },
+    search: { list: "text", text: "The search list, as the resolver was told." },
+    questions: { list: (): typeof TRACE_QUESTION_STEP => TRACE_QUESTION_STEP },
+    unusedSuffixes: { list: "text", text: "Suffixes that this resolver does not try." },
+    outcome: ["resolved", "failed"],
+    addresses: { list: "text" },
+  },
+  optional: {
+    ndots: {
+      is: "integer",
+      text: "Of a Linux resolver: from so many dots on a name is first asked for as it is.",
+    },
+    canonicalName: { is: "text", text: "Where aliases led, with its final dot." },
+    code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "Why it failed." },
+    detail: "text",
+  },
+} as const;
+export type TraceResolution = ValueOf<typeof TRACE_RESOLUTION>;
 
-/**
- * `not-resolved`: the sender's resolver found no address. `answered`: somebody received the packet and the answer came back. `refused`: the destination said no.
- * `no-answer`: the packet arrived, its answer did not come back. `not-delivered`: the packet did not arrive.
- */
-export type TraceVerdict = "not-resolved" | "answered" | "refused" | "no-answer" | "not-delivered";
+/** The report. */
+export const TRACE_REPORT = {
+  text: "What one packet and its answer met on their way.",
+  document: "Trace",
+  fields: {
+    from: (): typeof TRACE_END => TRACE_END,
+    to: (): typeof TRACE_END => TRACE_END,
+    protocol: (): typeof TRACE_PROTOCOLS => TRACE_PROTOCOLS,
+    compat: {
+      is: ["upstream", "hardened"],
+      text: "Which behaviour answered: the real component's with its defects, or the repaired one.",
+    },
+    verdict: {
+      is: ["not-resolved", "answered", "refused", "no-answer", "not-delivered"],
+      text: "not-resolved: the sender's resolver found no address. answered: the packet arrived, and its answer. refused: the receiver said no. no-answer: the packet arrived, its answer did not come back. not-delivered: it did not arrive.",
+    },
+    summary: { is: "text", text: "One sentence." },
+    forward: {
+      is: (): typeof TRACE_LEG => TRACE_LEG,
+      text: "Of a lookup, and of a name that led nowhere: the packet of the question that decided; without steps when none was sent.",
+    },
+  },
+  optional: {
+    port: { is: "integer", text: "The receiver's port; absent for ICMP." },
+    code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "Explains the verdict." },
+    notJudged: {
+      list: (): typeof LIMIT_REASON => LIMIT_REASON,
+      text: "Why the outcome is no answer about the real cluster: what could change it and is not carried out here.",
+    },
+    documentation: (): typeof PAGE_DIFFERENCE => PAGE_DIFFERENCE,
+    answer: { is: "text", text: "What the receiver said: who it was and whom it saw." },
+    resolution: (): typeof TRACE_RESOLUTION => TRACE_RESOLUTION,
+    reply: (): typeof TRACE_LEG => TRACE_LEG,
+  },
+} as const;
+export type TraceReport = ValueOf<typeof TRACE_REPORT>;
+export type TraceVerdict = TraceReport["verdict"];
 
-export interface TraceReport {
-  readonly apiVersion: "mullion/v1alpha1";
-  readonly kind: "Trace";
-  readonly from: TraceEndDescription;
-  readonly to: TraceEndDescription;
-  readonly protocol: TraceProtocol;
-  readonly port?: number;
-  /** Which behaviour answered: the real component's with its defects, or the repaired one. */
-  readonly compat: "upstream" | "hardened";
-  readonly verdict: TraceVerdict;
-  /** One sentence. */
-  readonly summary: string;
-  /** The code that explains the verdict, where one does. */
-  readonly code?: KnowledgeCode;
-  /** Why the outcome is no answer about the real cluster: what could change it and is not carried out here. */
-  readonly notJudged?: readonly LimitReason[];
-  /** What the other end said, when it answered: who it was and whom it saw. */
-  readonly answer?: string;
-  /** Of a receiver that was named by a name: how it was resolved. */
-  readonly resolution?: TraceResolution;
-  /** Of a lookup, and of a name that led nowhere: the packet of the question that decided; without steps when none was sent. */
-  readonly forward: TraceLeg;
-  readonly reply?: TraceLeg;
-}
+export const TRACE_SCHEMA: JsonSchema = documentSchema("Mullion trace", TRACE_REPORT);

@@ -1,6 +1,6 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, it } from "vitest";
+import { validateTrace } from "#test/support/cluster/report-schemas.ts";
 import { readPcapng } from "#test/support/wire/pcapng-reader.ts";
 import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { captureTrace } from "./capture.ts";
@@ -8,7 +8,7 @@ import type { Cluster } from "../cluster.ts";
 import { formatTrace } from "./format-trace.ts";
 import { RequestError } from "../request-error.ts";
 import { tracePacket } from "./trace.ts";
-import { TRACE_SCHEMA } from "./trace-schema.ts";
+import type { TraceStep } from "./trace-report.ts";
 
 const EXAMPLES = ["two-windows-nodes", "mixed-nodes", "node-subnet"];
 /** `first` and `last` are the pods at both ends of the file. */
@@ -31,8 +31,6 @@ beforeAll(async () => {
 });
 
 describe.each(EXAMPLES)("traces in examples/%s", (name) => {
-  const validate = new Ajv2020({ strict: true }).compile(TRACE_SCHEMA);
-
   it.each(PAIRS)(
     "$from → $to, $protocol: valid JSON, text of at most 100 columns, the same twice",
     (pair) => {
@@ -43,7 +41,9 @@ describe.each(EXAMPLES)("traces in examples/%s", (name) => {
       };
       const request = { port: undefined, ...pair, from: nameOf(pair.from), to: nameOf(pair.to) };
       const { report, heard } = tracePacket(cluster, request);
-      expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+      expect(validateTrace(JSON.parse(JSON.stringify(report))), JSON.stringify(validateTrace.errors)).toBe(
+        true,
+      );
       const text = formatTrace(report);
       expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
       const again = tracePacket(cluster, request);
@@ -72,6 +72,36 @@ describe("what ports keep", () => {
     expect(back?.transposition?.ipHeader).toMatch(/^Modify\(SrcIp Ignore, DestIp 10\.244\.1\.\d+, /);
     const text = formatTrace(report);
     expect(text).toMatch(/unified flow {15}cached for later packets\n {9}MacHeader Modify\(/);
+  });
+
+  it("under a step stand its changes, whose they are, what explains it, and that it is inferred, in this order", () => {
+    const cluster = clusters.get("two-windows-nodes")!;
+    const { report } = tracePacket(cluster, {
+      from: "pod/client",
+      to: "external",
+      protocol: "tcp",
+      port: 443,
+    });
+    const [step, ...others] = report.forward.steps;
+    const told: TraceStep = {
+      ...step!,
+      changes: [
+        { field: "source", before: "10.0.0.1", after: "10.0.0.2" },
+        { field: "IP checksum", before: "1", after: "2" },
+      ],
+      provenance: { object: "Service", id: "", name: "default/web" },
+      code: "no-route",
+      inferred: "from nothing",
+    };
+    const text = formatTrace({ ...report, forward: { ...report.forward, steps: [told, ...others] } });
+    const lines = text.split("\n").map((line) => line.trim());
+    const at = lines.findIndex((line) => line.startsWith("source"));
+    expect(lines.slice(at, at + 4)).toEqual([
+      "source 10.0.0.1 → 10.0.0.2",
+      'from Service "default/web"',
+      "why: mullion explain no-route",
+      "inferred, from nothing",
+    ]);
   });
 
   it("a capture names the rules at the port that decided", () => {
@@ -124,6 +154,32 @@ describe("what a trace says", () => {
 
   it("refused: nobody listens", () => {
     expect(explain("pod/api", "tcp", 81)).toMatchObject({ verdict: "refused", code: "port-not-listening" });
+  });
+
+  it("each switch on the way says to which port the frame goes, and why", () => {
+    const { forward, reply } = explain("pod/api", "tcp", 8080);
+    const choices = [forward, reply].map((leg) =>
+      leg?.steps
+        .filter(({ kind }) => kind === "switch")
+        .map(({ node, place, text }) => `${node} ${place}: ${text}`.replaceAll(/00-15-5D[-0-9A-F]+/g, "MAC")),
+    );
+    const way = (from: string, to: string, pod: unknown): readonly unknown[] => [
+      `${from} vEthernet (cbr0_ep): by destination MAC MAC`,
+      `${from} Ethernet (uplink): MAC MAC is not on this switch`,
+      `${to} vEthernet (Ethernet): to the host: its MAC`,
+      pod,
+    ];
+    const toPod = (node: string, pod: string): unknown =>
+      expect.stringMatching(
+        new RegExp(String.raw`^${node} Container NIC \w+ \(default_${pod}_cbr0\): by destination MAC MAC$`),
+      );
+    expect(choices).toEqual([
+      way("win-1", "win-2", toPod("win-2", "api")),
+      way("win-2", "win-1", toPod("win-1", "client")),
+    ]);
+    // An answer to a pod behind the node's address comes in by the flow of the question (dataplane.md §2.17).
+    const back = explain("external", "tcp", 443).reply?.steps.filter(({ kind }) => kind === "switch");
+    expect(back?.map(({ text }) => text)).toEqual(["by NAT binding of destination address and port"]);
   });
 
   it("not delivered: an address that nobody has", () => {

@@ -1,4 +1,5 @@
 /** `mullion trace`: one packet and its answer through a copy of the cluster, explained. */
+import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { assert } from "#core/base/assert.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
@@ -104,6 +105,9 @@ export function followAttempt(cluster: Cluster, attempt: FollowedAttempt): Trace
   cluster.env.recorder = collector;
   const { from, to, protocol, port, sourcePort } = attempt;
   assert(from.compartment !== undefined, "a sender has a stack");
+  // Also for what never reaches a switch: which ports a stack may take hangs on its Services.
+  for (const { description } of [from, to])
+    if (description.node !== undefined) cluster.demand.nodes.add(description.node);
   const result = runAttempt(cluster, {
     from: from.compartment,
     to: to.ip,
@@ -147,7 +151,8 @@ const DNS_PORT = 53;
 /** The sender with a stack. @throws RequestError for who cannot send. */
 function findSender(cluster: Cluster, text: string): TraceEnd & { readonly compartment: Compartment } {
   const sender = findTraceEnd(cluster, text);
-  const { compartment } = sender;
+  const { compartment, description } = sender;
+  if (description.node !== undefined) cluster.part?.require(description.node);
   if (compartment !== undefined) return { ...sender, compartment };
   const isService = findService(text, cluster) !== undefined;
   throw new RequestError(
@@ -170,7 +175,7 @@ function headOf(
 ): Pick<TraceReport, "apiVersion" | "kind" | "from" | "compat"> {
   const node = cluster.nodes.find((each) => each.spec.name === from.description.node) ?? cluster.nodes[0];
   return {
-    apiVersion: "mullion/v1alpha1",
+    apiVersion: DOCUMENT_VERSION,
     kind: "Trace",
     from: from.description,
     compat: node?.spec.compat ?? "upstream",

@@ -3,31 +3,30 @@
  * Windows, or an earlier run and the present one. What is compared is what was observed, not what was expected.
  */
 import { groupBy } from "./classes.ts";
-import type { VerifyCell, VerifyFinding } from "./report.ts";
+import { isFields } from "#core/base/json.ts";
+import {
+  DOCUMENT_VERSION,
+  type Field,
+  type JsonSchema,
+  type ObjectShape,
+  type ValueOf,
+  documentSchema,
+  fieldOf,
+  fieldsOf,
+} from "#core/base/shape.ts";
+import { COMPARED_CELL, COMPARED_FINDING, FLOW_QUESTION } from "./report.ts";
 
 /** What a comparison reads of a cell; reports of other versions may say more. */
-export type ComparedCell = Pick<
-  VerifyCell,
-  | "flow"
-  | "protocol"
-  | "family"
-  | "relation"
-  | "from"
-  | "fromSystem"
-  | "to"
-  | "toSystem"
-  | "port"
-  | "name"
-  | "code"
-  | "row"
-  | "standsFor"
-> & { readonly expected: string; readonly verdict: string };
+export type ComparedCell = Omit<ValueOf<typeof COMPARED_CELL>, "expected" | "verdict"> & {
+  readonly expected: string;
+  readonly verdict: string;
+};
 
 /** What a comparison reads of a report. */
 export interface ComparedReport {
   readonly cluster: string;
   readonly cells: readonly ComparedCell[];
-  readonly findings: readonly Pick<VerifyFinding, "cell" | "about" | "observed" | "code">[];
+  readonly findings: readonly ValueOf<typeof COMPARED_FINDING>[];
 }
 
 /** One run, by what it is called: `ws2019`, `before`. */
@@ -36,50 +35,78 @@ export interface ComparedSide {
   readonly report: ComparedReport;
 }
 
-/** What came of a flow on one side. `differs`: not what is documented; `absent`: the side has no such flow. */
-export interface SideOutcome {
-  readonly side: string;
-  readonly outcome: "works" | "denied" | "not-applicable" | "not-judged" | "differs" | "absent";
-  /** Why it is denied, differs or does not apply. */
-  readonly code?: string;
-  /** With `differs`. */
-  readonly observed?: string;
-  /** The row of the table of expectations. */
-  readonly row?: string;
-}
+/** What came of a flow on one side. */
+export const SIDE_OUTCOME = {
+  text: "What came of the flow on one side.",
+  fields: {
+    side: { is: "text", text: "The label of the side." },
+    outcome: {
+      is: ["works", "denied", "not-applicable", "not-judged", "differs", "absent"],
+      text: "denied: as documented. differs: not as documented. absent: the side has no such flow, and no equal one.",
+    },
+  },
+  optional: {
+    code: { is: "text", text: "Why it is denied, differs or does not apply: mullion explain CODE." },
+    observed: { is: "text", text: "With differs: what was observed." },
+    row: { is: "text", text: "The row of the table of expectations." },
+  },
+} as const;
+export type SideOutcome = ValueOf<typeof SIDE_OUTCOME>;
 
-/** A flow that did not come out the same on all sides. */
-export interface ChangedFlow
-  extends Pick<ComparedCell, "flow" | "protocol" | "family" | "relation" | "from" | "to" | "port" | "name"> {
-  /** Equal cells that it stands for, at most of all sides. */
-  readonly standsFor: number;
-  /** In the order of the sides. */
-  readonly outcomes: readonly SideOutcome[];
-}
+/** A flow that did not come out the same on all sides. It stands for the equal cells of the newest side. */
+export const CHANGED_FLOW = {
+  text: "A flow that did not come out the same on all sides.",
+  base: (): typeof FLOW_QUESTION => FLOW_QUESTION,
+  fields: { outcomes: { list: (): typeof SIDE_OUTCOME => SIDE_OUTCOME, text: "In the order of the sides." } },
+} as const;
+export type ChangedFlow = ValueOf<typeof CHANGED_FLOW>;
 
 /** A finding about the input that not all sides have. */
-export interface ChangedInput {
-  readonly about: string;
-  readonly observed: string;
-  readonly code?: string;
-  /** The sides that have it. */
-  readonly sides: readonly string[];
-}
+export const CHANGED_INPUT = {
+  text: "A finding about the input that not all sides have.",
+  fields: {
+    about: { is: "text", text: "What it is about." },
+    observed: "text",
+    sides: { list: "text", text: "The sides that have it." },
+  },
+  optional: { code: { is: "text", text: "What explains it: mullion explain CODE." } },
+} as const;
+export type ChangedInput = ValueOf<typeof CHANGED_INPUT>;
 
-export interface VerifyComparison {
-  readonly apiVersion: "mullion/v1alpha1";
-  readonly kind: "VerificationComparison";
-  readonly cluster: string;
-  readonly sides: readonly { readonly label: string; readonly flows: number; readonly findings: number }[];
-  readonly counts: {
-    /** Flows that some side has tried or knows not to apply. */
-    readonly flows: number;
-    readonly changed: number;
-    readonly unchanged: number;
-  };
-  readonly changes: readonly ChangedFlow[];
-  readonly input: readonly ChangedInput[];
-}
+export const VERIFY_COMPARISON = {
+  text: "Which flows came out otherwise, for whom.",
+  document: "VerificationComparison",
+  fields: {
+    cluster: { is: "text", text: "Its name on the last side." },
+    sides: {
+      list: {
+        text: "One run.",
+        fields: {
+          label: { is: "text", text: "The build of Windows; before or now." },
+          flows: { is: "integer", text: "Cells of its report." },
+          findings: { is: "integer", text: "Findings of its report." },
+        },
+      },
+      text: "At least two, in the order of the columns.",
+    },
+    counts: {
+      text: "Numbers of flows.",
+      fields: {
+        flows: { is: "integer", text: "Flows that some side has tried or knows not to apply." },
+        changed: "integer",
+        unchanged: "integer",
+      },
+    },
+    changes: { list: (): typeof CHANGED_FLOW => CHANGED_FLOW },
+    input: { list: (): typeof CHANGED_INPUT => CHANGED_INPUT },
+  },
+} as const;
+export type VerifyComparison = ValueOf<typeof VERIFY_COMPARISON>;
+
+export const COMPARISON_SCHEMA: JsonSchema = documentSchema(
+  "Mullion comparison of verifications",
+  VERIFY_COMPARISON,
+);
 
 type Outcome = Omit<SideOutcome, "side">;
 
@@ -223,7 +250,7 @@ export function compareVerifications(compared: readonly ComparedSide[]): VerifyC
   });
   const told = withoutStandIns(changes);
   return {
-    apiVersion: "mullion/v1alpha1",
+    apiVersion: DOCUMENT_VERSION,
     kind: "VerificationComparison",
     cluster: sides.at(-1)?.report.cluster ?? "",
     sides: sides.map(({ label, report }) => ({
@@ -239,49 +266,29 @@ export function compareVerifications(compared: readonly ComparedSide[]): VerifyC
 
 // A report of an earlier run is a file like any other: what comes out of here has the shape that its type says.
 
-type Fields = Readonly<Record<string, unknown>>;
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** True for JSON that `mullion verify -o json` could have written, whole or not. */
 export function isVerification(value: unknown): boolean {
   return isFields(value) && value["kind"] === "Verification";
 }
 
-const CELL_TEXTS = [
-  "flow",
-  "protocol",
-  "relation",
-  "from",
-  "fromSystem",
-  "to",
-  "toSystem",
-  "expected",
-  "verdict",
-  "row",
-] as const;
-const CELL_OPTIONAL_TEXTS = ["family", "name", "code"] as const;
-
-function isCell(value: unknown): value is ComparedCell {
+/** Whether all fields of the shape hold texts and numbers where it has them; other versions may know other words. */
+function holds(value: unknown, shape: ObjectShape): boolean {
+  if (!isFields(value)) return false;
+  const { required, optional } = fieldsOf(shape);
+  const isOfKind = (name: string, field: Field): boolean =>
+    typeof value[name] === (fieldOf(field).is === "integer" ? "number" : "string");
   return (
-    isFields(value) &&
-    CELL_TEXTS.every((field) => typeof value[field] === "string") &&
-    CELL_OPTIONAL_TEXTS.every((field) => ["string", "undefined"].includes(typeof value[field])) &&
-    ["number", "undefined"].includes(typeof value["port"]) &&
-    typeof value["standsFor"] === "number"
+    Object.entries(required).every(([name, field]) => isOfKind(name, field)) &&
+    Object.entries(optional).every(([name, field]) => value[name] === undefined || isOfKind(name, field))
   );
 }
 
+function isCell(value: unknown): value is ComparedCell {
+  return holds(value, COMPARED_CELL);
+}
+
 function isFinding(value: unknown): value is ComparedReport["findings"][number] {
-  return (
-    isFields(value) &&
-    typeof value["observed"] === "string" &&
-    ["number", "undefined"].includes(typeof value["cell"]) &&
-    ["string", "undefined"].includes(typeof value["about"]) &&
-    ["string", "undefined"].includes(typeof value["code"])
-  );
+  return holds(value, COMPARED_FINDING);
 }
 
 /** The report; or the first field of the JSON that is not as the schema has it. */

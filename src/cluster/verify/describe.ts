@@ -1,32 +1,56 @@
 /** Cells, and what came of them, in the words of the report. */
+import { defined } from "#core/base/assert.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import type { PageDifference } from "#core/catalogue/documentation.ts";
 import { formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cells/cell.ts";
-import { type Disagreement, describeExpectation } from "./evaluate.ts";
+import type { Expectation } from "#core/catalogue/expectations.ts";
 import type { VerifyModel, VerifyNode } from "./model.ts";
-import type { Observation } from "./observation.ts";
+import { nodeOf } from "./facts.ts";
+import type { CellResult, Disagreement } from "./observation.ts";
 import { type ClusterTrouble, type InputRemarks, type SessionProblem, placeOf } from "../session/session.ts";
-import type { CellLimit, NotJudged, VerifyBasis, VerifyCell, VerifyCounts, VerifyFinding } from "./report.ts";
+import type {
+  CellDisagreement,
+  CellLimit,
+  CellOutcome,
+  NotJudged,
+  PageDifferenceReport,
+  VerifyBasis,
+  VerifyCell,
+  VerifyCounts,
+  VerifyFinding,
+} from "./report.ts";
 
 /** A cell with what came of it. */
 export interface Evaluated {
   readonly cell: Cell;
-  readonly observation: Observation | undefined;
-  readonly disagreement: Disagreement | undefined;
+  readonly result: CellResult;
   /** Why it is not judged; empty when it is. */
   readonly limits: readonly CellLimit[];
 }
 
-function verdictOf({ observation, disagreement, limits }: Evaluated): VerifyCell["verdict"] {
+function verdictOf({ result: { attempts, disagreement }, limits }: Evaluated): VerifyCell["verdict"] {
   if (limits.length > 0) return "not-judged";
   if (disagreement !== undefined) return "finding";
-  return observation === undefined ? "not-tried" : "as-expected";
+  return attempts === undefined ? "not-tried" : "as-expected";
+}
+
+/** The expected value in words. */
+export function describeExpectation(expected: Expectation): string {
+  switch (expected.outcome) {
+    case "works":
+      return "works";
+    case "denied":
+      return expected.proof === "any-failure" ? "denied" : `denied: ${expected.code}`;
+    case "not-applicable":
+      return "does not apply";
+  }
 }
 
 /** What is said of a cell that is not judged. */
-function unjudged({ cell, disagreement, limits }: Evaluated): Pick<VerifyCell, "notJudged" | "observed"> {
+function unjudged({ cell, result, limits }: Evaluated): Pick<VerifyCell, "notJudged" | "observed"> {
   if (limits.length === 0) return {};
-  return { notJudged: limits, observed: disagreement?.observed ?? describeExpectation(cell.expected) };
+  return { notJudged: limits, observed: result.disagreement?.observed ?? describeExpectation(cell.expected) };
 }
 
 function systemOf(os: Cell["sourceOs"], node: VerifyNode | undefined): string {
@@ -41,15 +65,28 @@ export function nodesByReference(model: VerifyModel): ReadonlyMap<string, Verify
   return new Map([...nodes, ...model.pods.map(({ reference, node }) => [reference, node] as const)]);
 }
 
-export function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, VerifyNode>): VerifyCell {
-  const { cell, observation } = evaluated;
+/** The difference in the words of the report: ids, for whoever has the texts. */
+export function describePage(page: PageDifference | undefined): PageDifferenceReport | undefined {
+  if (page === undefined) return undefined;
+  const { sentence, difference } = page;
+  return {
+    edition: defined(sentence.editions.at(-1), "a sentence stands in an edition"),
+    sentence: sentence.id,
+    difference: difference.id,
+    evidence: difference.evidence,
+    source: difference.source,
+  };
+}
+
+function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, VerifyNode>): VerifyCell {
+  const { cell, result } = evaluated;
   const { expected, target, source } = cell;
   const sender = source?.kind === "pod" ? source.node : source?.kind === "node" ? source : undefined;
   const receiver = nodes.get(target.reference);
   const isCodeGiven =
     expected.outcome !== "works" && !(expected.outcome === "denied" && expected.proof === "any-failure");
   const code = isCodeGiven ? expected.code : undefined;
-  const attempts = observation?.attempts ?? [];
+  const documentation = describePage(cell.page);
   return {
     flow: cell.flow,
     protocol: cell.protocol,
@@ -66,12 +103,11 @@ export function describeCell(evaluated: Evaluated, nodes: ReadonlyMap<string, Ve
     ...(code === undefined ? {} : { code }),
     row: cell.row,
     documentedIn: cell.documentedIn,
+    ...(documentation === undefined ? {} : { documentation }),
     verdict: verdictOf(evaluated),
     ...unjudged(evaluated),
-    attempts: attempts.length,
-    ...(cell.probe === "sweep"
-      ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
-      : {}),
+    attempts: result.attempts ?? 0,
+    ...(cell.probe === "sweep" ? { backEnds: result.backEnds ?? 0 } : {}),
     standsFor: cell.standsFor,
   };
 }
@@ -96,19 +132,37 @@ export function traceWords(cell: Cell): string | undefined {
   return `${cell.sourceReference} ${to} ${how}${cell.family === 6 ? " --family ipv6" : ""}`;
 }
 
-export function describeFinding(
-  evaluated: Evaluated,
-  disagreement: Disagreement,
+/** What a report says of a cell, wherever it is put together. */
+export function describeOutcome(
   position: number,
-): VerifyFinding {
-  const { expected, observed, code } = disagreement;
-  const trace = traceWords(evaluated.cell);
+  evaluated: Evaluated,
+  nodes: ReadonlyMap<string, VerifyNode>,
+): CellOutcome {
+  const { cell, result, limits } = evaluated;
+  const { disagreement } = result;
+  const trace = traceWords(cell);
+  const isFound = disagreement !== undefined && limits.length === 0;
   return {
-    cell: position,
+    position,
+    cell: describeCell(evaluated, nodes),
+    ...(trace === undefined || (limits.length === 0 && !isFound) ? {} : { trace }),
+    ...(isFound ? { disagreement: describeDisagreement(cell, disagreement, nodes) } : {}),
+  };
+}
+
+function describeDisagreement(
+  { source, sourceReference, target }: Cell,
+  { expected, observed, code, at }: Disagreement,
+  nodes: ReadonlyMap<string, VerifyNode>,
+): CellDisagreement {
+  const own = source === undefined ? nodes.get(sourceReference) : nodeOf(source);
+  return {
     expected,
     observed,
     ...(code === undefined ? {} : { code }),
-    ...(trace === undefined ? {} : { trace }),
+    ...(at === undefined ? {} : { at }),
+    sender: own?.name ?? sourceReference,
+    receiver: nodes.get(target.reference)?.name ?? "",
   };
 }
 
@@ -199,11 +253,11 @@ export function troubleFindings(
     }));
 }
 
-/** The findings that are about the input as a whole, before those of cells. */
+/** The findings that are about the input as a whole, before those of cells; `cells`: all of them, where they are known. */
 export function inputFindings(
   cluster: string,
   { refused, contradictions }: VerifyBasis,
-  cells: readonly VerifyCell[],
+  cells: readonly VerifyCell[] | undefined,
 ): readonly VerifyFinding[] {
   const nothing: VerifyFinding = {
     about: `cluster/${cluster}`,
@@ -212,7 +266,7 @@ export function inputFindings(
     code: "nothing-tried",
   };
   return [
-    ...(cells.some(isAsked) ? [] : [nothing]),
+    ...(cells?.some(isAsked) === false ? [nothing] : []),
     ...contradictions.map(contradictionFinding),
     ...refused.map(refusedFinding),
   ];

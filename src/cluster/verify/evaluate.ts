@@ -5,29 +5,10 @@ import { type Ipv4, formatIp } from "#core/net/ip.ts";
 import type { Cluster } from "../cluster.ts";
 import { sourceVip } from "../networks/networks-of-node.ts";
 import type { Cell } from "./cells/cell.ts";
+import { describeExpectation } from "./describe.ts";
 import { nodeOf } from "./facts.ts";
-import type { CellAttempt, Evidence, Observation } from "./observation.ts";
+import type { CellAttempt, Disagreement, Evidence, Observation } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";
-
-/** What a judge finds about one cell. `undefined` for a cell that came out as expected. */
-export interface Disagreement {
-  readonly expected: string;
-  readonly observed: string;
-  /** The code that explains what was observed, or that was expected and did not show. */
-  readonly code: KnowledgeCode | undefined;
-}
-
-/** The expected value in words. */
-export function describeExpectation(expected: Expectation): string {
-  switch (expected.outcome) {
-    case "works":
-      return "works";
-    case "denied":
-      return expected.proof === "any-failure" ? "denied" : `denied: ${expected.code}`;
-    case "not-applicable":
-      return "does not apply";
-  }
-}
 
 function isAnswered(attempt: CellAttempt): boolean {
   return attempt.outcome === "answered";
@@ -115,7 +96,9 @@ function isProved(
       return attempts.some(({ outcome, code }) => outcome === "name-not-found" && code === expected.code);
     case "client-address-lost": {
       const client = cell.source === undefined ? "" : formatIp(cell.source.address);
-      return attempts.length > 0 && attempts.every((each) => isAnswered(each) && each.seen !== client);
+      const isDropped = (expected.dropCodes ?? []).some((code) => evidence?.codes.includes(code) === true);
+      const isLost = attempts.every((each) => isAnswered(each) && each.seen !== client);
+      return attempts.length > 0 && (isLost || isDropped);
     }
     case "same-back-end": {
       const names = attempts.map(({ answeredBy }) => answeredBy);
@@ -162,6 +145,7 @@ export function evaluate(
         expected: describeExpectation(expected),
         observed: evidence === undefined ? fault : `${fault}. ${evidence.summary}`,
         code: evidence?.code ?? codeOf(observation),
+        at: evidence?.at,
       };
     }
     case "denied":
@@ -173,6 +157,7 @@ export function evaluate(
           evidence?.code ??
           codeOf(observation) ??
           (expected.proof === "any-failure" ? undefined : expected.code),
+        at: evidence?.at,
       };
   }
 }

@@ -1,4 +1,6 @@
 /** What is known of a flow before it is tried, in the words of the table of expectations. */
+import { hasFeature } from "#contracts/hcn/features.ts";
+import { hnsVersionOf } from "#core/catalogue/profiles.ts";
 import {
   ALL_UPDATES,
   type FlowFacts,
@@ -161,6 +163,7 @@ function commonFacts(
     targetRevision: 0,
     driver: network.driver,
     shape: network.shape === "shared" ? "node-subnet" : "own-subnet",
+    hasOtherVni: network.hasOtherVni,
     networks: "same",
     hasTwin: false,
     isMacRefused: false,
@@ -171,6 +174,7 @@ function commonFacts(
     hasRouteToTarget: true,
     hasRouteToSource: true,
     hasOwnRules: hasOwnRules(source),
+    hasLoopbackDsr: network.hasLoopbackDsr,
     hasDns: model.dnsZone !== undefined && source.kind === "pod" && source.usesClusterDns,
     isHostProcess: false,
     hasName: true,
@@ -187,10 +191,12 @@ function commonFacts(
     askedHasPods: true,
     losesOverlayNodePorts: false,
     losesSecondNodePort: false,
+    preservesDestination: false,
     hasStrangers: false,
     internalTrafficPolicy: "Cluster",
     externalTrafficPolicy: "Cluster",
     serviceState: "as-written",
+    asDocumented: model.asDocumented,
   };
 }
 
@@ -346,6 +352,7 @@ export function serviceFacts(
     askedHasPods: asked?.hasPods ?? true,
     losesOverlayNodePorts: asked?.losesOverlayNodePorts === true,
     losesSecondNodePort: losesSecondNodePort(model, service, port, asked),
+    preservesDestination: preservesDestination(service, asked),
     hasStrangers: port.backEnds.some(({ pod }) => pod === undefined),
     internalTrafficPolicy: service.internalTrafficPolicy,
     externalTrafficPolicy: isPodToProxy(model, source, asked) ? "Cluster" : service.externalTrafficPolicy,
@@ -357,13 +364,23 @@ function isPodToProxy(model: VerifyModel, source: VerifySender, asked: VerifyNod
   return asked?.os === "linux" && prefixContains(model.clusterRange, source.address);
 }
 
-/** Repaired in 1.36; the two load balancers were told apart by their back ends alone, and pods have both addresses. */
+/** kube-proxy looks at the annotation where HNS has DSR, whether it is told to use that or not (kube-proxy.md §1.1). */
+function preservesDestination(service: VerifyService, asked: VerifyNode | undefined): boolean {
+  const build = asked?.windows;
+  return build !== undefined && service.preservesDestination && hasFeature(hnsVersionOf(build), "DSR");
+}
+
+/**
+ * Repaired in 1.36; the two load balancers of a Service with both families were told apart by their back ends alone, and pods
+ * have both addresses.
+ */
 function losesSecondNodePort(
   { kubernetesMinor }: VerifyModel,
-  { externalTrafficPolicy }: VerifyService,
+  { externalTrafficPolicy, isDualStack }: VerifyService,
   port: VerifyServicePort,
   asked: VerifyNode | undefined,
 ): boolean {
+  if (!isDualStack) return false;
   if (asked?.os !== "windows" || typeof asked.address !== "bigint" || asked.compat === "hardened")
     return false;
   const local = countLocal(port, asked);

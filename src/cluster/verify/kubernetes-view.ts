@@ -118,6 +118,7 @@ function readService(
     namespace: metadata.namespace,
     name: metadata.name,
     kind,
+    isDualStack: (spec.clusterIPs ?? []).length > 1,
     clusterIp: kind === "cluster-ip" ? clusterIp : undefined,
     externalName: spec.externalName,
     ports: portsOf(service, slices, pods, reading),
@@ -126,6 +127,7 @@ function readService(
     internalTrafficPolicy: spec.internalTrafficPolicy === "Local" ? "Local" : "Cluster",
     externalTrafficPolicy: spec.externalTrafficPolicy === "Local" ? "Local" : "Cluster",
     ingress: (status?.loadBalancer?.ingress ?? []).flatMap(({ ip }) => ofFamily(ip)),
+    preservesDestination: metadata.annotations?.["preserve-destination"] === "true",
     sctpPorts: (spec.ports ?? []).flatMap(({ port, protocol }) => (protocol === "SCTP" ? [port] : [])),
     waitsForAddress: spec.type === "LoadBalancer" && (status?.loadBalancer?.ingress ?? []).length === 0,
   };

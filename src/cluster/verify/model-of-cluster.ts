@@ -1,12 +1,13 @@
 /** Reads from a cluster what `verify` has to know of it. The only file here that knows how clusters and objects look. */
 import { defined } from "#core/base/assert.ts";
 import { outsideIpv6 } from "#dataplane/fabric/underlay.ts";
-import type { Pod } from "#contracts/kubernetes/objects.ts";
+import type { Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { isWithoutProcess } from "#contracts/kubernetes/pod.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { type QuirkName, isDefaultQuirk } from "#core/catalogue/quirks.ts";
 import { type Ip, type IpFamily, type Prefix, formatIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import type { ClusterObjects } from "../cluster-objects.ts";
 import type {
   DenySpec,
   Ipv6Spec,
@@ -15,12 +16,12 @@ import type {
   OutboundNatSpec,
   PodNetworkSpec,
 } from "../file/cluster-file.ts";
-import { driverTraits } from "../file/driver-traits.ts";
+import { driverTraits, hasOtherVni } from "../file/driver-traits.ts";
 import { allNetworks, bridgeAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { findDnsService } from "../names/dns-service.ts";
+import { isApiService } from "../services/api-server.ts";
 import { readKubernetes } from "./kubernetes-view.ts";
 import { DNS_PORT } from "#dataplane/host/resolver/question.ts";
-import type { Service } from "#contracts/kubernetes/objects.ts";
 import { groupBy } from "./classes.ts";
 import { isServed } from "./service-port.ts";
 import type {
@@ -183,6 +184,7 @@ function readNetwork(cluster: Cluster, network: PodNetworkSpec, family: IpFamily
     hasBridge: cluster.file.nodes.some(
       (node) => network.ranges[node.name] !== undefined && bridgeAddress(network, node) !== undefined,
     ),
+    hasOtherVni: network === cluster.file.network && hasOtherVni(cluster.file),
     isVirtual: driverTraits(network.driver).isIsolated,
     hasStaticRoutes: network.routes !== "none",
     ...(network === cluster.file.network ? readOutboundNat(cluster) : natOf(network.outboundNAT)),
@@ -200,13 +202,19 @@ function readRanges({ file }: Cluster, network: PodNetworkSpec, family: IpFamily
 }
 
 function natOf({ enabled, exceptions }: OutboundNatSpec): ReturnType<typeof readOutboundNat> {
-  return { hasOutboundNat: enabled, natExceptions: exceptions };
+  return { hasOutboundNat: enabled, natExceptions: exceptions, hasLoopbackDsr: false };
+}
+
+/** win-bridge's `loopbackDSR`, the sdn plugins' and Azure's `enableLoopbackDSR` (cni.md §2.2, §2.4, §5.1). */
+function asksForLoopbackDsr(mapping: JsonObject): boolean {
+  return mapping["loopbackDSR"] === true || mapping["enableLoopbackDSR"] === true;
 }
 
 /** The exceptions of OutBoundNAT: those of a configuration that the user wrote, else those of the cluster file. */
 function readOutboundNat(cluster: Cluster): {
   readonly hasOutboundNat: boolean;
   readonly natExceptions: readonly Prefix[];
+  readonly hasLoopbackDsr: boolean;
 } {
   const { network } = cluster.file;
   if (network.cni.conflist === undefined) {
@@ -223,7 +231,7 @@ function readOutboundNat(cluster: Cluster): {
   const natExceptions = ranges.flatMap((range) =>
     typeof range === "string" ? (parsePrefix(range) ?? []) : [],
   );
-  return { hasOutboundNat, natExceptions };
+  return { hasOutboundNat, natExceptions, hasLoopbackDsr: written.some(asksForLoopbackDsr) };
 }
 
 function readOutside(cluster: Cluster, family: IpFamily): readonly VerifyOutside[] {
@@ -321,7 +329,7 @@ export function readModel(
     });
   });
   const dnsService = findDnsService(cluster.objects.Service, file.network.serviceCIDR);
-  const view = readKubernetes(cluster.objects, { pods, nodes }, { zone, dnsService, family });
+  const view = readKubernetes(objectsToAsk(cluster), { pods, nodes }, { zone, dnsService, family });
   const isNamed = second === undefined && isDnsReachable(cluster);
   return {
     clusterName: file.name,
@@ -337,9 +345,16 @@ export function readModel(
     denials: second === undefined ? file.underlay.deny : [],
     hasProxy: file.kubeProxy.enabled && driverTraits(file.network.driver).hasServices,
     isDsr: file.kubeProxy.enableDSR,
+    asDocumented: file.asDocumented ?? "no",
     dnsZone: isNamed ? view.dnsZone : undefined,
     dns: isNamed && view.dnsZone !== undefined ? readDns(dnsService) : undefined,
   };
+}
+
+/** Service `kubernetes` is asked where the input brings it: of one that every cluster gets, nothing is to be found out. */
+function objectsToAsk({ objects, isApiServiceAdded }: Cluster): ClusterObjects {
+  if (!isApiServiceAdded) return objects;
+  return { ...objects, Service: objects.Service.filter((service) => !isApiService(service)) };
 }
 
 function readDns(service: Service | undefined): VerifyModel["dns"] {

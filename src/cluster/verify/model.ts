@@ -3,6 +3,7 @@
  * cluster file and from Kubernetes objects, never from what HNS or the switches made of them.
  */
 import type { NetworkDriver } from "../file/cluster-file.ts";
+import type { Edition } from "#core/catalogue/edition.ts";
 import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import type { Ip, Prefix } from "#core/net/ip.ts";
 
@@ -48,11 +49,15 @@ export interface VerifyNetwork {
   readonly shape: "own-subnet" | "shared";
   /** Nodes have a leg of their own among their pods. */
   readonly hasBridge: boolean;
+  /** See `FlowFacts.hasOtherVni`. */
+  readonly hasOtherVni: boolean;
   /** A virtual network of its own: what is not in it does not reach it. */
   readonly isVirtual: boolean;
   readonly hasStaticRoutes: boolean;
   readonly hasOutboundNat: boolean;
   readonly natExceptions: readonly Prefix[];
+  /** The configuration of the plugin asks for loopbackDSR: a pod reaches itself through its Service with DSR. */
+  readonly hasLoopbackDsr: boolean;
   /** kube-proxy serves it: it is that of pods who ask for no other. */
   readonly isFirst: boolean;
   /** The ranges of its pods, by the node's name. A node without one does not have the network. */
@@ -127,6 +132,8 @@ export interface VerifyService {
   readonly namespace: string;
   readonly name: string;
   readonly kind: "cluster-ip" | "headless" | "external-name";
+  /** It has an address of each family. */
+  readonly isDualStack: boolean;
   readonly clusterIp: Ip | undefined;
   /** Type ExternalName: where its name leads. */
   readonly externalName: string | undefined;
@@ -137,6 +144,8 @@ export interface VerifyService {
   readonly internalTrafficPolicy: "Cluster" | "Local";
   readonly externalTrafficPolicy: "Cluster" | "Local";
   readonly ingress: readonly Ip[];
+  /** Annotation `preserve-destination`, as kube-proxy reads it. */
+  readonly preservesDestination: boolean;
   /** Ports of SCTP, which are in no list of ports: nothing asks them. */
   readonly sctpPorts: readonly number[];
   /** It asks for the address of a load balancer, and has none. */
@@ -175,6 +184,8 @@ export interface VerifyModel {
   readonly denials: readonly { readonly from: Prefix; readonly to: Prefix }[];
   readonly hasProxy: boolean;
   readonly isDsr: boolean;
+  /** See `FlowFacts.asDocumented`. */
+  readonly asDocumented: Edition | "no";
   /** The zone of the cluster's names; undefined without a name service. */
   readonly dnsZone: string | undefined;
   /** The Service of the cluster's DNS, and the transports that it has; undefined as the zone is. */

@@ -32,4 +32,27 @@ export interface Evidence {
   readonly codes: readonly KnowledgeCode[];
   /** One sentence. */
   readonly summary: string;
+  /** The machine on which the packet ended, or its answer. */
+  readonly at: string | undefined;
+}
+
+/** What a judge finds about one cell. `undefined` for a cell that came out as expected. */
+export interface Disagreement {
+  readonly expected: string;
+  readonly observed: string;
+  /** The code that explains what was observed, or that was expected and did not show. */
+  readonly code: KnowledgeCode | undefined;
+  /** The machine on which the packet ended; undefined without a trace. */
+  readonly at: string | undefined;
+}
+
+/** What came of a cell, as far as a report says it: small enough to be sent. */
+export interface CellResult {
+  /** In the cells of the plan. */
+  readonly position: number;
+  /** Attempts that count; absent for a cell that nobody tried. */
+  readonly attempts?: number;
+  /** Back ends that answered a sweep. */
+  readonly backEnds?: number;
+  readonly disagreement?: Disagreement;
 }

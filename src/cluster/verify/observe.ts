@@ -16,10 +16,8 @@ const LANES_MAX = 256;
 const FIRST_SOURCE_PORT = 20_000;
 const SOURCE_PORTS = 12_000;
 
-/** Told of each cell that is done. */
-export interface ObserveProgress {
-  observed(done: number, total: number): void;
-}
+/** Steps of the clock between two pauses: some hundredths of a second. */
+const STEPS_PER_PAUSE = 500;
 
 /** The cells of one sender, one after the other. */
 class Lane implements CellLane {
@@ -63,10 +61,8 @@ class Observer {
   readonly observations = new Map<string, Observation>();
   private readonly waiting: Lane[];
   private openLanes = 0;
-  private readonly total: number;
-  private readonly progress: ObserveProgress | undefined;
 
-  constructor(cluster: Cluster, cells: readonly Cell[], progress: ObserveProgress | undefined) {
+  constructor(cluster: Cluster, cells: readonly Cell[]) {
     const bySender = new Map<Compartment, Cell[]>();
     for (const cell of cells) {
       const sender = compartmentOf(cluster, defined(cell.source, "a cell that is tried has a sender"));
@@ -75,8 +71,6 @@ class Observer {
       else work.push(cell);
     }
     this.waiting = [...bySender].map(([compartment, work]) => new Lane(work, compartment, this)).toReversed();
-    this.total = cells.length;
-    this.progress = progress;
   }
 
   get isDone(): boolean {
@@ -94,7 +88,6 @@ class Observer {
 
   cellDone(cell: Cell, observation: Observation): void {
     this.observations.set(cell.id, observation);
-    this.progress?.observed(this.observations.size, this.total);
   }
 
   private open(): void {
@@ -103,14 +96,14 @@ class Observer {
   }
 }
 
-/** Tries every cell in `cluster`, which is a copy that nobody needs afterwards. */
-export function observeCells(
+/** Tries every cell in `cluster`, which is a copy that nobody needs afterwards. Pauses with the number of those done. */
+export function* observeCells(
   cluster: Cluster,
   cells: readonly Cell[],
-  progress?: ObserveProgress,
-): ReadonlyMap<string, Observation> {
-  const observer = new Observer(cluster, cells, progress);
+): Generator<number, ReadonlyMap<string, Observation>, undefined> {
+  const observer = new Observer(cluster, cells);
   observer.start();
-  while (!observer.isDone && cluster.clock.step());
+  for (let steps = 1; !observer.isDone && cluster.clock.step(); steps++)
+    if (steps % STEPS_PER_PAUSE === 0) yield observer.observations.size;
   return observer.observations;
 }

@@ -1,124 +1,273 @@
-/** What `mullion verify` says, as data: the JSON of `mullion verify -o json` (schemas/verify.v1alpha1.json). */
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { FlowProtocol } from "#core/catalogue/expectations.ts";
-import type { LimitReason } from "../session/flow-limit.ts";
-import type { ClusterFact, SessionProblem } from "../session/session.ts";
-import type { Cell } from "./cells/cell.ts";
+/** What `mullion verify` says: the JSON of `mullion verify -o json` (schemas/verify.v1alpha1.json). */
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { EDITIONS } from "#core/catalogue/edition.ts";
+import { FLOWS } from "#core/catalogue/expectations.ts";
+import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import { LIMIT_REASON } from "../session/flow-limit.ts";
+import { CLUSTER_FACT, SESSION_PROBLEM } from "../session/session.ts";
 
 /** Why a cell is not judged. */
-export interface CellLimit extends LimitReason {
-  /** Position in `basis.notJudged`, from 0. */
-  readonly limit: number;
-}
+export const CELL_LIMIT = {
+  text: "Why a cell is not judged.",
+  base: (): typeof LIMIT_REASON => LIMIT_REASON,
+  fields: { limit: { is: "integer", text: "Position in basis.notJudged, from 0." } },
+} as const;
+export type CellLimit = ValueOf<typeof CELL_LIMIT>;
+
+/** How an outcome differs from what the Kubernetes page states. */
+export const PAGE_DIFFERENCE = {
+  text: "What the Kubernetes page Networking on Windows says of the flow, where these builds differ from it.",
+  fields: {
+    edition: { is: (): typeof EDITIONS => EDITIONS, text: "The newest edition of the page that says it." },
+    sentence: { is: "text", text: "The sentence, by its id." },
+    difference: { is: "text", text: "The reason, by its id." },
+    evidence: ["observed", "inferred"],
+    source: { is: "text", text: "Where the difference is written." },
+  },
+  // Added by who has the texts.
+  optional: {
+    says: { is: "text", text: "What the page says." },
+    differsBecause: {
+      is: "text",
+      text: "The update, the release or the source that makes the difference.",
+    },
+  },
+} as const;
+export type PageDifferenceReport = ValueOf<typeof PAGE_DIFFERENCE>;
+
+/** What is asked, by whom, of whom. */
+export const FLOW_QUESTION = {
+  text: "A flow.",
+  fields: {
+    flow: {
+      is: { oneOf: [(): typeof FLOWS => FLOWS, ["cluster-file"]] },
+      text: "cluster-file: an expectation of the cluster file.",
+    },
+    protocol: ["tcp", "udp", "icmp"],
+    relation: {
+      is: ["same-node", "other-node", "outside", "service"],
+      text: "Where the receiver is, seen from the sender.",
+    },
+    from: { is: "text", text: "As the command line takes it: pod/default/web, node/win-1, external." },
+    to: { is: "text", text: "A pod, a node, a host outside, service/default/web or an address." },
+    standsFor: {
+      is: "integer",
+      text: "Number of equal cells of the full matrix, this one included; 0: another cell represents it.",
+    },
+  },
+  optional: {
+    family: { is: ["ipv6"], text: "The family of the addresses; absent for IPv4." },
+    port: { is: "integer", text: "Absent for ICMP." },
+    name: { is: "text", text: "The name that was resolved first." },
+  },
+} as const;
+
+/** What comparisons read of a cell: reports of other versions have it as well. */
+export const COMPARED_CELL = {
+  text: "A flow, and what came of it.",
+  base: (): typeof FLOW_QUESTION => FLOW_QUESTION,
+  fields: {
+    fromSystem: { is: "text", text: "ws2022, ws2019.1158, linux, outside." },
+    toSystem: { is: "text", text: "As fromSystem; service for what no machine is." },
+    expected: ["works", "denied", "not-applicable"],
+    row: { is: "text", text: "The row of the table of expectations that decided." },
+    verdict: {
+      is: ["as-expected", "finding", "not-tried", "not-judged"],
+      text: "not-tried: it does not apply. not-judged: something of the real cluster that could change it is not carried out here.",
+    },
+  },
+  optional: {
+    code: {
+      is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+      text: "Why it is denied, or does not apply: mullion explain CODE.",
+    },
+  },
+} as const;
 
 /** How a cell came out, beside what was expected. */
-export interface VerifyCell {
-  readonly flow: Cell["flow"];
-  readonly protocol: FlowProtocol;
-  /** Of the addresses; absent for IPv4. */
-  readonly family?: "ipv6";
-  readonly relation: Cell["relation"];
-  readonly from: string;
-  /** The sender's system: `ws2022`, `ws2019.1158`, `linux`, `outside`. */
-  readonly fromSystem: string;
-  readonly to: string;
-  readonly toSystem: string;
-  /** Absent for ICMP. */
-  readonly port?: number;
-  /** The name that was resolved first. */
-  readonly name?: string;
-  readonly expected: "works" | "denied" | "not-applicable";
-  /** With `denied`, and with `not-applicable` where an entry explains it. */
-  readonly code?: KnowledgeCode;
-  /** With `not-applicable`. Added by who has the texts: verify itself knows rows and codes. */
-  readonly why?: string;
-  /** The row of the table of expectations, and where it is documented. */
-  readonly row: string;
-  readonly documentedIn: string;
-  /**
-   * `as-expected`; `finding` when observed and expected differ; `not-tried` for what does not apply; `not-judged` for
-   * what was tried in a cluster that lacks something of the real one.
-   */
-  readonly verdict: "as-expected" | "finding" | "not-tried" | "not-judged";
-  /** With `not-judged`: why, each cause once. */
-  readonly notJudged?: readonly CellLimit[];
-  /** With `not-judged`: what came of it here. */
-  readonly observed?: string;
-  /** Attempts that were made. */
-  readonly attempts: number;
-  /** How many back ends answered, for cells that ask a Service's back ends. */
-  readonly backEnds?: number;
-  /** Equal cells of the full matrix, this one included; 0 when another cell stands for them. */
-  readonly standsFor: number;
-}
+export const VERIFY_CELL = {
+  text: "One question, the expected and the observed outcome.",
+  base: (): typeof COMPARED_CELL => COMPARED_CELL,
+  fields: {
+    documentedIn: { is: "text", text: "Where the row is written." },
+    attempts: { is: "integer", text: "Attempts that count for the verdict." },
+  },
+  optional: {
+    documentation: (): typeof PAGE_DIFFERENCE => PAGE_DIFFERENCE,
+    // Added by who has the texts: verify itself knows rows and codes.
+    why: { is: "text", text: "Why it does not apply." },
+    notJudged: {
+      list: (): typeof CELL_LIMIT => CELL_LIMIT,
+      text: "With not-judged: why, each cause once.",
+    },
+    observed: { is: "text", text: "With not-judged: what came of it here." },
+    backEnds: { is: "integer", text: "Back ends that answered." },
+  },
+} as const;
+export type VerifyCell = ValueOf<typeof VERIFY_CELL>;
+
+/** What comparisons read of a finding. */
+export const COMPARED_FINDING = {
+  text: "A finding.",
+  fields: { observed: "text" },
+  optional: {
+    cell: {
+      is: "integer",
+      text: "Position in cells, from 0; absent for what is about the input as a whole.",
+    },
+    about: { is: "text", text: "With no cell: what it is about, such as cluster/demo or cluster.yaml:12:3." },
+    code: {
+      is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+      text: "What explains it: mullion explain CODE.",
+    },
+  },
+} as const;
 
 /** A cell that did not match the expectation, or something that keeps the answer from being one. */
-export interface VerifyFinding {
-  /** Position in `cells`, from 0; absent for what is about the input as a whole. */
-  readonly cell?: number;
-  /** With no cell: what it is about, such as `cluster/demo` or `cluster.yaml:12:3`. */
-  readonly about?: string;
-  /** Of flows that are not judged: position in `basis.notJudged`, from 0. */
-  readonly limit?: number;
-  /** The user takes it: it is shown, and does not count. */
-  readonly allowed?: true;
-  readonly expected: string;
-  readonly observed: string;
-  /** The code that explains it; `mullion explain CODE`. */
-  readonly code?: KnowledgeCode;
-  /** What to do, from the entry of the code. Added by who has the texts. */
-  readonly remedy?: string;
-  /** The words of a `mullion trace` that shows it, without the file: `pod/default/a external --port 443`. */
-  readonly trace?: string;
-}
+export const VERIFY_FINDING = {
+  text: "A cell that did not match the expectation, or what keeps the answer from being one.",
+  base: (): typeof COMPARED_FINDING => COMPARED_FINDING,
+  fields: { expected: "text" },
+  optional: {
+    limit: { is: "integer", text: "Of flows that are not judged: position in basis.notJudged, from 0." },
+    allowed: { is: [true], text: "The user takes it (--allow): it is shown, and does not count." },
+    // From the entry of the code; added by who has the texts.
+    remedy: { is: "text", text: "What to do." },
+    trace: { is: "text", text: "The words behind mullion trace that show it, without the file." },
+    cause: {
+      is: "integer",
+      text: "Position in findings, from 0, of the finding that stands for the same cause; absent for one that stands for itself.",
+    },
+  },
+} as const;
+export type VerifyFinding = ValueOf<typeof VERIFY_FINDING>;
 
 /** What keeps flows from being judged, and how many. */
-export interface NotJudged extends SessionProblem {
-  /** Flows of the full matrix. */
-  readonly flows: number;
-}
+export const NOT_JUDGED = {
+  text: "What keeps flows from being judged.",
+  base: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+  fields: { flows: { is: "integer", text: "Flows of the full matrix." } },
+} as const;
+export type NotJudged = ValueOf<typeof NOT_JUDGED>;
 
 /** What the answer rests on besides what was tried. */
-export interface VerifyBasis {
-  /** One by one, each with the object or file that says it, or `assumed`. */
-  readonly facts: readonly ClusterFact[];
-  /** What the input says against itself, or against what Windows can; each is a finding as well. */
-  readonly contradictions: readonly SessionProblem[];
-  /** Assumed, because the input does not say it. */
-  readonly assumptions: readonly SessionProblem[];
-  /** Refused, and left out of the cluster; each is a finding as well. */
-  readonly refused: readonly SessionProblem[];
-  /** Why flows are not judged; each is a finding as well. */
-  readonly notJudged: readonly NotJudged[];
-  /** Passed by, or worth knowing; nothing is wrong. */
-  readonly notes: readonly SessionProblem[];
-}
+export const VERIFY_BASIS = {
+  text: "What the answer rests on besides what was tried.",
+  fields: {
+    facts: { list: (): typeof CLUSTER_FACT => CLUSTER_FACT, text: "One by one, each with who says it." },
+    contradictions: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "What the input says against itself, or against what Windows can; each is a finding as well.",
+    },
+    assumptions: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "Assumed, because the input does not say it.",
+    },
+    refused: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "Refused, and left out of the cluster; each is a finding as well.",
+    },
+    notJudged: {
+      list: (): typeof NOT_JUDGED => NOT_JUDGED,
+      text: "Why flows are not judged; each is a finding as well.",
+    },
+    notes: {
+      list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
+      text: "Passed by, or worth knowing; nothing is wrong.",
+    },
+  },
+} as const;
+export type VerifyBasis = ValueOf<typeof VERIFY_BASIS>;
 
-export interface VerifyCounts {
-  /** Cells of the full matrix: every pair, flow and protocol. */
-  readonly cells: number;
-  /** Cells that were tried, each for all that are equal to it. */
-  readonly tried: number;
-  /** Connections, datagrams and echo requests that were sent. */
-  readonly attempts: number;
-  readonly works: number;
-  readonly denied: number;
-  readonly notApplicable: number;
-  /** Tried cells that are not judged; they count as neither working nor denied. */
-  readonly notJudged: number;
-  /** Without those that the user takes. */
-  readonly findings: number;
-}
+export const VERIFY_COUNTS = {
+  text: "Numbers of cells.",
+  fields: {
+    cells: { is: "integer", text: "Cells of the full matrix: every pair, flow and protocol." },
+    tried: { is: "integer", text: "Cells that were tried, each for all equal ones." },
+    attempts: { is: "integer", text: "Connections, datagrams and echo requests." },
+    works: { is: "integer", text: "Tried cells that work as expected." },
+    denied: { is: "integer", text: "Tried cells that are denied as expected." },
+    notApplicable: "integer",
+    notJudged: {
+      is: "integer",
+      text: "Tried cells that are not judged; they count as neither working nor denied.",
+    },
+    findings: { is: "integer", text: "Without those that the user takes." },
+  },
+} as const;
+export type VerifyCounts = ValueOf<typeof VERIFY_COUNTS>;
 
-export interface VerifyReport {
-  readonly apiVersion: "mullion/v1alpha1";
-  readonly kind: "Verification";
-  readonly cluster: string;
-  /** The modes of the nodes: which behaviour answered. */
-  readonly compat: readonly ("upstream" | "hardened")[];
-  readonly basis: VerifyBasis;
-  readonly counts: VerifyCounts;
-  /** In the order of the flows. */
-  readonly cells: readonly VerifyCell[];
-  readonly findings: readonly VerifyFinding[];
-}
+export const SHARD_NUMBER = {
+  text: "Which one of how many.",
+  fields: { index: { is: "position", text: "From 1." }, count: "position" },
+} as const;
+export type ShardNumber = ValueOf<typeof SHARD_NUMBER>;
+
+/** One machine that does it all. */
+export const WHOLE: ShardNumber = Object.freeze({ index: 1, count: 1 });
+
+export const CELL_DISAGREEMENT = {
+  text: "How a cell came out otherwise than expected.",
+  fields: {
+    expected: "text",
+    observed: "text",
+    sender: { is: "text", text: "The machine that sends." },
+    receiver: { is: "text", text: "The machine that is asked; empty for what no machine is." },
+  },
+  optional: {
+    code: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+    at: { is: "text", text: "The machine on which the packet ended." },
+  },
+} as const;
+export type CellDisagreement = ValueOf<typeof CELL_DISAGREEMENT>;
+
+export const CELL_OUTCOME = {
+  text: "What came of a cell.",
+  fields: {
+    position: { is: "count", text: "In the cells of the whole report, from 0." },
+    cell: (): typeof VERIFY_CELL => VERIFY_CELL,
+  },
+  optional: {
+    disagreement: (): typeof CELL_DISAGREEMENT => CELL_DISAGREEMENT,
+    trace: { is: "text", text: "The words behind mullion trace that show it." },
+  },
+} as const;
+export type CellOutcome = ValueOf<typeof CELL_OUTCOME>;
+
+export const VERIFY_PARTIAL = {
+  text: "What is missing of a report that is not whole.",
+  fields: { cells: { is: "count", text: "Cells without an answer." } },
+  optional: {
+    missingShards: { list: "position", text: "Shards that gave no report, from 1." },
+    stoppedShards: {
+      list: "position",
+      text: "Shards that were stopped before they had tried all; 1 of one: the run.",
+    },
+  },
+} as const;
+export type VerifyPartial = ValueOf<typeof VERIFY_PARTIAL>;
+
+export const VERIFY_REPORT = {
+  text: "Which flows of a cluster work, which are denied, and whether that is what is documented.",
+  document: "Verification",
+  fields: {
+    cluster: { is: "text", text: "Its name." },
+    compat: {
+      list: ["upstream", "hardened"],
+      text: "Which behaviour answered: the real components' with their defects, or the repaired one.",
+    },
+    basis: (): typeof VERIFY_BASIS => VERIFY_BASIS,
+    counts: (): typeof VERIFY_COUNTS => VERIFY_COUNTS,
+    cells: { list: (): typeof VERIFY_CELL => VERIFY_CELL, text: "In the order of the flows." },
+    findings: { list: (): typeof VERIFY_FINDING => VERIFY_FINDING },
+  },
+  optional: {
+    partial: {
+      is: (): typeof VERIFY_PARTIAL => VERIFY_PARTIAL,
+      text: "Absent for a report of all cells.",
+    },
+  },
+} as const;
+export type VerifyReport = ValueOf<typeof VERIFY_REPORT>;
+
+export const VERIFY_SCHEMA: JsonSchema = documentSchema("Mullion verification", VERIFY_REPORT);

@@ -1,12 +1,11 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { type ServiceClusterOptions, openServiceCluster } from "#test/support/cluster/service-cluster.ts";
 import { readInput } from "../input/read-input.ts";
 import { openSession } from "../session/open-session.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
-import { VERIFY_SCHEMA } from "./verify-schema.ts";
 import { verifyCluster } from "./verify.ts";
 
 async function verifyServices(options: ServiceClusterOptions): Promise<VerifyReport> {
@@ -97,8 +96,10 @@ describe.each(VARIANTS)("Services on $build, DSR $enableDSR", (variant) => {
   });
 
   it("are told in valid JSON and in text of 100 columns", () => {
-    const validate = new Ajv2020({ strict: true }).compile(VERIFY_SCHEMA);
-    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    expect(
+      validateVerification(JSON.parse(JSON.stringify(report))),
+      JSON.stringify(validateVerification.errors),
+    ).toBe(true);
     const lines = formatVerification(report).split("\n");
     expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
@@ -164,18 +165,6 @@ describe.each(VARIANTS)("Services on $build, DSR $enableDSR", (variant) => {
 
   it("a Windows pod does not get the network of its node", () => {
     expect(outcomes(report, "pod-in-host-network", windows)).toEqual(["host-network-unsupported"]);
-  });
-});
-
-describe("more back ends than HNS takes (kube-proxy.md §3.13)", () => {
-  it.each([
-    ["ws2022.886", "too-many-back-ends"],
-    ["ws2022.887", "works"],
-  ])("65 on %s: %s", async (build, expected) => {
-    const report = await verifyServices({ build, replicas: 65 });
-    expect(report.findings).toEqual([]);
-    expect(outcomes(report, "pod-to-cluster-ip", /^ws/, /web (tcp|udp)/)).toEqual([expected]);
-    expect(outcomes(report, "pod-to-cluster-ip", /linux/, /web (tcp|udp)/)).toEqual(["works"]);
   });
 });
 

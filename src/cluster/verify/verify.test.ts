@@ -1,13 +1,12 @@
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { openTestCluster } from "#test/support/cluster/walk.ts";
 import { RequestError } from "../request-error.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
 import { readModel } from "./model-of-cluster.ts";
 import type { VerifyCell, VerifyReport } from "./report.ts";
-import { VERIFY_SCHEMA } from "./verify-schema.ts";
 import { verifyCluster } from "./verify.ts";
 
 async function verifyText(text: string): Promise<VerifyReport> {
@@ -61,8 +60,10 @@ describe.each([
     const report = await verifyText(example(name));
     expect(report.findings).toEqual([]);
     expect(report.counts.works).toBeGreaterThan(20);
-    const validate = new Ajv2020({ strict: true }).compile(VERIFY_SCHEMA);
-    expect(validate(JSON.parse(JSON.stringify(report))), JSON.stringify(validate.errors)).toBe(true);
+    expect(
+      validateVerification(JSON.parse(JSON.stringify(report))),
+      JSON.stringify(validateVerification.errors),
+    ).toBe(true);
     const text = formatVerification(report);
     expect(text.split("\n").filter((line) => line.length > 100)).toEqual([]);
     expect(text).toContain("Observed and expected agree.");

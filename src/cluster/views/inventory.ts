@@ -2,11 +2,16 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
-import type { HostComputeNamespace } from "#contracts/hcn/documents/namespace.ts";
-import type { HostComputeNetwork } from "#contracts/hcn/documents/network.ts";
-import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
-import { listEndpoints, listLoadBalancers, listNamespaces, listNetworks } from "#contracts/hcn/operations.ts";
+import type { StoredEndpoint } from "#contracts/hcn/documents/endpoint.ts";
+import {
+  type StoredLoadBalancer,
+  type StoredNamespace,
+  type StoredNetwork,
+  listEndpoints,
+  listLoadBalancers,
+  listNamespaces,
+  listNetworks,
+} from "#contracts/hcn/operations.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
@@ -60,26 +65,26 @@ async function listOnNodes<T>(
 export function inventoryNetworks(
   cluster: Cluster,
   node?: string,
-): Promise<readonly OnNode<HostComputeNetwork>[]> {
+): Promise<readonly OnNode<StoredNetwork>[]> {
   return listOnNodes(cluster, node, (client) => listNetworks(client));
 }
 
 export function inventoryEndpoints(
   cluster: Cluster,
   node?: string,
-): Promise<readonly OnNode<HostComputeEndpoint>[]> {
+): Promise<readonly OnNode<StoredEndpoint>[]> {
   return listOnNodes(cluster, node, (client) => listEndpoints(client));
 }
 
 export function inventoryNamespaces(
   cluster: Cluster,
   node?: string,
-): Promise<readonly OnNode<HostComputeNamespace>[]> {
+): Promise<readonly OnNode<StoredNamespace>[]> {
   return listOnNodes(cluster, node, (client) => listNamespaces(client));
 }
 
 /** A load balancer with the addresses of its back ends, in their order. */
-export interface LoadBalancerSummary extends HostComputeLoadBalancer {
+export interface LoadBalancerSummary extends StoredLoadBalancer {
   /** The id stands for an endpoint that is not there any more. */
   readonly BackEnds: readonly string[];
 }

@@ -2,6 +2,7 @@
  * What Windows nodes counted, component by component, as `pktmon counters` shows it (dataplane.md §7.12): adapters, the
  * VFP extension on each switch port, the switch, the stacks. Only looks.
  */
+import type { ValueOf } from "#core/base/shape.ts";
 import type { VfpDirection } from "#dataplane/vfp/rule.ts";
 import { DROP_LOCATIONS, dropReason } from "#dataplane/switch/list-switch-port.ts";
 import type { DropSource, SwitchPort } from "#dataplane/switch/switch-port.ts";
@@ -9,42 +10,49 @@ import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { selectWindowsNodes } from "./vfp-ports.ts";
 
-export interface PacketCount {
-  readonly packets: number;
-  readonly bytes: number;
-}
+export const PACKET_COUNT = {
+  text: "Frames that passed.",
+  fields: { packets: "integer", bytes: "integer" },
+} as const;
+export type PacketCount = ValueOf<typeof PACKET_COUNT>;
 
-/** Frames that a component dropped for one reason. */
-export interface ComponentDrops {
-  /** Inbound: to whoever is behind the port. */
-  readonly direction: "inbound" | "outbound";
-  /** In the words of Hyper-V. */
-  readonly reason: string;
-  /** Where pktmon says that it happened; empty where no location was published. */
-  readonly location: string;
-  /** `mullion explain CODE`. */
-  readonly code: string;
-  readonly packets: number;
-}
+export const COMPONENT_DROPS = {
+  text: "Frames that a component dropped for one reason.",
+  fields: {
+    direction: { is: ["inbound", "outbound"], text: "inbound: to whoever is behind the port." },
+    reason: { is: "text", text: "In the words of Hyper-V." },
+    location: {
+      is: "text",
+      text: "Where pktmon says that it happened; empty where no location was published.",
+    },
+    code: { is: "text", text: "mullion explain CODE." },
+    packets: "integer",
+  },
+} as const;
+export type ComponentDrops = ValueOf<typeof COMPONENT_DROPS>;
 
-export interface PacketComponent {
-  /** Unique on its node. */
-  readonly id: number;
-  /** What stands together: a switch, or the stack of a compartment. */
-  readonly group: string;
-  readonly name: string;
-  readonly type: "NIC" | "Filter" | "Protocol";
-  readonly driver: string;
-  /** Absent where nothing is counted but drops. */
-  readonly inbound?: PacketCount;
-  readonly outbound?: PacketCount;
-  readonly drops: readonly ComponentDrops[];
-}
+export const PACKET_COMPONENT = {
+  text: "An adapter, a filter or a stack.",
+  fields: {
+    id: { is: "integer", text: "Unique on its node." },
+    group: { is: "text", text: "What stands together: a switch, or the stack of a compartment." },
+    name: "text",
+    type: ["NIC", "Filter", "Protocol"],
+    driver: "text",
+    drops: { list: (): typeof COMPONENT_DROPS => COMPONENT_DROPS },
+  },
+  optional: {
+    inbound: { is: (): typeof PACKET_COUNT => PACKET_COUNT, text: "Absent where only drops are counted." },
+    outbound: (): typeof PACKET_COUNT => PACKET_COUNT,
+  },
+} as const;
+export type PacketComponent = ValueOf<typeof PACKET_COMPONENT>;
 
-export interface NodePacketCounters {
-  readonly node: string;
-  readonly components: readonly PacketComponent[];
-}
+export const NODE_PACKET_COUNTERS = {
+  text: "What the components of a node counted.",
+  fields: { node: "text", components: { list: (): typeof PACKET_COMPONENT => PACKET_COMPONENT } },
+} as const;
+export type NodePacketCounters = ValueOf<typeof NODE_PACKET_COUNTERS>;
 
 type Component = Omit<PacketComponent, "id">;
 

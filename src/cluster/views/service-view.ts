@@ -1,41 +1,46 @@
 /** Services on Windows nodes: what kube-proxy wants, which load balancers HNS has, and how many rules they came to. */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { FrontEndPlace, LoadBalancerKind, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
+import type { ValueOf } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { LOAD_BALANCER_KINDS } from "#programs/kube-proxy/report.ts";
+import type { FrontEndPlace, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
 import { ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { type LoadBalancerSummary, inventoryLoadBalancers } from "./inventory.ts";
 import { selectWindowsNodes } from "./vfp-ports.ts";
 
-/**
- * `programmed`: HNS has it. `missing`: the Service asks for it, and HNS does not have it. `stale`: HNS has it, and no
- * Service of this node stands behind it.
- */
-export type FrontEndState = "programmed" | "missing" | "stale";
-
 /** One front end of a Service on one node, or a load balancer that stands for none. */
-export interface ServiceFrontEnd {
-  readonly node: string;
-  /** Empty for stale ones, as the Service's name. */
-  readonly namespace: string;
-  readonly name: string;
-  /** Absent for stale ones. */
-  readonly frontEnd?: LoadBalancerKind;
-  /** Empty: every address of the node. */
-  readonly vip: string;
-  readonly port: number;
-  /** `TCP`, `UDP`, `SCTP`. */
-  readonly protocol: string;
-  readonly state: FrontEndState;
-  /** The load balancer of HNS. */
-  readonly loadBalancer?: Guid;
-  /** Addresses behind it, as HNS has them. */
-  readonly backEnds: readonly string[];
-  /** Rules that VFP has of it, on all ports of the node together. */
-  readonly rules: number;
-  /** Why it is missing, or differs from its definition. */
-  readonly findings: readonly { readonly code: KnowledgeCode; readonly message: string }[];
-}
+export const SERVICE_FRONT_END = {
+  text: "One front end of a Service on one node, or a load balancer without a Service.",
+  fields: {
+    node: "text",
+    namespace: { is: "text", text: "Empty for stale ones." },
+    name: { is: "text", text: "Of the Service; empty for stale ones." },
+    vip: { is: "text", text: "Empty: every address of the node." },
+    port: "integer",
+    protocol: { is: "text", text: "TCP, UDP, SCTP." },
+    state: {
+      is: ["programmed", "missing", "stale"],
+      text: "programmed: HNS has it. missing: the Service asks for it, and HNS does not have it. stale: HNS has it, and no Service of this node stands behind it.",
+    },
+    backEnds: { list: "text", text: "Addresses, as HNS has them." },
+    rules: { is: "integer", text: "Rules of VFP, on all ports of the node together." },
+    findings: {
+      list: {
+        text: "Why it is missing, or differs from its definition.",
+        fields: { code: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, message: "text" },
+      },
+    },
+  },
+  optional: {
+    frontEnd: {
+      is: (): typeof LOAD_BALANCER_KINDS => LOAD_BALANCER_KINDS,
+      text: "Absent for stale ones.",
+    },
+    loadBalancer: { is: "text", text: "The id of the load balancer of HNS." },
+  },
+} as const;
+export type ServiceFrontEnd = ValueOf<typeof SERVICE_FRONT_END>;
 
 /** How many rules each load balancer has on the ports of a node. */
 function countRules(node: ClusterNode): ReadonlyMap<Guid, number> {
@@ -120,7 +125,7 @@ export async function viewServices(
     const statuses = statusesOn(name);
     if (statuses === undefined) continue;
     const listed = await inventoryLoadBalancers(cluster, name);
-    const loadBalancers = new Map(listed.map(({ object }) => [(object.ID ?? "").toLowerCase(), object]));
+    const loadBalancers = new Map(listed.map(({ object }) => [object.ID.toLowerCase(), object]));
     const hns: NodeHns = { node: name, loadBalancers, rules: countRules(node) };
     for (const status of statuses)
       for (const place of status.places) found.push(frontEndOf(status, place, hns));

@@ -1,31 +1,38 @@
 /** The switch ports of Windows nodes, for the eyes of people: `vfpctrl`, `pktmon`, `mullion vfp`. Only looks. */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { formatIp } from "#core/net/ip.ts";
+import type { ValueOf } from "#core/base/shape.ts";
 import { listPort } from "#dataplane/vfp/listing/list-port.ts";
-import type { ListedPort, ListedSwitchPort } from "#dataplane/vfp/listing/listing.ts";
+import { LISTED_PORT, LISTED_SWITCH_PORT } from "#dataplane/vfp/listing/listing.ts";
 import { listSwitchPort } from "#dataplane/switch/list-switch-port.ts";
-import type { SwitchPort, SwitchPortKind } from "#dataplane/switch/switch-port.ts";
+import { SWITCH_PORT_KINDS, type SwitchPort } from "#dataplane/switch/switch-port.ts";
 import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 
 /** A port with what `vfpctrl` does not say of it. */
-export interface NodePort extends ListedSwitchPort {
-  readonly node: string;
-  readonly kind: SwitchPortKind;
-  /** Whose it is, as traces name it. */
-  readonly place: string;
-  /** Of the machine behind it. */
-  readonly addresses: readonly string[];
-}
+export const NODE_PORT = {
+  text: "A switch port of a node.",
+  base: (): typeof LISTED_SWITCH_PORT => LISTED_SWITCH_PORT,
+  fields: {
+    node: "text",
+    kind: (): typeof SWITCH_PORT_KINDS => SWITCH_PORT_KINDS,
+    place: { is: "text", text: "Whose it is, as traces name it." },
+    addresses: { list: "text", text: "Of the machine behind it." },
+  },
+} as const;
+export type NodePort = ValueOf<typeof NODE_PORT>;
 
 /** All that is known of one port. */
-export interface PortView {
-  readonly port: NodePort;
-  /** The node's address: it stands inside names of rules. */
-  readonly nodeAddress: string;
-  readonly listing: ListedPort;
-}
+export const PORT_VIEW = {
+  text: "All that is known of one port.",
+  fields: {
+    port: (): typeof NODE_PORT => NODE_PORT,
+    nodeAddress: { is: "text", text: "It is part of rule names." },
+    listing: (): typeof LISTED_PORT => LISTED_PORT,
+  },
+} as const;
+export type PortView = ValueOf<typeof PORT_VIEW>;
 
 interface FoundPort {
   readonly node: ClusterNode;

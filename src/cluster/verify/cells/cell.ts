@@ -1,6 +1,6 @@
 /** One question of the matrix: who asks whom for what, and what the table expects. */
 import type { Expectation, FlowFacts, FlowName, FlowProtocol } from "#core/catalogue/expectations.ts";
-import { findExpectation } from "#core/catalogue/expectation-table.ts";
+import { type PageDifference, expectationOf } from "#core/catalogue/documentation.ts";
 import type { Ip, IpFamily } from "#core/net/ip.ts";
 import type { VerifySender } from "../model.ts";
 
@@ -48,6 +48,8 @@ export interface Cell {
   readonly row: string;
   readonly documentedIn: string;
   readonly expected: Expectation;
+  /** How that differs from what the Kubernetes page says; undefined where it does not. */
+  readonly page: PageDifference | undefined;
   /** How many cells of the full matrix it stands for, itself included; 0 when another one stands for them already. */
   readonly standsFor: number;
   /** Which addresses both have in it. */
@@ -69,7 +71,7 @@ interface CellRequest {
 /** A cell whose expectation the table gives. */
 export function makeCell(request: CellRequest): Cell {
   const { facts, source, target } = request;
-  const row = findExpectation(facts);
+  const { row, page } = expectationOf(facts);
   return {
     id: cellId(facts.flow, facts.protocol, request.sourceReference ?? source.reference, target),
     flow: facts.flow,
@@ -86,6 +88,7 @@ export function makeCell(request: CellRequest): Cell {
     row: row.id,
     documentedIn: row.source,
     expected: row.expected,
+    page,
     standsFor: request.standsFor ?? 1,
     family: 4,
   };

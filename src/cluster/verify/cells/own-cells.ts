@@ -106,6 +106,7 @@ export function ownCells(cluster: Cluster, model: VerifyModel): readonly Cell[] 
       among: 1,
       row: `expectations[${index}]`,
       documentedIn: cluster.file.fileName,
+      page: undefined,
       expected: expectationOf(spec),
       standsFor: 1,
       family: 4,

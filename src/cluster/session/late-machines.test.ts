@@ -1,0 +1,82 @@
+// Kube-proxies that wait until somebody asks about their node: what they do then is what they would have done at the start.
+import { describe, expect, it } from "vitest";
+import { type World, checkLate, inputOf, questionsIn } from "#test/support/cluster/late-machines.suite.ts";
+import { forkCluster } from "../cluster.ts";
+import { tracePacket } from "../trace/trace.ts";
+import { openSession } from "./open-session.ts";
+import type { RunningCluster } from "./running-cluster.ts";
+
+const NEAR = `
+apiVersion: v1
+kind: Pod
+metadata: { name: near, labels: { app: near } }
+spec: { nodeName: win-2, containers: [{ name: c, image: server, ports: [{ containerPort: 8080 }] }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: near }
+spec: { internalTrafficPolicy: Local, selector: { app: near }, ports: [{ port: 81, targetPort: 8080 }] }
+`;
+
+it("late machines equal early ones", async () => {
+  expect(await checkLate({ input: inputOf({}), questions: questionsIn() })).toEqual(["win-2", "win-3"]);
+});
+
+/** The nodes that have load balancers. */
+function programmed({ cluster }: RunningCluster): readonly string[] {
+  return cluster.nodes
+    .filter(({ hns }) => (hns?.countOf("LoadBalancer") ?? 0) > 0)
+    .map(({ spec }) => spec.name);
+}
+
+describe("nobody waits", () => {
+  it.each<readonly [string, World, readonly string[]]>([
+    [
+      "where a defect strikes at a rate",
+      { second: 'build: ws2025, quirks: { load-balancer-port-missing: "0.5" }' },
+      ["win-1", "win-2"],
+    ],
+    [
+      "where a Service that counts local pods has none on a node",
+      { more: NEAR },
+      ["win-1", "win-2", "win-3"],
+    ],
+  ])("%s", async (_name, world, names) => {
+    const { session } = await openSession(inputOf(world), undefined, "when asked");
+    expect(programmed(session)).toEqual(names);
+  });
+});
+
+it("a question copies the machines that it touches, and no other", async () => {
+  const { session } = await openSession(inputOf({}));
+  const request = { from: "pod/client", to: "pod/other", protocol: "icmp", port: undefined } as const;
+  const copied = await session.ask((cluster) => {
+    expect(tracePacket(cluster, request).report.verdict).toBe("answered");
+    const copy = forkCluster(cluster);
+    return copy.nodes.filter((node) => !cluster.nodes.includes(node)).map(({ spec }) => spec.name);
+  });
+  expect(copied).toEqual(["win-2", "linux-1"]);
+});
+
+describe("a machine comes up", () => {
+  it("when somebody asks for it, and no other does", async () => {
+    const { session } = await openSession(inputOf({}), undefined, "when asked");
+    expect(programmed(session)).toEqual(["win-1"]);
+    await session.raise("win-3");
+    expect(programmed(session)).toEqual(["win-1", "win-3"]);
+  });
+
+  it("before anything changes", async () => {
+    const { session } = await openSession(inputOf({}), undefined, "when asked");
+    await session.passTime(1);
+    expect(programmed(session)).toEqual(["win-1", "win-2", "win-3"]);
+  });
+
+  it("and is a fault when it answers otherwise than the one that stood for it", async () => {
+    const { session } = await openSession(inputOf({}), undefined, "when asked");
+    session.cluster.nodes[2]?.hns?.setQuirk("load-balancer-port-missing", "on");
+    await expect(session.raise()).rejects.toThrow(
+      "the kube-proxy of win-3 answers otherwise than that of win-1",
+    );
+  });
+});

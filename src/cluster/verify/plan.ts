@@ -1,0 +1,279 @@
+/** What a verification will try: every question of the matrix, and the batches in which they are asked. */
+import { defined } from "#core/base/assert.ts";
+import { FLOWS } from "#core/catalogue/expectations.ts";
+import { type Ip, prefixContains } from "#core/net/ip.ts";
+import type { Cluster } from "../cluster.ts";
+import { FlowEnds } from "../limits/flow-ends.ts";
+import { type FlowLimit, type LimitReason, type LimitedFlow, reasonOf } from "../session/flow-limit.ts";
+import type { ClusterTrouble, InputRemarks } from "../session/session.ts";
+import { type Cell, asIpv6 } from "./cells/cell.ts";
+import { attemptsExpected } from "./cells/cell-run.ts";
+import { groupBy } from "./classes.ts";
+import { nodeOf } from "./facts.ts";
+import type { VerifyModel, VerifyNode } from "./model.ts";
+import { readModel } from "./model-of-cluster.ts";
+import type { Observation } from "./observation.ts";
+import { ownCells } from "./cells/own-cells.ts";
+import { podCells } from "./cells/pod-cells.ts";
+import type { CellLimit } from "./report.ts";
+import { serviceCells } from "./cells/service-cells.ts";
+import { stateCells } from "./cells/state-cells.ts";
+
+const NONE: readonly CellLimit[] = Object.freeze([]);
+
+/** The limits of a cluster, asked about cells. */
+export class CellLimits {
+  private readonly limits: readonly FlowLimit[];
+  private readonly flowEnds: FlowEnds | undefined;
+
+  constructor(cluster: Cluster, limits: readonly FlowLimit[]) {
+    this.limits = limits;
+    this.flowEnds = limits.length === 0 ? undefined : new FlowEnds(cluster);
+  }
+
+  /** As they are said, in their order. */
+  get reasons(): readonly LimitReason[] {
+    return this.limits.map(({ code, message, where }) => ({
+      code,
+      message,
+      ...(where === undefined ? {} : { where }),
+    }));
+  }
+
+  /** What limits ask of a pod or node besides what classes of pods and nodes have in common. */
+  kindOf(reference: string): string {
+    const flowEnd = this.flowEnds?.endOf(reference);
+    if (flowEnd === undefined) return "";
+    return this.limits
+      .map((limit, index) => [index, limit.kindOf?.(flowEnd) ?? ""] as const)
+      .filter(([, kind]) => kind !== "")
+      .map(([index, kind]) => `${index}:${kind}`)
+      .join(" ");
+  }
+
+  /** Why a cell that was tried is not judged; empty when it is. */
+  of(cell: Cell): readonly CellLimit[] {
+    if (this.flowEnds === undefined || cell.source === undefined) return NONE;
+    const flow = this.flowOf(this.flowEnds, cell, cell.source.reference);
+    return this.limits.flatMap((limit, index) => {
+      if (!limit.covers(flow)) return [];
+      return { limit: index, ...reasonOf(limit, flow) };
+    });
+  }
+
+  private flowOf(flowEnds: FlowEnds, { target, protocol }: Cell, from: string): LimitedFlow {
+    const { reference: to, address, port, name } = target;
+    return flowEnds.flowOf({ from, to, address, protocol, port, isByName: name !== undefined });
+  }
+}
+
+/** The question of a cell without what it is called: the user's expectation of it replaces the table's. */
+function questionOf(cell: Cell): string {
+  const { target, protocol, sourceReference, probe } = cell;
+  return `${cell.family} ${protocol} ${sourceReference} ${target.reference} ${target.name ?? ""} ${target.port} ${probe}`;
+}
+
+/** Each question once; who comes first is kept and stands for the others' pairs as well. */
+function withoutRepetitions(cells: readonly Cell[]): readonly Cell[] {
+  const kept = new Map<string, Cell>();
+  for (const cell of cells) {
+    const first = kept.get(cell.id);
+    if (first === undefined) kept.set(cell.id, cell);
+    else if (first.standsFor < cell.standsFor) kept.set(cell.id, { ...first, standsFor: cell.standsFor });
+  }
+  return [...kept.values()];
+}
+
+const FLOW_ORDER: ReadonlyMap<string, number> = new Map(FLOWS.map((flow, index) => [flow, index]));
+
+function inOrder(cells: readonly Cell[]): readonly Cell[] {
+  const last = FLOWS.length;
+  const rank = ({ flow, family }: Cell): number =>
+    (FLOW_ORDER.get(flow) ?? last) + (family === 6 ? last + 1 : 0);
+  return cells.toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Flows that begin with a name, which is asked for by IPv4 alone. */
+function isByName({ flow, target }: Cell): boolean {
+  return target.name !== undefined || flow.endsWith("-name");
+}
+
+/** The same questions by IPv6: none in a cluster of IPv4 alone. */
+function ipv6Cells(cluster: Cluster, limits: CellLimits): readonly Cell[] {
+  if (cluster.file.ipv6 === undefined) return [];
+  const model = readModel(cluster, 6, limits);
+  const cells = [...podCells(model), ...serviceCells(model, nodeBehind(cluster, model))];
+  return cells.filter((cell) => !isByName(cell)).map(asIpv6);
+}
+
+/** The node to which the router leads an address: where the address of a load balancer comes out. */
+export function nodeBehind(cluster: Cluster, model: VerifyModel): (address: Ip) => VerifyNode | undefined {
+  const { compartment } = cluster.underlay.router;
+  return (address) => {
+    const nextHop = compartment
+      .listRoutes()
+      .find((route) => route.nextHop !== undefined && prefixContains(route.prefix, address));
+    return model.nodes.find((node) => node.address === nextHop?.nextHop);
+  };
+}
+
+function isTried(cell: Cell): boolean {
+  if (cell.expected.outcome === "not-applicable" || cell.source === undefined || cell.probe === "state")
+    return false;
+  return cell.target.address !== undefined || cell.target.name !== undefined;
+}
+
+/** All cells of the matrix, each question once. `states` are those that are answered by looking. */
+export function listCells(
+  cluster: Cluster,
+  model: VerifyModel,
+  limits: CellLimits,
+  states: Iterable<Cell>,
+): readonly Cell[] {
+  const own = ownCells(cluster, model);
+  const replaced = new Set(own.map(questionOf));
+  const table = [
+    ...podCells(model),
+    ...serviceCells(model, nodeBehind(cluster, model)),
+    ...ipv6Cells(cluster, limits),
+    ...states,
+  ];
+  return inOrder(withoutRepetitions([...own, ...table.filter((cell) => !replaced.has(questionOf(cell)))]));
+}
+
+export interface VerifyOptions {
+  /** What did not come up. */
+  readonly troubles?: readonly ClusterTrouble[];
+  /** What was said about the input when it was read and applied. */
+  readonly input?: InputRemarks;
+  /** What keeps flows from being judged. */
+  readonly limits?: readonly FlowLimit[];
+}
+
+/** Attempts of one batch: a copy of the cluster is made for each, and remembers each connection, some 12 KB of it. */
+const BATCH_ATTEMPTS_MIN = 100;
+const BATCH_ATTEMPTS_MAX = 20_000;
+/** To copy a pod with what belongs to it takes as long as a third of an attempt, and is to cost a tenth of the whole. */
+const BATCH_ATTEMPTS_PER_POD = 3;
+
+/** Cells that are tried in one copy, with nobody else in it. */
+export interface CellBatch {
+  /** Positions in the cells of the plan, in their order. */
+  readonly positions: readonly number[];
+  /** About how many, when all is well. */
+  readonly attempts: number;
+}
+
+/** Everything that will be asked. It is a function of the input alone, whoever runs it, and on however many machines. */
+export interface VerifyPlan {
+  readonly cluster: Cluster;
+  readonly model: VerifyModel;
+  readonly limits: CellLimits;
+  readonly options: VerifyOptions;
+  /** In the order of the report. */
+  readonly cells: readonly Cell[];
+  /** Those that somebody sends for. */
+  readonly tried: readonly Cell[];
+  /** What is seen of a cell by looking. */
+  readonly states: ReadonlyMap<Cell, Observation>;
+  /** Of all that are tried, and first those that are not, in a batch that needs no copy. */
+  readonly batches: readonly CellBatch[];
+}
+
+/** Who sends: cells of one sender follow one another, and those of one node share its ports. */
+function senderKey({ source }: Cell): number {
+  if (source === undefined) return Number.POSITIVE_INFINITY;
+  return nodeOf(source)?.index ?? Number.POSITIVE_INFINITY;
+}
+
+class Batches {
+  readonly list: CellBatch[] = [];
+  private positions: number[] = [];
+  private attempts = 0;
+
+  add(positions: readonly number[], attempts: number): void {
+    this.positions.push(...positions);
+    this.attempts += attempts;
+  }
+
+  /** True when so many more would be too many. */
+  isFull(more: number, most: number): boolean {
+    return this.positions.length > 0 && this.attempts + more > most;
+  }
+
+  end(): void {
+    if (this.positions.length === 0) return;
+    this.list.push({ positions: this.positions.toSorted((a, b) => a - b), attempts: this.attempts });
+    this.positions = [];
+    this.attempts = 0;
+  }
+}
+
+/**
+ * Cells by the nodes that send them, as many at a time as a copy is made for. What comes of a cell may depend on what its
+ * sender, and others in the same copy, have sent before; so batches follow from the cells alone.
+ */
+function batchesOf(cells: readonly Cell[], pods: number): readonly CellBatch[] {
+  const wanted = Math.max(BATCH_ATTEMPTS_MIN, pods * BATCH_ATTEMPTS_PER_POD);
+  const most = Math.min(BATCH_ATTEMPTS_MAX, wanted);
+  const tried = [...cells.keys()].filter((position) => isTried(cellAt(cells, position)));
+  const attemptsAt = (position: number): number => attemptsExpected(cellAt(cells, position));
+  const sum = (positions: readonly number[]): number =>
+    positions.reduce((total, position) => total + attemptsAt(position), 0);
+  const total = sum(tried);
+  const even = Math.max(1, total / Math.ceil(total / most));
+  const batches = new Batches();
+  const isTriedAt = new Set(tried);
+  batches.add(
+    [...cells.keys()].filter((position) => !isTriedAt.has(position)),
+    0,
+  );
+  batches.end();
+  const groups = [...groupBy(tried, (position) => String(senderKey(cellAt(cells, position)))).values()];
+  const first = ([position = 0]: readonly number[]): number => senderKey(cellAt(cells, position));
+  for (const group of groups.toSorted((a, b) => first(a) - first(b) || 0)) {
+    const attempts = sum(group);
+    if (batches.isFull(attempts / 2, even)) batches.end();
+    if (attempts <= most) batches.add(group, attempts);
+    else
+      for (const position of group) {
+        const own = attemptsAt(position);
+        if (batches.isFull(own, most)) batches.end();
+        batches.add([position], own);
+      }
+  }
+  batches.end();
+  return batches.list;
+}
+
+function cellAt(cells: readonly Cell[], position: number): Cell {
+  return defined(cells[position], "a batch is of cells of the plan");
+}
+
+/**
+ * Lists the questions. Without `given` the cluster is read here, with pods apart that the limits tell apart.
+ * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
+ */
+export function planVerification(
+  cluster: Cluster,
+  given?: VerifyModel,
+  options: VerifyOptions = {},
+): VerifyPlan {
+  const limits = new CellLimits(cluster, options.limits ?? []);
+  const model = given ?? readModel(cluster, 4, limits);
+  const states = new Map(
+    stateCells(model, options.troubles ?? []).map(({ cell, observation }) => [cell, observation]),
+  );
+  const cells = listCells(cluster, model, limits, states.keys());
+  const tried = cells.filter(isTried);
+  return {
+    cluster,
+    model,
+    limits,
+    options,
+    cells,
+    tried,
+    states,
+    batches: batchesOf(cells, model.pods.length),
+  };
+}
