@@ -25,11 +25,13 @@ function folderOf(file: string): string {
   return end < 0 ? "" : file.slice(0, end);
 }
 
-function isClusterFile({ documents }: ReadFile): boolean {
+/** Holds a cluster file. */
+export function isClusterFile({ documents }: ReadFile): boolean {
   return documents.some(({ kind }) => kind === "cluster");
 }
 
-function hasNodes({ documents }: ReadFile): boolean {
+/** Holds a Node. */
+export function hasNodes({ documents }: ReadFile): boolean {
   return documents.some(({ kind, value }) => kind === "kubernetes" && objectTypeOf(value) === "Node");
 }
 

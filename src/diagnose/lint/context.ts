@@ -6,6 +6,7 @@ import type { KnownRanges, KnownRange } from "./views/address-ranges.ts";
 import { type WindowsBuild, getProfile, parseProfile } from "#core/catalogue/profiles.ts";
 import { hostPrefix, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
+import { profilesAskedFor } from "#contracts/kubernetes/container-image.ts";
 import { flannelRange, pluginTypeOf } from "./views/cluster-view.ts";
 import type { DocumentKind, LintDocument } from "./input/document.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
@@ -40,8 +41,11 @@ function selects(selector: unknown, labels: Fields): boolean {
   return isEqual && listAt(selector, "matchExpressions").every((expression) => meets(expression, labels));
 }
 
-/** Where a fact comes from. `assumed`: no part of the input has it; rules may still use it. */
-export type FactOrigin = "flag" | "nodes" | "cluster-file" | "assumed";
+/**
+ * Where a fact comes from. `pods`: no Node is in the input, and pods ask for it. `assumed`: no part of the input has it;
+ * rules may still use it.
+ */
+export type FactOrigin = "flag" | "nodes" | "cluster-file" | "pods" | "assumed";
 
 export interface KnownWindows {
   /** At least one. */
@@ -299,6 +303,12 @@ export class LintContext {
     if (nodes.length > 0) return { builds: nodes, origin: "nodes" };
     const files = this.ofKind("cluster").flatMap(({ value }) => buildsOfClusterFile(value));
     if (files.length > 0) return { builds: files, origin: "cluster-file" };
+    const asked = profilesAskedFor([...this.pods.values()].map(({ spec }) => spec));
+    if (asked.length > 0)
+      return {
+        builds: asked.map((each) => ({ profile: each, revision: undefined, note: undefined })),
+        origin: "pods",
+      };
     const assumed: WindowsBuild = { profile: getProfile("ws2022"), revision: undefined, note: undefined };
     return { builds: [assumed], origin: "assumed" };
   }
@@ -365,7 +375,9 @@ export class LintContext {
       for (const [name, state] of Object.entries(fieldsAt(value, "featureGates")))
         gates[name] = state === true;
     for (const flags of windowsCalls)
-      for (const [, name = "", state] of (textAt(flags, "feature-gates") ?? "").matchAll(/(\w+)=(\w+)/g))
+      for (const [, name = "", state] of (textAt(flags, "feature-gates") ?? "").matchAll(
+        /(?<!\w)(\w+)=(\w+)/g,
+      ))
         gates[name] = state === "true";
     const isDSR =
       configurations.some(({ value }) => isTrueAt(value, "winkernel", "enableDSR")) ||

@@ -1,14 +1,19 @@
 /** The engine: files to documents, documents to findings. Pure; never throws for what files hold. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
+import { pageDifference } from "../catalogue/documentation-texts.ts";
 import type { LintSeverity } from "../catalogue/entry.ts";
-import { type NamedManifests, filesByCluster } from "./clusters.ts";
+import { FROM_PODS } from "./causes.ts";
+import { type NamedManifests, type ReadFile, filesByCluster, hasNodes, isClusterFile } from "./clusters.ts";
 import { LintContext, type LintOptions } from "./context.ts";
 import type { LintDocument, PassedBy, Range } from "./input/document.ts";
 import { objectTypeOf, recognize } from "./input/recognize.ts";
-import type { Assumptions, LintFinding, LintReport, SuppressedFinding } from "./report/report.ts";
+import type { Assumptions, LintFinding, LintReport } from "./report/report.ts";
+import { type LintPart, type PlacedFinding, concludeLint } from "./shard.ts";
+import { type ShardNumber, WHOLE } from "#cluster/verify/report.ts";
 import { LINT_RULES } from "./rules/all-rules.ts";
 import type { LintRule, RuleFinding } from "./rule.ts";
+import { readInput } from "#cluster/input/read-input.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 import {
   type LintConfiguration,
@@ -52,16 +57,10 @@ class RuleIndex {
   }
 }
 
-interface Placed {
-  readonly finding: LintFinding;
-  readonly reason: string | undefined;
-  readonly isInSource: boolean;
-}
-
 interface Draft {
   readonly code: KnowledgeCode;
   readonly severity: LintSeverity;
-  readonly found: Pick<RuleFinding, "at" | "message" | "fix">;
+  readonly found: Pick<RuleFinding, "at" | "message" | "fix" | "differs">;
 }
 
 function severityOf(code: KnowledgeCode): LintSeverity {
@@ -76,6 +75,7 @@ function draftOf(rule: LintRule, found: RuleFinding): Draft {
 function place(draft: Draft, source: SourceText, title: string, range: Range): LintFinding {
   const { line, column } = source.positionOf(range.start);
   const end = source.positionOf(Math.max(range.end, range.start + 1));
+  const { differs } = draft.found;
   return {
     code: draft.code,
     severity: draft.severity,
@@ -88,6 +88,7 @@ function place(draft: Draft, source: SourceText, title: string, range: Range): L
     message: draft.found.message,
     fix: draft.found.fix ?? "",
     lineText: source.lineText(line),
+    ...(differs === undefined ? {} : { documentation: pageDifference(differs) }),
   };
 }
 
@@ -100,15 +101,23 @@ class Linting {
   readonly context: LintContext;
   private readonly index: RuleIndex;
   private readonly configuration: LintConfiguration;
-  readonly placed: Placed[] = [];
+  private readonly numbers: ReadonlyMap<LintDocument, number>;
+  readonly placed: PlacedFinding[] = [];
 
-  constructor(context: LintContext, rules: readonly LintRule[], configuration: LintConfiguration) {
+  /** @param first the number of its first document among those of all clusters. */
+  constructor(
+    context: LintContext,
+    rules: readonly LintRule[],
+    configuration: LintConfiguration,
+    first: number,
+  ) {
     this.context = context;
+    this.numbers = new Map(context.documents.map((document, index) => [document, first + index]));
     this.index = new RuleIndex(rules);
     this.configuration = configuration;
   }
 
-  checkDocument(document: LintDocument): void {
+  private checkDocument(document: LintDocument): void {
     if (this.context.isMadeHere(objectOf(document))) return;
     const drafts: Draft[] = [];
     for (const rule of this.index.for(document))
@@ -126,13 +135,31 @@ class Linting {
     for (const [position, draft] of drafts.entries()) {
       const finding = place(draft, document.source, document.title, ranges[position] ?? { start: 0, end: 1 });
       const byObject = suppressions.find(({ code }) => code === "*" || code === draft.code);
-      this.add(finding, byObject?.reason);
+      this.add(finding, document, byObject?.reason);
     }
   }
 
-  add(finding: LintFinding, reason?: string): void {
+  add(finding: LintFinding, document?: LintDocument, reason?: string): void {
     const byFile = suppressedByFile(this.configuration, finding.code, finding.file);
-    this.placed.push({ finding, reason: reason ?? byFile?.reason, isInSource: reason !== undefined });
+    const why = reason ?? byFile?.reason;
+    const number = document === undefined ? undefined : this.numbers.get(document);
+    this.placed.push({
+      finding,
+      ...(number === undefined ? {} : { document: number }),
+      ...(document === undefined || !FROM_PODS.has(finding.code) ? {} : { pods: this.podsBehind(document) }),
+      ...(why === undefined ? {} : { reason: why }),
+      isInSource: reason !== undefined,
+    });
+  }
+
+  private podsBehind(service: LintDocument): readonly number[] {
+    return this.context.podsBehind(service).flatMap(({ document }) => this.numbers.get(document) ?? []);
+  }
+
+  /** Checks the documents of a shard: by their numbers, in turn. */
+  checkDocuments({ index, count }: ShardNumber): void {
+    for (const [document, number] of this.numbers)
+      if (number % count === index - 1) this.checkDocument(document);
   }
 
   checkConfiguration(): void {
@@ -151,13 +178,14 @@ const ORIGINS = {
   flag: "as the flag says",
   nodes: "from the Node objects",
   "cluster-file": "from the cluster file",
+  pods: "by images and selectors of pods",
   assumed: "assumed",
 } as const;
 
 /** What the rules were asked about, cluster by cluster. */
 function assumptionsOf(contexts: readonly LintContext[]): Assumptions {
   // A group without Nodes of its own says nothing beside clusters that do.
-  const said = contexts.filter(({ windows }) => windows.origin !== "assumed");
+  const said = contexts.filter(({ windows: { origin } }) => origin !== "assumed" && origin !== "pods");
   const all = (said.length === 0 ? contexts : said).map(assumptionOf);
   const unique = (texts: readonly string[]): readonly string[] => [...new Set(texts)];
   return {
@@ -182,88 +210,82 @@ function assumptionOf({ windows, kubernetes }: LintContext): Omit<Assumptions, "
   };
 }
 
-function compareFindings(order: ReadonlyMap<string, number>): (a: Placed, b: Placed) => number {
-  return (a, b) =>
-    (order.get(a.finding.file) ?? 0) - (order.get(b.finding.file) ?? 0) ||
-    a.finding.line - b.finding.line ||
-    a.finding.column - b.finding.column ||
-    (a.finding.code < b.finding.code ? -1 : a.finding.code > b.finding.code ? 1 : 0);
-}
+const RULE_CODES: ReadonlySet<KnowledgeCode> = new Set(LINT_RULES.map(({ code }) => code));
 
-/** The same thing said twice of one place is said once. */
-function withoutRepetition(placed: readonly Placed[]): readonly Placed[] {
-  const seen = new Set<string>();
-  return placed.filter(({ finding: { file, line, column, code, message } }) => {
-    const key = `${file}\n${line}:${column} ${code} ${message}`;
-    if (seen.has(key)) return false;
-    seen.add(key);
-    return true;
+/**
+ * What the files of one cluster say against each other about its network, in the words of `verify`, which has each for a
+ * finding. Files without Nodes are asked nothing: they may be of several clusters.
+ */
+function contradictionsIn(
+  files: readonly ReadFile[],
+  sources: ReadonlyMap<string, SourceText>,
+): readonly LintFinding[] {
+  if (!files.some(hasNodes) || files.some(isClusterFile)) return [];
+  const texts = files.flatMap(({ file }) => {
+    const source = sources.get(file);
+    return source === undefined ? [] : [{ name: file, text: source.text }];
+  });
+  const read = readInput(texts);
+  // What cannot be read as a cluster is what the rules find.
+  if (!("input" in read)) return [];
+  return read.input.contradictions.flatMap(({ code, file, line, column, message, advice }) => {
+    const source = sources.get(file);
+    // What has a rule of its own is found by it.
+    if (source === undefined || RULE_CODES.has(code)) return [];
+    const start = source.offsetAt({ line: Math.max(line, 1), column: Math.max(column, 1) });
+    const draft = {
+      code,
+      severity: severityOf(code),
+      found: { at: { offset: start }, message, fix: advice },
+    };
+    return [place(draft, source, file, { start, end: start + 1 })];
   });
 }
 
 /** Checks files. */
 export function lint(input: LintInput): LintReport {
+  return concludeLint([examine(input, WHOLE)]);
+}
+
+/** What a shard finds: each reads all files, and asks the rules about its documents. The first one has what is of no document. */
+export function examine(input: LintInput, shard: ShardNumber): LintPart {
   const { sources, options = {}, configuration = NO_LINT_CONFIGURATION, rules = LINT_RULES } = input;
   const passedBy: PassedBy[] = [...(input.passedBy ?? [])];
   const recognized = sources.map((source) => recognize(source));
-  const documents = recognized.flatMap((found) => found.documents);
+  const documents = recognized.reduce((sum, found) => sum + found.documents.length, 0);
   const files = recognized.map((found, index) => ({
     file: sources[index]?.file ?? "",
     documents: found.documents,
   }));
-  const clusters = filesByCluster(files, input.manifests).map(
-    (own) =>
-      new Linting(
-        new LintContext(
-          own.flatMap((each) => each.documents),
-          options,
-        ),
-        rules,
-        configuration,
-      ),
-  );
-  const [linting = new Linting(new LintContext([], options), rules, configuration)] = clusters;
-  linting.checkConfiguration();
+  const byName = new Map(sources.map((source) => [source.file, source]));
+  const isFirst = shard.index === 1;
+  let numbered = 0;
+  const clusters = filesByCluster(files, input.manifests).map((own) => {
+    const ofOwn = own.flatMap((each) => each.documents);
+    const cluster = new Linting(new LintContext(ofOwn, options), rules, configuration, numbered);
+    numbered += ofOwn.length;
+    if (isFirst && rules === LINT_RULES)
+      for (const finding of contradictionsIn(own, byName)) cluster.add(finding);
+    return cluster;
+  });
+  const [linting = new Linting(new LintContext([], options), rules, configuration, 0)] = clusters;
+  if (isFirst) linting.checkConfiguration();
   for (const { faults, passedBy: left } of recognized) {
     passedBy.push(...left);
-    for (const { source, code, offset, message, fix } of faults) {
+    for (const { source, code, offset, message, fix } of isFirst ? faults : []) {
       // Strict readers refuse a field that is given twice, others take the last one.
       const severity = message.endsWith("is given twice") ? "warning" : severityOf(code);
       const draft = { code, severity, found: { at: { offset }, message, fix } } as const;
       linting.add(place(draft, source, source.file, { start: offset, end: offset + 1 }));
     }
   }
-  for (const cluster of clusters)
-    for (const document of cluster.context.documents) cluster.checkDocument(document);
-  const order = new Map(sources.map((source, index) => [source.file, index]));
-  const placed = withoutRepetition(
-    clusters.flatMap((cluster) => cluster.placed).toSorted(compareFindings(order)),
-  );
-  const assumptions = assumptionsOf(clusters.map(({ context }) => context));
-  const names = sources.map(({ file }) => file);
-  return reportOf(placed, passedBy, documents.length, names, assumptions);
-}
-
-function reportOf(
-  placed: readonly Placed[],
-  passedBy: readonly PassedBy[],
-  documents: number,
-  files: readonly string[],
-  assumptions: Assumptions,
-): LintReport {
-  const findings = placed.flatMap(({ finding, reason }) => (reason === undefined ? [finding] : []));
-  const suppressed: SuppressedFinding[] = placed.flatMap(({ finding, reason, isInSource }) =>
-    reason === undefined ? [] : [{ finding, reason, isInSource }],
-  );
-  const count = (severity: LintSeverity): number =>
-    findings.filter((finding) => finding.severity === severity).length;
-  const counts = {
-    files: files.length,
+  for (const cluster of clusters) cluster.checkDocuments(shard);
+  return {
+    shard,
+    clusters: (clusters.length === 0 ? [linting] : clusters).map(({ placed }) => placed),
+    passedBy,
     documents,
-    error: count("error"),
-    warning: count("warning"),
-    info: count("info"),
+    files: sources.map(({ file }) => file),
+    assumptions: assumptionsOf(clusters.map(({ context }) => context)),
   };
-  const isUnreadable = documents === 0 && findings.length === 0;
-  return { findings, suppressed, passedBy, files, assumptions, counts, isUnreadable };
 }

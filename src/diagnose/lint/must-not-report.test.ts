@@ -1,4 +1,4 @@
-/** The false alarms that users have met (users.md §2, "must not be reported"), and Linux workloads: all are silent. */
+/** The false alarms that users have met (users.md §1, §4), and Linux workloads: all are silent. */
 import { describe, expect, it } from "vitest";
 import { lintExample } from "#test/support/lint/example-input.ts";
 import { oneFile } from "./rule.ts";

@@ -11,6 +11,8 @@ export interface RuleFinding {
   readonly message: string;
   /** What to write instead, when that is more than the entry's remedy: full sentences. */
   readonly fix?: string;
+  /** When the Kubernetes page states otherwise what the finding is about: the reason, by its id (`page-sentences.ts`). */
+  readonly differs?: string;
   /** When this case has a code of its own. */
   readonly code?: KnowledgeCode;
   /** When this case weighs otherwise than the rule does. */

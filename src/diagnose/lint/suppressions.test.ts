@@ -53,6 +53,28 @@ describe("an annotation", () => {
 });
 
 describe(".mullion-lint.yaml", () => {
+  it.each([
+    ["legacy/**", true],
+    ["./legacy/*", true],
+    ["web.yaml", true],
+    ["**/web.yaml", true],
+    ["leg?cy/*.yaml", true],
+    ["*/web.yaml", true],
+    ["l**b.yaml", true],
+    ["leg*", true],
+    ["*.yml", false],
+    ["le/*", false],
+    ["?web.yaml", false],
+    ["l*b.yaml", false],
+    ["legacy/web", false],
+    ["w.b.yaml", false],
+    // In a backtracking search these forty stars would take years.
+    [`${"*w".repeat(40)}*b`, false],
+  ])("paths: [%j] fits legacy/web.yaml: %s", (path, fits) => {
+    const entry = IGNORE(`{ code: host-network-unsupported, reason: old, paths: [${JSON.stringify(path)}] }`);
+    expect(reported(report(POD("x"), entry)).includes(FOUND)).toBe(!fits);
+  });
+
   const plain = POD('""');
 
   it.each([

@@ -68,7 +68,7 @@ const NOTHING = Object.freeze({ suppressions: Object.freeze([]), faults: Object.
 
 /** One entry of the file. */
 interface FileSuppression extends Suppression {
-  readonly patterns: readonly RegExp[];
+  readonly patterns: readonly Glob[];
 }
 
 /** What `.mullion-lint.yaml` says. */
@@ -87,15 +87,38 @@ export const NO_LINT_CONFIGURATION: LintConfiguration = Object.freeze({
 });
 
 /** `*` stands for anything but a slash, `**` for anything. A pattern fits the end of a path, or one of its folders. */
-function patternOf(glob: string): RegExp {
-  const text = glob
-    .replace(/^\.?\//, "")
-    .replace(/[.+^${}()|[\]\\]/g, "\\$&")
-    .replace(/\*\*\/?/g, "\u0000")
-    .replace(/\*/g, "[^/]*")
-    .replace(/\?/g, "[^/]")
-    .replaceAll("\u0000", ".*");
-  return new RegExp(`(?:^|/)${text}(?:/|$)`);
+class Glob {
+  private readonly parts: readonly string[];
+
+  constructor(glob: string) {
+    this.parts = glob.replace(/^\.?\//, "").match(/(?:\*\*\/?)+|[^]/g) ?? [];
+  }
+
+  /** Follows all ways at once: a pattern of many stars takes no longer than one of as many letters. */
+  test(path: string): boolean {
+    let places = new Set<number>();
+    for (let at = 0; at <= path.length; at++) {
+      const isEdge = at === 0 || path[at - 1] === "/";
+      if (isEdge) this.enter(places, 0);
+      const isEnd = at === path.length || path[at] === "/";
+      if (isEnd && places.has(this.parts.length)) return true;
+      const next = new Set<number>();
+      for (const place of places) {
+        const part = this.parts[place] ?? "";
+        if (part.startsWith("**") || (part === "*" && path[at] !== "/")) this.enter(next, place);
+        else if (part === path[at] || (part === "?" && path[at] !== "/")) this.enter(next, place + 1);
+      }
+      places = next;
+    }
+    return false;
+  }
+
+  /** A star may stand for nothing. */
+  private enter(places: Set<number>, place: number): void {
+    let last = place;
+    while (this.parts[last]?.startsWith("*") === true) places.add(last++);
+    places.add(last);
+  }
 }
 
 function readEntry(
@@ -110,7 +133,7 @@ function readEntry(
   const message = faultOf(code, reason);
   if (message !== undefined) return { fault: { at, message, fix } };
   const paths = listAt(entry, "paths").filter((path) => typeof path === "string");
-  return { entry: { code, reason, patterns: paths.map(patternOf) } };
+  return { entry: { code, reason, patterns: paths.map((path) => new Glob(path)) } };
 }
 
 /** Reads `.mullion-lint.yaml`. What is wrong in it is a finding. */

@@ -1,8 +1,16 @@
 /** Adds to a report what the catalogue has to say: verify itself knows rows of expectations and codes alone. */
 import { getEntry } from "../catalogue/catalogue.ts";
+import { differsBecause, pageSays } from "../catalogue/documentation-texts.ts";
 import { whyNotApplicable } from "../catalogue/expectation-texts.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
-import type { NotJudged, VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
+import type { TraceReport } from "#cluster/trace/trace-report.ts";
+import type {
+  NotJudged,
+  PageDifferenceReport,
+  VerifyCell,
+  VerifyFinding,
+  VerifyReport,
+} from "#cluster/verify/report.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 
 /** The first paragraph of the entry's remedy, with the commands that it announces. */
@@ -11,19 +19,63 @@ export function remedyOf(code: KnowledgeCode): string {
   return second.startsWith(VERBATIM_INDENT) ? `${first}\n${second}` : first;
 }
 
+function explainPage(difference: PageDifferenceReport): PageDifferenceReport {
+  const { evidence, source, ...ids } = difference;
+  return {
+    ...ids,
+    says: pageSays(ids.sentence),
+    differsBecause: differsBecause(ids.difference),
+    evidence,
+    source,
+  };
+}
+
+/** The report of a trace with what the page says, where it states another outcome. */
+export function explainTrace(report: TraceReport): TraceReport {
+  const { documentation } = report;
+  return documentation === undefined ? report : { ...report, documentation: explainPage(documentation) };
+}
+
 /** The order of the fields is that of the published JSON. */
 function explainCell(cell: VerifyCell): VerifyCell {
   const why = cell.expected === "not-applicable" ? whyNotApplicable(cell.row) : undefined;
-  if (why === undefined) return cell;
-  const { row, documentedIn, verdict, attempts, backEnds, standsFor, ...question } = cell;
-  const answered = backEnds === undefined ? {} : { backEnds };
-  return { ...question, why, row, documentedIn, verdict, attempts, ...answered, standsFor };
+  const {
+    row,
+    documentedIn,
+    documentation,
+    verdict,
+    notJudged,
+    observed,
+    attempts,
+    backEnds,
+    standsFor,
+    ...question
+  } = cell;
+  return {
+    ...question,
+    ...(why === undefined ? {} : { why }),
+    row,
+    documentedIn,
+    ...(documentation === undefined ? {} : { documentation: explainPage(documentation) }),
+    verdict,
+    ...(notJudged === undefined ? {} : { notJudged }),
+    ...(observed === undefined ? {} : { observed }),
+    attempts,
+    ...(backEnds === undefined ? {} : { backEnds }),
+    standsFor,
+  };
 }
 
 function explainFinding(finding: VerifyFinding): VerifyFinding {
-  const { code, trace, ...seen } = finding;
+  const { code, trace, cause, ...seen } = finding;
   if (code === undefined) return finding;
-  return { ...seen, code, remedy: remedyOf(code), ...(trace === undefined ? {} : { trace }) };
+  return {
+    ...seen,
+    code,
+    remedy: remedyOf(code),
+    ...(trace === undefined ? {} : { trace }),
+    ...(cause === undefined ? {} : { cause }),
+  };
 }
 
 function explainLimit(limit: NotJudged): NotJudged {

@@ -5,7 +5,15 @@ import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 import { getEntry } from "../catalogue/catalogue.ts";
-import { FLOW_TITLES, RowLabels, SystemNames, valueOf, verdictLine } from "./format-verify.ts";
+import {
+  FLOW_TITLES,
+  PAGE_MARK,
+  RowLabels,
+  SystemNames,
+  differenceText,
+  valueOf,
+  verdictLine,
+} from "./format-verify.ts";
 
 const VALUE_WIDTH = 8;
 const INPUT_MAX = 3;
@@ -13,6 +21,9 @@ const INPUT_MAX = 3;
 const NO_BREAK = "\u{a0}";
 /** Rows that differ; more are counted. */
 const ROWS_MAX = 8;
+
+/** After the flows that work; `verify` in full has the sentence and the reason. */
+const PAGE_NOTE = ` (${PAGE_MARK} otherwise on the Kubernetes page)`;
 
 /** A row of a flow's table in the protocols in which it does not simply work. */
 interface Difference {
@@ -82,15 +93,28 @@ function differenceLines(difference: Difference, style: TraceStyle): readonly st
 
 /** `pod → pod (IP)` and `pod → pod (name)` as `pod → pod (IP, name)`. */
 function joinTitles(titles: readonly string[]): string {
-  const parts = titles.map((title) => /^(.*) \((.*)\)(.*)$/.exec(title) ?? [title, title, "", ""]);
+  const parts = titles.map((title) => {
+    const close = title.lastIndexOf(")");
+    const open = title.lastIndexOf(" (", close);
+    return open < 0 || close < 0
+      ? [title, title, "", ""]
+      : [title, title.slice(0, open), title.slice(open + 2, close), title.slice(close + 1)];
+  });
   const alike = groupBy(parts, ([, flow = "", , family = ""]) => flow + family);
   return [...alike]
-    .map(([flow, each]) => {
+    .map(([key, each]) => {
+      const mark = key.endsWith(PAGE_MARK) ? PAGE_MARK : "";
+      const flow = key.slice(0, key.length - mark.length);
       const ways = each.map(([, , way = ""]) => way).filter((way) => way !== "");
-      return ways.length === 0 ? flow : `${flow} (${ways.join(", ")})`;
+      return `${ways.length === 0 ? flow : `${flow} (${ways.join(", ")})`}${mark}`;
     })
     .map((title) => title.replaceAll(" ", NO_BREAK))
     .join("; ");
+}
+
+/** The Kubernetes page states another outcome than the one that was seen. */
+function differsFromPage(cell: VerifyCell): boolean {
+  return differenceText(cell) !== undefined;
 }
 
 /** Findings about the input as a whole, which are in no row; the first ones. */
@@ -116,11 +140,12 @@ export function foldVerification(report: VerifyReport, style: TraceStyle = PLAIN
     .filter(([, cells]) =>
       cells.some(({ expected, verdict }) => expected === "works" && verdict === "as-expected"),
     )
-    .map(([title]) => title);
+    .map(([title, cells]) => `${title}${cells.some(differsFromPage) ? PAGE_MARK : ""}`);
+  const note = report.cells.some(differsFromPage) ? PAGE_NOTE : "";
   const hidden = differences.length - ROWS_MAX;
   return [
     ...inputLines(report, style),
-    ...(works.length === 0 ? [] : beside("works", joinTitles(works), style.good, style)),
+    ...(works.length === 0 ? [] : beside("works", `${joinTitles(works)}${note}`, style.good, style)),
     ...differences.slice(0, ROWS_MAX).flatMap((difference) => differenceLines(difference, style)),
     ...(hidden > 0 ? beside("", `… and ${hidden} more`, style.faint, style) : []),
     `  ${report.counts.cells} cells, ${report.counts.attempts} attempts. ${verdictLine(report, style)}`,

@@ -2,7 +2,7 @@
  * A comparison of verifications as text: for each flow a table of those that came out otherwise, with a column for each
  * side, and below it why. As wide as the style says, as long as the sides are few.
  */
-import { wrap } from "#core/base/text-layout.ts";
+import { wrap, plural } from "#core/base/text-layout.ts";
 import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
 import type { ChangedFlow, SideOutcome, VerifyComparison } from "#cluster/verify/compare.ts";
@@ -99,10 +99,6 @@ function inputLines({ input }: VerifyComparison, style: TraceStyle): readonly st
     return wrap(text, style.columns - 2).map((line) => `  ${line}`);
   });
   return [style.heading("Findings about the input that not all have"), ...lines, ""];
-}
-
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
 
 export function formatComparison(comparison: VerifyComparison, style: TraceStyle = PLAIN_STYLE): string {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { remedyOf } from "./explain-verification.ts";
 import { formatVerification } from "./format-verify.ts";
+import { PLAIN_STYLE } from "#cluster/trace/format-trace.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 
 const CELL: VerifyCell = {
@@ -19,36 +20,37 @@ const CELL: VerifyCell = {
   standsFor: 1,
 };
 
+const REPORT: VerifyReport = {
+  apiVersion: "mullion/v1alpha1",
+  kind: "Verification",
+  cluster: "test",
+  compat: ["upstream"],
+  basis: { facts: [], contradictions: [], assumptions: [], refused: [], notJudged: [], notes: [] },
+  counts: {
+    cells: 1,
+    tried: 1,
+    attempts: 1,
+    works: 0,
+    denied: 0,
+    notApplicable: 0,
+    notJudged: 0,
+    findings: 1,
+  },
+  cells: [CELL],
+  findings: [
+    {
+      cell: 0,
+      expected: "works",
+      observed: "no answer",
+      code: "icmp-outbound-not-translated",
+      remedy: remedyOf("icmp-outbound-not-translated"),
+    },
+  ],
+};
+
 describe("a finding of verify", () => {
   it("shows the commands that its remedy announces, each on a line of its own", () => {
-    const report: VerifyReport = {
-      apiVersion: "mullion/v1alpha1",
-      kind: "Verification",
-      cluster: "test",
-      compat: ["upstream"],
-      basis: { facts: [], contradictions: [], assumptions: [], refused: [], notJudged: [], notes: [] },
-      counts: {
-        cells: 1,
-        tried: 1,
-        attempts: 1,
-        works: 0,
-        denied: 0,
-        notApplicable: 0,
-        notJudged: 0,
-        findings: 1,
-      },
-      cells: [CELL],
-      findings: [
-        {
-          cell: 0,
-          expected: "works",
-          observed: "no answer",
-          code: "icmp-outbound-not-translated",
-          remedy: remedyOf("icmp-outbound-not-translated"),
-        },
-      ],
-    };
-    expect(formatVerification(report)).toContain(
+    expect(formatVerification(REPORT)).toContain(
       [
         "    remedy    Test with TCP or UDP instead of ping, for example:",
         "                  curl.exe -Iv https://203.0.113.10",
@@ -57,4 +59,17 @@ describe("a finding of verify", () => {
       ].join("\n"),
     );
   });
+});
+
+it.each([61, 73, 99])("remarks are as wide as the terminal, %i columns, under their label", (columns) => {
+  // Words of one letter fill each line to its end.
+  const message = Array.from({ length: 100 }, () => "a").join(" ");
+  const remark = { code: "network-not-emulated", message, advice: "" } as const;
+  const basis = { ...REPORT.basis, notes: [remark] };
+  const text = formatVerification({ ...REPORT, basis }, "mullion trace", { ...PLAIN_STYLE, columns });
+  const lines = text.split("\n").filter((line) => /^ {2}(?:note|    ) {6,}a a/.test(line));
+  expect(lines.length).toBeGreaterThan(2);
+  expect(lines[0]).toMatch(/^ {2}note {6}a a/);
+  expect(lines.slice(1).every((line) => /^ {12}a a/.test(line))).toBe(true);
+  expect(lines.slice(0, -1).map((line) => line.length)).toEqual(lines.slice(0, -1).map(() => columns));
 });

@@ -6,9 +6,9 @@
 import { getEntry } from "../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FlowProtocol } from "#core/catalogue/expectations.ts";
-import { wrap } from "#core/base/text-layout.ts";
+import { wrap, plural } from "#core/base/text-layout.ts";
 import { VERBATIM_INDENT } from "../catalogue/prose.ts";
-import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
+import { PLAIN_STYLE, type TraceStyle, formatPageDifference } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type ClusterFact, type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
@@ -139,9 +139,31 @@ export function valueOf(cells: readonly VerifyCell[]): string {
   return kinds.size === 2 ? "both" : ([...kinds][0] ?? "");
 }
 
+/** Behind a value that differs from what the Kubernetes page says. */
+export const PAGE_MARK = "*";
+
+/** What the Kubernetes page says of a cell, and why it is otherwise here; undefined where they agree. */
+export function differenceText({ documentation, verdict }: VerifyCell): string | undefined {
+  if (documentation === undefined || verdict !== "as-expected") return undefined;
+  return formatPageDifference(documentation);
+}
+
+function markedValueOf(cells: readonly VerifyCell[]): string {
+  const differs = cells.some((cell) => differenceText(cell) !== undefined);
+  return `${valueOf(cells)}${differs ? PAGE_MARK : ""}`;
+}
+
+/** One line for each sentence of the page from which the flow differs. */
+function pageLines(cells: readonly VerifyCell[], style: TraceStyle): readonly string[] {
+  const texts = new Set(cells.flatMap((cell) => differenceText(cell) ?? []));
+  return [...texts].flatMap((text) =>
+    block(`${PAGE_MARK} ${text}`, 2, style).map((line) => style.faint(line)),
+  );
+}
+
 function paint(value: string, style: TraceStyle): string {
   if (value.startsWith("DIFFERS") || value === NOT_JUDGED) return style.bad(value);
-  if (value === "works") return style.good(value);
+  if (value === "works" || value === `works${PAGE_MARK}`) return style.good(value);
   return value === "n/a" ? style.faint(value) : value;
 }
 
@@ -165,12 +187,14 @@ function noteOf(cells: readonly VerifyCell[]): string {
   );
   const backEnds = cells.flatMap(({ backEnds: count }) => (count === undefined ? [] : [count]));
   const most = Math.max(0, ...backEnds);
-  const backEndsSeen = most > 0 ? [`${most} back end${most === 1 ? "" : "s"}`] : [];
+  const backEndsSeen = most > 0 ? [plural(most, "back end")] : [];
   return [...backEndsSeen, ...codes, ...unjudgedShare(cells)].join(", ");
 }
 
 function rowLines(label: string, cells: readonly VerifyCell[], style: TraceStyle): readonly string[] {
-  const values = PROTOCOLS.map((protocol) => valueOf(cells.filter((cell) => cell.protocol === protocol)));
+  const values = PROTOCOLS.map((protocol) =>
+    markedValueOf(cells.filter((cell) => cell.protocol === protocol)),
+  );
   const columns = values.map((value) => padded(value, style)).join("");
   const width = labelWidth(style);
   const note = noteOf(cells);
@@ -199,6 +223,7 @@ function flowLines(
   return [
     `${title}${style.faint(heads.trimEnd())}`,
     ...[...rows].flatMap(([label, each]) => rowLines(label, each, style)),
+    ...pageLines(cells, style),
     "",
   ];
 }
@@ -304,12 +329,34 @@ function headOf({ about = "", limit, allowed }: VerifyFinding, cell: VerifyCell 
   return `${mark}${FLOW_TITLES[cell.flow]}${family}: ${traceEnds}`;
 }
 
-function findingLines(
-  finding: VerifyFinding,
-  cell: VerifyCell | undefined,
-  command: string,
+/** Findings of one cause that are named beside the one that stands for it; the rest is counted. */
+const SAME_CAUSE_MAX = 3;
+
+function sameCauseLines(
+  others: readonly VerifyFinding[],
+  { code }: VerifyFinding,
+  cells: readonly VerifyCell[],
   style: TraceStyle,
 ): readonly string[] {
+  if (others.length === 0) return [];
+  // One of each code first: what ends otherwise is named.
+  const byCode = [...groupBy(others, (other) => other.code ?? "").values()];
+  const ordered = [...byCode.flatMap(([first]) => first ?? []), ...byCode.flatMap(([, ...rest]) => rest)];
+  const shown = ordered.slice(0, SAME_CAUSE_MAX).map((other) => {
+    const reason = other.code === undefined || other.code === code ? "" : ` (${other.code})`;
+    return `${headOf(other, cells[other.cell ?? -1])}${reason}`;
+  });
+  const hidden = others.length - shown.length;
+  const more = hidden > 0 ? [`… and ${hidden} more: -o json has them all`] : [];
+  return [...shown, ...more].flatMap((text, index) => labelled(index === 0 ? "also" : "", text, style));
+}
+
+function findingLines(
+  finding: VerifyFinding,
+  { cells, command, others }: FindingContext,
+  style: TraceStyle,
+): readonly string[] {
+  const cell = cells[finding.cell ?? -1];
   const source = cell === undefined ? "" : ` (${cell.row}: ${cell.documentedIn})`;
   return [
     ...block(headOf(finding, cell), 2, style).map((line) =>
@@ -320,8 +367,16 @@ function findingLines(
     ...(finding.code === undefined ? [] : labelled("why", titleOf(finding.code), style)),
     ...(finding.remedy === undefined ? [] : labelled("remedy", finding.remedy, style)),
     ...(finding.trace === undefined ? [] : [`    ${"see".padEnd(10)}${command} ${finding.trace}`]),
+    ...sameCauseLines(others, finding, cells, style),
     "",
   ];
+}
+
+interface FindingContext {
+  readonly cells: readonly VerifyCell[];
+  readonly command: string;
+  /** Findings of the same cause. */
+  readonly others: readonly VerifyFinding[];
 }
 
 function summaryLine({ counts }: VerifyReport): string {
@@ -335,7 +390,6 @@ export function verdictLine(
   { findings, basis }: Pick<VerifyReport, "findings" | "basis">,
   style: TraceStyle,
 ): string {
-  const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;
   const counted = findings.filter(({ allowed }) => allowed !== true);
   const taken = findings.length - counted.length;
   const allowed = taken === 0 ? [] : [`${plural(taken, "finding")} allowed.`];
@@ -345,10 +399,12 @@ export function verdictLine(
   const ofCells = counted.length - ofInput - limits.length;
   const flows = limits.reduce((sum, limit) => sum + (basis.notJudged[limit]?.flows ?? 0), 0);
   const causes = limits.length > 1 ? `, for ${limits.length} causes` : "";
+  const ofCauses = counted.filter(({ cell, cause }) => cell !== undefined && cause === undefined).length;
+  const together = ofCauses < ofCells ? `, for ${plural(ofCauses, "cause")}` : "";
   const parts = [
     ...(ofInput > 0 ? [`${plural(ofInput, "finding")} about the input.`] : []),
     ...(limits.length > 0 ? [`${plural(flows, "flow")} not judged${causes}.`] : []),
-    ...(ofCells > 0 ? [`${plural(ofCells, "cell")} did not match the expectation.`] : []),
+    ...(ofCells > 0 ? [`${plural(ofCells, "cell")} did not match the expectation${together}.`] : []),
     ...allowed,
   ];
   return style.bad(parts.join(" "));
@@ -362,11 +418,15 @@ export function formatVerification(
 ): string {
   const names = new SystemNames(report);
   const flows = groupBy(report.cells, ({ flow, family }) => `${flow} ${family ?? ""}`);
-  const { findings } = report;
-  const shown = findings
+  const { findings, cells: all } = report;
+  const followers = groupBy(findings, ({ cause }) => String(cause));
+  const causes = findings.flatMap((finding, position) =>
+    finding.cause === undefined ? [{ finding, others: followers.get(String(position)) ?? [] }] : [],
+  );
+  const shown = causes
     .slice(0, FINDINGS_MAX)
-    .flatMap((finding) => findingLines(finding, report.cells[finding.cell ?? -1], command, style));
-  const hidden = findings.length - FINDINGS_MAX;
+    .flatMap(({ finding, others }) => findingLines(finding, { cells: all, command, others }, style));
+  const hidden = causes.length - FINDINGS_MAX;
   const lines = [
     style.heading(`Cluster ${report.cluster}, compat ${report.compat.join(" and ")}`),
     "",

@@ -2,7 +2,7 @@
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { formatReason } from "#cluster/session/flow-limit.ts";
-import { FLOW_TITLES, INPUT_TITLE } from "./format-verify.ts";
+import { FLOW_TITLES, INPUT_TITLE, differenceText } from "./format-verify.ts";
 import { type ClusterFact, placeOf } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
@@ -55,6 +55,12 @@ function outcomeOf(
   return cell.verdict === "not-tried" ? [xmlElement("skipped", { message: cell.why ?? "" })] : [];
 }
 
+/** Where the case differs from what the Kubernetes page says. */
+function pageOutput(cell: VerifyCell): readonly XmlElement[] {
+  const text = differenceText(cell);
+  return text === undefined ? [] : [xmlElement("system-out", {}, text)];
+}
+
 function sourceOf({ source, where }: ClusterFact): string {
   if (where === undefined) return source;
   const place = `${where.file}:${where.line}`;
@@ -101,7 +107,7 @@ export function formatJunit(report: VerifyReport, command = "mullion trace"): st
   const isAllowed = (cell: VerifyCell): boolean => findingOf(cell)?.allowed === true;
   const suites = [...groupBy(report.cells, (cell) => cell.flow)].map(([flow, cells]) => {
     const cases = cells.map((cell) => {
-      const outcome = outcomeOf(cell, findingOf(cell), command);
+      const outcome = [...outcomeOf(cell, findingOf(cell), command), ...pageOutput(cell)];
       return xmlElement("testcase", { classname: flow, name: nameOf(cell) }, outcome);
     });
     const taken = cells.filter(isAllowed).length;

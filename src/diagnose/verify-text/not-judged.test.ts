@@ -1,15 +1,13 @@
 // Flows that something of the real cluster could change: tried, and not judged. Text, JUnit and counts.
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { validateTrace, validateVerification } from "#test/support/cluster/report-schemas.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
 import type { FlowEnd, FlowLimit } from "#cluster/session/flow-limit.ts";
 import type { ClusterSession } from "#cluster/session/session.ts";
 import { formatTrace } from "#cluster/trace/format-trace.ts";
-import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
 import { tracePacket } from "#cluster/trace/trace.ts";
 import type { VerifyReport } from "#cluster/verify/report.ts";
-import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
 import { formatJunit } from "./junit.ts";
 import { formatVerification } from "./format-verify.ts";
@@ -135,11 +133,10 @@ describe("a flow that is not judged", () => {
   });
 
   it("is told of in JSON as the published schema says", () => {
-    const validate = new Ajv2020({ strict: true }).compile(VERIFY_SCHEMA);
     const allowed = { ...report, findings: report.findings.map((each) => ({ ...each, allowed: true })) };
     for (const each of [report, allowed]) {
-      validate(JSON.parse(JSON.stringify(each)));
-      expect(validate.errors).toBeNull();
+      validateVerification(JSON.parse(JSON.stringify(each)));
+      expect(validateVerification.errors).toBeNull();
     }
   });
 
@@ -147,8 +144,7 @@ describe("a flow that is not judged", () => {
     const request = { from: "pod/client", to: "service/guarded", protocol: "tcp", port: undefined } as const;
     const trace = tracePacket(session.cluster, request, session.limits()).report;
     expect(trace.verdict).toBe("answered");
-    const validate = new Ajv2020({ strict: true }).compile(TRACE_SCHEMA);
-    expect([validate(JSON.parse(JSON.stringify(trace))), validate.errors]).toEqual([true, null]);
+    expect([validateTrace(JSON.parse(JSON.stringify(trace))), validateTrace.errors]).toEqual([true, null]);
     expect(trace.notJudged?.map(({ message }) => message)).toEqual([
       "a guard stands before pod/default/guarded",
     ]);

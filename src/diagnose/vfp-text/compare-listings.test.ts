@@ -100,6 +100,18 @@ describe("two nodes", () => {
     ).toEqual([]);
   });
 
+  it("with thousands of addresses of their own do not differ in them, and cost what the texts cost", () => {
+    const side = (last: string) =>
+      Array.from({ length: 3_000 }, (_, index) => {
+        const address = `10.${index >> 8}.${index & 255}.${last}`;
+        const conditions = [{ label: "Source IP", value: address }];
+        return rule(`SNAT_TCP_OUTBOUNDNAT_${index}_${address}`, { type: "dynnat", conditions });
+      });
+    const before = process.cpuUsage();
+    expect(compare(side("1"), side("2"))).toEqual([]);
+    expect(process.cpuUsage(before).user).toBeLessThan(3_000_000);
+  });
+
   it("a rule that only one has", () => {
     expect(compare([rule("a"), rule("b")], [rule("b"), rule("c")])).toEqual([
       "rule a in LB_DSR, LB_DSR_IPv4_OUT is only on win-1",

@@ -35,6 +35,9 @@ const GUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Names of pools join the addresses of pod and node without a mark between them (dataplane.md §1.8). */
 const POOL = /(SLB_NATPOOL_IPV\d_(?:TCP|UDP)_)\S+/g;
 
+/** What an address is written with: looked up, since a node with ten thousand Services has as many addresses. */
+const ADDRESS = /[0-9a-f.:]+/gi;
+
 /** Addresses that rules give away: of the node in names of LB_DSR rules, of the pod where OutBoundNAT translates it. */
 function tellTaleAddresses(layers: readonly ListedLayer[]): readonly string[] {
   const rules = layers.flatMap((layer) => layer.groups.flatMap((group) => group.rules));
@@ -48,22 +51,19 @@ function tellTaleAddresses(layers: readonly ListedLayer[]): readonly string[] {
 
 /** Takes what is a node's own out of texts: of either side, since a file does not say what its node's own is. */
 class Neutral {
-  private readonly patterns: readonly RegExp[];
+  private readonly own: ReadonlySet<string>;
 
   constructor(sides: readonly ComparedSide[]) {
-    const own = new Set(
-      sides.flatMap(({ layers, ownAddresses = [] }) => [...tellTaleAddresses(layers), ...ownAddresses]),
-    );
-    this.patterns = [...own].map((ip) => {
-      const literal = ip.replaceAll(".", "\\.");
-      return new RegExp(`(?<![0-9a-f.:])${literal}(?![0-9a-f.:])`, "gi");
-    });
+    const own = sides.flatMap(({ layers, ownAddresses = [] }) => [
+      ...tellTaleAddresses(layers),
+      ...ownAddresses,
+    ]);
+    this.own = new Set(own.map((ip) => ip.toLowerCase()));
   }
 
   text(text: string): string {
-    let neutral = text.replaceAll(POOL, "$1{own}").replaceAll(GUID, "{id}");
-    for (const pattern of this.patterns) neutral = neutral.replaceAll(pattern, "{own}");
-    return neutral;
+    const neutral = text.replaceAll(POOL, "$1{own}").replaceAll(GUID, "{id}");
+    return neutral.replaceAll(ADDRESS, (run) => (this.own.has(run.toLowerCase()) ? "{own}" : run));
   }
 
   /** What a rule is found by on the other side. */
@@ -92,12 +92,15 @@ function pair<T>(
   let [left, right] = [sides.left, sides.right];
   for (const nameOf of ways) {
     const waiting = new Map<string, T[]>();
-    for (const item of right) {
+    // From the last to the first, so that the first is taken first from the end.
+    for (const item of right.toReversed()) {
       const name = nameOf(item);
-      waiting.set(name, [...(waiting.get(name) ?? []), item]);
+      const alike = waiting.get(name);
+      if (alike === undefined) waiting.set(name, [item]);
+      else alike.push(item);
     }
     for (const item of left) {
-      const partner = waiting.get(nameOf(item))?.shift();
+      const partner = waiting.get(nameOf(item))?.pop();
       if (partner !== undefined) partners.set(item, partner);
     }
     const taken = new Set(partners.values());
@@ -128,6 +131,9 @@ class Comparison {
     this.neutral = new Neutral([sides.left, sides.right]);
   }
 
+  /** Fields of the two items at hand that one of their texts does not carry. */
+  private unsaid: readonly string[] = [];
+
   layers(sides: Sides<readonly ListedLayer[]>): void {
     for (const each of pair(sides, (layer) => layer.id)) {
       const { left, right } = each;
@@ -135,6 +141,7 @@ class Comparison {
       const layer = (left ?? right)?.id ?? "";
       if (kind !== undefined) this.differences.push({ kind, layer });
       if (left === undefined || right === undefined) continue;
+      this.unsaid = [...(left.absent ?? []), ...(right.absent ?? [])];
       const place = { layer };
       this.field(place, "Priority", left.priority, right.priority);
       this.field(place, "Flags", left.flags, right.flags);
@@ -149,6 +156,7 @@ class Comparison {
       const place = { layer, group: (left ?? right)?.id ?? "" };
       if (kind !== undefined) this.differences.push({ kind, ...place });
       if (left === undefined || right === undefined) continue;
+      this.unsaid = [...(left.absent ?? []), ...(right.absent ?? [])];
       this.field(place, "Priority", left.priority, right.priority);
       this.field(place, "Direction", left.direction, right.direction);
       this.field(place, "Type", left.type, right.type);
@@ -169,6 +177,7 @@ class Comparison {
       const place = { ...group, rule: (named?.name === "" ? named.id : named?.name) ?? "" };
       if (kind !== undefined) this.differences.push({ kind, ...place });
       if (left === undefined || right === undefined) continue;
+      this.unsaid = [...(left.absent ?? []), ...(right.absent ?? [])];
       this.field(place, "Priority", left.priority, right.priority);
       this.field(place, "Flags", left.flags, right.flags);
       this.field(place, "Type", left.type, right.type);
@@ -183,16 +192,15 @@ class Comparison {
     left: readonly ListedCondition[],
     right: readonly ListedCondition[],
   ): void {
-    const labels = new Set([...left, ...right].map(({ label }) => label));
-    for (const label of labels) {
-      const value = (conditions: readonly ListedCondition[]): string =>
-        conditions
-          .filter((each) => each.label === label)
-          .flatMap((each) => listItems(each.value))
-          .toSorted()
-          .join(", ");
-      this.texts(place, label, value(left), value(right));
-    }
+    if (this.unsaid.includes("Conditions")) return;
+    const [ofLeft, ofRight] = [left, right].map((side) => Map.groupBy(side, ({ label }) => label));
+    const valueOf = (conditions: readonly ListedCondition[] = []): string =>
+      conditions
+        .flatMap((each) => listItems(each.value))
+        .toSorted()
+        .join(", ");
+    for (const label of new Set([...left, ...right].map((each) => each.label)))
+      this.texts(place, label, valueOf(ofLeft?.get(label)), valueOf(ofRight?.get(label)));
   }
 
   /** Back ends have no order of their own. */
@@ -204,8 +212,9 @@ class Comparison {
     const reported = (lines: readonly string[]): readonly string[] =>
       lines.map((line) => this.neutral.text(line.trim())).toSorted();
     const [a, b] = [reported(left), reported(right)];
-    const onlyA = a.filter((line) => !b.includes(line));
-    const onlyB = b.filter((line) => !a.includes(line));
+    const [ofA, ofB] = [new Set(a), new Set(b)];
+    const onlyA = a.filter((line) => !ofB.has(line));
+    const onlyB = b.filter((line) => !ofA.has(line));
     this.texts(place, "Rule data", onlyA.join("; "), onlyB.join("; "));
   }
 
@@ -224,7 +233,7 @@ class Comparison {
     left: string | number,
     right: string | number,
   ): void {
-    if (left !== right)
+    if (left !== right && !this.unsaid.includes(field))
       this.differences.push({ kind: "changed", ...place, field, left: `${left}`, right: `${right}` });
   }
 }

@@ -10,6 +10,7 @@ import { type IpRange, formatIpRange, parseIpRange } from "#core/net/ip-range.ts
 import { formatPortRange, parsePortRanges } from "#core/net/port-range.ts";
 import { ConditionLabel, listItems, parseNumber } from "#dataplane/vfp/listing/conditions.ts";
 import type {
+  Excerpt,
   ListedCondition,
   ListedGroup,
   ListedLayer,
@@ -247,6 +248,31 @@ function readCounters(value: unknown, path: string, reader: JsonReader): Pick<Li
   return {};
 }
 
+/** Labels of the fields that the JSON does not carry. */
+function absentOf(json: Json, labels: Readonly<Record<string, string>>): Excerpt {
+  const absent = Object.entries(labels).flatMap(([field, label]) =>
+    json[field] === undefined ? [label] : [],
+  );
+  return absent.length === 0 ? {} : { absent };
+}
+
+const RULE_LABELS = {
+  Priority: "Priority",
+  RuleFlags: "Flags",
+  Conditions: "Conditions",
+  FlowTTL: "Flow TTL",
+  FlagsEx: "FlagsEx",
+} as const;
+const GROUP_LABELS = {
+  Name: "Friendly name",
+  Priority: "Priority",
+  Direction: "Direction",
+  Type: "Type",
+  Conditions: "Conditions",
+  MatchType: "Match type",
+} as const;
+const LAYER_LABELS = { Name: "Friendly name", Priority: "Priority" } as const;
+
 function readRule(value: unknown, path: string, reader: JsonReader): ReadLayer["groups"][number]["rules"] {
   const json = reader.record(value, path);
   if (json === undefined) return [];
@@ -262,6 +288,7 @@ function readRule(value: unknown, path: string, reader: JsonReader): ReadLayer["
     flagsEx: reader.number(json["FlagsEx"], `${path}.FlagsEx`),
     line: 1,
     ...readCounters(json["InformationArray"], `${path}.InformationArray`, reader),
+    ...absentOf(json, RULE_LABELS),
   };
   if (rule.type !== "") return [rule];
   reader.problem(path, "is a rule without a Type");
@@ -286,6 +313,7 @@ function readGroup(value: unknown, path: string, reader: JsonReader): ReadLayer[
       rules: reader
         .list(json["Rules"], `${path}.Rules`)
         .flatMap((each, index) => readRule(each, `${path}.Rules[${index}]`, reader)),
+      ...absentOf(json, GROUP_LABELS),
     },
   ];
 }
@@ -302,6 +330,7 @@ function readLayer(value: unknown, path: string, reader: JsonReader): readonly R
       groups: reader
         .list(json["Groups"], `${path}.Groups`)
         .flatMap((each, index) => readGroup(each, `${path}.Groups[${index}]`, reader)),
+      ...absentOf(json, LAYER_LABELS),
     },
   ];
 }

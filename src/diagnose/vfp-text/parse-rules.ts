@@ -65,6 +65,11 @@ interface LayerDraft extends Mutable<Omit<ReadLayer, "groups">> {
   groups: GroupDraft[];
 }
 
+/** The fields of each item, by their labels. */
+const LAYER_FIELDS = ["Friendly name", "Priority"] as const;
+const GROUP_FIELDS = ["Friendly name", "Priority", "Direction", "Type", "Conditions", "Match type"] as const;
+const RULE_FIELDS = ["Priority", "Flags", "Type", "Conditions", "Flow TTL", "FlagsEx"] as const;
+
 /** What can have a line that makes no sense. */
 type Draft = LayerDraft | GroupDraft | RuleDraft;
 
@@ -81,9 +86,8 @@ type Section =
   | "counters";
 
 const HEADING = /^(LAYER|GROUP|RULE) ?:(?: (.*))?$/;
-const PORT_HEADING = /^(?:Policy for port|Get-port-counter for port) ?: *([0-9A-Fa-f-]{36})?\s*$/i;
+const PORT_HEADING = /^(?:Policy for port|Get-port-counter for port) ?: *([0-9A-Fa-f-]{36})?$/i;
 const BARE_GUID = /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/;
-const FIELD = /^([^:]*?)\s*:\s?(.*)$/;
 const PRIORITY_MAX = 0xffff;
 
 class ListingReader {
@@ -95,6 +99,8 @@ class ListingReader {
   private readonly brokenItems = new Set<Draft>();
   /** Groups whose heading came once more: rules that follow take the place of those that were read. */
   private readonly repeated = new Set<GroupDraft>();
+  /** The fields that an item has not had so far. */
+  private readonly missing = new Map<Draft, Set<string>>();
   private layer: LayerDraft | undefined;
   private group: GroupDraft | undefined;
   private rule: RuleDraft | undefined;
@@ -112,6 +118,8 @@ class ListingReader {
 
   /** What was read, without what is broken. */
   finish(): readonly ReadPort[] {
+    this.reportCut();
+    for (const [item, absent] of this.missing) if (absent.size > 0) item.absent = [...absent];
     const whole = <T extends Draft>(items: readonly T[]): T[] =>
       items.filter((item) => !this.brokenItems.has(item));
     const ports = this.ports.map(({ name, layers }) => ({
@@ -122,6 +130,19 @@ class ListingReader {
       })),
     }));
     return ports.filter(({ layers, name }) => layers.length > 0 || name !== undefined);
+  }
+
+  /** The field of an item was there. */
+  private carry(item: Draft, label: string): void {
+    this.missing.get(item)?.delete(label);
+  }
+
+  /** A text that ends inside of a rule was cut there. */
+  private reportCut(): void {
+    const { rule, section } = this;
+    if (rule === undefined || !["rule", "rule-conditions", "data"].includes(section)) return;
+    const name = rule.name === "" ? rule.id : rule.name;
+    this.problem(`the text ends in the middle of rule ${shorten(name)}, which begins in line ${rule.line}`);
   }
 
   private readLine(raw: string): void {
@@ -181,7 +202,10 @@ class ListingReader {
     const port = this.ports.at(-1) ?? this.firstPort();
     const known = id === "" ? undefined : port.layers.find((layer) => layer.id === id);
     const layer = known ?? { id, name: id, flags: 0, priority: 0, groups: [] };
-    if (known === undefined) port.layers.push(layer);
+    if (known === undefined) {
+      port.layers.push(layer);
+      this.missing.set(layer, new Set(LAYER_FIELDS));
+    }
     this.layer = layer;
     this.group = undefined;
     this.rule = undefined;
@@ -208,6 +232,7 @@ class ListingReader {
       rules: [],
     };
     layer.groups.push(group);
+    this.missing.set(group, new Set(GROUP_FIELDS));
     this.group = group;
     this.rule = undefined;
     this.section = "group";
@@ -252,6 +277,7 @@ class ListingReader {
       line: this.line,
     };
     group.rules.push(this.rule);
+    this.missing.set(this.rule, new Set(RULE_FIELDS));
     this.section = "rule";
   }
 
@@ -282,6 +308,7 @@ class ListingReader {
     const { layer } = this;
     const [label, value] = fieldOf(text);
     if (layer === undefined) return;
+    this.carry(layer, label);
     if (label === "Friendly name") layer.name = value;
     else if (label === "Priority") layer.priority = this.number(value, layer, "Priority");
     else if (label === "Flags") layer.flags = this.layerFlags(value, layer);
@@ -303,6 +330,7 @@ class ListingReader {
     const { group } = this;
     const [label, value] = fieldOf(text);
     if (group === undefined) return;
+    this.carry(group, label);
     if (label === "Friendly name") group.name = value;
     else if (label === "Priority") group.priority = this.number(value, group, "Priority");
     else if (label === "Direction") this.readDirection(group, value);
@@ -323,6 +351,7 @@ class ListingReader {
   }
 
   private endGroup(group: GroupDraft, match: string): void {
+    this.carry(group, "Match type");
     group.match = match;
     this.section = "none";
     this.settleGroup(group);
@@ -346,6 +375,7 @@ class ListingReader {
     const { rule } = this;
     const [label, value] = fieldOf(text);
     if (rule === undefined) return;
+    this.carry(rule, label);
     if (label === "Friendly name") rule.name = value;
     else if (label === "Priority") rule.priority = this.number(value, rule, "Priority");
     else if (label === "Flags")
@@ -367,6 +397,7 @@ class ListingReader {
   }
 
   private beginData(rule: RuleDraft, value: string): void {
+    this.carry(rule, "Flow TTL");
     rule.ttl = this.number(value, rule, "Flow TTL", 0xffff_ffff);
     this.dataIndent = -1;
     this.section = "data";
@@ -387,6 +418,7 @@ class ListingReader {
   }
 
   private endRule(rule: RuleDraft, value: string): void {
+    this.carry(rule, "FlagsEx");
     rule.flagsEx = this.number(value.split(" ")[0] ?? "", rule, "FlagsEx", 0xffff_ffff);
     if (rule.type === "") this.broken(rule, "the rule has no Type");
     this.section = "ended";
@@ -439,8 +471,8 @@ function wholeNumber(text: string): number | undefined {
 }
 
 function fieldOf(text: string): readonly [label: string, value: string] {
-  const match = FIELD.exec(text);
-  return match === null ? ["", ""] : [match[1] ?? "", (match[2] ?? "").trim()];
+  const colon = text.indexOf(":");
+  return colon < 0 ? ["", ""] : [text.slice(0, colon).trimEnd(), text.slice(colon + 1).trim()];
 }
 
 function shorten(text: string): string {

@@ -231,9 +231,7 @@ export function forwardingLines(switchName: string, forwarding: ListedForwarding
 
 /** `/list-nat-range`. Inferred: the layout; names of pools and sizes of blocks are those of nodes (dataplane.md §1.8). */
 export function natRangeLines(ranges: readonly ListedNatRange[]): readonly string[] {
-  const pools = new Map<string, ListedNatRange[]>();
-  for (const range of ranges) pools.set(range.pool, [...(pools.get(range.pool) ?? []), range]);
-  return [...pools].flatMap(([pool, blocks]) => [
+  return [...Map.groupBy(ranges, ({ pool }) => pool)].flatMap(([pool, blocks]) => [
     `NAT POOL : ${pool}`,
     ...blocks.flatMap(({ ip, protocol, first, last, used }, index) => [
       `  NAT RANGE : ${index}`,

@@ -1,6 +1,7 @@
 /** Layers, groups and rules as `vfpctrl` prints them: labels, indentation, order and quirks (dataplane.md §7.1–7.6). */
 import type { LayerCounters, RuleCounters } from "#dataplane/vfp/counters.ts";
 import {
+  type Excerpt,
   type ListedCondition,
   type ListedGroup,
   type ListedLayer,
@@ -100,19 +101,26 @@ function counterLines(counters: RuleCounters): readonly string[] {
   return [RULE_COUNTERS, ...RULE_COUNTER_LABELS.map(([field, label]) => `    ${label} : ${counters[field]}`)];
 }
 
+/** Lines of an item without those of fields that an excerpt does not carry. */
+function carried({ absent = [] }: Excerpt, lines: readonly string[]): readonly string[] {
+  return lines.filter((line) => !absent.includes(line.split(":", 1)[0]?.trim() ?? ""));
+}
+
 /** One rule, with the empty line behind it. */
 export function ruleLines(rule: ListedRule, withCounters = false): readonly string[] {
   return [
     `    RULE : ${rule.id}`,
     ...indented(8, [
       ...(rule.name === "" ? [] : [`Friendly name : ${rule.name}`]),
-      `Priority : ${rule.priority}`,
-      `Flags : ${ruleFlagWords(rule.flags)}`,
-      `Type : ${rule.type}`,
-      ...conditionLines(rule.conditions),
-      `Flow TTL: ${rule.ttl}`,
+      ...carried(rule, [
+        `Priority : ${rule.priority}`,
+        `Flags : ${ruleFlagWords(rule.flags)}`,
+        `Type : ${rule.type}`,
+      ]),
+      ...(rule.absent?.includes("Conditions") === true ? [] : conditionLines(rule.conditions)),
+      ...carried(rule, [`Flow TTL: ${rule.ttl}`]),
       ...rule.data,
-      `FlagsEx : ${rule.flagsEx} `,
+      ...carried(rule, [`FlagsEx : ${rule.flagsEx} `]),
       ...(withCounters && rule.counters !== undefined ? counterLines(rule.counters) : []),
     ]),
     "",
@@ -125,12 +133,14 @@ export function groupLines(group: ListedGroup): readonly string[] {
   return [
     `  GROUP : ${group.id}`,
     ...indented(6, [
-      `Friendly name : ${group.name}`,
-      `Priority : ${group.priority}`,
-      `Direction : ${group.direction}`,
-      `Type : ${group.type}`,
-      ...indented(2, conditionLines(group.conditions)),
-      `Match type : ${group.match}`,
+      ...carried(group, [
+        `Friendly name : ${group.name}`,
+        `Priority : ${group.priority}`,
+        `Direction : ${group.direction}`,
+        `Type : ${group.type}`,
+      ]),
+      ...(group.absent?.includes("Conditions") === true ? [] : indented(2, conditionLines(group.conditions))),
+      ...carried(group, [`Match type : ${group.match}`]),
     ]),
     "",
   ];
@@ -143,9 +153,11 @@ export function layerLines(layer: ListedLayer, words: LayerFlagWords): readonly 
   return [
     `LAYER : ${layer.id}`,
     ...indented(4, [
-      `Friendly name : ${layer.name}`,
-      ...(flags === undefined ? [] : [`Flags : ${flags}`]),
-      `Priority : ${layer.priority}`,
+      ...carried(layer, [
+        `Friendly name : ${layer.name}`,
+        ...(flags === undefined ? [] : [`Flags : ${flags}`]),
+        `Priority : ${layer.priority}`,
+      ]),
     ]),
   ];
 }

@@ -222,6 +222,32 @@ describe("a listing loaded into a port", () => {
     });
   });
 
+  it("flags are terminating, stateful, and those of the rule's type (dataplane.md §1.5, §1.6)", () => {
+    const port = makePort([layer("L", 40)]);
+    const flagsOf = ([action, fields]: (typeof ACTIONS)[number]): string => {
+      port.setGroups("L", [group([rule("r", action, { ...fields, isTerminating: true })])]);
+      return `${action.type} ${listLayers(port)[0]?.groups[0]?.rules[0]?.flags}`;
+    };
+    expect(ACTIONS.map(flagsOf)).toEqual([
+      "allow 1",
+      "block 1",
+      "nat 515",
+      "nat 1283",
+      "dynnat 3",
+      "lbnat 720897",
+      "transpose 1",
+      "transpose 1",
+      "routeencap 1",
+      "mapencap 1",
+      "decap 769",
+      "decap 1",
+      "mark 1",
+      "qos 1",
+      "redirect 3",
+      "paroute 1",
+    ]);
+  });
+
   it("names what the text does not carry, and leaves out what would catch too much", () => {
     const text = print([
       {

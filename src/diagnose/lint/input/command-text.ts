@@ -1,4 +1,5 @@
 /** Documents that are no JSON and no YAML: a command line of kube-proxy in any script, and flannel's subnet.env. */
+import { stripEnd } from "#core/base/text-edges.ts";
 import type { LintDocument, Locate, Range } from "./document.ts";
 import type { SourceText } from "#core/base/source-text.ts";
 
@@ -11,29 +12,91 @@ export interface FoundFlag {
   readonly end: number;
 }
 
-const FLAG =
-  /(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)(?:(?:=|\s+(?!-))("[^"]*"|'[^']*'|(?:\$[({][^)}]*[)}]|[^\s"'`,;)])+))?/g;
+/** The name of a flag, and what stands between it and a value. */
+const FLAG = /(?<![\w-])--([a-z][a-z0-9]*(?:[-.][a-z0-9]+)*)(=|\s+(?!-))?/g;
+const VALUE_ENDS = /[\s"'`,;)]/;
+
+/** The ends of values, which are asked for from the front to the back. */
+class Values {
+  private readonly text: string;
+  /** The bracket that was found last: the next one behind all places before it. */
+  private bracket = -1;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** The end of the value that begins at `start`, which is `start` where none does. */
+  endOf(start: number): number {
+    const { text } = this;
+    const quote = text.charAt(start);
+    if (quote === '"' || quote === "'") return text.indexOf(quote, start + 1) + 1 || start;
+    let at = start;
+    while (at < text.length && !VALUE_ENDS.test(text.charAt(at))) {
+      const isExpression = text.startsWith("$(", at) || text.startsWith("${", at);
+      at = isExpression ? this.behindBracket(at + 2) : at + 1;
+    }
+    return at;
+  }
+
+  /** Behind the bracket that closes an expression; `from` where none does. */
+  private behindBracket(from: number): number {
+    if (this.bracket < from) {
+      const found = this.text.slice(from).search(/[)}]/);
+      this.bracket = found < 0 ? Infinity : from + found;
+    }
+    return this.bracket === Infinity ? from - 1 : this.bracket + 1;
+  }
+}
+
+interface FlagText {
+  readonly index: number;
+  readonly name: string;
+  readonly value: string;
+  readonly end: number;
+}
+
+function* flagTexts(text: string): Generator<FlagText> {
+  const pattern = new RegExp(FLAG);
+  const values = new Values(text);
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const [whole, name = "", separator] = match;
+    const start = match.index + whole.length;
+    const end = separator === undefined ? start : values.endOf(start);
+    yield {
+      index: match.index,
+      name,
+      value: text.slice(start, end),
+      end: end > start ? end : match.index + name.length + 2,
+    };
+    pattern.lastIndex = end;
+  }
+}
 
 /** Programs of a node where they are called or spoken of: flags belong to the one that is named last. */
 const PROGRAM =
-  /\b(?:kube-?proxy|kubelet|flanneld|kubectl|kubeadm|containerd|dockerd|etcd|calico-node|antrea-agent|kube-(?:apiserver|controller-manager|scheduler)|[\w-]+(?=\.exe))(?:\.exe)?["']?(?=[\s,\]])/gi;
+  /(?:\b(?:kube-?proxy|kubelet|flanneld|kubectl|kubeadm|containerd|dockerd|etcd|calico-node|antrea-agent|kube-(?:apiserver|controller-manager|scheduler))|(?<![\w-])[\w-]+(?=\.exe))(?:\.exe)?["']?(?=[\s,\]])/gi;
 
 /** Without quotes, and without the bracket of a text around the whole command: `[kube-proxy.exe --v=4]`. */
 function plainValue(text: string): string {
   const value = text.replace(/^["']|["']$/g, "");
-  return value.includes("[") ? value : value.replace(/\]+$/, "");
+  return value.includes("[") ? value : stripEnd(value, /\]/);
 }
 
-function isInComment(text: string, offset: number): boolean {
-  const line = text.slice(text.lastIndexOf("\n", offset) + 1, offset);
-  return /^\s*(?:#|\/\/|rem\b|::)/i.test(line);
-}
+/** A sign of a comment stands among the first characters of its line. */
+const HEAD_OF_LINE = 1_000;
+const COMMENT = /^\s*(?:#|\/\/|rem\b|::)/i;
 
 /** Lines without a flag that a call may have between two. */
 const GAP_MAX = 12;
 
-function isFar(text: string, from: number, to: number): boolean {
-  return text.slice(from, to).split("\n").length > GAP_MAX;
+/** The number of the line that holds an offset, from 0; offsets are asked for from the front to the back. */
+function lineCounter(starts: readonly number[]): (offset: number) => number {
+  let line = 0;
+  return (offset) => {
+    while ((starts[line + 1] ?? Infinity) <= offset) line++;
+    return line;
+  };
 }
 
 /** The flags that follow the name of the program in a text; none when it is not called there. */
@@ -41,22 +104,26 @@ export function flagsOf(text: string): readonly FoundFlag[] {
   const programs = [...text.matchAll(PROGRAM)];
   if (!programs.some(([name]) => /^kube-?proxy/i.test(name))) return [];
   const flags: FoundFlag[] = [];
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  const [lineOfFlag, lineOfProgram] = [lineCounter(starts), lineCounter(starts)];
   let next = 0;
   let behind = 0;
-  for (const match of text.matchAll(FLAG)) {
+  for (const match of flagTexts(text)) {
     while ((programs[next]?.index ?? text.length) < match.index) next++;
     const program = programs[next - 1];
     if (program === undefined || !/^kube-?proxy/i.test(program[0])) continue;
-    behind = Math.max(behind, program.index);
-    if (isInComment(text, match.index) || isFar(text, behind, match.index)) continue;
-    behind = match.index;
-    const value = plainValue(match[2] ?? "");
-    const whole = match[0].trimEnd();
+    const line = lineOfFlag(match.index);
+    behind = Math.max(behind, lineOfProgram(program.index));
+    const isComment = COMMENT.test(text.slice(starts[line], match.index).slice(0, HEAD_OF_LINE));
+    if (isComment || line - behind >= GAP_MAX) continue;
+    behind = line;
+    const value = plainValue(match.value);
+    const whole = text.slice(match.index, match.end);
     flags.push({
-      name: match[1] ?? "",
+      name: match.name,
       value,
       start: match.index,
-      end: match.index + (value.endsWith("]") ? whole : whole.replace(/\]+$/, "")).length,
+      end: match.index + (value.endsWith("]") ? whole : stripEnd(whole, /\]/)).length,
     });
   }
   return flags;

@@ -1,4 +1,5 @@
 /** What a rule sees of an input: documents of known kinds, as values, with the place of everything in them. */
+import type { ValueOf } from "#core/base/shape.ts";
 import type { Fields } from "#core/base/json.ts";
 import type { LintPath } from "./fields.ts";
 import type { JsonTrap } from "./json-text.ts";
@@ -59,9 +60,12 @@ export interface LintDocument {
 }
 
 /** Something in a file that no rule reads. */
-export interface PassedBy {
-  readonly file: string;
-  readonly line: number;
-  /** Why, as one sentence without a full stop. */
-  readonly reason: string;
-}
+export const PASSED_BY = {
+  text: "What was not checked, and why.",
+  fields: {
+    file: "text",
+    line: "position",
+    reason: { is: "text", text: "One sentence without a full stop." },
+  },
+} as const;
+export type PassedBy = ValueOf<typeof PASSED_BY>;

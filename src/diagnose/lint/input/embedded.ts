@@ -20,7 +20,7 @@ function jsonDocument(host: LintDocument, name: string, text: string): LintDocum
 }
 
 function kubeProxyDocument(host: LintDocument, name: string, text: string): LintDocument | undefined {
-  if (!/^apiVersion:\s*["']?kubeproxy\.config\.k8s\.io\//m.test(text)) return undefined;
+  if (!/^apiVersion:[ \t]*["']?kubeproxy\.config\.k8s\.io\//m.test(text)) return undefined;
   const read = readYaml(text);
   const [value] = "values" in read ? read.values : [];
   if (!isFields(value)) return undefined;

@@ -66,9 +66,17 @@ function shiftInto(host: LintDocument, path: LintPath, inner: string): Shift {
   return shiftIntoBlock(file, start + head[0].length, inner);
 }
 
+/** The first line that has more than blanks; empty without one. */
+function firstFilledLine(text: string): string {
+  const filled = text.search(/\S/);
+  if (filled < 0) return "";
+  const end = text.indexOf("\n", filled);
+  return text.slice(text.lastIndexOf("\n", filled) + 1, end < 0 ? undefined : end);
+}
+
 function shiftIntoBlock(file: string, begin: number, inner: string): Shift {
-  const first = /[^\n]*\S[^\n]*/.exec(file.slice(begin, begin + 100_000))?.[0] ?? "";
-  const innerFirst = /[^\n]*\S[^\n]*/.exec(inner)?.[0] ?? "";
+  const first = firstFilledLine(file.slice(begin, begin + 100_000));
+  const innerFirst = firstFilledLine(inner);
   const indent =
     first.length - first.trimStart().length - (innerFirst.length - innerFirst.trimStart().length);
   return (offset) => {

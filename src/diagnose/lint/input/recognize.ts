@@ -1,4 +1,5 @@
 /** From a file's text to documents of known kinds. What no rule reads is passed by, with the reason. */
+import { fileNameOf } from "#core/base/text-edges.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
@@ -7,15 +8,17 @@ import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
 import { readJson, readYaml } from "#contracts/kubernetes/text/yaml-value.ts";
-import type { DocumentKind, LintDocument, PassedBy } from "./document.ts";
+import type { DocumentKind, LintDocument, Locate, PassedBy } from "./document.ts";
 import { readCommandLine, readEnvironmentFile } from "./command-text.ts";
 import { embeddedDocuments } from "./embedded.ts";
+import { type Fragment, beginsWithAnnotation, fragmentOf, locateFragment } from "./fragments.ts";
+import { describedObject, isDescribed, listedObjects } from "./shown-objects.ts";
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, textAt } from "./fields.ts";
 import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInJson, locateInYaml } from "./locate.ts";
-import type { SourceText } from "#core/base/source-text.ts";
+import { SourceText, withoutPrompts } from "#core/base/source-text.ts";
 
 /** A fault of a text that keeps a document from being read. */
 export interface TextFinding {
@@ -34,7 +37,7 @@ export interface Recognition {
 }
 
 /** What stands for something that a program or a person will put there. */
-const PLACEHOLDER = /<[A-Za-z][\w -]*>|\$\{|[A-Z]+_[A-Z_0-9]*[A-Z]/;
+const PLACEHOLDER = /<[A-Za-z][\w -]*>|\$\{|[A-Z]_[_0-9]*[A-Z]/;
 
 /** Broken YAML that is no fault of its writer, as far as can be told; undefined where it is one. */
 function reasonToPassBy(
@@ -178,7 +181,7 @@ class FileReader {
       );
       return;
     }
-    if (!/^(?:- +)?[ ]*["']?apiVersion["']?\s*:/m.test(piece.text)) {
+    if (!/^(?:- )?[ ]*["']?apiVersion["']?\s*:/m.test(piece.text)) {
       passBy(
         this.found,
         this.source,
@@ -238,6 +241,18 @@ class FileReader {
   private addUnnamed(piece: Piece, value: Fields, root: LintPath): void {
     const kind = kindOfJson(value, this.source.file);
     const base = this.baseOf(piece);
+    // Under a name of its own a list of policies may look like an object of HNS.
+    const fragment = kind === undefined || piece.format === "yaml" ? fragmentOf(value) : undefined;
+    if (fragment !== undefined) {
+      const isYaml = piece.format === "yaml";
+      const range = isYaml ? undefined : readJsonText(piece.text).range;
+      this.addFragment(
+        fragment,
+        piece.text,
+        range === undefined ? locateInYaml(piece.text, base, root) : locateInJson(() => range, base, root),
+      );
+      return;
+    }
     if (kind === undefined || piece.format !== "json") {
       passBy(this.found, this.source, base, "not a document that lint reads");
       return;
@@ -255,11 +270,35 @@ class FileReader {
     });
   }
 
+  private addFragment(fragment: Fragment, text: string, locate: Locate): void {
+    const { kind, value, title } = fragment;
+    const { source } = this;
+    this.add({
+      kind,
+      source,
+      text,
+      value,
+      locate: locateFragment(fragment, locate),
+      traps: [],
+      host: undefined,
+      title,
+    });
+  }
+
   /** One value of JSON that is no Kubernetes object: what a node's programs read. True when it was one. */
   addConfiguration(): boolean {
     const { source } = this;
     const read = readJsonText(source.text);
     if (isFields(read.value) && isObject(read.value)) return false;
+    const fragment = fragmentOf(read.value);
+    if (fragment !== undefined) {
+      this.addFragment(
+        fragment,
+        source.text,
+        locateInJson(() => read.range, 0, []),
+      );
+      return true;
+    }
     const list: readonly unknown[] = Array.isArray(read.value) ? read.value : [read.value];
     const isList = Array.isArray(read.value);
     let count = 0;
@@ -287,7 +326,7 @@ class FileReader {
     const { source } = this;
     const kind = /\.(?:conf|conflist)(?:\.template)?$/i.test(source.file)
       ? "cni"
-      : /net-conf[^/]*\.json$/i.test(source.file)
+      : /net-conf/i.test(fileNameOf(source.file)) && /\.json$/i.test(source.file)
         ? "flannel"
         : undefined;
     const isBroken = traps.some((trap) => trap.kind === "syntax");
@@ -314,11 +353,36 @@ class FileReader {
 
 /** True for a text that begins as JSON does, past comments and odd blanks. */
 function beginsAsJson(head: string): boolean {
-  return /^(?:[\s\u00a0\ufeff]|\/\/[^\n]*\n|\/\*[^]*?\*\/)*[[{](?!\{)/.test(head);
+  for (let at = 0; at < head.length; ) {
+    const [comment, end] = head.startsWith("//", at) ? ["//", "\n"] : ["/*", "*/"];
+    if (head.startsWith(comment, at)) {
+      const close = head.indexOf(end, at + comment.length);
+      if (close < 0) return false;
+      at = close + end.length;
+    } else if (/[\s\u00a0\ufeff]/.test(head.charAt(at))) at++;
+    else return head[at] === "[" || (head[at] === "{" && head[at + 1] !== "{");
+  }
+  return false;
+}
+
+/** What a command showed on a screen, or nothing that is known. */
+function addShown(into: Recognition, source: SourceText): void {
+  const described = isDescribed(source.text);
+  const object = described ? describedObject(source) : undefined;
+  const found = object === undefined ? listedObjects(source) : [object];
+  into.documents.push(...found);
+  if (found.length > 0) return;
+  const reason = described
+    ? "what kubectl describe prints of it is no object: lint reads kubectl get … -o yaml, and explain --log the events"
+    : "not a file that lint reads";
+  passBy(into, source, 0, reason);
 }
 
 /** Reads one file. Never throws. */
-export function recognize(source: SourceText): Recognition {
+export function recognize(given: SourceText): Recognition {
+  const shown = withoutPrompts(given.text);
+  const isTyped = shown !== given.text;
+  const source = isTyped ? new SourceText(given.file, shown, given.encoding, given.hasByteOrderMark) : given;
   const reader = new FileReader(source);
   const { text } = source;
   if (text.length > LIMITS.manifestFileCharactersMax) {
@@ -335,7 +399,10 @@ export function recognize(source: SourceText): Recognition {
     reader.found.documents.push(environment);
     return reader.found;
   }
-  const isScript = SCRIPTS.test(source.file);
+  // What a command printed may be kept under any name.
+  const isPrinted =
+    /\.txt$/i.test(source.file) && /^\s*(?:\{|\[\s*\{|apiVersion:|["']?[\w.-]+\/[\w.-]+["']?:)/.test(head);
+  const isScript = SCRIPTS.test(source.file) && !isPrinted;
   if (!isScript && beginsAsJson(head) && !holdsTemplate(head.slice(0, 64))) {
     const isManifest = /^[\s{[]*"(?:apiVersion|kind)"/.test(head) || /"items"\s*:\s*\[/.test(head);
     if (!isManifest && reader.addConfiguration()) return reader.found;
@@ -343,10 +410,13 @@ export function recognize(source: SourceText): Recognition {
     return reader.found;
   }
   const isYaml =
-    /\.ya?ml$/i.test(source.file) || (!isScript && /^(?:apiVersion|kind|items|metadata)\s*:/m.test(text));
+    /\.ya?ml$/i.test(source.file) ||
+    beginsWithAnnotation(head) ||
+    (!isScript && /^\s*["'](?:policies|spec|annotations)["']\s*:/i.test(head)) ||
+    (!isScript && /^(?:apiVersion|kind|items|metadata)\s*:/m.test(text));
   const commandLine = isYaml ? undefined : readCommandLine(source);
   if (commandLine !== undefined) reader.found.documents.push(commandLine);
   else if (isYaml) reader.addManifests(splitYaml(text));
-  else passBy(reader.found, source, 0, "not a file that lint reads");
+  else addShown(reader.found, source);
   return reader.found;
 }

@@ -1,19 +1,49 @@
 /** A report as data (schemas/lint.v1alpha1.json), and the schema itself. */
-import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
-import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
+import { DOCUMENT_VERSION, type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { pageOf, remedyOf } from "./format-text.ts";
-import type { LintFinding, LintReport } from "./report.ts";
+import { ASSUMPTIONS, LINT_COUNTS, LINT_FINDING, type LintFinding, type LintReport } from "./report.ts";
+import { PASSED_BY } from "../input/document.ts";
 
-function findingJson(finding: LintFinding): Readonly<Record<string, unknown>> {
+/** A finding as documents have it. */
+export const LINT_FINDING_DOCUMENT = {
+  text: "A finding.",
+  base: (): typeof LINT_FINDING => LINT_FINDING,
+  fields: {
+    remedy: { is: "text", text: "What to write instead." },
+    page: { is: "text", text: "The entry of the code in the documentation." },
+  },
+} as const;
+type FindingDocument = ValueOf<typeof LINT_FINDING_DOCUMENT>;
+
+export const LINT_DOCUMENT = {
+  text: "What `mullion lint --format json` prints.",
+  document: "LintReport",
+  fields: {
+    counts: (): typeof LINT_COUNTS => LINT_COUNTS,
+    assumptions: (): typeof ASSUMPTIONS => ASSUMPTIONS,
+    findings: { list: (): typeof LINT_FINDING_DOCUMENT => LINT_FINDING_DOCUMENT },
+    suppressed: {
+      list: {
+        text: "A finding that is suppressed, and why.",
+        base: (): typeof LINT_FINDING_DOCUMENT => LINT_FINDING_DOCUMENT,
+        fields: { reason: "text" },
+      },
+    },
+    passedBy: { list: (): typeof PASSED_BY => PASSED_BY },
+  },
+} as const;
+export type LintDocument = ValueOf<typeof LINT_DOCUMENT>;
+
+function findingJson(finding: LintFinding): FindingDocument {
   const { fix, ...rest } = finding;
   return { ...rest, remedy: fix === "" ? remedyOf(finding.code) : fix, page: pageOf(finding.code) };
 }
 
 /** What `-o json` and `-o yaml` print. */
-export function lintDocument(report: LintReport): Readonly<Record<string, unknown>> {
+export function lintDocument(report: LintReport): LintDocument {
   const { findings, suppressed, passedBy, assumptions, counts } = report;
   return {
-    apiVersion: "mullion/v1alpha1",
+    apiVersion: DOCUMENT_VERSION,
     kind: "LintReport",
     counts,
     assumptions,
@@ -23,56 +53,7 @@ export function lintDocument(report: LintReport): Readonly<Record<string, unknow
   };
 }
 
-const TEXT = { type: "string" } as const;
-const COUNT = { type: "integer", minimum: 0 } as const;
-const PLACE = { type: "integer", minimum: 1 } as const;
-
-const FINDING = {
-  code: { enum: [...KNOWLEDGE_CODES] },
-  severity: { enum: ["error", "warning", "info"] },
-  file: TEXT,
-  line: PLACE,
-  column: { ...PLACE, description: "In UTF-16 units, from 1." },
-  endLine: PLACE,
-  endColumn: PLACE,
-  title: { ...TEXT, description: "What it is about: `Deployment shop/web`." },
-  message: { ...TEXT, description: "One sentence without a full stop." },
-  remedy: { ...TEXT, description: "What to write instead." },
-  lineText: TEXT,
-  page: { ...TEXT, description: "The entry of the code in the documentation." },
-} as const;
-
 /** JSON schema, draft 7, of `mullion lint --format json`. */
 export function lintSchema(): JsonSchema {
-  return {
-    $schema: "http://json-schema.org/draft-07/schema#",
-    title: "Mullion lint report",
-    ...closedObject("What `mullion lint --format json` prints.", {
-      apiVersion: { const: "mullion/v1alpha1" },
-      kind: { const: "LintReport" },
-      counts: closedObject("How much was read and found.", {
-        files: COUNT,
-        documents: COUNT,
-        error: COUNT,
-        warning: COUNT,
-        info: COUNT,
-      }),
-      assumptions: closedObject("What the rules were asked about.", {
-        windows: { type: "array", items: TEXT },
-        windowsFrom: TEXT,
-        kubernetes: TEXT,
-        kubernetesFrom: TEXT,
-        clusters: COUNT,
-      }),
-      findings: { type: "array", items: closedObject("A finding.", FINDING) },
-      suppressed: {
-        type: "array",
-        items: closedObject("A finding that is suppressed, and why.", { ...FINDING, reason: TEXT }),
-      },
-      passedBy: {
-        type: "array",
-        items: closedObject("What was not checked, and why.", { file: TEXT, line: PLACE, reason: TEXT }),
-      },
-    }),
-  };
+  return documentSchema("Mullion lint report", LINT_DOCUMENT, "draft-07");
 }

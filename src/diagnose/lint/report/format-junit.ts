@@ -1,37 +1,47 @@
-/** A report as JUnit XML: a suite per file, a test case per finding; notes pass, and say what they are in their output. */
+/**
+ * A report as JUnit XML: a suite per file, a test case per finding. Notes pass, and say what they are in their output; so
+ * does what another finding causes, so that a cause fails once.
+ */
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
-import { pageOf, remedyOf } from "./format-text.ts";
-import type { LintFinding, LintReport } from "./report.ts";
+import { alsoOf, pageLines, pageOf, remedyOf } from "./format-text.ts";
+import { type CauseGroup, type LintFinding, type LintReport, causeGroups } from "./report.ts";
 
-function bodyOf(finding: LintFinding): string {
+function bodyOf(finding: LintFinding, group: CauseGroup | undefined): string {
   const remedy = finding.fix === "" ? remedyOf(finding.code) : finding.fix;
-  return `${finding.message}.\n${finding.lineText.trim()}\n${remedy}\n${pageOf(finding.code)}`;
+  const { code, file, line, column } = finding.causedBy ?? finding;
+  const more = group === undefined ? [`caused by ${code} at ${file}:${line}:${column}`] : alsoOf(group);
+  return [
+    `${finding.message}.`,
+    finding.lineText.trim(),
+    remedy,
+    ...pageLines(finding),
+    ...more,
+    pageOf(finding.code),
+  ].join("\n");
 }
 
-function isFailure({ severity }: LintFinding): boolean {
-  return severity !== "info";
+function isFailure(group: CauseGroup | undefined): group is CauseGroup {
+  return group !== undefined && group.severity !== "info";
 }
 
-function caseOf(finding: LintFinding): XmlElement {
-  const { file, line, column, code, severity, title, message } = finding;
-  const body = bodyOf(finding);
-  const outcome = isFailure(finding)
-    ? xmlElement("failure", { type: severity, message }, body)
+function caseOf(finding: LintFinding, group: CauseGroup | undefined): XmlElement {
+  const { file, line, column, code, title, message } = finding;
+  const body = bodyOf(finding, group);
+  const outcome = isFailure(group)
+    ? xmlElement("failure", { type: group.severity, message }, body)
     : xmlElement("system-out", {}, body);
   return xmlElement("testcase", { classname: code, name: `${file}:${line}:${column} ${title}` }, [outcome]);
 }
 
 export function formatJunit(report: LintReport): string {
-  const byFile = new Map<string, LintFinding[]>();
-  for (const finding of report.findings) {
-    const known = byFile.get(finding.file);
-    if (known === undefined) byFile.set(finding.file, [finding]);
-    else known.push(finding);
-  }
+  const byFile = Map.groupBy(report.findings, ({ file }) => file);
+  const groups = causeGroups(report.findings);
+  const causes = new Map(groups.map((group) => [group.finding, group]));
   const clean = report.files.filter((file) => !byFile.has(file));
   const suites = [...byFile].map(([name, findings]) => {
-    const failures = findings.filter(isFailure).length;
-    return xmlElement("testsuite", { name, tests: findings.length, failures }, findings.map(caseOf));
+    const failures = findings.filter((finding) => isFailure(causes.get(finding))).length;
+    const cases = findings.map((finding) => caseOf(finding, causes.get(finding)));
+    return xmlElement("testsuite", { name, tests: findings.length, failures }, cases);
   });
   const cleanSuites = clean.map((name) =>
     xmlElement("testsuite", { name, tests: 1, failures: 0 }, [
@@ -41,7 +51,7 @@ export function formatJunit(report: LintReport): string {
   const counts = {
     name: "mullion lint",
     tests: report.findings.length + clean.length,
-    failures: report.findings.filter(isFailure).length,
+    failures: groups.filter(isFailure).length,
     skipped: report.suppressed.length,
   };
   return formatXml(xmlElement("testsuites", counts, [...suites, ...cleanSuites]));

@@ -3,8 +3,14 @@ import { POSIX_PATHS, WINDOWS_PATHS } from "#core/base/path-rules.ts";
 import { getEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { LintSeverity } from "../../catalogue/entry.ts";
-import { pageOf, remedyOf } from "./format-text.ts";
-import type { LintFinding, LintReport, SuppressedFinding } from "./report.ts";
+import { pageLines, pageOf, remedyOf } from "./format-text.ts";
+import {
+  type CauseGroup,
+  type LintFinding,
+  type LintReport,
+  type SuppressedFinding,
+  causeGroups,
+} from "./report.ts";
 
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -45,8 +51,18 @@ function regionOf(finding: LintFinding): Readonly<Record<string, unknown>> {
   };
 }
 
+function locationOf(finding: LintFinding): Readonly<Record<string, unknown>> {
+  return {
+    physicalLocation: {
+      artifactLocation: { uri: uriOf(finding.file) },
+      region: regionOf(finding),
+    },
+    logicalLocations: [{ fullyQualifiedName: finding.title }],
+  };
+}
+
 function resultOf(
-  finding: LintFinding,
+  { finding, severity, others }: CauseGroup,
   codes: readonly KnowledgeCode[],
   suppression: Pick<SuppressedFinding, "reason" | "isInSource"> | undefined,
 ): Readonly<Record<string, unknown>> {
@@ -54,17 +70,18 @@ function resultOf(
   return {
     ruleId: finding.code,
     ruleIndex: codes.indexOf(finding.code),
-    level: LEVELS[finding.severity],
-    message: { text: `${finding.message}. ${remedy}`.trim() },
-    locations: [
-      {
-        physicalLocation: {
-          artifactLocation: { uri: uriOf(finding.file) },
-          region: regionOf(finding),
-        },
-        logicalLocations: [{ fullyQualifiedName: finding.title }],
-      },
-    ],
+    level: LEVELS[severity],
+    message: { text: [`${finding.message}. ${remedy}`.trim(), ...pageLines(finding)].join("\n") },
+    locations: [locationOf(finding)],
+    ...(others.length === 0
+      ? {}
+      : {
+          relatedLocations: others.map((other, id) => ({
+            id,
+            ...locationOf(other),
+            message: { text: `${other.code}: ${other.message}.` },
+          })),
+        }),
     // An empty list says that suppressions were looked for and there were none.
     suppressions:
       suppression === undefined
@@ -77,10 +94,13 @@ function resultOf(
 export function formatSarif(report: LintReport, version: string): string {
   const { findings, suppressed, passedBy } = report;
   const all = [
-    ...findings.map((finding) => ({ finding, suppression: undefined })),
-    ...suppressed.map(({ finding, ...suppression }) => ({ finding, suppression })),
+    ...causeGroups(findings).map((group) => ({ group, suppression: undefined })),
+    ...suppressed.map(({ finding, ...suppression }) => ({
+      group: { finding, severity: finding.severity, others: [] },
+      suppression,
+    })),
   ];
-  const codes = [...new Set(all.map(({ finding }) => finding.code))].toSorted();
+  const codes = [...new Set(all.map(({ group }) => group.finding.code))].toSorted();
   const log = {
     $schema: SCHEMA,
     version: "2.1.0",
@@ -105,7 +125,7 @@ export function formatSarif(report: LintReport, version: string): string {
             })),
           },
         ],
-        results: all.map(({ finding, suppression }) => resultOf(finding, codes, suppression)),
+        results: all.map(({ group, suppression }) => resultOf(group, codes, suppression)),
       },
     ],
   };

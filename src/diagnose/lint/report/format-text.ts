@@ -1,10 +1,11 @@
-/** A report for people: each finding with its line and a caret, what to do about it, and a summary. */
-import { getEntry } from "../../catalogue/catalogue.ts";
+/** A report for people: each cause with its line and a caret, what to do about it, and a summary. */
+import { getEntry, pathOfEntry } from "../../catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { LintSeverity } from "../../catalogue/entry.ts";
+import { LINT_SEVERITIES, type LintSeverity } from "../../catalogue/entry.ts";
 import { blocksOf } from "../../catalogue/prose.ts";
-import { wrap } from "#core/base/text-layout.ts";
-import type { LintFinding, LintReport } from "./report.ts";
+import { formatPageDifference } from "#cluster/trace/format-trace.ts";
+import { wrap, plural } from "#core/base/text-layout.ts";
+import { type CauseGroup, type LintFinding, type LintReport, causeGroups } from "./report.ts";
 
 /** How words are emphasised; without colours each function gives its text back. */
 export interface TextStyle {
@@ -18,13 +19,18 @@ export interface TextStyle {
 
 /** Where the entry of a code stands in the documentation. */
 export function pageOf(code: KnowledgeCode): string {
-  return `docs/reference/codes.md#${code}`;
+  return pathOfEntry(code);
 }
 
 /** The beginning of an entry's remedy: its first paragraph. */
 export function remedyOf(code: KnowledgeCode): string {
   const [first] = blocksOf(getEntry(code).remedy).filter((block) => block.kind === "paragraph");
   return first?.kind === "paragraph" ? first.text.replace(/:$/, ".") : "";
+}
+
+/** What the Kubernetes page states instead of what the finding rests on; empty where it states nothing else. */
+export function pageLines({ documentation }: LintFinding): readonly string[] {
+  return documentation === undefined ? [] : [`* ${formatPageDifference(documentation)}`];
 }
 
 const GUTTER = "  ";
@@ -57,8 +63,41 @@ function caretsOf(finding: LintFinding, { text, column }: Excerpt): string {
   return `${" ".repeat(column - 1)}${"^".repeat(Math.max(1, Math.min(wanted, room)))}`;
 }
 
-function formatFinding(finding: LintFinding, isFirst: boolean, style: TextStyle): string {
-  const { file, line, column, code, severity, message, fix, title } = finding;
+/** Places of one code that are shown below its cause. */
+const PLACES_MAX = 3;
+
+function placeFrom(cause: LintFinding, other: LintFinding): string {
+  const isSameFile = other.file === cause.file;
+  if (isSameFile && other.line === cause.line && other.column === cause.column) return other.message;
+  const place = isSameFile ? `line ${other.line}` : `${other.file}:${other.line}:${other.column}`;
+  return other.title === cause.title ? place : `${other.title} (${place})`;
+}
+
+/** What else has a cause: a sentence per code. */
+export function alsoOf({ finding, others }: CauseGroup): readonly string[] {
+  return [...Map.groupBy(others, ({ code }) => code)].map(([code, found]) => {
+    const shown = found.slice(0, PLACES_MAX).map((each) => placeFrom(finding, each));
+    const hidden = found.length - shown.length;
+    const count = code === finding.code ? "" : `${code}${found.length > 1 ? ` ×${found.length}` : ""}: `;
+    return `also: ${count}${shown.join(", ")}${hidden > 0 ? ` and ${hidden} more` : ""}`;
+  });
+}
+
+/** What is told of a finding beyond its paragraph: what has the same cause, and the page of its code. */
+function restOf(group: CauseGroup, style: TextStyle, isLong: boolean): readonly string[] {
+  const width = style.columns - 2;
+  if (isLong) {
+    const also = alsoOf(group).flatMap((text) => wrap(text, width));
+    return [...also, style.dim(pageOf(group.finding.code))];
+  }
+  const count = group.others.length;
+  if (count === 0) return [];
+  return wrap(`and ${plural(count, "more finding")} of this cause (--long)`, width);
+}
+
+function formatGroup(group: CauseGroup, isFirst: boolean, style: TextStyle, isLong: boolean): string {
+  const { finding, severity } = group;
+  const { file, line, column, code, message, fix, title } = finding;
   const number = String(line);
   const excerpt = excerptOf(finding, style.columns - number.length - 8);
   const margin = GUTTER + " ".repeat(number.length);
@@ -68,14 +107,12 @@ function formatFinding(finding: LintFinding, isFirst: boolean, style: TextStyle)
     `${GUTTER}${style.dim(`${number} |`)} ${excerpt.text}`,
     `${margin} ${style.dim("|")} ${style.red(caretsOf(finding, excerpt))}`,
   ];
-  const advice = [fix, isFirst && fix === "" ? remedyOf(code) : ""].find((text) => text !== "") ?? "";
+  const advice = [fix, isFirst || isLong ? remedyOf(code) : ""].find((text) => text !== "") ?? "";
   if (advice !== "") lines.push(...wrap(`→ ${advice}`, style.columns - 2).map((text) => GUTTER + text));
-  lines.push(`${GUTTER}${style.dim(pageOf(code))}`);
+  for (const page of pageLines(finding))
+    lines.push(...wrap(page, style.columns - 2).map((text) => GUTTER + style.dim(text)));
+  lines.push(...restOf(group, style, isLong).map((text) => GUTTER + text));
   return `${lines.join("\n")}\n`;
-}
-
-function plural(count: number, one: string): string {
-  return `${count} ${one}${count === 1 ? "" : "s"}`;
 }
 
 /** Lines about what was passed by; files of one reason are told together. */
@@ -98,8 +135,16 @@ function formatPassedBy({ passedBy }: LintReport): readonly string[] {
   return hidden > 0 ? [...lines.slice(0, PASSED_MAX), `skipped: ${hidden} more reasons`] : lines;
 }
 
-function formatCounts({ counts, suppressed }: LintReport, style: TextStyle): string {
-  const { error, warning, info, files, documents } = counts;
+function formatCounts(
+  { counts, suppressed, findings }: LintReport,
+  groups: readonly CauseGroup[],
+  style: TextStyle,
+): string {
+  const { files, documents } = counts;
+  const weighing = (wanted: LintSeverity): number =>
+    groups.filter(({ severity }) => severity === wanted).length;
+  const [error, warning, info] = [weighing("error"), weighing("warning"), weighing("info")];
+  const following = findings.length - groups.length;
   const checked = `${plural(documents, "document")} in ${plural(files, "file")} checked`;
   const parts = [
     ...(error > 0 ? [style.red(plural(error, "error"))] : []),
@@ -107,31 +152,42 @@ function formatCounts({ counts, suppressed }: LintReport, style: TextStyle): str
     ...(info > 0 ? [plural(info, "note")] : []),
   ];
   const found = parts.length === 0 ? style.green("nothing found") : parts.join(", ");
-  return `${checked}: ${found}${suppressed.length > 0 ? `; ${suppressed.length} suppressed` : ""}`;
+  return [
+    `${checked}: ${found}`,
+    ...(following === 0 ? [] : [`${following} more of the same causes`]),
+    ...(suppressed.length > 0 ? [`${suppressed.length} suppressed`] : []),
+  ].join("; ");
 }
 
 function formatAssumptions({ assumptions }: LintReport): string {
   const { windows, windowsFrom, kubernetes, kubernetesFrom, clusters } = assumptions;
   if (clusters > 1) {
-    const titles = [...new Set(windows.map((name) => name.replace(/ \(.*\)$/, "")))].toSorted();
+    const titles = [...new Set(windows.map((name) => name.split(" (", 1).join("")))].toSorted();
     const minors = kubernetes.split(", ").map((version) => version.replace(/^(\d+\.\d+)\..*/, "$1"));
     return `${clusters} clusters, each by itself: for ${titles.join(", ")} and Kubernetes ${[...new Set(minors)].toSorted().join(", ")}`;
   }
   return `for ${windows.join(", ")} (${windowsFrom}) and Kubernetes ${kubernetes} (${kubernetesFrom})`;
 }
 
-/** The whole report as text. */
-export function formatText(report: LintReport, style: TextStyle): string {
+/** What does the most harm first; of the same weight in the order of files and lines. */
+function byHarm(groups: readonly CauseGroup[]): readonly CauseGroup[] {
+  return groups.toSorted((a, b) => LINT_SEVERITIES.indexOf(b.severity) - LINT_SEVERITIES.indexOf(a.severity));
+}
+
+/** The whole report as text: what does the most harm first, a paragraph each; with `isLong` all that is known. */
+export function formatText(report: LintReport, style: TextStyle, isLong: boolean): string {
   const seen = new Set<KnowledgeCode>();
-  const parts = report.findings.map((finding) => {
-    const isFirst = !seen.has(finding.code);
-    seen.add(finding.code);
-    return formatFinding(finding, isFirst, style);
+  const groups = byHarm(causeGroups(report.findings));
+  const parts = groups.map((group) => {
+    const { code } = group.finding;
+    const isFirst = !seen.has(code);
+    seen.add(code);
+    return formatGroup(group, isFirst, style, isLong);
   });
   const codes = [...seen];
   const [first] = codes;
   const summary = [
-    formatCounts(report, style),
+    formatCounts(report, groups, style),
     style.dim(formatAssumptions(report)),
     ...formatPassedBy(report).map((line) => style.dim(line)),
     ...(first === undefined ? [] : [style.dim(`more about a code: mullion explain ${first}`)]),

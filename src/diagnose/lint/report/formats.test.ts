@@ -43,7 +43,7 @@ const plain = {
 
 describe("text", () => {
   it("shows place, code, sentence, line with carets, remedy, page and summary", () => {
-    expect(formatText(REPORT, plain)).toBe(`a b/pod.yaml:7:3: error: host-network-unsupported (Pod web)
+    expect(formatText(REPORT, plain, true)).toBe(`a b/pod.yaml:7:3: error: host-network-unsupported (Pod web)
   hostNetwork does not exist for containers on Windows, unless they are
   HostProcess containers.
   7 |   hostNetwork: true
@@ -51,7 +51,7 @@ describe("text", () => {
   → Remove hostNetwork, and open what is needed with a hostPort or a Service. A
   program that must run on the node itself (an agent, a CNI installer) becomes a
   HostProcess pod: hostNetwork: true together with hostProcess: true.
-  docs/reference/codes.md#host-network-unsupported
+  data/catalogue/services/host-network-unsupported.md
 
 2 documents in 3 files checked: 1 error; 1 suppressed
 for Windows Server 2022 (assumed) and Kubernetes 1.37 (assumed)
@@ -78,7 +78,7 @@ more about a code: mullion explain host-network-unsupported
         },
       ],
     });
-    const lines = formatText(long, plain).split("\n");
+    const lines = formatText(long, plain, true).split("\n");
     const at = lines.findIndex((line) => line.includes("^"));
     const [source = "", carets = ""] = lines.slice(at - 1, at + 1);
     expect(source.length).toBeLessThanOrEqual(80);

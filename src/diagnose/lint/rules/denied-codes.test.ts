@@ -5,6 +5,8 @@ import { LINT_RULES } from "./all-rules.ts";
 
 /** What verify can deny and lint does not say, each with the reason. */
 const WITHOUT_RULE: Readonly<Partial<Record<KnowledgeCode, string>>> = {
+  "destination-not-local":
+    "With preserve-destination the pod has to own the Service's address, which is set inside the container.",
   "fabric-acl-denied":
     "A rule that the user wrote for the fabric is meant to deny; lint does not call it a fault.",
   "hns-nat-denies-outbound":
@@ -21,6 +23,8 @@ const WITHOUT_RULE: Readonly<Partial<Record<KnowledgeCode, string>>> = {
   "outbound-nat-on-answers": "It depends on who asks whom; lint checks the list of exceptions itself.",
   "pod-networks-isolated": "Two virtual networks are apart because the user wants them to be.",
   "service-back-end-in-other-network": "Which network kube-proxy serves is seen when the nodes run.",
+  "service-without-usable-endpoints":
+    "With preserve-destination a node passes on to its own pods; where those are is seen when the cluster runs.",
   "service-without-endpoints": "The same Service as of service-without-back-ends, seen from a Linux node.",
 };
 

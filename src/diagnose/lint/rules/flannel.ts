@@ -79,7 +79,7 @@ function* otherVni(view: FlannelView): Iterable<RuleFinding> {
     message: isTooLarge
       ? `flanneld keeps the VNI in 16 bits, and ${vni.value} does not fit`
       : `the documentation of Kubernetes names the VNI 4096 only for Windows, not ${vni.value}`,
-    ...(isTooLarge ? { severity: "error" } : {}),
+    ...(isTooLarge ? { severity: "error" } : { differs: "flanneld-takes-other-vnis" }),
   };
 }
 
@@ -142,20 +142,49 @@ const DEFAULTS = windowsRule("flannel-vxlan-defaults-differ", function* (view) {
 
 const WINDOWS_BACKENDS = new Set(["vxlan", "host-gw"]);
 
-const BACKEND = windowsRule("flannel-backend-not-for-windows", function* (view) {
-  const type = view.option("Type");
-  const isWord =
-    type === undefined || (typeof type.value === "string" && /^[a-z][a-zA-Z-]*$/.test(type.value));
-  if (WINDOWS_BACKENDS.has(view.type) || !isWord) return;
-  yield {
-    at: type === undefined ? { path: view.backend?.path ?? [] } : at(type),
-    message:
-      type === undefined
-        ? "without a type flanneld takes the back end udp, which Windows does not have"
-        : `flanneld on Windows has no back end ${shown(type.value)}`,
-    fix: "Write vxlan or host-gw.",
-  };
-});
+/** Those that flanneld has on Linux (flannel, pkg/backend). */
+const LINUX_BACKENDS = new Set(
+  "alivpc alloc awsvpc extension gce ipip ipsec tencentvpc wireguard ali-vpc aws-vpc tencent-vpc".split(" "),
+);
+
+/** Ways in which one of the two is misspelt: `host_gw`, `hostgw`, `VxLAN`. */
+function backendMeantBy(type: string): string | undefined {
+  const letters = (text: string): string => text.toLowerCase().replaceAll(/[^a-z]/g, "");
+  return [...WINDOWS_BACKENDS].find((name) => letters(name) === letters(type));
+}
+
+/**
+ * flanneld refuses a name that it does not have on every system, and `udp` is what it takes when nothing is said; both
+ * are told whether or not a Windows node is in the input. Back ends of Linux alone are told beside Windows only.
+ */
+const BACKEND: LintRule = {
+  code: "flannel-backend-not-for-windows",
+  applies: ["flannel"],
+  *check(document, context) {
+    const view = flannelView(document);
+    const type = view.option("Type");
+    if (type !== undefined && (typeof type.value !== "string" || isPlaceholder(type.value))) return;
+    const isWord = type === undefined || /^[a-z][\w-]*$/i.test(String(type.value));
+    if (WINDOWS_BACKENDS.has(view.type) || !isWord) return;
+    const isWindows = isForWindows(document, context);
+    const meant = backendMeantBy(view.type);
+    if (!isWindows && (LINUX_BACKENDS.has(view.type) || type === undefined)) return;
+    yield {
+      at: type === undefined ? { path: view.backend?.path ?? [] } : at(type),
+      message: messageOfBackend(type?.value, meant),
+      fix: meant === undefined ? "Write vxlan or host-gw." : `Write "${meant}".`,
+      ...(!isWindows && view.type === "udp" && { severity: "warning" }),
+    };
+  },
+};
+
+function messageOfBackend(type: unknown, meant: string | undefined): string {
+  if (type === undefined)
+    return "without a type flanneld takes the back end udp, which Windows does not have";
+  return meant === undefined
+    ? `flanneld on Windows has no back end ${shown(type)}`
+    : `flanneld has no back end ${shown(type)} on any system: it is called ${meant}`;
+}
 
 const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
 

@@ -2,7 +2,7 @@
 import { shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
 import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
-import { type HnsPolicyView, type HnsView, hnsText } from "../views/hns-view.ts";
+import { type HnsPolicyView, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { hnsRule } from "./hns.ts";
 
@@ -174,6 +174,40 @@ const ACL = hnsRule("hns-acl-invalid", function* (view) {
   }
 });
 
+const LIMITS_OF_ACL = ["LocalAddresses", "RemoteAddresses", "LocalPorts", "RemotePorts", "ServiceName"];
+/** Any protocol. */
+const ANY_PROTOCOL = words(" 256 0");
+
+/** The ACL holds for all packets of its direction. */
+function isWithoutLimit(acl: unknown): boolean {
+  const protocols = hnsText(acl, "Protocols") || String(numberAt(acl, keyOf(acl, "Protocol") ?? "") ?? "");
+  return ANY_PROTOCOL.has(protocols) && LIMITS_OF_ACL.every((name) => hnsText(acl, name) === "");
+}
+
+/** What HNS shows is looked at, too: the policies of an endpoint are all that it has. */
+const BLOCKED: LintRule = {
+  code: "hns-acl-blocks-direction",
+  applies: ["hns"],
+  *check(document) {
+    const { object, policies } = hnsView(document);
+    if (object === "network" || object === "load-balancer") return;
+    const acls = policies
+      .filter(({ type }) => type.toLowerCase() === "acl")
+      .map(({ path, value, settings }) => settings ?? { path, value });
+    for (const direction of DIRECTIONS) {
+      const own = acls.filter(({ value }) => hnsText(value, "Direction").toLowerCase() === direction);
+      const isOpen = own.some(({ value }) => hnsText(value, "Action").toLowerCase() !== "block");
+      const blocking = own.find(({ value }) => isWithoutLimit(value));
+      const field = blocking && fieldOf(blocking.value, blocking.path, "Direction");
+      if (isOpen || field === undefined) continue;
+      yield {
+        at: { path: field.path, part: "value" },
+        message: `the ACL blocks all ${direction}bound packets, and no ACL of the list allows any`,
+      };
+    }
+  },
+};
+
 const MAC = /^[0-9a-f]{2}(?:[-:][0-9a-f]{2}){5}$/i;
 const ROUTE_FIELDS = ["DestinationPrefix", "IsolationId", "ProviderAddress", "DistributedRouterMacAddress"];
 
@@ -220,4 +254,12 @@ const DNS = hnsRule("hns-dns-shape-mismatch", function* (view, { value }) {
   }
 });
 
-export const HNS_POLICY_RULES: readonly LintRule[] = [UNKNOWN, SCOPE, SHAPE, ACL, REMOTE_SUBNET, DNS];
+export const HNS_POLICY_RULES: readonly LintRule[] = [
+  UNKNOWN,
+  SCOPE,
+  SHAPE,
+  ACL,
+  BLOCKED,
+  REMOTE_SUBNET,
+  DNS,
+];

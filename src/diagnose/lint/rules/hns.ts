@@ -1,5 +1,6 @@
 /** Rules over requests to HNS: networks, their subnets, and load balancers (hcn.md §2, §4). */
-import { backEndsMaxOf, getProfile } from "#core/catalogue/profiles.ts";
+import { getProfile } from "#core/catalogue/profiles.ts";
+import { backEndsMaxOf } from "#core/catalogue/quirks.ts";
 import { parseRange, prefixMeantBy, shown } from "../views/address-ranges.ts";
 import { fieldOf } from "../views/cni-view.ts";
 import type { LintContext } from "../context.ts";
@@ -45,6 +46,9 @@ const NEEDS_SUBNET = new Set(["l2bridge", "l2tunnel", "overlay"]);
 
 const WITHOUT_SUBNET = hnsRule("hns-network-without-subnet", function* (view, { value }) {
   if (view.object !== "network" || !NEEDS_SUBNET.has(view.type) || view.subnets.length > 0) return;
+  // What HNS shows of a network has the field: where it is absent, it was not pasted, or no column was asked for.
+  const isShown = keyOf(value, "ID") !== undefined && !view.isV2;
+  if (isShown && keyOf(value, "Subnets") === undefined) return;
   yield {
     at: { path: [keyOf(value, "Type") ?? "Type"] },
     message: `a network of type ${hnsText(value, "Type")} needs a subnet for its endpoints, but none is given`,
@@ -68,7 +72,7 @@ const WITHOUT_GATEWAY = hnsRule("hns-network-without-gateway", function* (view) 
 
 /** hcn.md §4.1: 0x803b000a. */
 const HOST_BITS = hnsRule("hns-prefix-host-bits", function* (view, _document, context) {
-  for (const { prefix } of view.subnets) yield* hostBitsIn(prefix?.path, prefix?.value, "HNS");
+  for (const { prefix } of view.subnets) yield* hostBitsIn(prefix?.path, prefix?.value, "HNS refuses");
   const build = context.buildWhere(({ profile }) => profile.build >= getProfile("ws2022").build);
   if (build === undefined) return;
   for (const { type, path, value, settings } of view.policies) {
@@ -77,17 +81,17 @@ const HOST_BITS = hnsRule("hns-prefix-host-bits", function* (view, _document, co
     for (const name of ["Exceptions", "ExceptionList"]) {
       const list = fieldOf(owner.value, owner.path, name);
       for (const [index, text] of listAt(list?.value).entries())
-        yield* hostBitsIn([...(list?.path ?? []), index], text, build.profile.title);
+        yield* hostBitsIn([...(list?.path ?? []), index], text, `${build.profile.title} was seen to refuse`);
     }
   }
 });
 
-function* hostBitsIn(path: LintPath | undefined, text: unknown, who: string): Generator<RuleFinding> {
+function* hostBitsIn(path: LintPath | undefined, text: unknown, whoRefuses: string): Generator<RuleFinding> {
   const meant = typeof text === "string" ? prefixMeantBy(text) : undefined;
   if (meant !== undefined && path !== undefined)
     yield {
       at: { path, part: "value" },
-      message: `${shown(text)} has bits set after its prefix length, and ${who} refuses that`,
+      message: `${shown(text)} has bits set after its prefix length, and ${whoRefuses} that`,
       fix: `Write "${meant}".`,
     };
 }

@@ -1,4 +1,5 @@
 /** Rules over the text of CNI configurations and of flannel's net-conf: what Go's JSON reader refuses or misunderstands. */
+import { fileNameOf } from "#core/base/text-edges.ts";
 import { cniView } from "../views/cni-view.ts";
 import { isPlaceholder, shown } from "../views/address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
@@ -13,7 +14,7 @@ const READ_BY_GO = ["cni", "flannel"] as const;
 export function isFilledInLater(document: LintDocument): boolean {
   return (
     document.host !== undefined ||
-    /\.(?:template|tmpl|tpl|j2|jinja2?|erb|in|dist)$|template[^/\\]*$/i.test(document.source.file)
+    /\.(?:tmpl|tpl|j2|jinja2?|erb|in|dist)$|template/i.test(fileNameOf(document.source.file))
   );
 }
 

@@ -1,5 +1,7 @@
 /** Rules over kube-proxy's feature gates and flags: what a version or build refuses, and what Windows does not read. */
+import { hasFeature } from "#contracts/hcn/features.ts";
 import { hnsVersionOf } from "#core/catalogue/profiles.ts";
+import { endOfGate, gateAt } from "#programs/kube-proxy/configuration/feature-gates.ts";
 import { shown } from "../views/address-ranges.ts";
 import type { LintDocument } from "../input/document.ts";
 import { fieldsAt, valueAt } from "../input/fields.ts";
@@ -7,15 +9,11 @@ import { type KubeProxyView, isOn } from "../views/kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { atValue, kubeProxyRule } from "./kube-proxy.ts";
 
-/** Kubernetes whose WinDSR is on by itself, and since which WinDSR and WinOverlay cannot be turned off. */
-const DSR_ON_SINCE = 33;
-const LOCKED_SINCE = 34;
-
 const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, { kubernetes }, document) {
   const gate = view.gates.get("WinDSR");
   const option = view.option("enable-dsr");
   if (!isOn(view, "enable-dsr") || option === undefined || gate?.isOn === true) return;
-  const isOffBySelf = gate === undefined && kubernetes.minor < DSR_ON_SINCE;
+  const isOffBySelf = gate === undefined && gateAt("WinDSR", kubernetes.minor)?.isOnByDefault !== true;
   // A script may put the gates together elsewhere.
   if (gate === undefined && (!isOffBySelf || /WinDSR/.test(document.text))) return;
   yield {
@@ -28,14 +26,9 @@ const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, {
   };
 });
 
-/** kube-proxy.md §1.3: HNS 9.3 to the end of 9, and 10.2 on. */
-function knowsDsr({ Major, Minor }: { readonly Major: number; readonly Minor: number }): boolean {
-  return (Major === 9 && Minor >= 3) || (Major === 10 && Minor >= 2) || Major > 10;
-}
-
 const DSR_SUPPORT = kubeProxyRule("kube-proxy-dsr-without-support", function* (view, context) {
   const option = view.option("enable-dsr");
-  const build = context.buildWhere((each) => !knowsDsr(hnsVersionOf(each)));
+  const build = context.buildWhere((each) => !hasFeature(hnsVersionOf(each), "DSR"));
   if (option === undefined || !isOn(view, "enable-dsr") || build === undefined) return;
   const { profile, revision } = build;
   yield {
@@ -45,28 +38,21 @@ const DSR_SUPPORT = kubeProxyRule("kube-proxy-dsr-without-support", function* (v
   };
 });
 
-interface GateLife {
-  /** The first minor that no longer knows it. */
-  readonly gone?: number;
-  /** The first minor that refuses to turn it off. */
-  readonly locked?: number;
-}
-
-/** kube-proxy.md §1.2. */
-const GATES: ReadonlyMap<string, GateLife> = new Map([
-  ["WinDSR", { locked: LOCKED_SINCE }],
-  ["WinOverlay", { locked: LOCKED_SINCE }],
-  ["WindowsEndpointSliceProxying", { locked: 22, gone: 25 }],
-  ["IPv6DualStack", { locked: 23, gone: 25 }],
-  ["ProxyTerminatingEndpoints", { locked: 28, gone: 30 }],
-  ["KubeProxyDrainingTerminatingNodes", { locked: 31, gone: 33 }],
-]);
+/** Gates of what kube-proxy does on Windows, which people still write (kube-proxy.md §1.2). */
+const GATES: readonly string[] = [
+  "WinDSR",
+  "WinOverlay",
+  "WindowsEndpointSliceProxying",
+  "IPv6DualStack",
+  "ProxyTerminatingEndpoints",
+  "KubeProxyDrainingTerminatingNodes",
+];
 
 function gateFault(name: string, isOnNow: boolean, minor: number): string | undefined {
-  const exact = [...GATES.keys()].find((known) => known.toLowerCase() === name.toLowerCase());
+  const exact = GATES.find((known) => known.toLowerCase() === name.toLowerCase());
   if (exact === undefined) return undefined;
   if (exact !== name) return `there is no feature gate ${shown(name)}: it is called ${exact}`;
-  const { gone, locked } = GATES.get(exact) ?? {};
+  const { gone, locked } = endOfGate(exact);
   if (gone !== undefined && minor >= gone)
     return `Kubernetes 1.${gone} and later do not know the feature gate ${name}, and kube-proxy ends`;
   if (!isOnNow && locked !== undefined && minor >= locked)

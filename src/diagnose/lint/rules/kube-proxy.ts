@@ -202,6 +202,7 @@ const HOSTNAME_OF_CALL = kubeProxyRule(
       at: somewhere(view),
       message: "without --hostname-override kube-proxy takes Windows' own name for the node's",
       fix: "Add --hostname-override with the Node's name, as the documentation of Kubernetes asks.",
+      differs: "endpoints-are-kept",
     };
   },
 );
@@ -220,6 +221,7 @@ const HOSTNAME: LintRule = {
       at: { path: ["kubeProxy", "hostnameOverride"] },
       message: `without --hostname-override kube-proxy takes the machine's own name, and no pod of ${first} counts as local`,
       fix: "Write hostnameOverride: true, or leave the field out.",
+      differs: "endpoints-are-kept",
       severity: "warning",
     };
   },

@@ -39,6 +39,39 @@ it.each(['"Port": "8472"', '"Port": "4789"', '"VNI": "4096", "Port": 4789', '"Po
   },
 );
 
+describe("JSON that stands in a field of another document", () => {
+  const conf = '{ "Network": "10.244.0.0/16", "Backend": { "Type": "vxlan", "VNI": 1, "Port": 4789 } }';
+  const map = (data: string): string =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: kube-flannel-cfg }\ndata:\n  net-conf.json: ${data}\n`;
+  const columnIn = (first: number): number => first + conf.indexOf("1, ");
+
+  it.each([
+    ["in quotes", "cm.yaml", map(`'${conf}'`), 5, columnIn(19)],
+    ["as a block", "cm.yaml", map(`|\n    ${conf}`), 6, columnIn(5)],
+    ["in a file of its own", "net-conf.json", conf, 1, columnIn(1)],
+  ])("is found in the file where it is wrong: %s", (_, name, text, line, column) => {
+    const { findings } = lintExample({ files: [{ name, text }], isWindows: true });
+    const found = findings.find(({ code }) => code === "flannel-vni-below-4096");
+    expect(found).toMatchObject({ line, column });
+  });
+});
+
+describe("an IPPool of Calico with IP-in-IP beside Windows nodes", () => {
+  // docs.tigera.io, reference/resources/ippool: nodeSelector says for which nodes a pool is; without one it is for all.
+  it.each([
+    ["ipipMode: Always", true],
+    ["ipipMode: CrossSubnet, nodeSelector: all()", true],
+    [`ipipMode: Always, nodeSelector: "kubernetes.io/os == 'windows'"`, true],
+    [`ipipMode: Always, nodeSelector: "kubernetes.io/os == 'linux'"`, false],
+    ["ipipMode: Always, disabled: true", false],
+    ["ipipMode: Never", false],
+  ])("%s: warned of is %s", (fields, isWarned) => {
+    const text = `apiVersion: crd.projectcalico.org/v1\nkind: IPPool\nmetadata: { name: p }\nspec: { cidr: 10.244.0.0/16, ${fields} }\n`;
+    const { findings } = lintExample({ files: [{ name: "pool.yaml", text }], isWindows: true });
+    expect(findings.some(({ code }) => code === "calico-encapsulation-unsupported")).toBe(isWarned);
+  });
+});
+
 describe.each(CODES)("%s", (code) => {
   const examples = LINT_EXAMPLES[code];
 

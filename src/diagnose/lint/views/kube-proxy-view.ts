@@ -68,7 +68,7 @@ function gatesOf(document: LintDocument, isFlags: boolean): Gates {
     return gates;
   }
   const text = textAt(document.value, "flags", "feature-gates") ?? "";
-  for (const [, name = "", state = ""] of text.matchAll(/(\w+)\s*[=:]\s*(\w+)/g))
+  for (const [, name = "", state = ""] of text.matchAll(/(?<!\w)(\w+)\s*[=:]\s*(\w+)/g))
     gates.set(name, { path: ["flags", "feature-gates"], isOn: /^(?:true|t|1)$/i.test(state) });
   return gates;
 }

@@ -213,11 +213,15 @@ const ROUTE_GATEWAY: LintRule = {
       const routes = ipam === undefined ? undefined : fieldOf(ipam.value, ipam.path, "routes");
       for (const [index, route] of listAt(routes?.value).entries()) {
         const gateway = keyOf(route, "gateway");
-        if (gateway === undefined || keyOf(route, "gw") !== undefined) continue;
+        if (gateway === undefined || keyOf(route, "gw") !== undefined || ipam === undefined) continue;
+        const subnet = parsePrefix(textAt(ipam.value, keyOf(ipam.value, "subnet") ?? "") ?? "");
+        const taken = subnet === undefined ? undefined : addToIp(subnet.address, 1);
+        // What is taken in its place is the same address: nothing differs.
+        if (taken !== undefined && parseIp(textAt(route, gateway) ?? "") === taken) continue;
+        const instead = taken === undefined ? "the network address plus one" : formatIp(taken);
         yield {
           at: { path: [...(routes?.path ?? []), index, gateway] },
-          message:
-            'the gateway of a route is called "GW": this one is not read, and the network address plus one is taken',
+          message: `Microsoft's plugins read a route's gateway from "GW" and skip "gateway": they take ${instead}; Mullion's with hardened takes this one`,
           fix: 'Write "GW".',
         };
       }

@@ -12,6 +12,7 @@ import {
 } from "../../views/cni-view.ts";
 import type { LintContext } from "../../context.ts";
 import { isFields } from "#core/base/json.ts";
+import { NEWEST_VERSION, OLDEST_VERSION, SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
 
@@ -104,12 +105,12 @@ const NETWORK_NAME: LintRule = {
   },
 };
 
-const ALL_VERSIONS = ["0.1.0", "0.2.0", "0.3.0", "0.3.1", "0.4.0", "1.0.0", "1.1.0"];
-
 /** cni.md §1.4. */
 function versionsOf({ type }: PluginView): readonly string[] {
   if (MICROSOFT_PLUGINS.has(type)) return ["0.2.0", "0.3.0", "0.4.0", "1.0.0"];
-  return type === "azure-vnet" ? ALL_VERSIONS.filter((version) => version !== "1.1.0") : ALL_VERSIONS;
+  return type === "azure-vnet"
+    ? SPEC_VERSIONS.filter((version) => version !== NEWEST_VERSION)
+    : SPEC_VERSIONS;
 }
 
 const VERSION: LintRule = {
@@ -121,7 +122,7 @@ const VERSION: LintRule = {
     if (!isConfiguration(view) || (typeof version === "string" && isPlaceholder(version))) return;
     for (const plugin of view.plugins) {
       if (!isHnsPlugin(plugin) && plugin.type !== "azure-vnet") continue;
-      const given = version ?? (plugin.flannel === undefined ? "0.1.0" : "0.2.0");
+      const given = version ?? (plugin.flannel === undefined ? OLDEST_VERSION : "0.2.0");
       const known = versionsOf(plugin);
       if (version === undefined && plugin.type === "azure-vnet") continue;
       if (typeof given === "string" && known.includes(given)) continue;

@@ -12,7 +12,7 @@ import { objectTypeOf } from "../../input/recognize.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 
 /** A text that somebody, or some tool, will still replace. */
-const PLACEHOLDER = /\{\{|\$[{(A-Za-z_]|<[A-Za-z]|__[A-Z]|%[A-Z_]+%|[A-Z]+_[A-Z]+|^[A-Z_]+$/;
+const PLACEHOLDER = /\{\{|\$[{(A-Za-z_]|<[A-Za-z]|__[A-Z]|%[A-Z_]+%|[A-Z]_[A-Z]|^[A-Z_]+$/;
 
 /**
  * Values that an API server refuses. A field that is missing is no fault here: patches and fragments lack most of them.

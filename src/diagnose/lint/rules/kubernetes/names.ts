@@ -27,7 +27,7 @@ function* containerTexts({ value, path }: ContainerView): Generator<Told> {
 const NAME =
   /(?<![\w.@/\\-])([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)\.([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(\.svc)?(?![\w.\\-])/g;
 /** A name may stand behind the scheme of an address. */
-const SCHEME = /[a-z][a-z0-9+]*:\/\//g;
+const SCHEME = /(?<![a-z0-9+])[a-z0-9+]+:\/\//g;
 
 /** The first name of a text that Linux would complete and Windows does not. */
 function shortNameIn(text: string, context: LintContext): string | undefined {

@@ -1,6 +1,6 @@
 /** Node objects: builds that are known to be broken, addresses, ranges, what flannel wrote on them. */
-import { type WindowsBuild, parseProfile, updateRevision } from "#core/catalogue/profiles.ts";
-import { isDefaultQuirk } from "#core/catalogue/quirks.ts";
+import { type WindowsBuild, hasUpdate, parseProfile } from "#core/catalogue/profiles.ts";
+import { concernsBuild, isDefaultQuirk } from "#core/catalogue/quirks.ts";
 import {
   type Ip,
   type Prefix,
@@ -54,54 +54,49 @@ const OLD_BUILD = windowsNodes("windows-build-unsupported", function* (node) {
   };
 });
 
-/** A rule over Windows nodes whose revision is known. */
+/** A rule over Windows nodes whose revision is known. `say`: what is wrong with a build and its revision. */
 function revisions(
   code: LintRule["code"],
-  say: (build: WindowsBuild, revision: number, context: LintContext) => string | undefined,
+  isConcerned: (build: WindowsBuild, context: LintContext) => boolean,
+  say: (build: string) => string,
 ): LintRule {
   return windowsNodes(code, function* (node, context) {
     const build = buildOfNode(node.value);
-    if (build?.revision === undefined) return;
-    const message = say(build, build.revision, context);
-    if (message !== undefined) yield { at: { path: buildPath(node.value) }, message };
+    if (build?.revision === undefined || !isConcerned(build, context)) return;
+    const message = say(`${build.profile.build}.${build.revision}`);
+    yield { at: { path: buildPath(node.value) }, message };
   });
 }
 
 /** users.md G19. */
-const SOCKETS = revisions("windows-update-denies-sockets", ({ profile }, revision) => {
-  const isBroken =
-    profile.name === "ws2022" &&
-    revision >= updateRevision("KB5040437") &&
-    revision < updateRevision("KB5044281");
-  return isBroken
-    ? `with build 20348.${revision} programs in pods cannot open sockets on many set-ups`
-    : undefined;
-});
+const SOCKETS = revisions(
+  "windows-update-denies-sockets",
+  (build) => concernsBuild("sockets-refused", build),
+  (build) => `with build ${build} programs in pods cannot open sockets on many set-ups`,
+);
 
-/** Revisions of build 17763: the updates of August 2020 (KB4565349) and of October 2020 (KB4577668). */
-const DECAP_BROKEN = 1_397;
-const DECAP_MENDED = 1_518;
+const DECAP = revisions(
+  "windows-update-drops-overlay-rules",
+  (build, context) => context.isOverlay && concernsBuild("overlay-decap-lost-at-restart", build),
+  (build) => `with build ${build} a restart of HNS loses the rules that unpack VXLAN`,
+);
 
-const DECAP = revisions("windows-update-drops-overlay-rules", ({ profile }, revision, context) => {
-  const isBroken = profile.name === "ws2019" && revision >= DECAP_BROKEN && revision < DECAP_MENDED;
-  if (!isBroken || !context.isOverlay) return undefined;
-  return `with build 17763.${revision} a restart of HNS loses the rules that unpack VXLAN`;
-});
-
-const OVERLAY_UPDATE = revisions("overlay-needs-windows-update", ({ profile }, revision, context) => {
-  const isOld = profile.name === "ws2019" && revision < updateRevision("KB4489899");
-  if (!isOld || !context.isOverlay) return undefined;
-  return `build 17763.${revision} cannot carry the overlay network that this input configures`;
-});
-
-const L2BRIDGE_OF_NODES = revisions("l2bridge-broken-with-dsr", ({ profile }, revision, context) => {
-  const isConcerned = profile.name === "ws2022" && revision >= updateRevision("KB5005619");
-  const isBridge = ["win-bridge", "sdnbridge"].some((plugin) => context.plugins.has(plugin));
-  if (!isConcerned || !isBridge || context.kubeProxy.enableDSR !== true) return undefined;
-  return `the documentation lists pod to pod on l2bridge as broken with 20348.${revision} and DSR`;
-});
+const OVERLAY_UPDATE = revisions(
+  "overlay-needs-windows-update",
+  (build, context) => context.isOverlay && build.profile.name === "ws2019" && !hasUpdate(build, "KB4489899"),
+  (build) => `build ${build} cannot carry the overlay network that this input configures`,
+);
 
 const DEFECT = "l2bridge-dsr-kb5005619";
+
+const L2BRIDGE_OF_NODES = revisions(
+  "l2bridge-broken-with-dsr",
+  (build, { plugins, kubeProxy }) =>
+    kubeProxy.enableDSR === true &&
+    ["win-bridge", "sdnbridge"].some((plugin) => plugins.has(plugin)) &&
+    concernsBuild(DEFECT, build),
+  (build) => `the documentation lists pod to pod on l2bridge as broken with ${build} and DSR`,
+);
 
 /** The same over the nodes of a cluster file, which are as they are unless `quirks` says otherwise. */
 const L2BRIDGE: LintRule = {

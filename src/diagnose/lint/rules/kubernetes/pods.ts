@@ -83,15 +83,66 @@ const MAPS_PORTS: readonly string[] = [
 ];
 const MAPS_NO_PORTS: readonly string[] = ["win-overlay", "sdnoverlay"];
 
+interface HostPort {
+  readonly number: number;
+  readonly protocol: string;
+  readonly container: string;
+  readonly path: LintPath;
+}
+
+function hostPortsOf(pod: PodView): readonly HostPort[] {
+  return pod.containers.flatMap((container) =>
+    listAt(container.value, "ports").flatMap((port, index) => {
+      const number = numberAt(port, "hostPort") ?? 0;
+      if (number === 0) return [];
+      const protocol = (textAt(port, "protocol") ?? "TCP").toUpperCase();
+      const path = [...container.path, "ports", index, "hostPort"];
+      return [{ number, protocol, container: container.name, path }];
+    }),
+  );
+}
+
+/** The mapping of each port of a node by the pod that comes first; the node must be named. */
+function findPinned(context: LintContext): ReadonlyMap<string, LintDocument> {
+  const owners = new Map<string, LintDocument>();
+  for (const document of context.ofKind("kubernetes")) {
+    const pod = context.windowsPodOf(document);
+    const node = pod === undefined ? undefined : textAt(pod.spec, "nodeName");
+    if (pod === undefined || pod.isHostProcess || node === undefined || node === "") continue;
+    for (const { number, protocol } of hostPortsOf(pod)) {
+      const key = `${node} ${protocol} ${number}`;
+      if (!owners.has(key)) owners.set(key, document);
+    }
+  }
+  return owners;
+}
+
+/** hcn.md §6.2: HNS maps a port once. The scheduler looks after pods that name no node. */
+const HOST_PORT_CONFLICT: LintRule = {
+  code: "host-port-conflict",
+  applies: ["kubernetes"],
+  *check(document, context) {
+    const pod = context.windowsPodOf(document);
+    if (pod === undefined || pod.isHostProcess) return;
+    const node = textAt(pod.spec, "nodeName") ?? "";
+    const seen = new Map<string, string>();
+    for (const { number, protocol, container, path } of hostPortsOf(pod)) {
+      const what = `hostPort ${number} (${protocol})`;
+      const other = seen.get(`${protocol} ${number}`);
+      const owner = context.once(findPinned).get(`${node} ${protocol} ${number}`);
+      if (other !== undefined)
+        yield { at: { path }, message: `${what} belongs to the container ${other} of this pod already` };
+      else if (node !== "" && owner !== undefined && owner !== document)
+        yield { at: { path }, message: `${what} of node ${node} belongs to ${owner.title} already` };
+      seen.set(`${protocol} ${number}`, container);
+    }
+  },
+};
+
 const HOST_PORT = windowsPods("host-port-ignored", function* (pod, { plugins }) {
   if (pod.isHostProcess || MAPS_PORTS.some((plugin) => plugins.has(plugin))) return;
   const plugin = MAPS_NO_PORTS.find((name) => plugins.has(name));
-  const ports = pod.containers.flatMap((container) =>
-    listAt(container.value, "ports").flatMap((port, index) => {
-      const number = numberAt(port, "hostPort") ?? 0;
-      return number === 0 ? [] : [{ number, path: [...container.path, "ports", index, "hostPort"] }];
-    }),
-  );
+  const ports = hostPortsOf(pod);
   if (plugin !== undefined) {
     for (const { number, path } of ports)
       yield {
@@ -253,6 +304,7 @@ export const POD_RULES: readonly LintRule[] = [
   HOST_PROCESS_NETWORK,
   HOST_PROCESS_MIXED,
   HOST_PORT,
+  HOST_PORT_CONFLICT,
   RESOLV_CONF,
   DNS_OPTIONS,
   SEARCHES,

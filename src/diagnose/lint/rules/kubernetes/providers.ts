@@ -25,9 +25,16 @@ const ENCAPSULATION: LintRule = {
     const { value } = document;
     const message = "Windows nodes cannot unwrap IP-in-IP";
     if (isForWindows(document))
-      for (const [index, pool] of listAt(value, ...POOLS).entries())
-        if (textAt(pool, "encapsulation")?.startsWith("IPIP") === true)
-          yield { at: { path: [...POOLS, index, "encapsulation"] }, message };
+      for (const [index, pool] of listAt(value, ...POOLS).entries()) {
+        const encapsulation = textAt(pool, "encapsulation");
+        const at = { path: [...POOLS, index, "encapsulation"] };
+        if (encapsulation?.startsWith("IPIP") === true) yield { at, message };
+        if (encapsulation === "VXLANCrossSubnet")
+          yield {
+            at,
+            message: "Calico has no VXLANCrossSubnet on Windows: the operator starts nothing there",
+          };
+      }
     const mode = textAt(value, "spec", "ipipMode");
     const selector = textAt(value, "spec", "nodeSelector") ?? "all()";
     const isForLinux = selector !== "all()" && !/windows/i.test(selector);

@@ -4,7 +4,7 @@ import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
 import { OVERLAY_IPV6_BUILD } from "./nodes.ts";
-import { anyServices, hasNodePorts, hns, isLocal, windowsServices } from "./service-scope.ts";
+import { anyServices, hasNodePorts, isLocal, lacks, windowsServices } from "./service-scope.ts";
 
 const EQUAL_PORTS_MINOR = 15;
 
@@ -27,21 +27,19 @@ function familiesOf(service: LintDocument): readonly string[] {
   return listAt(value, "spec", "clusterIPs").map((ip) => (String(ip).includes(":") ? "IPv6" : "IPv4"));
 }
 
-/** Dual stack came with HNS 11.10 (kube-proxy.md §1.3). */
-const DUAL_STACK_HNS = 11_010;
-
 const IPV6 = windowsServices("service-ipv6-unsupported", function* (service, context) {
   const [first] = familiesOf(service);
   if (first !== "IPv6" && !familiesOf(service).includes("IPv6")) return;
   const field = listAt(service.value, "spec", "ipFamilies").length > 0 ? "ipFamilies" : "clusterIPs";
   const at = { path: ["spec", field] };
-  const build = context.buildWhere((each) => hns(each) < DUAL_STACK_HNS);
+  const build = context.buildWhere((each) => lacks(each, "IPv6DualStack"));
   const severity = first === "IPv6" ? "error" : "warning";
   if (build !== undefined)
     yield {
       at,
       severity,
       message: `${build.profile.title} knows no dual stack, so the Service has no IPv6 address there`,
+      differs: "dual-stack-from-2004",
     };
   else if (context.isOverlay && context.buildWhere((each) => each.profile.build < OVERLAY_IPV6_BUILD))
     yield {
@@ -119,7 +117,7 @@ function targetOf(service: LintDocument, name: string): number | undefined {
   return typeof target === "number" ? target : undefined;
 }
 
-/** kube-proxy.md KP-B14. */
+/** kube-proxy.md §8.3. */
 const SLICE_PORT: LintRule = {
   code: "slice-port-not-used",
   applies: ["kubernetes"],

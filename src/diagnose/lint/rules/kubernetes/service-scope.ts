@@ -1,4 +1,5 @@
 /** Which Services a rule looks at, and what several rules ask of one. */
+import { type HnsFeature, hasFeature } from "#contracts/hcn/features.ts";
 import { type WindowsBuild, hnsVersionOf } from "#core/catalogue/profiles.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
@@ -40,10 +41,9 @@ function isOfLinux(service: LintDocument, context: LintContext): boolean {
   return pods.length > 0 && pods.every((pod) => pod.os === "linux");
 }
 
-/** The version of HNS as one number: 13.3 is 13003. */
-export function hns(build: WindowsBuild): number {
-  const { Major, Minor } = hnsVersionOf(build);
-  return Major * 1_000 + Minor;
+/** True where the HNS of a build is without a feature. */
+export function lacks(build: WindowsBuild, feature: HnsFeature): boolean {
+  return !hasFeature(hnsVersionOf(build), feature);
 }
 
 export function hasNodePorts(service: LintDocument): boolean {

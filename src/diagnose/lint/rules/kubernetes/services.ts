@@ -1,12 +1,13 @@
 /** Traffic policies, affinity, annotations and numbers of back ends, against builds of Windows and versions. */
-import { type WindowsBuild, backEndsMaxOf, getProfile } from "#core/catalogue/profiles.ts";
+import { type WindowsBuild, getProfile } from "#core/catalogue/profiles.ts";
+import { BACK_ENDS_MAX, backEndsMaxOf } from "#core/catalogue/quirks.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
-import type { LintRule } from "../../rule.ts";
+import type { LintRule, RuleFinding } from "../../rule.ts";
 import { ADDRESS_RULES } from "./service-addresses.ts";
 import { BACK_END_RULES } from "./service-back-ends.ts";
-import { anyServices, hns, isLocal, windowsServices } from "./service-scope.ts";
+import { anyServices, isLocal, lacks, windowsServices } from "./service-scope.ts";
 
 function hasAffinity(service: LintDocument): boolean {
   return textAt(service.value, "spec", "sessionAffinity") === "ClientIP";
@@ -25,12 +26,9 @@ const AFFINITY_TIME = anyServices("session-affinity-timeout-ignored", function* 
   };
 });
 
-/** Session affinity came with HNS 12.0. */
-const AFFINITY_HNS = 12_000;
-
 const AFFINITY = anyServices("session-affinity-unsupported", function* (service, context) {
   if (!hasAffinity(service)) return;
-  const build = context.buildWhere((each) => hns(each) < AFFINITY_HNS);
+  const build = context.buildWhere((each) => lacks(each, "SessionAffinity"));
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "sessionAffinity"] },
@@ -38,17 +36,11 @@ const AFFINITY = anyServices("session-affinity-unsupported", function* (service,
   };
 });
 
-/** DSR: HNS 9.3 and later of build 17763, 10.2 and later elsewhere (kube-proxy.md §1.3). */
-function hasDSR(build: WindowsBuild): boolean {
-  const version = hns(build);
-  return version < 10_000 ? version >= 9_003 : version >= 10_002;
-}
-
 const LOCAL_WITHOUT_DSR = windowsServices(
   "external-traffic-policy-local-without-dsr",
   function* (service, context) {
     if (!isLocal(service)) return;
-    const build = context.buildWhere((each) => !hasDSR(each));
+    const build = context.buildWhere((each) => lacks(each, "DSR"));
     if (build === undefined) return;
     yield {
       at: { path: ["spec", "externalTrafficPolicy"] },
@@ -165,6 +157,14 @@ function endpointsOf(service: LintDocument, context: LintContext): number {
   return Math.max(0, ...families.values());
 }
 
+/** The page says 64 of every build; the id is that of the update or release that raised it. */
+function raisedBackEnds(build: WindowsBuild): Partial<Pick<RuleFinding, "differs">> {
+  if (backEndsMaxOf(build) === BACK_ENDS_MAX.limited) return {};
+  const raised = { ws2019: "back-ends-2019", ws2022: "back-ends-2022" } as const;
+  const { name } = build.profile;
+  return { differs: name === "ws2019" || name === "ws2022" ? raised[name] : "back-ends-later" };
+}
+
 const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) {
   if (textAt(service.value, "spec", "clusterIP") === "None") return;
   const count = Math.max(replicasBehind(service, context), endpointsOf(service, context));
@@ -173,6 +173,7 @@ const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) 
   yield {
     at: { path: ["spec", "selector"] },
     message: `${count} back ends, and a load balancer of ${build.profile.title} takes ${backEndsMaxOf(build)}: the Service would have none at all there`,
+    ...raisedBackEnds(build),
   };
 });
 
