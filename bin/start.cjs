@@ -45,8 +45,11 @@ function nameRooms() {
   const sources = `${require("node:url").pathToFileURL(join(root, "src")).href}/`;
   nodeModule.registerHooks({
     resolve(specifier, context, nextResolve) {
-      // Other packages have names of their own that begin so.
-      const isOwn = specifier.startsWith("#") && context.parentURL?.startsWith(sources);
+      // Other packages have names of their own that begin so; texts are no room.
+      const isOwn =
+        specifier.startsWith("#") &&
+        !specifier.startsWith("#data/") &&
+        context.parentURL?.startsWith(sources);
       if (!isOwn) return nextResolve(specifier, context);
       return { url: sources + specifier.slice(1), format: "module-typescript", shortCircuit: true };
     },

@@ -73,6 +73,8 @@ static platform_socket connect_to(const http_address *address, uint64_t deadline
 static bool send_request(platform_socket socket, const http_address *address, const char *method, const char *path,
                          const text_buffer *body, uint64_t deadline) {
   text_buffer request = {0};
+  /* A length is written with 32 bits; with less than the body has, its end would be read as another request. */
+  if (body != NULL && body->length > UINT32_MAX) return false;
   text_add_string(&request, method);
   text_add_string(&request, " ");
   text_add_string(&request, path);

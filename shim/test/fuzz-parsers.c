@@ -31,38 +31,36 @@ static void walk(text_slice value, int depth) {
   }
 }
 
+bool check_json(const char *bytes, size_t length) {
+  /* Without a byte behind it, so that reading on is noticed. */
+  char *exact = malloc(length == 0 ? 1 : length);
+  if (exact == NULL) FAIL("no memory");
+  memcpy(exact, bytes, length);
+  bool is_good = json_is_valid((text_slice){exact, length});
+  if (is_good) walk((text_slice){exact, length}, 0);
+  free(exact);
+  return is_good;
+}
+
 void fuzz_json(void) {
   text_buffer text = {0};
   add_random_json(&text, 0);
   bool is_changed = pick(4) != 0;
   if (is_changed) mutate(&text);
-  /* Without a byte behind it, so that reading on is noticed. */
-  char *exact = malloc(text.length == 0 ? 1 : text.length);
-  if (exact == NULL) FAIL("no memory");
-  memcpy(exact, text.data == NULL ? "" : text.data, text.length);
-  text_slice slice = {exact, text.length};
-  bool is_good = json_is_valid(slice);
+  bool is_good = check_json(text.data == NULL ? "" : text.data, text.length);
   if (!is_changed && !is_good) FAIL("a document is refused: %s", text.data);
-  if (is_good) {
-    good_documents++;
-    walk(slice, 0);
-  }
-  free(exact);
+  good_documents += is_good;
   text_free(&text);
 }
 
-void fuzz_text(void) {
-  uint16_t units[64];
-  char bytes[64];
+static void check_units(const uint16_t *units, uint32_t length) {
   text_buffer escaped = {0};
-  uint32_t length = pick(64);
-  for (uint32_t i = 0; i < length; i++) {
-    units[i] = (uint16_t)(pick(3) == 0 ? 0xd700 + pick(0x1000) : pick(3) == 0 ? pick(0x80) : pick(65536));
-    bytes[i] = (char)(pick(2) == 0 ? pick(256) : 0xc0 + pick(64));
-  }
   text_add_json(&escaped, units, length);
   if (!json_is_valid((text_slice){escaped.data, escaped.length})) FAIL("no JSON string: %s", escaped.data);
   text_free(&escaped);
+}
+
+static void check_bytes(const char *bytes, size_t length) {
   char *exact = malloc(length + 1);
   if (exact == NULL) FAIL("no memory");
   memcpy(exact, bytes, length);
@@ -70,9 +68,29 @@ void fuzz_text(void) {
   size_t out = 0;
   if (wide == NULL) FAIL("no text");
   while (wide[out] != 0) out++;
-  if (out > length) FAIL("%zu units of %u bytes", out, length);
+  if (out > length) FAIL("%zu units of %zu bytes", out, length);
   free(wide);
   free(exact);
+}
+
+void fuzz_text(void) {
+  uint16_t units[64];
+  char bytes[64];
+  uint32_t length = pick(64);
+  for (uint32_t i = 0; i < length; i++) {
+    units[i] = (uint16_t)(pick(3) == 0 ? 0xd700 + pick(0x1000) : pick(3) == 0 ? pick(0x80) : pick(65536));
+    bytes[i] = (char)(pick(2) == 0 ? pick(256) : 0xc0 + pick(64));
+  }
+  check_units(units, length);
+  check_bytes(bytes, length);
+}
+
+void check_text(const uint8_t *bytes, size_t length) {
+  uint16_t units[64];
+  uint32_t count = (uint32_t)(length / 2 < 64 ? length / 2 : 64);
+  memcpy(units, bytes, (size_t)count * 2);
+  check_units(units, count);
+  check_bytes((const char *)bytes, length);
 }
 
 /* Adds the body in one of the three ways of HTTP. */
@@ -126,13 +144,26 @@ static void check_answer(const daemon_answer *answer, bool is_changed, int statu
   if (status != 200 && answer->code != (hresult)0x803b0010) FAIL("0x%x instead of the refusal", (unsigned)answer->code);
 }
 
+static void call(const text_buffer *said, peer_end end, bool is_changed, int status) {
+  text_buffer request = {0};
+  daemon_answer answer;
+  text_add_string(&request, "{}");
+  peer_answers(said, end);
+  uint64_t begin = platform_now();
+  daemon_call("enumerate", &request, &answer);
+  if (platform_now() - begin > 30000 + HTTP_CANCEL_MS) FAIL("a call took %u ms", (unsigned)(platform_now() - begin));
+  check_answer(&answer, is_changed, status);
+  daemon_free(&answer);
+  text_free(&request);
+}
+
+void check_call(const text_buffer *said, peer_end end) { call(said, end, true, 0); }
+
 /* One call of a service that answers well, or not quite. */
 void fuzz_call(void) {
-  text_buffer request = {0}, body = {0}, said = {0};
-  daemon_answer answer;
+  text_buffer body = {0}, said = {0};
   bool is_changed = pick(4) != 0;
   int status = pick(2) == 0 ? 200 : 409;
-  text_add_string(&request, "{}");
   text_add_string(&body, status == 200 ? "{\"result\":" : "{\"error\":{\"ErrorCode\":2151350288,\"Error\":");
   add_random_json(&body, status == 200 ? 0 : 7);
   text_add_string(&body, status == 200 ? "}" : "}}");
@@ -140,21 +171,33 @@ void fuzz_call(void) {
   begin_answer(&said, status);
   peer_end end = add_body(&said, &body);
   if (is_changed) mutate(&said);
-  peer_answers(&said, end);
-  uint64_t begin = platform_now();
-  daemon_call("enumerate", &request, &answer);
-  if (platform_now() - begin > 30000 + HTTP_CANCEL_MS) FAIL("a call took %u ms", (unsigned)(platform_now() - begin));
-  check_answer(&answer, is_changed, status);
-  daemon_free(&answer);
-  text_free(&request);
+  call(&said, end, is_changed, status);
   text_free(&body);
   text_free(&said);
 }
 
+/* @returns how many lines came; below 0: the stream was refused. */
+static int listen_to(const text_buffer *said, peer_end end) {
+  text_buffer line = {0};
+  http_connection stream;
+  int heard = 0;
+  peer_answers(said, end);
+  if (daemon_listen("?network=1", &stream) != 0) return -1;
+  uint64_t deadline = platform_now() + 45000;
+  for (; http_read_line(&stream, deadline, &line); heard++) {
+    if (heard > 100000) FAIL("a stream without an end");
+  }
+  good_lines += (unsigned long)heard;
+  platform_close(stream.socket);
+  text_free(&line);
+  return heard;
+}
+
+void check_stream(const text_buffer *said, peer_end end) { listen_to(said, end); }
+
 /* A stream of notifications, to its end. */
 void fuzz_stream(void) {
-  text_buffer body = {0}, said = {0}, line = {0};
-  http_connection stream;
+  text_buffer body = {0}, said = {0};
   int lines = (int)pick(4);
   bool is_changed = pick(4) != 0;
   for (int i = 0; i < lines; i++) {
@@ -166,20 +209,9 @@ void fuzz_stream(void) {
   begin_answer(&said, 200);
   peer_end end = add_body(&said, &body);
   if (is_changed) mutate(&said);
-  peer_answers(&said, end);
-  int heard = 0;
-  if (daemon_listen("?network=1", &stream) == 0) {
-    uint64_t deadline = platform_now() + 45000;
-    for (; http_read_line(&stream, deadline, &line); heard++) {
-      if (heard > 100000) FAIL("a stream without an end");
-    }
-    good_lines += (unsigned long)heard;
-    platform_close(stream.socket);
-    if (!is_changed && heard != lines + 1) FAIL("%d lines instead of %d", heard, lines + 1);
-  } else if (!is_changed) {
-    FAIL("a stream is refused");
-  }
+  int heard = listen_to(&said, end);
+  if (!is_changed && heard < 0) FAIL("a stream is refused");
+  if (!is_changed && heard != lines + 1) FAIL("%d lines instead of %d", heard, lines + 1);
   text_free(&body);
   text_free(&said);
-  text_free(&line);
 }

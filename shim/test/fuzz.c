@@ -87,6 +87,8 @@ void add_random_json(text_buffer *text, int depth) {
   }
 }
 
+#ifndef MULLION_LIBFUZZER
+
 /* Each text is its length in four bytes, lowest first, and then so many bytes. */
 static bool read_text(text_buffer *text) {
   unsigned char size[4];
@@ -146,3 +148,40 @@ int main(int count, char **arguments) {
   printf("%lu documents, %lu answers, %lu lines were good\n", good_documents, good_answers, good_lines);
   return 0;
 }
+
+#else
+
+/* The same numbers for the same bytes: what a peer sends comes in pieces of random size. */
+static void begin(const uint8_t *bytes, size_t length) {
+  state = length;
+  for (size_t i = 0; i < length && i < 16; i++) state = state * 31 + bytes[i];
+}
+
+/* The first byte says what the others are. clang's libFuzzer finds them by the branches that they reach. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
+  text_buffer said = {0};
+  if (length == 0) return 0;
+  begin(bytes, length);
+  uint8_t kind = bytes[0];
+  bytes++, length--;
+  text_add(&said, (const char *)bytes, length);
+  switch (kind % 4) {
+  case 0:
+    check_json((const char *)bytes, length);
+    break;
+  case 1:
+    check_text(bytes, length);
+    break;
+  case 2:
+    check_call(&said, (peer_end)(kind / 4 % 3));
+    break;
+  default:
+    check_stream(&said, (peer_end)(kind / 4 % 3));
+  }
+  text_free(&said);
+  if (open_connections() > 4) FAIL("%d connections are open", open_connections());
+  return 0;
+}
+
+#endif

@@ -25,9 +25,16 @@ void peer_answers(const text_buffer *bytes, peer_end end);
 int open_connections(void);
 
 void fuzz_json(void);
+/* What has to hold of any bytes. @returns whether they are JSON. */
+bool check_json(const char *bytes, size_t length);
 void fuzz_text(void);
 void fuzz_call(void);
 void fuzz_stream(void);
+/* What a service says, byte for byte: to a call, and to a listener. */
+void check_call(const text_buffer *said, peer_end end);
+void check_stream(const text_buffer *said, peer_end end);
+/* UTF-16 of the shim's callers, and UTF-8 of services. */
+void check_text(const uint8_t *bytes, size_t length);
 /* How often what was asked for was good, of all of a kind: a fuzz in which all is refused finds nothing. */
 extern unsigned long good_documents, good_answers, good_lines;
 

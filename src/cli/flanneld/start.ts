@@ -37,7 +37,7 @@ export async function startFlanneld(): Promise<void> {
       pid: process.pid,
       version: packageVersion(),
       os: isWindows ? "windows" : "linux",
-      stderr: (text) => process.stderr.write(text),
+      stderr: (text) => terminal.stderr(text),
       clock,
       wallMs: () => performance.timeOrigin + performance.now(),
       prng: new Prng(randomInt(2 ** 32)),

@@ -25,8 +25,8 @@ ID                                   | Virtual IPs      | Direct IP IDs
 af826f8b-9f78-41ea-bc9e-6e433f878401 |                  | 11796e63-07b3-4199-91d5-9bc25108fb01 07f382ab-8884-40ba-8adf-efe4c92e8601
 `;
 
-async function run(line: string): Promise<{ code: number; out: string; err: string }> {
-  const terminal = new MemoryTerminal({ "node.txt": NODE });
+async function run(line: string, text = NODE): Promise<{ code: number; out: string; err: string }> {
+  const terminal = new MemoryTerminal({ "node.txt": text });
   const code = await runHnsdiag(`${line} --mullion-file node.txt`.trim().split(" "), terminal);
   return { code, out: terminal.output, err: terminal.errors };
 }
@@ -54,11 +54,20 @@ describe("hnsdiag list", () => {
     "%s: the v1 documents, one after the other, as the tool writes JSON",
     async (option) => {
       const { out } = await run(`list networks b5083512-be1d-4326-b58f-56ca5154e801 ${option}`);
-      expect(out).toMatch(/^\{\n {4}"ActivityId":"[0-9A-F-]{36}",\n {4}"AdditionalParams":\{\n\n {4}\},\n/);
+      expect(out).toMatch(/^\{\n {4}"ID":"B5083512-[0-9A-F-]{27}",\n {4}"Name":"nat",\n/);
       expect(out).toMatch(/\n\}\n$/);
-      expect(JSON.parse(out)).toMatchObject({ ID: "B5083512-BE1D-4326-B58F-56CA5154E801", Name: "nat" });
+      // The tables say no more of a network, and what is told beside it is marked.
+      const { ID, Name, ...more } = JSON.parse(out) as Record<string, unknown>;
+      expect({ ID, Name }).toEqual({ ID: "B5083512-BE1D-4326-B58F-56CA5154E801", Name: "nat" });
+      expect(more).toEqual({ Kind: "Network", Added: ["Kind"] });
       const all = await run(`list all ${option}`);
-      expect(all.out.split("\n}\n{\n").length).toBe(3 + 2 + 2 + 2);
+      expect(all.out.split("\n}\n{\n").length).toBe(3 + 2 + 1 + 2);
+      const details = `{"AdditionalParams":{},"ID":"B5083512-BE1D-4326-B58F-56CA5154E801","Name":"nat","Type":"nat"}`;
+      const shown = (await run(`list networks ${option}`, details)).out;
+      expect(shown).toMatch(/^\{\n {4}"AdditionalParams":\{\n\n {4}\},\n {4}"ID":"B5083512-/);
+      const { Name: name, Added: added } = JSON.parse(shown) as Record<string, unknown>;
+      expect(name).toBe("nat");
+      expect(added).toContain("ActivityId");
     },
   );
 

@@ -4,9 +4,10 @@
  */
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
+import { fromDump } from "#hns/dump/as-given.ts";
 import { HcnError, formatHresult } from "#contracts/hcn/error.ts";
 import { Failure, SilentFailure } from "../mullion/failure.ts";
-import { type HnsServiceTarget, withHns } from "../mullion/hns/connect.ts";
+import { type HnsConnection, type HnsServiceTarget, withHns } from "../mullion/hns/connect.ts";
 import { HNS_OBJECT_KINDS, type HnsKindNames } from "../mullion/hns/hns-kinds.ts";
 import { QUERY_V1, listObjects, textOf } from "../mullion/hns/list-objects.ts";
 import type { Terminal } from "../mullion/terminal.ts";
@@ -77,14 +78,16 @@ function requireKinds(word: string | undefined, withAll: boolean): readonly HnsK
 }
 
 async function list(
-  client: HcnClient,
+  { client, dumped }: HnsConnection,
   kinds: readonly HnsKindNames[],
   ids: readonly string[],
 ): Promise<readonly ListedKind[]> {
   const wanted = ids.map((id) => id.toLowerCase());
   const listed: ListedKind[] = [];
   for (const names of kinds) {
-    const all = await listObjects(client, names.kind, QUERY_V1);
+    const shown = await listObjects(client, names.kind, QUERY_V1);
+    const all =
+      dumped === undefined ? shown : fromDump(dumped, names.kind, shown, { isV1: true, isAdding: true });
     const documents = all.filter(
       (each) => ids.length === 0 || wanted.includes(textOf(each, "ID").toLowerCase()),
     );
@@ -125,12 +128,12 @@ async function perform(words: Words, terminal: Terminal): Promise<number> {
   if (!VERBS.includes(verb.toLowerCase()))
     throw new UsageError(`there is no command ${verb}${meant(verb, VERBS)}`);
   const kinds = requireKinds(kind, verb.toLowerCase() === "list");
-  return withHns(words.target, terminal, async ({ client }) => {
+  return withHns(words.target, terminal, async (connection) => {
     const [first] = kinds;
     if (verb.toLowerCase() === "delete" && first !== undefined)
-      return deleteObjects(client, first, ids, terminal);
-    const listed = await list(client, kinds, ids);
-    terminal.stdout(words.isDetailed ? formatDetails(listed) : formatTables(listed));
+      return deleteObjects(connection.client, first, ids, terminal);
+    const listed = await list(connection, kinds, ids);
+    terminal.stdout(words.isDetailed ? connection.asWritten(formatDetails(listed)) : formatTables(listed));
     return 0;
   });
 }

@@ -6,7 +6,12 @@ import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { SourceFeed } from "#programs/kube-proxy/daemon/source-feed.ts";
 import { parsePrefix } from "#core/net/ip.ts";
-import { NETWORK, ProgramRun, nodeWithPod } from "#test/support/kube-proxy/kube-proxy-program.ts";
+import {
+  NETWORK,
+  ProgramRun,
+  nodeWithDualPod,
+  nodeWithPod,
+} from "#test/support/kube-proxy/kube-proxy-program.ts";
 
 const NODE = `apiVersion: v1
 kind: Node
@@ -35,7 +40,7 @@ interface Plane {
 }
 
 function plane(...texts: readonly string[]): Plane {
-  const serviceCIDRs = ["10.96.0.0/12"].flatMap((text) => parsePrefix(text) ?? []);
+  const serviceCIDRs = ["10.96.0.0/12", "fd00:96::/112"].flatMap((text) => parsePrefix(text) ?? []);
   const kube = new MemoryKube(new Prng(1), { clusterCIDRs: [], serviceCIDRs });
   const apply = (text: string): void => {
     kube.apply(loadManifests([{ name: "objects.yaml", text }]).objects);
@@ -55,7 +60,49 @@ async function start({ source }: Plane, ...words: readonly string[]): Promise<Pr
   return run;
 }
 
+/** A Service of both families whose pod is on this node. */
+const DUAL = `apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  type: NodePort
+  clusterIPs: [10.96.0.20, "fd00:96::20"]
+  clusterIP: 10.96.0.20
+  ipFamilies: [IPv4, IPv6]
+  ipFamilyPolicy: RequireDualStack
+  ports: [{name: http, port: 80, targetPort: 8080, nodePort: 30080}]
+${[
+  ["IPv4", "10.244.1.4"],
+  ["IPv6", "fd00:1::4"],
+]
+  .map(
+    ([family, address]) => `---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-${family}, labels: {kubernetes.io/service-name: web}}
+addressType: ${family}
+ports: [{name: http, port: 8080, protocol: TCP}]
+endpoints: [{addresses: ["${address}"], nodeName: win-1}]
+`,
+  )
+  .join("")}`.replaceAll("web-IPv", "web-ipv");
+
 describe("with an API server", () => {
+  // Taken in turns, the second family finds the first one's node port and takes it for its own (up to 1.35).
+  it("upstream: both families read HNS before either has made its node port", async () => {
+    const { source } = plane(NODE, DUAL);
+    const run = new ProgramRun({
+      argv: [`--network-name=${NETWORK}`, "--mullion-compat=upstream", "--mullion-kubernetes=1.35"],
+      hns: await nodeWithDualPod(),
+      feed: (clock) => new SourceFeed({ source, clock, hostname: "win-1" }),
+    });
+    await run.pass(3);
+    const nodePort = ":30080→8080 [10.244.1.4]";
+    const made = (await run.loadBalancers()).filter((each) => each.startsWith(":"));
+    expect(made).toEqual([nodePort, nodePort]);
+    await run.stop();
+  });
+
   it("takes the node's internal address first, programs, follows, and tells its start as an event", async () => {
     const server = plane(NODE, WEB);
     const run = await start(server);

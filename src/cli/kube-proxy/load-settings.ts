@@ -1,6 +1,6 @@
 /** Command line and configuration file to what kube-proxy runs with; what is wrong with them is reported in full. */
-import { type Compat, parseCompat } from "#core/base/compat.ts";
-import type { KubernetesVersion } from "#programs/kube-proxy/behaviour.ts";
+import { type Compat, chooseMode } from "#core/base/compat.ts";
+import { type Behaviour, behaviourOf, type KubernetesVersion } from "#programs/kube-proxy/behaviour.ts";
 import type { KubeProxyConfiguration } from "#programs/kube-proxy/configuration/configuration.ts";
 import { decodeConfiguration, placeOfField } from "#programs/kube-proxy/configuration/decode.ts";
 import { checkGates } from "#programs/kube-proxy/configuration/feature-gates.ts";
@@ -67,7 +67,7 @@ export function chooseVersion(argv: readonly string[], variables: Variables): Ku
 
 function chooseCompat(argv: readonly string[], variables: Variables): Compat {
   const word = ownWord(argv, "--mullion-compat", "MULLION_COMPAT", variables);
-  const compat = word === "" ? "hardened" : parseCompat(word);
+  const compat = chooseMode(word);
   if (compat !== undefined) return compat;
   const message = `invalid argument ${JSON.stringify(word)} for "--mullion-compat" flag`;
   throw refuse("bad-usage", message, "Write hardened or upstream.");
@@ -100,9 +100,9 @@ function placeOf(field: string, flag: string | undefined, file: ConfigFile | und
 function checkConfiguration(
   configuration: KubeProxyConfiguration,
   file: ConfigFile | undefined,
-  { kubernetes: { minor }, compat }: { readonly kubernetes: KubernetesVersion; readonly compat: Compat },
+  behaviour: Behaviour,
 ): readonly string[] {
-  const gates = checkGates(configuration.featureGates, minor);
+  const gates = checkGates(configuration.featureGates, behaviour.minor);
   if (gates.refused.length > 0)
     throw new StartFailure(
       gates.refused.map(({ name, message, advice }) => ({
@@ -111,7 +111,7 @@ function checkConfiguration(
         advice: `${placeOf(`featureGates.${name}`, "feature-gates", file)}: ${advice}`,
       })),
     );
-  const faults = validateConfiguration(configuration, { minor, compat });
+  const faults = validateConfiguration(configuration, behaviour);
   if (faults.length > 0)
     throw new StartFailure(
       faults.map((fault) => ({
@@ -216,7 +216,7 @@ export async function loadSettings(
   applyHostname(configuration, flags);
   const configFile = read === undefined || !hasFile ? undefined : { path, text: read.text };
   const gateNotes = noted(read?.skipped ?? [], () =>
-    checkConfiguration(configuration, configFile, { kubernetes, compat }),
+    checkConfiguration(configuration, configFile, behaviourOf(kubernetes, compat)),
   );
   const overlooked =
     read === undefined

@@ -1,4 +1,5 @@
 /** The program `kube-proxy`: words and files to a running proxy, and its end to an exit code. */
+import { behaviourOf } from "#programs/kube-proxy/behaviour.ts";
 import { stringify } from "yaml";
 import type { Clock } from "#core/base/clock.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
@@ -96,15 +97,14 @@ function notOnWindows(flag: string): StartFailure {
 
 /** Ends the run when the configuration file says something else; who supervises it starts it anew. */
 function watchConfiguration(
-  { configFile, compat }: Settings,
+  { configFile, kubernetes, compat }: Settings,
   { watchFile, terminal }: ProgramProcess,
   changed: () => void,
 ): () => void {
   if (configFile === undefined || configFile.path === "-") return () => undefined;
   const { path, text } = configFile;
   return watchFile(path, () => {
-    // Upstream ends with each write, whether it changes anything or not.
-    if (compat === "upstream") changed();
+    if (behaviourOf(kubernetes, compat).process.endsAtEachWrite) changed();
     else
       void terminal.readFile(path).then(
         (now) => (now === text ? undefined : changed()),

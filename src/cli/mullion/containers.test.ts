@@ -31,14 +31,17 @@ spec:
 ${more}`;
 }
 
+/** Manifests alone: nothing says what the nodes are. */
+const NO_CLUSTER = "";
+
 const WINDOWS = "nodeSelector: { kubernetes.io/os: windows }";
 const CLIENTS =
   pod("client", WINDOWS, "registry.example/client:1") + pod("tool", "nodeName: linux-1", "alpine:3.20");
 
 async function run(words: readonly string[], pods: string, cluster = CLUSTER): Promise<MemoryTerminal> {
   const terminal = new MemoryTerminal({ "cluster.yaml": cluster, "pods.yaml": pods });
-  const inputs =
-    words[0] === "lint" ? ["cluster.yaml", "pods.yaml"] : ["-f", "cluster.yaml", "-f", "pods.yaml"];
+  const files = cluster === NO_CLUSTER ? ["pods.yaml"] : ["cluster.yaml", "pods.yaml"];
+  const inputs = words[0] === "lint" ? files : files.flatMap((file) => ["-f", file]);
   const argv = [...words, ...inputs];
   await runMullion({ argv, verbs: { get, lint, trace, verify }, terminal, version: "0", isDebug: false });
   return terminal;
@@ -208,5 +211,40 @@ describe("a pod that has no network here", () => {
       "0/1",
       "ContainerCreating",
     ]);
+  });
+});
+
+describe("manifests without nodes", () => {
+  const SERVERCORE = "mcr.microsoft.com/windows/servercore";
+  const answers = async (pods: string) => ({
+    verify: await run(["verify", "-o", "json"], pods, NO_CLUSTER),
+    lint: (await run(["lint"], pods, NO_CLUSTER)).output,
+  });
+
+  it("run on the build that their images are made for, and both verify and lint say so", async () => {
+    const { verify: green, lint: linted } = await answers(pod("web", WINDOWS, `${SERVERCORE}:ltsc2019`));
+    const { findings, basis } = JSON.parse(green.output) as VerifyReport;
+    expect(findings).toEqual([]);
+    expect(basis.facts).toContainEqual(
+      expect.objectContaining({ name: "build", value: "ws2019 on win-1, win-2", source: "assumed" }),
+    );
+    expect(green.output).toContain("two Windows Server 2019 nodes, which pods ask for by image or selector,");
+    expect(linted).toContain("nothing found");
+    expect(linted).toContain("for Windows Server 2019 (by images and selectors of pods)");
+  });
+
+  it("have a node for each build that no other runs; a pod that nothing keeps off the wrong one is told", async () => {
+    const two = pod("old", WINDOWS, `${SERVERCORE}:ltsc2019`) + pod("new", WINDOWS, `${SERVERCORE}:ltsc2022`);
+    const { lint: linted } = await answers(two);
+    expect(linted).toMatch(/info: image-of-another-build \(Pod old\)/);
+    expect(linted).toMatch(/info: image-of-another-build \(Pod new\)/);
+    const kept = (build: string) =>
+      `nodeSelector: { kubernetes.io/os: windows, node.kubernetes.io/windows-build: ${build} }`;
+    const apart = await answers(
+      pod("old", kept("10.0.17763"), `${SERVERCORE}:ltsc2019`) +
+        pod("new", kept("10.0.20348"), `${SERVERCORE}:ltsc2022`),
+    );
+    expect((JSON.parse(apart.verify.output) as VerifyReport).findings).toEqual([]);
+    expect(apart.lint).toContain("nothing found");
   });
 });

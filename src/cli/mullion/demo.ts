@@ -3,6 +3,7 @@ import { join, relative } from "node:path";
 import type { ControlClient } from "#cluster/api/client.ts";
 import { foldTrace } from "#cluster/trace/fold-trace.ts";
 import { formatTrace } from "#cluster/trace/format-trace.ts";
+import { explainTrace } from "#diagnose/verify-text/explain-verification.ts";
 import { foldVerification } from "#diagnose/verify-text/fold-verification.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import type { KubeObject, Pod, Service } from "#contracts/kubernetes/objects.ts";
@@ -98,7 +99,7 @@ function ownFiles(file: string): string {
 export async function demo(request: DemoRequest, terminal: Terminal): Promise<ExitCode> {
   const { pcap, isFull } = request;
   const file = request.file === DEMO_EXAMPLE ? packagedPath(DEMO_EXAMPLE) : request.file;
-  terminal.stderr(`Bringing up the cluster of ${file} …\n`);
+  terminal.stderr(`Bringing up the cluster of ${file === "-" ? "standard input" : file} …\n`);
   const target = { files: [file], isRecursive: false, name: undefined, socket: undefined };
   const client = await connectCluster(target, terminal);
   const { name } = await client.cluster();
@@ -117,7 +118,7 @@ export async function demo(request: DemoRequest, terminal: Terminal): Promise<Ex
   const { from, to } = await chooseCall(client);
   terminal.stdout(`${terminal.bold("One call, explained")}\n${isFull ? "\n" : ""}`);
   const { report, capture } = await client.trace({ from, to, protocol: "tcp", capture: true });
-  terminal.stdout(isFull ? formatTrace(report, style) : foldTrace(report, style));
+  terminal.stdout(isFull ? formatTrace(explainTrace(report), style) : foldTrace(report, style));
   await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
   terminal.stdout(`${isFull ? "\n" : ""}The packets are in ${pcap}; Wireshark and tshark open it.\n`);
   if (!isFull) terminal.stdout(`\n${ownFiles(file)}`);

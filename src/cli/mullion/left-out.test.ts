@@ -48,7 +48,6 @@ describe("a kind that is passed by", () => {
     ["gateway.networking.k8s.io/v1", "Gateway"],
     ["gateway.networking.k8s.io/v1beta1", "HTTPRoute"],
     ["crd.projectcalico.org/v1", "IPPool"],
-    ["operator.tigera.io/v1", "Installation"],
     ["k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition"],
     ["crd.k8s.amazonaws.com/v1alpha1", "ENIConfig"],
   ])("could change a flow: %s %s", (apiVersion, kind) => {

@@ -115,6 +115,17 @@ describe("mullion lint", () => {
     expect(err).toContain(message);
   });
 
+  it("says of what it cannot read why, and what it could", async () => {
+    expect(await run("binary.yaml")).toEqual({
+      code: 2,
+      out: "",
+      err:
+        "mullion: there is nothing here that lint reads: binary.yaml: the file holds no text [input-without-documents]\n" +
+        "    Name manifests, CNI configuration or other files that it reads: mullion lint --help\n" +
+        "    More: mullion explain input-without-documents\n",
+    });
+  });
+
   it("reports other files when one holds no text", async () => {
     const { code, out } = await run("binary.yaml pod.yaml");
     expect(code).toBe(1);

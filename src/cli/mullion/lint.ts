@@ -1,15 +1,19 @@
 /** `mullion lint`: files and folders checked against what Windows can and cannot do. */
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { basename, dirname, extname, join, normalize, relative, resolve } from "node:path";
 import { LIMITS } from "#core/base/limits.ts";
 import { getEntry } from "#diagnose/catalogue/catalogue.ts";
-import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
+import { LINT_SEVERITIES, type LintSeverity } from "#diagnose/catalogue/entry.ts";
 import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
 import { type LintOptions, parseKubernetes } from "#diagnose/lint/context.ts";
 import type { PassedBy } from "#diagnose/lint/input/document.ts";
 import { formatText } from "#diagnose/lint/report/format-text.ts";
-import { lint as lintSources } from "#diagnose/lint/lint.ts";
-import type { LintFinding, LintReport } from "#diagnose/lint/report/report.ts";
+import { type LintInput, examine, lint as lintSources } from "#diagnose/lint/lint.ts";
+import { concludeLint } from "#diagnose/lint/shard.ts";
+import { WHOLE } from "#cluster/verify/report.ts";
+import { DOCUMENT_VERSION } from "#core/base/shape.ts";
+import { type LintReport, causeGroups } from "#diagnose/lint/report/report.ts";
 import { LINT_RULES } from "#diagnose/lint/rules/all-rules.ts";
 import { type SourceText, decodeSource } from "#core/base/source-text.ts";
 import {
@@ -22,6 +26,7 @@ import { isClusterFile } from "#cluster/input/split-text.ts";
 import { manifestsOf } from "./cluster/read-cluster-inputs.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { usage } from "./options.ts";
+import { STANDARD_INPUT } from "./read-inputs.ts";
 import { packageVersion } from "../installation.ts";
 import { formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
@@ -78,7 +83,7 @@ async function readFiles(paths: readonly string[], terminal: Terminal): Promise<
   const reading: Reading = { sources: [], passedBy: [], configuration: NO_LINT_CONFIGURATION };
   let left: number = LIMITS.inputBytesMax;
   for (const { path, isNamed } of await findFiles(paths, terminal)) {
-    const name = path === "-" ? "standard input" : path;
+    const name = path === "-" ? STANDARD_INPUT : path;
     let bytes: Uint8Array;
     try {
       bytes = await terminal.readBytes(path, left);
@@ -172,13 +177,21 @@ function optionsOf({ profile, kubernetes, isWindows }: LintRequest): LintOptions
   };
 }
 
-const WEIGHTS: readonly LintSeverity[] = ["info", "warning", "error"];
+function weighs(severity: LintSeverity, least: LintSeverity): boolean {
+  return LINT_SEVERITIES.indexOf(severity) >= LINT_SEVERITIES.indexOf(least);
+}
 
-/** The findings that weigh at least so much. */
+/** The findings that weigh at least so much, with causes of such. */
 function atLeast(report: LintReport, severity: LintSeverity): LintReport {
-  const least = WEIGHTS.indexOf(severity);
-  const isHeavy = (finding: LintFinding): boolean => WEIGHTS.indexOf(finding.severity) >= least;
-  const findings = report.findings.filter(isHeavy);
+  const kept = new Set(
+    causeGroups(report.findings)
+      .filter((group) => weighs(group.severity, severity))
+      .flatMap(({ finding, others }) => [
+        finding,
+        ...others.filter((each) => weighs(each.severity, severity)),
+      ]),
+  );
+  const findings = report.findings.filter((finding) => kept.has(finding));
   const count = (wanted: LintSeverity): number =>
     findings.filter((found) => found.severity === wanted).length;
   const counts = {
@@ -186,11 +199,11 @@ function atLeast(report: LintReport, severity: LintSeverity): LintReport {
     error: count("error"),
     warning: count("warning"),
     info: count("info"),
+    causes: causeGroups(findings).length,
   };
   return { ...report, findings, counts };
 }
 
-/** Formats are loaded when they are asked for: the XML writer alone takes longer to load than everything else. */
 /** The folder of the repository that this one is in: the nearest one with `.git`; undefined outside of any. */
 function repositoryRoot(): string | undefined {
   for (let folder = process.cwd(); ; folder = dirname(folder)) {
@@ -209,7 +222,11 @@ function inRepository(report: LintReport): LintReport {
   };
   return {
     ...report,
-    findings: report.findings.map((finding) => ({ ...finding, file: place(finding.file) })),
+    findings: report.findings.map(({ causedBy, ...finding }) => ({
+      ...finding,
+      file: place(finding.file),
+      ...(causedBy === undefined ? {} : { causedBy: { ...causedBy, file: place(causedBy.file) } }),
+    })),
     suppressed: report.suppressed.map((each) => ({
       ...each,
       finding: { ...each.finding, file: place(each.finding.file) },
@@ -218,7 +235,12 @@ function inRepository(report: LintReport): LintReport {
   };
 }
 
-async function format(report: LintReport, wanted: LintFormat, terminal: Terminal): Promise<string> {
+/** Formats are loaded when they are asked for: the XML writer alone takes longer to load than everything else. */
+async function format(
+  report: LintReport,
+  { format: wanted, isLong }: Pick<LintRequest, "format" | "isLong">,
+  terminal: Terminal,
+): Promise<string> {
   switch (wanted) {
     case "json":
     case "yaml":
@@ -234,7 +256,7 @@ async function format(report: LintReport, wanted: LintFormat, terminal: Terminal
     case "junit":
       return (await import("#diagnose/lint/report/format-junit.ts")).formatJunit(report);
     case "text":
-      return formatText(report, terminal);
+      return formatText(report, terminal, isLong);
   }
 }
 
@@ -260,6 +282,17 @@ function listRules(wanted: LintFormat, terminal: Terminal): ExitCode {
   return 0;
 }
 
+function nothingToRead({ passedBy }: LintReport): Failure {
+  const [first] = passedBy;
+  const others = passedBy.length > 1 ? `, and ${passedBy.length - 1} more` : "";
+  const why = first === undefined ? "" : `: ${first.file}: ${first.reason}${others}`;
+  return new Failure(
+    "input-without-documents",
+    `there is nothing here that lint reads${why}`,
+    "Name manifests, CNI configuration or other files that it reads: mullion lint --help",
+  );
+}
+
 /** Checks what the paths name. */
 export async function lint(request: LintRequest, terminal: Terminal): Promise<ExitCode> {
   if (request.isList) return listRules(request.format, terminal);
@@ -271,12 +304,39 @@ export async function lint(request: LintRequest, terminal: Terminal): Promise<Ex
   const configuration = isOwn ? reading.configuration : await ownConfiguration(terminal);
   const manifests = await readManifests(reading, terminal);
   const { sources, passedBy } = reading;
-  const report = lintSources({ sources, manifests, passedBy, options, configuration });
+  const input = { sources, manifests, passedBy, options, configuration };
+  if (request.shard === undefined) return printLint(lintSources(input), request, terminal);
+  const { severity, failOn } = request;
+  const subject = { version: packageVersion(), input: digestOf(input), severity, failOn };
+  const part = examine(input, request.shard);
+  const own = concludeLint([{ ...part, shard: WHOLE }]);
+  if (own.isUnreadable && part.documents === 0) throw nothingToRead(own);
+  const document = { apiVersion: DOCUMENT_VERSION, kind: "LintShard", subject, ...part };
+  terminal.stdout(formatDocument(document, "json"));
+  return failsOn(atLeast(own, severity), failOn) ? 1 : 0;
+}
+
+/** Of what is checked: the same on every machine that reads the same texts with the same flags, wherever they lie. */
+function digestOf({ sources, options, configuration = NO_LINT_CONFIGURATION }: LintInput): string {
+  const hash = createHash("sha256").update(JSON.stringify(options ?? {}));
+  const own = configuration.source === undefined ? [] : [configuration.source];
+  for (const { text } of [...sources, ...own]) hash.update(`\n${text.length}\n`).update(text);
+  return hash.digest("hex");
+}
+
+function failsOn({ findings }: LintReport, least: LintSeverity): boolean {
+  return findings.some(({ severity }) => weighs(severity, least));
+}
+
+/** Prints a report in the form that is asked for. */
+export async function printLint(
+  report: LintReport,
+  request: Pick<LintRequest, "severity" | "failOn" | "format" | "isLong">,
+  terminal: Terminal,
+): Promise<ExitCode> {
   const shown = atLeast(report, request.severity);
-  terminal.stdout(await format(shown, request.format, terminal));
-  if (report.isUnreadable) {
-    terminal.stderr("mullion: there is nothing here that lint reads [input-without-documents]\n");
-    return 2;
-  }
-  return shown.findings.length === 0 ? 0 : 1;
+  if (!report.isUnreadable || request.format !== "text")
+    terminal.stdout(await format(shown, request, terminal));
+  if (report.isUnreadable) throw nothingToRead(report);
+  return failsOn(shown, request.failOn) ? 1 : 0;
 }

@@ -14,6 +14,7 @@ const VERBS: Verbs = {
   trace: async (...given) => (await import("./trace.ts")).trace(...given),
   get: async (...given) => (await import("./get/get.ts")).get(...given),
   verify: async (...given) => (await import("./verify.ts")).verify(...given),
+  merge: async (...given) => (await import("./merge.ts")).merge(...given),
   up: async (...given) => (await import("./cluster/up.ts")).up(...given),
   apply: async (...given) => (await import("./cluster/apply.ts")).apply(...given),
   delete: async (...given) => (await import("./cluster/apply.ts")).deleteObjects(...given),
@@ -38,6 +39,8 @@ const VERBS: Verbs = {
     watch: async (...given) => (await import("./hns/watch.ts")).watch(...given),
     dump: async (...given) => (await import("./hns/dump.ts")).dump(...given),
     restore: async (...given) => (await import("./hns/dump.ts")).restore(...given),
+    check: async (...given) => (await import("./hns/check.ts")).check(...given),
+    repair: async (...given) => (await import("./hns/check.ts")).repair(...given),
     fault: async (...given) => (await import("./hns/fault.ts")).fault(...given),
   },
   kube: {

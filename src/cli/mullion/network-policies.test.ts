@@ -192,7 +192,7 @@ describe("other verbs with a NetworkPolicy", () => {
 
 async function opened(...texts: readonly string[]): Promise<{ readonly applied: ControlClient }> {
   const inputs = texts.map((text, index) => ({ name: `${index}.yaml`, text }));
-  const { session, readManifests, verify: check, input } = await openSession(inputs, () => undefined);
+  const { session, readManifests, verify: check, input } = await openSession(inputs);
   const identity = { name: "", version: "", pid: 1 };
   return {
     applied: inProcessClient({ session, readManifests, verify: check, identity, input, log: SILENT_LOG }),
@@ -229,4 +229,56 @@ it("no flow of the dump with policies works without the mark when its policies d
     "pod/records/visitor-8f9mdq8vr-76w9p → external",
     "node/court-win-1 → pod/records/register-676d2wnhm-xvtm8",
   ]);
+});
+
+/** A Service without a selector, whose slice has the addresses of pods, and says of none which it is. */
+const BY_ADDRESS = (...addresses: readonly string[]): string => `apiVersion: v1
+kind: Service
+metadata: { name: by-address, namespace: blue }
+spec: { ports: [{ port: 80, targetPort: 8080 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: by-address, namespace: blue, labels: { kubernetes.io/service-name: by-address } }
+addressType: IPv4
+ports: [{ port: 8080, protocol: TCP }]
+endpoints: [${addresses.map((address) => `{ addresses: ["${address}"] }`).join(", ")}]
+`;
+
+it("a back end that only its address names is the pod that has it", async () => {
+  const { report } = await (await opened(CLUSTER)).applied.trace({
+    from: "pod/blue/client",
+    to: "pod/green/web",
+    protocol: "tcp",
+  });
+  const green = report.to.address ?? "";
+  for (const [addresses, isMarked] of [
+    [[green], true],
+    [["10.244.1.200", green], true],
+    [["10.244.1.200"], false],
+    [[], false],
+  ] as const) {
+    const { applied } = await opened(CLUSTER, OWN_NAMESPACE, BY_ADDRESS(...addresses));
+    const { report: asked } = await applied.trace({
+      from: "pod/blue/client",
+      to: "service/blue/by-address",
+      protocol: "tcp",
+    });
+    expect([addresses, isByPolicy(asked.notJudged)]).toEqual([addresses, isMarked]);
+  }
+});
+
+it("what is opened says how far it is: nodes, pods, kube-proxies", async () => {
+  const heard: string[] = [];
+  const texts = [CLUSTER, BY_ADDRESS("10.244.1.200")];
+  await openSession(
+    texts.map((text, index) => ({ name: `${index}.yaml`, text })),
+    { progress: (text, done, total) => heard.push(`${text} ${done}/${total}`) },
+  );
+  expect(heard.filter((line) => line.startsWith("node "))).toEqual([
+    "node win-1 is up 1/2",
+    "node win-2 is up 2/2",
+  ]);
+  expect(heard).toContain("pods start 3/3");
+  expect(heard).toContain("kube-proxies program Services 2/2");
 });

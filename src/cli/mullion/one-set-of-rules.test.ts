@@ -254,3 +254,48 @@ it("a Service of SCTP: trace says that Windows does not support it, as lint and 
   expect(terminal.errors).toContain("SCTP on port 3868, which is not supported on Windows");
   expect(terminal.errors).toContain("[service-sctp-unsupported]");
 });
+
+describe("files that contradict each other about the network", () => {
+  const NODE = `
+apiVersion: v1
+kind: Node
+metadata: { name: win-1, labels: { kubernetes.io/os: windows } }
+spec: { podCIDR: 10.244.1.0/24 }
+status:
+  addresses: [{ type: InternalIP, address: 10.0.0.11 }]
+  nodeInfo: { operatingSystem: windows, kubeletVersion: v1.31.4, osImage: Windows Server 2022 Datacenter, kernelVersion: 10.0.20348.2113, architecture: amd64 }
+`;
+  const KUBEADM = `
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+networking: { podSubnet: 10.244.0.0/16, serviceSubnet: 10.96.0.0/12 }
+`;
+  const PROXY = `
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+clusterCIDR: 10.50.0.0/16
+`;
+  const CALICO = `
+apiVersion: operator.tigera.io/v1
+kind: Installation
+metadata: { name: default }
+spec:
+  serviceCIDRs: [10.96.0.0/12]
+  calicoNetwork: { windowsDataplane: HNS, ipPools: [{ cidr: 10.244.0.0/16, encapsulation: IPIP }] }
+`;
+
+  it.each([
+    ["cluster-ranges-contradict", { "kubeadm.yaml": KUBEADM, "kube-proxy.yaml": PROXY }],
+    ["calico-installation-not-for-windows", { "installation.yaml": CALICO }],
+  ])("%s: a finding of verify and of lint, with Nodes", async (code, told: Files) => {
+    const files = { "nodes.yaml": NODE, ...told };
+    const { findings } = await verified(files);
+    expect(findings.map((each) => each.code)).toContain(code);
+    expect(await codesOfLint(files)).toContain(code);
+  });
+
+  it("without Nodes lint says nothing: a folder may hold the networks of several clusters", async () => {
+    const codes = await codesOfLint({ "kubeadm.yaml": KUBEADM, "kube-proxy.yaml": PROXY });
+    expect(codes).not.toContain("cluster-ranges-contradict");
+  });
+});

@@ -1,5 +1,7 @@
 /** Options and helps that several verbs share. */
 import { type Command, Option } from "commander";
+import { EDITIONS, type Edition, parseEdition } from "#core/catalogue/edition.ts";
+import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import { Failure } from "./failure.ts";
 
@@ -20,8 +22,76 @@ export function usage(message: string, advice: string): Failure {
   return new Failure("bad-usage", message, advice);
 }
 
-function collect(path: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...(previous ?? []), path];
+/** An option that may be given more than once. */
+export function collect(text: string, previous: readonly string[] | undefined): readonly string[] {
+  return [...(previous ?? []), text];
+}
+
+function editionOf(text: string): Edition {
+  const edition = parseEdition(text);
+  if (typeof edition === "string") return edition;
+  throw usage(`--as-documented: ${edition.problem}`, edition.advice);
+}
+
+export interface EditionOptions {
+  readonly asDocumented?: Edition;
+}
+
+/** `--as-documented`: for verbs that build a cluster. */
+export function editionOption(): Option {
+  return new Option(
+    "--as-documented <year>",
+    `give all Windows nodes the limits that the Kubernetes page of this year states (${EDITIONS.join(", ")})`,
+  ).argParser(editionOf);
+}
+
+/** The edition that the options name. @throws Failure without an input that a cluster is built from. */
+export function editionAsked({ asDocumented }: EditionOptions, { files }: InputPaths): Edition | undefined {
+  if (asDocumented !== undefined && files.length === 0)
+    throw usage(
+      "--as-documented builds the cluster anew, and a running one has its limits",
+      "Name the input with -f, or write asDocumented into the cluster file.",
+    );
+  return asDocumented;
+}
+
+function badShard(text: string, why: string): Failure {
+  return usage(
+    `--shard: ${why}`,
+    `Write which of how many, counted from 1, as in 1/4; in a pod of an Indexed Job auto/4. It is ${JSON.stringify(text)}.`,
+  );
+}
+
+/** Of an Indexed Job: which pod this is, counted from 0. */
+const JOB_INDEX = "JOB_COMPLETION_INDEX";
+
+function shardOfJob(text: string): number {
+  const index = process.env[JOB_INDEX];
+  if (index === undefined)
+    throw badShard(text, `auto takes the number from ${JOB_INDEX}, which is not set; an Indexed Job sets it`);
+  if (!/^\d{1,6}$/.test(index))
+    throw badShard(text, `${JOB_INDEX} is ${JSON.stringify(index)}, and not a number from 0`);
+  return Number(index) + 1;
+}
+
+/** `2/4`, or `auto/4` in a pod of an Indexed Job. @throws Failure for what is no shard. */
+export function parseShard(text: string): ShardNumber {
+  const [, which = "", of = ""] = /^(auto|\d{1,6})\/(\d{1,6})$/.exec(text) ?? [];
+  if (which === "") throw badShard(text, "this is not the number of a shard");
+  const count = Number(of);
+  const index = which === "auto" ? shardOfJob(text) : Number(which);
+  if (count === 0) throw badShard(text, "there are no 0 shards");
+  if (index === 0) throw badShard(text, "shards are counted from 1");
+  if (index <= count) return { index, count };
+  const why = which === "auto" ? ` (${JOB_INDEX} is ${index - 1}, counted from 0)` : "";
+  throw badShard(text, `there is no shard ${index} of ${count}${why}`);
+}
+
+/** `--shard`: for verbs whose work can be split over machines. */
+export function shardOption(what: string): Option {
+  return new Option("--shard <i/n>", `${what}; mullion merge puts the reports of all together`).argParser(
+    parseShard,
+  );
 }
 
 export interface FileOptions {
@@ -36,7 +106,7 @@ export interface NameOptions {
 
 export interface TargetOptions extends FileOptions, NameOptions {}
 
-/** `-f` as often as wanted, and `-R`. */
+/** `-f`, which may be repeated, and `-R`. */
 export function addFileOptions(command: Command, help: string): Command {
   return command
     .addOption(new Option("-f, --file <path>", help).argParser(collect))

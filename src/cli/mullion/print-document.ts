@@ -1,9 +1,20 @@
 /** Results as data: the one place that says how JSON and YAML are written. */
-import { stringify } from "yaml";
+import { Option } from "commander";
+import { visibleText } from "#core/base/visible-text.ts";
+import { Document, Scalar, stringify, visit } from "yaml";
 
 /** Formats of a document, as `-o` names them. */
 export const DOCUMENT_FORMATS = ["json", "yaml"] as const;
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
+
+/** What verbs print that have one text for people. */
+export const TEXT_FORMATS = ["text", "json", "yaml"] as const;
+export type TextFormat = (typeof TEXT_FORMATS)[number];
+
+/** `-o` of a verb with one text for people. */
+export function outputOption(help = "how to print it"): Option {
+  return new Option("-o, --output <format>", help).choices(TEXT_FORMATS).default("text");
+}
 
 /** True for a format that is data, not text for people. */
 export function isDocumentFormat(format: string): format is DocumentFormat {
@@ -15,7 +26,19 @@ export function isDocumentFormat(format: string): format is DocumentFormat {
  * occurs twice is written twice: not every reader knows anchors.
  */
 export function formatDocument(value: unknown, format: DocumentFormat): string {
-  return format === "json"
-    ? `${JSON.stringify(value, undefined, 2)}\n`
-    : stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  return format === "json" ? `${JSON.stringify(value, undefined, 2)}\n` : formatYaml(value);
+}
+
+/** Texts that the terminal's gate writes with escapes stand in double quotes, where YAML reads escapes. */
+function formatYaml(value: unknown): string {
+  const text = stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+  if (visibleText(text) === text) return text;
+  const document = new Document(value, { aliasDuplicateObjects: false });
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value === "string" && visibleText(node.value) !== node.value)
+        node.type = Scalar.QUOTE_DOUBLE;
+    },
+  });
+  return document.toString({ lineWidth: 0 });
 }

@@ -1,4 +1,5 @@
 /** A log on standard error, one line of JSON for each event: what a holder in the background leaves to read. */
+import { STDERR, writeOutput } from "../output.ts";
 import type { Log } from "#core/base/log.ts";
 
 /** Errors with their stack: they are faults of our own. */
@@ -11,7 +12,7 @@ export function processLog(): Log {
     write(level, event, fields = {}): void {
       const data = Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, plain(value)]));
       const at = new Date().toISOString();
-      process.stderr.write(`${JSON.stringify({ at, level, event, ...data })}\n`);
+      writeOutput(STDERR, `${JSON.stringify({ at, level, event, ...data })}\n`);
     },
   };
 }

@@ -1,9 +1,12 @@
 /** The terminal of the real process. */
-import { createReadStream } from "node:fs";
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { STDERR, STDOUT, writeOutput, writeStatus } from "../output.ts";
+import { closeSync, createReadStream, openSync, readSync } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { constants } from "node:os";
-import { dirname, join } from "node:path";
+import { join, resolve as absolutePath } from "node:path";
+import { writeNamedFile } from "#core/base/owner-only.node.ts";
 import { styleText } from "node:util";
+import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { type Terminal, textColumns } from "./terminal.ts";
 
@@ -12,6 +15,9 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const SAME_SIGNAL_MS = 500;
 
 const STREAM_PIECE_BYTES = 1_048_576;
+const CHUNK_BYTES = 4_194_304;
+/** What is held of standard input; a longer text has to be a file. */
+const STANDARD_INPUT_BYTES_MAX = 4_294_967_296;
 
 /** Refuses what cannot be a cluster file before it fills the memory. */
 class TooLargeError extends Error {
@@ -28,7 +34,11 @@ function decode(bytes: Buffer): string {
 }
 
 /** Reads all of a stream: pipes and devices have no size that could be checked before. */
-async function readAll(stream: AsyncIterable<unknown>, name: string, bytesMax: number): Promise<Buffer> {
+async function readAll(
+  stream: AsyncIterable<unknown>,
+  name: string,
+  bytesMax: number,
+): Promise<readonly Uint8Array[]> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of stream) {
@@ -37,14 +47,64 @@ async function readAll(stream: AsyncIterable<unknown>, name: string, bytesMax: n
     if (length > bytesMax) throw new TooLargeError(`${name} is too large`);
     chunks.push(bytes);
   }
+  return chunks;
+}
+
+async function readBytes(path: string, bytesMax: number, standardInput: StandardInput): Promise<Buffer> {
+  if (path !== "-") {
+    const { size } = await stat(path);
+    if (size > bytesMax) throw new TooLargeError(`${path} is too large`);
+    return Buffer.concat(await readAll(createReadStream(path), path, bytesMax));
+  }
+  const chunks = await standardInput.read(bytesMax);
+  if (lengthOf(chunks) > bytesMax) throw new TooLargeError("standard input is too large");
   return Buffer.concat(chunks);
 }
 
-async function readBytes(path: string, bytesMax: number): Promise<Buffer> {
-  if (path === "-") return readAll(process.stdin, "standard input", bytesMax);
-  const { size } = await stat(path);
-  if (size > bytesMax) throw new TooLargeError(`${path} is too large`);
-  return readAll(createReadStream(path), path, bytesMax);
+/** The bytes of a file; each reading begins at its first. */
+export class FileChunks {
+  /** Where it is, from any folder. */
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = absolutePath(path);
+  }
+
+  *[Symbol.iterator](): Generator<Uint8Array> {
+    const file = openSync(this.path, "r");
+    try {
+      const buffer = new Uint8Array(CHUNK_BYTES);
+      for (let length = 1; length > 0; ) {
+        length = readSync(file, buffer);
+        if (length > 0) yield buffer.subarray(0, length);
+      }
+    } finally {
+      closeSync(file);
+    }
+  }
+}
+
+/** Standard input, which can be read once only. */
+class StandardInput {
+  private chunks: Promise<readonly Uint8Array[]> | undefined;
+
+  async read(bytesMax: number): Promise<readonly Uint8Array[]> {
+    this.chunks ??= readAll(process.stdin, "standard input", bytesMax);
+    return this.chunks;
+  }
+}
+
+function lengthOf(chunks: readonly Uint8Array[]): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0);
+}
+
+async function readChunks(path: string, standardInput: StandardInput): Promise<TextChunks | undefined> {
+  if (path !== "-") {
+    const { size } = await stat(path);
+    return size > LIMITS.wholeFileBytesMax ? new FileChunks(path) : undefined;
+  }
+  const chunks = await standardInput.read(STANDARD_INPUT_BYTES_MAX);
+  return lengthOf(chunks) > LIMITS.wholeFileBytesMax ? chunks : undefined;
 }
 
 async function listFolder(path: string, isRecursive: boolean): Promise<readonly string[] | undefined> {
@@ -67,9 +127,12 @@ function style(format: Style, text: string): string {
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
+  const keepsStyles = style("bold", "x") !== "x";
+  const standardInput = new StandardInput();
   return {
-    stdout: (text) => void process.stdout.write(text),
-    stderr: (text) => void process.stderr.write(text),
+    stdout: (text) => writeOutput(STDOUT, text, keepsStyles),
+    stderr: (text) => writeOutput(STDERR, text, keepsStyles),
+    status: writeStatus,
     columns: textColumns(process.stdout),
     isInteractive: process.stdout.isTTY,
     bold: (text) => style("bold", text),
@@ -77,15 +140,14 @@ export function processTerminal(): Terminal {
     red: (text) => style("red", text),
     green: (text) => style("green", text),
     yellow: (text) => style("yellow", text),
-    readFile: async (path, bytesMax = LIMITS.clusterFileBytesMax) => decode(await readBytes(path, bytesMax)),
-    readBytes: (path, bytesMax = LIMITS.inputBytesMax) => readBytes(path, bytesMax),
+    readFile: async (path, bytesMax = LIMITS.clusterFileBytesMax) =>
+      decode(await readBytes(path, bytesMax, standardInput)),
+    readBytes: (path, bytesMax = LIMITS.inputBytesMax) => readBytes(path, bytesMax, standardInput),
+    readChunks: (path) => readChunks(path, standardInput),
     readStream: (path) =>
       path === "-" ? process.stdin : createReadStream(path, { highWaterMark: STREAM_PIECE_BYTES }),
     listFolder,
-    async writeFile(path, bytes): Promise<void> {
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(path, bytes);
-    },
+    writeFile: async (path, bytes) => writeNamedFile(path, bytes),
     untilInterrupted(): Promise<void> {
       return new Promise((resolve) => {
         let firstAtMs: number | undefined;

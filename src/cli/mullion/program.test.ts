@@ -2,12 +2,10 @@ import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { CniError } from "#contracts/cni/error.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import {
-  errorsSchema,
-  explanationListSchema,
-  logFindingsSchema,
-} from "#diagnose/catalogue/errors/errors-schema.ts";
-import { entrySchema } from "#diagnose/catalogue/schema.ts";
+import { errorsSchema, explanationListSchema } from "#diagnose/catalogue/errors/error-documents.ts";
+import { logFindingsSchema } from "#diagnose/catalogue/log/findings.ts";
+import { entrySchema } from "#diagnose/catalogue/entry.ts";
+import { allVerbs } from "#test/support/cli/all-verbs.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { Failure } from "./failure.ts";
 import { runMullion } from "./program.ts";
@@ -37,44 +35,14 @@ function run(
     request = asked;
     return 0;
   };
-  const all: Verbs = {
-    trace: keep,
-    get: keep,
-    verify: keep,
-    up: keep,
-    apply: keep,
-    delete: keep,
-    down: keep,
-    bringUp: keep,
-    node: keep,
-    controlPlane: keep,
-    pass: keep,
-    demo: keep,
-    cni: { attach: keep, gc: keep, status: keep, version: keep },
-    hns: {
-      serve: keep,
-      get: keep,
-      create: keep,
-      modify: keep,
-      delete: keep,
-      watch: keep,
-      dump: keep,
-      restore: keep,
-      fault: keep,
-    },
-    kube: { serve: keep },
-    programs: { list: keep, install: keep, remove: keep, run: keep },
-    vfp: { ports: keep, show: keep, diff: keep },
-    wine: keep,
-    lint: keep,
-    ...verbs,
-  };
-  return runMullion({ argv, verbs: all, terminal, version: "1.2.3", isDebug }).then((exitCode) => ({
-    exitCode,
-    stdout: terminal.output,
-    stderr: terminal.errors,
-    request,
-  }));
+  return runMullion({ argv, verbs: allVerbs(keep, verbs), terminal, version: "1.2.3", isDebug }).then(
+    (exitCode) => ({
+      exitCode,
+      stdout: terminal.output,
+      stderr: terminal.errors,
+      request,
+    }),
+  );
 }
 
 describe("help", () => {
@@ -133,8 +101,17 @@ describe("bad usage", () => {
   it.each([
     [["tarce"], "unknown verb 'tarce'", "Did you mean trace? See: mullion --help"],
     [["xyzzy"], "unknown verb 'xyzzy'", "See: mullion --help"],
+    [
+      ["wine", "--adapter", "Ethernet", "--", "flanneld.exe"],
+      '--adapter "Ethernet" is not a name with an address',
+      'Write --adapter NAME=ADDRESS/LENGTH, such as --adapter "Ethernet 2=192.168.1.5/24".',
+    ],
     [["program", "install"], "unknown verb 'program'", "Did you mean programs? See: mullion --help"],
-    [["trace", "-f", "x"], "missing required argument 'from'", "See: mullion trace --help"],
+    [
+      ["trace", "-f", "x"],
+      "missing required argument 'from'",
+      "Write: mullion trace <from> <to>. See: mullion trace --help",
+    ],
     [["trace", "a", "b", "-f"], "option '-f, --file <path>' argument missing", "See: mullion trace --help"],
     [
       ["trace", "a", "b", "-f", "x", "--name", "y"],
@@ -146,19 +123,31 @@ describe("bad usage", () => {
       "--name and --socket both say which cluster is meant",
       "Leave one of them out.",
     ],
-    [["pass", "long"], '"long" is not a time', "Write an amount with its unit: 500ms, 90s, 2m, 1h."],
-    [["pass", "--", "-1s"], '"-1s" is not a time', "Write an amount with its unit: 500ms, 90s, 2m, 1h."],
+    [
+      ["pass", "long"],
+      'pass takes a time, not "long"',
+      "Write an amount with its unit: 500ms, 1.5s, 90s, 1m30s, 2h.",
+    ],
+    [
+      ["pass", "--", "-1s"],
+      'pass takes a time, not "-1s"',
+      "Write an amount with its unit: 500ms, 1.5s, 90s, 1m30s, 2h.",
+    ],
     [
       ["node", "set-clock", "win-1", "soon"],
-      '"soon" is not a step of a clock',
-      "Write a sign and an amount: +1h, -30m.",
+      'set-clock takes a time with or without a sign, as +1h or -30m, not "soon"',
+      "Write an amount with its unit: 500ms, 1.5s, 90s, 1m30s, 2h.",
     ],
     [
       ["node", "rejoin", "a", "b", "--pod-cidr", "10.244.7.0/24"],
       "--pod-cidr is the range of one node",
       "Let the others join with separate commands.",
     ],
-    [["node", "reboot"], "missing required argument 'node'", "See: mullion node --help"],
+    [
+      ["node", "reboot"],
+      "missing required argument 'node'",
+      "Write: mullion node reboot <node...>. See: mullion node reboot --help",
+    ],
     [["up", "-R"], "-R needs -f", "Name a folder with -f."],
     [["apply"], "no file is given", "Name manifests with -f."],
     [["delete"], "nothing to delete is given", "Name objects, such as pod web, or manifests with -f."],
@@ -201,7 +190,7 @@ describe("bad usage", () => {
     [
       ["trace", "a", "b", "c", "-f", "x"],
       "too many arguments for 'trace'. Expected 2 arguments but got 3: a, b, c",
-      "See: mullion trace --help",
+      "Write: mullion trace <from> <to>. See: mullion trace --help",
     ],
     [
       ["get", "servcies", "-f", "x"],
@@ -216,7 +205,7 @@ describe("bad usage", () => {
     [["explain"], "no code and no error is given", "Name one, or see them all: mullion explain --list"],
     [
       ["explain", "no-route", "--log", "x"],
-      "--log takes a file and nothing else",
+      "--log takes a file or a folder and nothing else",
       "Leave out the words, or --log and --list.",
     ],
     [["explain", "no-route", "--group", "hns"], "--group belongs to --list", "Add --list, or leave it out."],

@@ -1,12 +1,14 @@
 /** The command line of `mullion`: verbs, options, help, and how faults are told. */
 import { Argument, Command, CommanderError, Option } from "commander";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { LINT_SEVERITIES, type LintSeverity } from "#diagnose/catalogue/entry.ts";
 import { isPort } from "#core/net/port-range.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { addBringUp } from "./cluster/bring-up-command.ts";
 import { addExplain } from "./explain/explain-command.ts";
+import type { ShardNumber } from "#cluster/verify/report.ts";
 import { wrap } from "#core/base/text-layout.ts";
-import { type Failure, reportFailure } from "./failure.ts";
+import { reportFailure } from "./failure.ts";
 import { addCni } from "./cni/commands.ts";
 import { addCompletion } from "./completion/completion-command.ts";
 import { addHns } from "./hns/commands.ts";
@@ -15,32 +17,41 @@ import { HNS_KIND_NAMES, KUBE_KIND_NAMES, parseSelections } from "./get/kinds.ts
 import { addControlPlane, addNode, addPass } from "./cluster/node-commands.ts";
 import {
   EXAMPLE,
+  type EditionOptions,
   type Run,
   type TargetOptions,
   addTargetOptions,
   clusterTarget,
+  editionAsked,
+  editionOption,
   examples,
+  shardOption,
   usage,
 } from "./options.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
 import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
-import { formatDocument } from "./print-document.ts";
+import { type TextFormat, formatDocument, outputOption } from "./print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "./table.ts";
 import type { Terminal } from "./terminal.ts";
 import {
   ALLOW_NOT_JUDGED,
   DEMO_EXAMPLE,
   LINT_FORMATS,
+  MERGE_FORMATS,
+  type MergeFormat,
   type LintFormat,
   PROTOCOLS,
   type Protocol,
-  TRACE_FORMATS,
-  type TraceFormat,
   VERIFY_FORMATS,
   type Verbs,
   type VerifyFormat,
 } from "./verbs.ts";
-import { type ComparisonOptions, addComparisonOptions, comparisonRequest } from "./verify-comparison.ts";
+import {
+  type ComparisonOptions,
+  addComparisonOptions,
+  comparisonRequest,
+} from "./verify-comparison-options.ts";
+import { commandOf, unknownHelp, usageFailure } from "./usage-faults.ts";
 import { addVfp } from "./vfp/commands.ts";
 import { addWine } from "./wine/wine-command.ts";
 
@@ -70,10 +81,10 @@ function parsePort(text: string): number {
   return port;
 }
 
-interface TraceOptions extends TargetOptions {
+interface TraceOptions extends TargetOptions, EditionOptions {
   readonly port?: number;
   readonly protocol: Protocol;
-  readonly output: TraceFormat;
+  readonly output: TextFormat;
   readonly pcap?: string;
   readonly pcapOn?: string;
   readonly inject?: boolean;
@@ -134,7 +145,8 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         "ipv6",
       ]),
     )
-    .addOption(new Option("-o, --output <format>", "how to print it").choices(TRACE_FORMATS).default("text"))
+    .addOption(outputOption())
+    .addOption(editionOption())
     .option("--inject", "send the packet through the running cluster itself: flows and counters see it")
     .option(
       "--pcap <file>",
@@ -153,8 +165,9 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
             "--inject is for a running cluster, and -f builds one that is gone at once",
             "Leave out -f.",
           );
-        const request = { target, from, to, protocol, port, output, pcap, pcapOn, isInjected, family };
-        return trace(request, terminal);
+        const asDocumented = editionAsked(options, target);
+        const how = { protocol, port, output, pcap, pcapOn, isInjected, family };
+        return trace({ target, asDocumented, from, to, ...how }, terminal);
       }),
     );
 }
@@ -210,7 +223,44 @@ function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Termina
 
 interface VerifyOptions extends TargetOptions, ComparisonOptions {
   readonly allow?: readonly string[];
-  readonly output: VerifyFormat;
+  readonly output?: VerifyFormat;
+  readonly shard?: ShardNumber;
+  readonly workers?: number;
+  readonly helper?: boolean;
+}
+
+const WORKERS_MAX = 64;
+
+function parseWorkers(text: string): number {
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= WORKERS_MAX) return count;
+  throw usage(
+    `--workers takes a number from 1 to ${WORKERS_MAX}, not ${JSON.stringify(text)}`,
+    "1 tries everything in one process.",
+  );
+}
+
+/** @throws Failure for options that do not go together. */
+function checkSplit({ shard, workers, output }: VerifyOptions, isComparing: boolean, isBuilt: boolean): void {
+  const flag = shard === undefined ? "--workers" : "--shard";
+  if (shard === undefined && workers === undefined) return;
+  if (!isBuilt)
+    throw usage(`${flag} builds the cluster anew, and this is a running one`, "Name the input with -f.");
+  if (isComparing)
+    throw usage(
+      `${flag} is for one verification, and this would be several`,
+      "Verify each state by itself, and compare the reports: --before REPORT.",
+    );
+  checkShardFormat(shard, output);
+}
+
+/** @throws Failure for a form that cannot be merged. */
+function checkShardFormat(shard: ShardNumber | undefined, output: string | undefined): void {
+  if (shard === undefined || output === undefined || output === "json") return;
+  throw usage(
+    `the report of a shard is for mullion merge, which reads JSON and not ${output}`,
+    `Leave out -o, and print the merged report so: mullion merge -o ${output} FILE...`,
+  );
 }
 
 /** `--allow a,b --allow c`: names of findings. */
@@ -238,12 +288,22 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
     );
   addComparisonOptions(addTargetOptions(command))
     .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(VERIFY_FORMATS).default("table"),
+      new Option("-o, --output <format>", "how to print it (default: table; with --shard json)").choices(
+        VERIFY_FORMATS,
+      ),
     )
+    .addOption(shardOption("try this part of the flows, as in 1/4, or auto/4 in a pod of an Indexed Job"))
+    .addOption(
+      new Option(
+        "--workers <n>",
+        "how many processes try flows (default: for large clusters one for each processor)",
+      ).argParser(parseWorkers),
+    )
+    .addOption(new Option("--helper").hideHelp())
     .addOption(
       new Option(
         "--allow <names>",
-        `findings that do not count, by code; ${ALLOW_NOT_JUDGED}: all flows without a verdict`,
+        `findings that do not count, by code; ${ALLOW_NOT_JUDGED}: all flows without a verdict; may be repeated`,
       ).argParser(collectAllowed),
     )
     .addHelpText(
@@ -256,15 +316,46 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
         "mullion verify -f dump.yaml --allow not-judged",
         "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
         "mullion verify -f new.yaml --before old.yaml --fail-on-change",
-      ) + "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input.\n",
+        "mullion verify -f cluster.yaml --as-documented 2021",
+        "mullion verify -f dump.yaml --shard 1/4 > shard-1.json",
+      ) +
+        "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input,\n" +
+        "130 stopped by Ctrl-C: what is printed is a part.\n",
     )
     .action((options: VerifyOptions) =>
       run(() => {
-        const { output, allow = [] } = options;
+        const { output = "table", allow = [], shard, workers, helper } = options;
         const target = clusterTarget(options);
         const comparison = comparisonRequest(options, target, output);
-        return verify({ target, output, allowed: allow, comparison }, terminal);
+        const isComparing = comparison.before.length > 0 || comparison.profiles.length > 1;
+        checkSplit(options, isComparing, target.files.length > 0);
+        const split = { shard, workers, isHelper: helper === true };
+        return verify({ target, output, allowed: allow, comparison, ...split }, terminal);
       }),
+    );
+}
+
+interface MergeOptions {
+  readonly output: MergeFormat;
+}
+
+function addMerge(program: Command, run: Run, merge: Verbs["merge"], terminal: Terminal): void {
+  program
+    .command("merge")
+    .summary("put the reports of shards together")
+    .description(
+      "Puts together what verify --shard or lint --shard has printed on several machines: the report is the one\n" +
+        "that a single machine prints. A shard without a report is named, and is a finding.",
+    )
+    .addArgument(new Argument("<file...>", "reports of shards, and folders of them"))
+    .addOption(new Option("-o, --output <format>", "how to print it").choices(MERGE_FORMATS).default("text"))
+    .addHelpText(
+      "after",
+      examples("mullion merge shard-1.json shard-2.json", "mullion merge reports/ -o junit > verify.xml") +
+        "\nExit codes: as verify and lint end; 2 for reports that do not belong together.\n",
+    )
+    .action((paths: readonly string[], { output }: MergeOptions) =>
+      run(() => merge({ paths, output }, terminal)),
     );
 }
 
@@ -275,8 +366,11 @@ interface LintCommandOptions {
   readonly output?: LintFormat;
   /** An older name of `output`. */
   readonly format?: LintFormat;
-  readonly severity: "error" | "warning" | "info";
+  readonly severity: LintSeverity;
+  readonly failOn: LintSeverity;
   readonly list?: boolean;
+  readonly long?: boolean;
+  readonly shard?: ShardNumber;
 }
 
 /** @throws Failure when both names say different things. */
@@ -294,7 +388,9 @@ To silence a finding, give a reason. On an object:
   mullion.dev/lint-ignore: "host-network-unsupported: runs on Linux nodes only"
 For files, in .mullion-lint.yaml: ignore: [{ code: CODE, paths: ["legacy/**"], reason: WHY }]
 
-Exit codes: 0 nothing found, 1 findings, 2 bad usage, or nothing that could be read.
+What has one cause is told once, and the rest below it after "also:".
+
+Exit codes: 0 nothing found but notes, 1 findings (see --fail-on), 2 bad usage, or nothing that could be read.
 `;
 
 function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Terminal): void {
@@ -313,9 +409,18 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
     .addOption(new Option("--format <format>", "an older name of -o").choices(LINT_FORMATS).hideHelp())
     .addOption(
       new Option("--severity <least>", "show nothing that weighs less")
-        .choices(["info", "warning", "error"])
+        .choices(LINT_SEVERITIES)
         .default("info"),
     )
+    .addOption(
+      new Option("--fail-on <least>", "end with 1 when something weighs at least so much")
+        .choices(LINT_SEVERITIES)
+        .default("warning"),
+    )
+    .addOption(
+      shardOption("check this part of the documents, as in 1/4, or auto/4 in a pod of an Indexed Job"),
+    )
+    .option("--long", "print all that is known of each finding, else a paragraph each")
     .option("--list", "show all rules")
     .addHelpText(
       "after",
@@ -325,14 +430,18 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
           "mullion lint examples/ --profile ws2019 --kubernetes 1.28",
           "kubectl get nodes,svc,deploy,ds,netpol,cm -A -o yaml | mullion lint -",
           "mullion lint examples/ -o sarif > lint.sarif",
+          "mullion lint manifests/ --fail-on error",
+          "mullion lint manifests/ --shard 1/4 > lint-1.json",
           "mullion lint --list",
         ),
     )
     .action((paths: readonly string[], options: LintCommandOptions) =>
       run(() => {
-        const { profile, kubernetes, windows, severity, list } = options;
-        const request = { paths, profile, kubernetes, format: lintFormat(options), severity };
-        return lint({ ...request, isWindows: windows === true, isList: list === true }, terminal);
+        const { profile, kubernetes, windows, severity, failOn, list, long, shard } = options;
+        checkShardFormat(shard, options.output ?? options.format);
+        const request = { paths, profile, kubernetes, format: lintFormat(options), severity, failOn };
+        const flags = { isWindows: windows === true, isList: list === true, isLong: long === true, shard };
+        return lint({ ...request, ...flags }, terminal);
       }),
     );
 }
@@ -351,7 +460,7 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
       "Brings a cluster up, prints its parts and who reaches whom, follows one packet, and writes the\n" +
         "packets to a file that Wireshark opens.",
     )
-    .addOption(new Option("-f, --file <file>", 'the cluster file; "-" reads standard input'))
+    .addOption(new Option("-f, --file <path>", 'the cluster file; "-" reads standard input'))
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .option("--full", "the whole matrix, and every step of the packet")
     .addHelpText("after", examples("mullion demo", "mullion demo -f my-cluster.yaml --pcap out/mine.pcapng"))
@@ -360,10 +469,8 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
     );
 }
 
-const VERSION_FORMATS = ["text", "json", "yaml"] as const;
-
 interface VersionOptions {
-  readonly output: (typeof VERSION_FORMATS)[number];
+  readonly output: TextFormat;
 }
 
 /** Which Mullion, on which Node and system: what belongs into a report. */
@@ -372,9 +479,7 @@ function addVersion(program: Command, run: Run, terminal: Terminal, version: str
     .command("version")
     .summary("show the version, and on what it runs")
     .description("Shows the version of Mullion, and the Node and the system that it runs on.")
-    .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(VERSION_FORMATS).default("text"),
-    )
+    .addOption(outputOption())
     .addHelpText("after", examples("mullion version", "mullion version -o json"))
     .action(({ output }: VersionOptions) =>
       run(async () => {
@@ -444,6 +549,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   if (verbs.controlPlane !== undefined) addControlPlane(program, run, verbs.controlPlane, terminal);
   if (verbs.pass !== undefined) addPass(program, run, verbs.pass, terminal);
   if (verbs.lint !== undefined) addLint(program, run, verbs.lint, terminal);
+  if (verbs.merge !== undefined) addMerge(program, run, verbs.merge, terminal);
   addExplain(program, run, terminal);
   if (verbs.bringUp !== undefined) addBringUp(program, run, verbs.bringUp, terminal);
   if (verbs.demo !== undefined) addDemo(program, run, verbs.demo, terminal);
@@ -458,23 +564,6 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
   addCompletion(program, run, terminal);
   configure(program, terminal);
   return program;
-}
-
-/** commander's sentence as ours: no prefix, the suggestion as advice. */
-function translateError(error: CommanderError, argv: readonly string[], verbs: readonly string[]): Failure {
-  const [first = "", ...rest] = error.message.replace(/^error: /, "").split("\n");
-  const suggestion = rest.join(" ").replace(/^\(|\)$/g, "");
-  const verb = argv.find((word) => verbs.includes(word));
-  const help = `See: mullion ${verb === undefined ? "" : `${verb} `}--help`;
-  const advice = suggestion === "" ? help : `${suggestion} ${help}`;
-  return usage(first.replace("command", "verb").replace(/\.$/, ""), advice);
-}
-
-/** The command that words lead to: `hns fault` of `mullion hns fault`. */
-function commandOf(program: Command, argv: readonly string[]): Command {
-  const [word, ...rest] = argv;
-  const child = program.commands.find((command) => command.name() === word);
-  return child === undefined ? program : commandOf(child, rest);
 }
 
 export interface RunOptions {
@@ -500,6 +589,8 @@ export async function runMullion(options: RunOptions): Promise<number> {
     return 0;
   }
   try {
+    const unknown = unknownHelp(program, argv);
+    if (unknown !== undefined) throw unknown;
     const asked = splitRun(argv);
     const runProgram = verbs.programs?.run;
     if (asked !== undefined && runProgram !== undefined) return await runProgram(asked, terminal);
@@ -513,7 +604,6 @@ export async function runMullion(options: RunOptions): Promise<number> {
       commandOf(program, argv).outputHelp();
       return 0;
     }
-    const names = program.commands.map((command) => command.name());
-    return reportFailure(translateError(error, argv, names), terminal, isDebug);
+    return reportFailure(usageFailure(error, program, argv), terminal, isDebug);
   }
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -68,6 +68,19 @@ describe("what -f names", () => {
     });
   });
 
+  it("is bounded in bytes, together: each file may have what those before it left", async () => {
+    const limits: number[] = [];
+    class Limited extends MemoryTerminal {
+      override readFile(path: string, bytesMax?: number): Promise<string> {
+        limits.push(bytesMax ?? 0);
+        return super.readFile(path);
+      }
+    }
+    const files = { "a.yaml": "12345", "b.yaml": "ü", "c.yaml": "x" };
+    await readInputs(Object.keys(files), false, new Limited(files));
+    expect(limits.map((each) => LIMITS.inputBytesMax - each)).toEqual([0, 5, 7]);
+  });
+
   it("is bounded in number", async () => {
     const count = LIMITS.inputFilesMax + 1;
     const files = Object.fromEntries(Array.from({ length: count }, (_, index) => [`many/${index}.yaml`, ""]));
@@ -103,6 +116,25 @@ describe("real files", () => {
       ["powershell.yaml", "name: Zürich\n"],
       ["utf8.yaml", "name: Zürich\n"],
     ]);
+  });
+
+  it("are read in chunks when they are long, as often as they are asked for", async () => {
+    const path = join(folder, "long.json");
+    writeFileSync(path, '{"kind":"List"}');
+    expect(await processTerminal().readChunks(path)).toBeUndefined();
+    truncateSync(path, LIMITS.wholeFileBytesMax + 1);
+    const chunks = await processTerminal().readChunks(path);
+    for (const _ of [1, 2]) {
+      let bytes = 0;
+      let begin = "";
+      for (const chunk of chunks ?? []) {
+        begin ||= Buffer.from(chunk.subarray(0, 15)).toString();
+        bytes += chunk.length;
+        if (bytes > LIMITS.wholeFileBytesMax / 16) break;
+      }
+      expect([begin, bytes]).toEqual(['{"kind":"List"}', 8_388_608]);
+    }
+    rmSync(path);
   });
 
   it("are bounded also where they have no size", async () => {

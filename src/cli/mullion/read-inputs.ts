@@ -1,6 +1,9 @@
 /** The files that `-f` names, as texts: files, folders, standard input, several of them. */
 import { extname } from "node:path";
 import { errorCode } from "#core/base/thrown.ts";
+import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
+import type { LongManifestFile } from "#control-plane/load/manifests.ts";
+import { decodeSource } from "#core/base/source-text.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { Failure, describeSystemError } from "./failure.ts";
@@ -8,7 +11,18 @@ import type { Terminal } from "./terminal.ts";
 
 /** What kubectl takes from a folder. */
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
+/** Further files that a folder may hold, as far as they are what they are called: other programs call theirs so, too. */
+export interface FurtherFiles {
+  readonly endings: readonly string[];
+  readonly isOne: (text: InputText) => boolean;
+  /** Whether a text may be as long as it likes: the caller reads it item by item. */
+  readonly areLong?: boolean;
+}
+
+const NO_FURTHER: FurtherFiles = Object.freeze({ endings: Object.freeze([]), isOne: () => false });
 const MEGABYTE = 1_048_576;
+/** Enough to tell what a text is. */
+const HEAD_BYTES = 65_536;
 
 function unreadable(path: string, error: unknown): Failure {
   const isTooLarge = errorCode(error) === "EFBIG";
@@ -39,29 +53,43 @@ function checkPaths(paths: readonly string[]): void {
     throw new Failure("bad-usage", "standard input is named twice", "Write -f - once.");
 }
 
-/** The files that a folder stands for. */
-function filesIn(folder: string, files: readonly string[], isRecursive: boolean): readonly string[] {
-  const found = files.filter((file) => ENDINGS.includes(extname(file).toLowerCase()));
-  if (found.length > 0) return found;
-  throw new Failure(
+function endsWith(file: string, endings: readonly string[]): boolean {
+  return endings.includes(extname(file).toLowerCase());
+}
+
+function emptyFolder(folder: string, isRecursive: boolean): Failure {
+  return new Failure(
     "input-without-documents",
     `there are no files ${ENDINGS.join(", ")} in the folder ${JSON.stringify(folder)}`,
     isRecursive ? "Name the files themselves." : "Add -R to look into the folders below it, too.",
   );
 }
 
+interface ListedFiles {
+  readonly files: readonly string[];
+  /** Those of folders that are taken only when they are what they are called. */
+  readonly doubtful: ReadonlySet<string>;
+}
+
 async function listFiles(
   paths: readonly string[],
   isRecursive: boolean,
   terminal: Terminal,
-): Promise<readonly string[]> {
+  { endings }: FurtherFiles,
+): Promise<ListedFiles> {
   const files: string[] = [];
+  const doubtful = new Set<string>();
   for (const path of paths) {
     const inside = path === "-" ? undefined : await terminal.listFolder(path, isRecursive);
-    files.push(...(inside === undefined ? [path] : filesIn(path, inside, isRecursive)));
+    const found = inside?.filter((file) => endsWith(file, [...ENDINGS, ...endings])) ?? [path];
+    if (found.length === 0) throw emptyFolder(path, isRecursive);
+    files.push(...found);
+    if (inside === undefined) continue;
+    for (const file of found) if (!endsWith(file, ENDINGS)) doubtful.add(file);
   }
+  for (const path of paths) doubtful.delete(path);
   const unique = [...new Set(files)];
-  if (unique.length <= LIMITS.inputFilesMax) return unique;
+  if (unique.length <= LIMITS.inputFilesMax) return { files: unique, doubtful };
   throw new Failure(
     "cluster-file-too-large",
     `-f names ${unique.length} files, more than ${LIMITS.inputFilesMax}`,
@@ -69,26 +97,48 @@ async function listFiles(
   );
 }
 
+/** What the text is called that `-` names. */
+export const STANDARD_INPUT = "standard input";
+
+/** A text of any length: `text` is what it begins with. */
+function longInput(name: string, chunks: TextChunks): LongManifestFile {
+  const [first = new Uint8Array()] = chunks;
+  const text = decodeSource(name, first.slice(0, HEAD_BYTES))?.text ?? "";
+  return { name, text, chunks };
+}
+
 /**
  * Reads what `-f` names, in the order given; a folder's files in the order of their names, as kubectl does.
+ * `further`: what a folder may hold besides.
  * @throws Failure when one cannot be read, or they are too large together.
  */
 export async function readInputs(
   paths: readonly string[],
   isRecursive: boolean,
   terminal: Terminal,
+  further: FurtherFiles = NO_FURTHER,
 ): Promise<readonly InputText[]> {
   checkPaths(paths);
   const inputs: InputText[] = [];
   let left: number = LIMITS.inputBytesMax;
-  for (const path of await listFiles(paths, isRecursive, terminal)) {
+  const { files, doubtful } = await listFiles(paths, isRecursive, terminal, further);
+  for (const path of files) {
+    const name = path === "-" ? STANDARD_INPUT : path;
     try {
+      const chunks = further.areLong === true ? await terminal.readChunks(path) : undefined;
+      if (chunks !== undefined) {
+        inputs.push(longInput(name, chunks));
+        continue;
+      }
       const text = await terminal.readFile(path, left);
       left -= Buffer.byteLength(text);
-      inputs.push({ name: path === "-" ? "standard input" : path, text });
+      const input = { name, text };
+      if (!doubtful.has(path) || further.isOne(input)) inputs.push(input);
     } catch (error) {
       throw unreadable(path, error);
     }
   }
+  const [first] = paths;
+  if (inputs.length === 0 && first !== undefined) throw emptyFolder(first, isRecursive);
   return inputs;
 }

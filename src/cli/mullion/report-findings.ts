@@ -4,6 +4,9 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { formatProblem, reportProblems } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** What became of input with problems. */
+export const LEFT_OUT = "What is refused is left out, and the rest runs.";
+
 /** Notes of one kind that are shown: what comes a thousand times is no news the sixth time. */
 const SHOWN_MAX = 5;
 

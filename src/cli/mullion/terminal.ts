@@ -1,13 +1,16 @@
 /** What a verb sees of the process: its output, its input, and how wide the screen is. */
+import type { TextChunks } from "#contracts/kubernetes/text/long-text.ts";
 
-/** Exit codes: 0 success, 1 findings or a failed expectation, 2 bad usage or bad input. */
-export type ExitCode = 0 | 1 | 2;
+/** Exit codes: 0 success, 1 findings or a failed expectation, 2 bad usage or bad input, 130 stopped by Ctrl-C. */
+export type ExitCode = 0 | 1 | 2 | 130;
 
 export interface Terminal {
   /** Results. */
   stdout(text: string): void;
   /** Progress and faults. */
   stderr(text: string): void;
+  /** A line of progress in the place of the one before; an empty one takes it away. For a person's screen alone. */
+  status(text: string): void;
   /** Columns that text should keep to, as `textColumns` has them. */
   readonly columns: number;
   /** True when results go to a person's screen. */
@@ -25,6 +28,11 @@ export interface Terminal {
   readFile(path: string, bytesMax?: number): Promise<string>;
   /** The bytes of a file, or of standard input for `-`, as `readFile` reads them. */
   readBytes(path: string, bytesMax?: number): Promise<Uint8Array>;
+  /**
+   * The bytes of a file, or of standard input for `-`, that is too long to be one text, as often as they are asked for;
+   * undefined for a shorter one, which `readFile` reads. A chunk holds until the next one is asked for.
+   */
+  readChunks(path: string): Promise<TextChunks | undefined>;
   /** The bytes of a file, or of standard input for `-`, piece by piece, of any size. Throws an error of the system. */
   readStream(path: string): AsyncIterable<Uint8Array>;
   /** Paths of the files in a folder, sorted, with those of folders below when asked; undefined for what is none. */
@@ -32,7 +40,7 @@ export interface Terminal {
   /** Resolves when the user ends the program (Ctrl-C, a closed terminal, a polite kill); it then ends by itself. */
   untilInterrupted(): Promise<void>;
   /** Writes a whole file; missing folders are made. Rejects with an error of the system. */
-  writeFile(path: string, bytes: Uint8Array | string): Promise<void>;
+  readonly writeFile: (path: string, bytes: Uint8Array | string) => Promise<void>;
 }
 
 const COLUMNS_MIN = 60;

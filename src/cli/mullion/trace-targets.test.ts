@@ -1,11 +1,10 @@
 // Whom a trace is for: Services from outside, URLs, names, DNS servers. Text in, printed answer and exit code out.
-import { Ajv2020 } from "ajv/dist/2020.js";
 import { beforeAll, describe, expect, it } from "vitest";
+import { validateTrace } from "#test/support/cluster/report-schemas.ts";
 import type { Cluster } from "#cluster/cluster.ts";
 import type { TraceReport } from "#cluster/trace/trace-report.ts";
 import { type TraceRequest, tracePacket } from "#cluster/trace/trace.ts";
 import { openSession } from "./cluster/open-session.ts";
-import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "./program.ts";
 import { trace } from "./trace.ts";
@@ -74,20 +73,18 @@ async function run(...words: readonly string[]): Promise<Answer> {
   return { code, text: terminal.output, errors: terminal.errors };
 }
 
-const validate = new Ajv2020({ strict: true }).compile(TRACE_SCHEMA);
-
 let cluster: Cluster;
 beforeAll(async () => {
   const texts = { "c.yaml": CLUSTER, "s.yaml": SERVICES };
   const inputs = Object.entries(texts).map(([name, text]) => ({ name, text }));
-  cluster = (await openSession(inputs, () => undefined)).session.cluster;
+  cluster = (await openSession(inputs)).session.cluster;
 });
 
 /** The same without a command line, in one cluster. */
 function follow(from: string, to: string, options: Partial<TraceRequest> = {}): TraceReport {
   const { report } = tracePacket(cluster, { from, to, protocol: "tcp", port: undefined, ...options });
   const json = JSON.parse(JSON.stringify(report)) as TraceReport;
-  expect([validate(json), validate.errors]).toEqual([true, null]);
+  expect([validateTrace(json), validateTrace.errors]).toEqual([true, null]);
   return json;
 }
 

@@ -1,5 +1,6 @@
 /** `mullion trace`: follows one packet and its answer. */
 import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
+import { explainTrace } from "#diagnose/verify-text/explain-verification.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { formatDocument } from "./print-document.ts";
@@ -39,9 +40,10 @@ function captureScope(text: string | undefined): { captureNode?: string; capture
 }
 
 export async function trace(request: TraceVerbRequest, terminal: Terminal): Promise<ExitCode> {
-  const { target, from, to, protocol, port, output, pcap, pcapOn, isInjected, family } = request;
-  const client = await connectCluster(target, terminal);
-  const { report, capture } = await client.trace({
+  const { target, asDocumented, from, to, protocol, port, output, pcap, pcapOn, isInjected, family } =
+    request;
+  const client = await connectCluster(target, terminal, { asDocumented });
+  const { report: traced, capture } = await client.trace({
     from,
     to,
     protocol,
@@ -50,6 +52,7 @@ export async function trace(request: TraceVerbRequest, terminal: Terminal): Prom
     ...(isInjected ? { inject: true } : {}),
     ...(pcap === undefined ? {} : { capture: true, ...captureScope(pcapOn) }),
   });
+  const report = explainTrace(traced);
   if (pcap !== undefined)
     await writeCapture(new Uint8Array(Buffer.from(capture ?? "", "base64")), pcap, terminal);
   terminal.stdout(

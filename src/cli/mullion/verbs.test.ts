@@ -201,6 +201,8 @@ describe("mullion demo", () => {
     expect(first.err).not.toContain("manifest");
     expect(first.code).toBe(0);
     expect(first.out).toContain("What works, and what does not");
+    // KB4571748 mended what the page denies (windows-networking-documentation.md §8).
+    expect(first.out).toContain("node → its own NodePort*");
     expect(first.out).toMatch(/^default +orders +ClusterIP +10\.\d+\.\d+\.\d+ /m);
     expect(first.out).toMatch(/^Answered after [\d.]+ ms: orders-\S+ saw 10\.0\.0\.11:\d+\.$/m);
     expect(first.out).toContain("out/demo.pcapng");

@@ -1,26 +1,29 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
 import type { BringUpOptions, ScriptParameters } from "#cluster/bring-up/options.ts";
+import type { Edition } from "#core/catalogue/edition.ts";
+import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { FlanneldRelease } from "#programs/flannel/release.ts";
 import type { NodeChange } from "#cluster/life/node-change.ts";
+import type { LintSeverity } from "#diagnose/catalogue/entry.ts";
 import type { CniVerbs } from "./cni/verbs.ts";
 import type { HnsVerbs } from "./hns/verbs.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import type { KindSelection } from "./get/kinds.ts";
 import type { KubeVerbs } from "./kube/verbs.ts";
 import type { ProgramsVerbs } from "./programs/verbs.ts";
-import type { ComparisonRequest } from "./verify-comparison.ts";
+import type { ComparisonRequest } from "./verify-comparison-options.ts";
 import type { VfpVerbs } from "./vfp/verbs.ts";
+import type { TextFormat } from "./print-document.ts";
 import type { ListFormat } from "./table.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 
 export const PROTOCOLS = ["tcp", "udp", "icmp", "dns"] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-export const TRACE_FORMATS = ["text", "json", "yaml"] as const;
-export type TraceFormat = (typeof TRACE_FORMATS)[number];
-
 export interface TraceVerbRequest {
   readonly target: ClusterTarget;
+  /** The edition of the Kubernetes page that the input runs as; undefined: as it says itself. */
+  readonly asDocumented: Edition | undefined;
   /** `pod/ns/name`, `pod/name`, `node/name`, `external`, an address. */
   readonly from: string;
   readonly to: string;
@@ -29,7 +32,7 @@ export interface TraceVerbRequest {
   readonly family: "ipv4" | "ipv6" | undefined;
   /** 1 to 65535. Undefined: the first port of the receiver; always for ICMP. */
   readonly port: number | undefined;
-  readonly output: TraceFormat;
+  readonly output: TextFormat;
   /** Where to write the packets as pcapng. */
   readonly pcap: string | undefined;
   /** Sends the packet through the cluster itself, not through a copy. */
@@ -67,9 +70,15 @@ export interface LintRequest {
   readonly isWindows: boolean;
   readonly format: LintFormat;
   /** The lightest findings that are shown. */
-  readonly severity: "error" | "warning" | "info";
+  readonly severity: LintSeverity;
+  /** The lightest of them that make the exit code 1. */
+  readonly failOn: LintSeverity;
   /** Show the rules. */
   readonly isList: boolean;
+  /** Print all that is known of each finding; else a paragraph each. */
+  readonly isLong: boolean;
+  /** Only this part of the documents, for `mullion merge`. */
+  readonly shard: ShardNumber | undefined;
 }
 
 export const VERIFY_FORMATS = ["table", "json", "yaml", "junit"] as const;
@@ -84,6 +93,22 @@ export interface VerifyRequest {
   readonly allowed: readonly string[];
   readonly comparison: ComparisonRequest;
   readonly output: VerifyFormat;
+  /** Only this part, for `mullion merge`. */
+  readonly shard: ShardNumber | undefined;
+  /** Processes at work; undefined: as the cluster and the machine are. */
+  readonly workers: number | undefined;
+  /** Started by `verify` itself, to try batches of its cells. */
+  readonly isHelper: boolean;
+}
+
+/** Forms of what is merged: those of `verify`, and those of `lint`. */
+export const MERGE_FORMATS = ["text", "table", "json", "yaml", "junit", "sarif"] as const;
+export type MergeFormat = (typeof MERGE_FORMATS)[number];
+
+export interface MergeRequest {
+  /** Files, and folders of them. */
+  readonly paths: readonly string[];
+  readonly output: MergeFormat;
 }
 
 export interface UpRequest {
@@ -137,6 +162,9 @@ export interface DemoRequest {
   readonly isFull: boolean;
 }
 
+export const BRING_UP_FORMATS = ["table", "wide", "json", "yaml"] as const;
+export type BringUpFormat = (typeof BRING_UP_FORMATS)[number];
+
 /** What is undefined, or not there, is as the cluster has it. */
 export interface BringUpRequest
   extends Omit<BringUpOptions, "node" | "flanneld" | "parameters" | "apiServer"> {
@@ -146,7 +174,7 @@ export interface BringUpRequest
   readonly flanneld: FlanneldRelease | undefined;
   readonly parameters: Partial<ScriptParameters>;
   readonly apiServer: string | undefined;
-  readonly output: "table" | "wide" | "json";
+  readonly output: BringUpFormat;
 }
 
 export interface WineRequest {
@@ -156,6 +184,8 @@ export interface WineRequest {
   /** Of a service of its own; undefined: its defaults. */
   readonly profile: string | undefined;
   readonly data: string | undefined;
+  /** Of a service of its own, as `hns serve` takes them; none: its default. */
+  readonly adapters: readonly string[];
   /** The file for the calls of HCN that the program makes. */
   readonly traceCalls: string | undefined;
 }
@@ -173,6 +203,7 @@ export interface Verbs {
   readonly controlPlane: (request: ControlPlaneRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly pass: (request: PassRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly verify: (request: VerifyRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly merge: (request: MergeRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly bringUp: (request: BringUpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly demo: (request: DemoRequest, terminal: Terminal) => Promise<ExitCode>;
   /** Answers the exit code of the Windows program. */

@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import type { VerifyComparison } from "#cluster/verify/compare.ts";
-import { COMPARISON_SCHEMA } from "#cluster/verify/comparison-schema.ts";
+import { COMPARISON_SCHEMA } from "#cluster/verify/compare.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "./program.ts";
 import { verify } from "./verify.ts";
@@ -209,5 +209,56 @@ describe("what does not go together", () => {
     expect(text).toBe("");
     expect(errors).toContain(message);
     expect(errors).toMatch(/\n {4}[A-Z]/);
+  });
+});
+
+// A report is a file like any other: what is not as the schema has it is named, field by field.
+describe("an earlier report with a field that is not as the schema has it", () => {
+  const CELL = {
+    ...Object.fromEntries(
+      [
+        "flow",
+        "protocol",
+        "relation",
+        "from",
+        "fromSystem",
+        "to",
+        "toSystem",
+        "expected",
+        "verdict",
+        "row",
+      ].map((field) => [field, "x"]),
+    ),
+    standsFor: 1,
+  };
+  const FINDING = { observed: "x" };
+  const REPORT = { kind: "Verification", cluster: "x", cells: [CELL], findings: [FINDING] };
+
+  it.each([
+    ["a text for a number", { cells: [{ ...CELL, port: "80" }] }, "cells[0]"],
+    ["a number for a text", { cells: [CELL, { ...CELL, flow: 7 }] }, "cells[1]"],
+    ["a number for a text that may be absent", { cells: [{ ...CELL, family: 6 }] }, "cells[0]"],
+    ["no number of flows", { cells: [{ ...CELL, standsFor: undefined }] }, "cells[0]"],
+    ["a cell that is none", { cells: [[]] }, "cells[0]"],
+    ["no cells", { cells: {} }, "cells"],
+    ["no findings", { findings: undefined }, "findings"],
+    ["a finding without words", { findings: [FINDING, {}] }, "findings[1]"],
+    ["a finding of a cell that is no number", { findings: [{ ...FINDING, cell: "0" }] }, "findings[0]"],
+    ["a finding about no text", { findings: [{ ...FINDING, about: 7 }] }, "findings[0]"],
+    ["a finding with a code that is no text", { findings: [{ ...FINDING, code: 7 }] }, "findings[0]"],
+    ["no name of the cluster", { cluster: 7 }, "cluster"],
+  ])("%s", async (_, change, field) => {
+    const files = { ...SHOP, "bad.json": JSON.stringify({ ...REPORT, ...change }) };
+    const { code, errors } = await run(files, "-f", "c.yaml", "--before", "bad.json");
+    expect(code).toBe(2);
+    expect(errors).toContain(`"bad.json" is not a report of mullion verify: ${field} is not as`);
+  });
+
+  it("and one that is right is taken", async () => {
+    const good = { ...CELL, port: 80, family: "ipv6", name: "n", code: "c" };
+    const report = { ...REPORT, cells: [good], findings: [{ ...FINDING, cell: 0, about: "a", code: "c" }] };
+    const files = { ...SHOP, "good.json": JSON.stringify(report) };
+    const { errors } = await run(files, "-f", "c.yaml", "--before", "good.json");
+    expect(errors).toBe("");
   });
 });

@@ -1,7 +1,5 @@
 /** `mullion verify --profile A,B` and `--before FILE`: the same flows on several builds, or earlier and now. */
-import { type Command, InvalidArgumentError } from "commander";
 import { parse } from "yaml";
-import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import {
   type ComparedReport,
   type ComparedSide,
@@ -10,109 +8,45 @@ import {
   isVerification,
   readVerification,
 } from "#cluster/verify/compare.ts";
-import type { ObserveProgress } from "#cluster/verify/observe.ts";
-import type { VerifyReport } from "#cluster/verify/report.ts";
-import { type ClusterTarget, connectCluster, connectInputs } from "./cluster/cluster-target.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import { type VerifyReport, WHOLE } from "#cluster/verify/report.ts";
+import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
+import { reportOf } from "#cluster/verify/shard.ts";
+import { type ClusterTarget, connectRunning } from "./cluster/cluster-target.ts";
 import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { Failure } from "./failure.ts";
-import { usage } from "./options.ts";
 import type { Terminal } from "./terminal.ts";
+import type { ComparisonRequest } from "./verify-comparison-options.ts";
 
-/** A build of Windows as the user wrote it. */
-export interface NamedBuild {
-  readonly label: string;
-  readonly build: WindowsBuild;
+/** Verifies the cluster that the texts describe. */
+async function verifyInputs(
+  inputs: readonly InputText[],
+  terminal: Terminal,
+  overrides: FileOverrides = {},
+): Promise<VerifyReport> {
+  const request = { inputs, overrides, shard: WHOLE, workers: 1, allowed: [], command: "" };
+  // All that simulates: what asks a running cluster starts without it.
+  const { runVerification } = await import("./verify-run.ts");
+  const { part, isInterrupted } = await runVerification(request, terminal);
+  if (!isInterrupted) return reportOf([part]);
+  const advice = "Verify each side by itself, with -o json; --before takes the report.";
+  throw new Failure(
+    "verification-incomplete",
+    "a comparison that is stopped has nothing to show",
+    advice,
+    130,
+  );
 }
 
-/** What is compared with what. */
-export interface ComparisonRequest {
-  /** The builds of all Windows nodes, one run each; none: each node has its own. */
-  readonly profiles: readonly NamedBuild[];
-  /** Files of an earlier state, or its report; none: nothing earlier. */
-  readonly before: readonly string[];
-  readonly failsOnChange: boolean;
-}
-
-export interface ComparisonOptions {
-  readonly profile?: readonly NamedBuild[];
-  readonly before?: readonly string[];
-  readonly failOnChange?: boolean;
-}
-
-function parseProfiles(text: string): readonly NamedBuild[] {
-  const builds = new Map<string, WindowsBuild>();
-  for (const word of text.split(",").map((each) => each.trim())) {
-    const build = parseProfile(word);
-    if (build === undefined)
-      throw usage(
-        `${JSON.stringify(word)} is not a build of Windows`,
-        `Write some of ${PROFILE_NAMES.join(",")}, with a revision if it matters (ws2022.2582).`,
-      );
-    if (builds.has(word.toLowerCase()))
-      throw usage(`--profile names ${JSON.stringify(word)} twice`, "Name each build once.");
-    builds.set(word.toLowerCase(), build);
-  }
-  return [...builds].map(([label, build]) => ({ label, build }));
-}
-
-function collect(path: string, previous: readonly string[] | undefined): readonly string[] {
-  if (path === "") throw new InvalidArgumentError("it names no file");
-  return [...(previous ?? []), path];
-}
-
-export function addComparisonOptions(command: Command): Command {
-  return command
-    .option(
-      "--profile <builds>",
-      "run all Windows nodes on this build; with several, as in ws2019,ws2022, compare them",
-      parseProfiles,
-    )
-    .option(
-      "--before <file>",
-      "compare with an earlier report (-o json, -o yaml) or with an earlier input; may be repeated",
-      collect,
-    )
-    .option("--fail-on-change", "with several builds or --before: end with 1 when an outcome changes");
-}
-
-/** What the options ask for. @throws Failure for options that do not go together. */
-export function comparisonRequest(
-  { profile: profiles = [], before = [], failOnChange = false }: ComparisonOptions,
-  { files }: ClusterTarget,
-  output: string,
-): ComparisonRequest {
-  const isComparing = before.length > 0 || profiles.length > 1;
-  if (profiles.length > 0 && files.length === 0)
-    throw usage(
-      "--profile builds the cluster anew, and a running one has its builds",
-      "Name the input with -f.",
-    );
-  if (before.length > 0 && profiles.length > 1)
-    throw usage(
-      "--before and several builds would be two comparisons",
-      "Name one build, or leave out --before.",
-    );
-  if (failOnChange && !isComparing)
-    throw usage(
-      "--fail-on-change needs something to compare with",
-      "Add --before FILE, or --profile ws2019,ws2022.",
-    );
-  if (isComparing && output === "junit")
-    throw usage("a comparison has no form for JUnit", "Choose -o table, -o json or -o yaml.");
-  return { profiles, before, failsOnChange: failOnChange };
-}
-
-/** Runs the verification of a target, on one build if one is named. */
-export async function verifyTarget(
+/** Runs the verification of a target, on the first build that is named and as an edition that is named. */
+async function verifyTarget(
   target: ClusterTarget,
   terminal: Terminal,
-  progress: ObserveProgress,
-  profile?: NamedBuild,
+  { profiles, asDocumented }: Pick<ComparisonRequest, "profiles" | "asDocumented">,
 ): Promise<VerifyReport> {
-  if (target.files.length === 0)
-    return (await connectCluster(target, terminal, progress, "in the answer")).verify();
+  if (target.files.length === 0) return (await connectRunning(target)).verify();
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
-  return (await connectInputs(inputs, terminal, progress, "in the answer", profile?.build)).verify();
+  return verifyInputs(inputs, terminal, { build: profiles[0]?.build, asDocumented });
 }
 
 /** A report as it may be, in JSON or as -o yaml writes it; undefined for what is none. */
@@ -141,13 +75,12 @@ async function earlier(
   before: readonly string[],
   isRecursive: boolean,
   terminal: Terminal,
-  progress: ObserveProgress,
 ): Promise<ComparedReport> {
   const inputs = await readClusterInputs(before, isRecursive, terminal);
   const [first, ...others] = inputs;
   const parsed = first === undefined || others.length > 0 ? undefined : parseReport(first.text);
   if (first !== undefined && isVerification(parsed)) return reportIn(parsed, first.name);
-  return (await connectInputs(inputs, terminal, progress, "in the answer")).verify();
+  return verifyInputs(inputs, terminal);
 }
 
 /** The sides of the comparison that is asked for, in the order of their columns; undefined when none is. */
@@ -155,21 +88,19 @@ async function sidesOf(
   request: ComparisonRequest,
   target: ClusterTarget,
   terminal: Terminal,
-  progress: ObserveProgress,
 ): Promise<readonly ComparedSide[]> {
-  const { profiles, before } = request;
+  const { profiles, before, asDocumented } = request;
   if (before.length > 0) {
-    const [profile] = profiles;
     return [
-      { label: "before", report: await earlier(before, target.isRecursive, terminal, progress) },
-      { label: "now", report: await verifyTarget(target, terminal, progress, profile) },
+      { label: "before", report: await earlier(before, target.isRecursive, terminal) },
+      { label: "now", report: await verifyTarget(target, terminal, request) },
     ];
   }
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
   const sides: ComparedSide[] = [];
   for (const { label, build } of profiles) {
-    const client = await connectInputs(inputs, terminal, progress, "in the answer", build);
-    sides.push({ label, report: await client.verify() });
+    const report = await verifyInputs(inputs, terminal, { build, asDocumented });
+    sides.push({ label, report });
   }
   return sides;
 }
@@ -179,12 +110,11 @@ export async function compareAsAsked(
   request: ComparisonRequest,
   target: ClusterTarget,
   terminal: Terminal,
-  progress: ObserveProgress,
 ): Promise<
   { readonly comparison: VerifyComparison; readonly judged: readonly ComparedReport[] } | undefined
 > {
   if (request.before.length === 0 && request.profiles.length < 2) return undefined;
-  const sides = await sidesOf(request, target, terminal, progress);
+  const sides = await sidesOf(request, target, terminal);
   const judged = request.before.length > 0 ? sides.slice(-1) : sides;
   return {
     comparison: compareVerifications(sides),

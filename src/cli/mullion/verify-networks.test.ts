@@ -5,9 +5,13 @@ import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "./program.ts";
 import { verify } from "./verify.ts";
 
-async function ask(text: string): Promise<{ readonly code: number; readonly report: VerifyReport }> {
-  const terminal = new MemoryTerminal({ "cluster.yaml": text });
-  const argv = ["verify", "-f", "cluster.yaml", "-o", "json"];
+async function ask(
+  text: string,
+  manifest = "",
+): Promise<{ readonly code: number; readonly report: VerifyReport }> {
+  const terminal = new MemoryTerminal({ "cluster.yaml": text, "manifest.yaml": manifest });
+  const also = manifest === "" ? [] : ["-f", "manifest.yaml"];
+  const argv = ["verify", "-f", "cluster.yaml", ...also, "-o", "json"];
   const code = await runMullion({ argv, verbs: { verify }, terminal, version: "0", isDebug: false });
   return { code, report: JSON.parse(terminal.output) as VerifyReport };
 }
@@ -115,5 +119,48 @@ pods:
     expect(outcomes(report, "pod-to-external-ip", /default\/api/)).toContain(
       "denied as-expected hns-nat-denies-outbound",
     );
+  });
+});
+
+describe("a pod that is its own back end, with DSR", () => {
+  // cni.md §2.2, dataplane.md §2.4 B-5: loopbackDSR gives the pod a policy for its own address.
+  const hairpin = (loopbackDSR: boolean): string => `
+apiVersion: mullion/v1alpha1
+kind: Cluster
+metadata: {name: hairpin}
+nodes:
+  - {name: win-1, os: windows, build: ws2025, address: 10.0.0.11, podCIDR: 10.244.1.0/24}
+network:
+  plugin: win-bridge
+  cni:
+    conflist:
+      cniVersion: "1.0.0"
+      name: cbr0
+      plugins:
+        - type: win-bridge
+          apiVersion: 2
+          loopbackDSR: ${loopbackDSR}
+          capabilities: {portMappings: true, dns: true}
+          ipam: {type: host-local, subnet: 10.244.1.0/24, rangeStart: 10.244.1.3}
+          policies:
+            - {name: EndpointPolicy, value: {Type: OutBoundNAT, Settings: {Exceptions: [10.244.0.0/16, 10.96.0.0/12, 10.0.0.0/24]}}}
+kubeProxy: {enableDSR: true}
+pods:
+  - {name: web, node: win-1, labels: {app: web}, ports: [{port: 80}]}
+`;
+  const service = `
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`;
+
+  it.each([
+    { loopbackDSR: true, outcome: "works as-expected" },
+    { loopbackDSR: false, outcome: "denied as-expected hairpin-under-dsr" },
+  ])("loopbackDSR $loopbackDSR: $outcome", async ({ loopbackDSR, outcome }) => {
+    const { report } = await ask(hairpin(loopbackDSR), service);
+    expect(report.findings).toEqual([]);
+    expect(outcomes(report, "pod-to-own-service", /web/)).toContain(outcome);
   });
 });

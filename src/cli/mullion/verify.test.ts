@@ -1,6 +1,8 @@
 // What keeps a verification from being an answer, each planted alone: exit code, the first lines, JSON, JUnit.
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import type { VerifyReport } from "#cluster/verify/report.ts";
+import { VERIFY_SCHEMA } from "#cluster/verify/report.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runMullion } from "./program.ts";
 import { verify } from "./verify.ts";
@@ -235,6 +237,8 @@ describe("no green without evidence", () => {
     ) as VerifyReport;
     expect(json.counts.findings).toBe(0);
     expect(json.findings).toMatchObject([{ code: "manifest-invalid-value", allowed: true }]);
+    const validate = new Ajv2020({ strict: true }).compile(VERIFY_SCHEMA);
+    expect([validate(json), validate.errors]).toEqual([true, null]);
     const junit = await run("--allow", "not-judged", "--allow", "manifest-invalid-value", "-o", "junit");
     expect(junit.out).toContain('<testsuite name="input" tests="1" failures="0" skipped="1">');
     expect(junit.out).toContain('<skipped message="allowed: left out: spec.ports[0].port');

@@ -1,42 +1,33 @@
 /** `mullion verify`: which flows work, which do not, and whether that is what is documented. */
+import { quotePosix, quotePowerShell } from "#core/base/shell-quoting.ts";
 import { formatVerification } from "#diagnose/verify-text/format-verify.ts";
 import { formatJunit } from "#diagnose/verify-text/junit.ts";
-import type { ObserveProgress } from "#cluster/verify/observe.ts";
-import type { VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
+import type { Edition } from "#core/catalogue/edition.ts";
+import { type VerifyFinding, type VerifyReport, WHOLE } from "#cluster/verify/report.ts";
 import { formatComparison } from "#diagnose/verify-text/format-comparison.ts";
-import type { ClusterTarget } from "./cluster/cluster-target.ts";
-import { compareAsAsked, verifyTarget } from "./verify-comparison.ts";
+import { type VerifyShard, reportOf } from "#cluster/verify/shard.ts";
+import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
+import { type ClusterTarget, connectRunning } from "./cluster/cluster-target.ts";
+import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
+import { compareAsAsked } from "./verify-comparison.ts";
 import { formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
-import { ALLOW_NOT_JUDGED, type VerifyRequest } from "./verbs.ts";
-
-/** Cells between two signs of progress. */
-const PROGRESS_STEP = 500;
-
-/** One line that is written over and over; nothing where nobody watches. */
-class ProgressLine implements ObserveProgress {
-  private readonly terminal: Terminal;
-
-  constructor(terminal: Terminal) {
-    this.terminal = terminal;
-  }
-
-  observed(done: number, total: number): void {
-    if (!this.terminal.isInteractive || total < PROGRESS_STEP) return;
-    if (done === total) this.terminal.stderr("\r\u001B[K");
-    else if (done % PROGRESS_STEP === 0) this.terminal.stderr(`\rTried ${done} of ${total} cells …`);
-  }
-}
+import { ALLOW_NOT_JUDGED, type VerifyFormat, type VerifyRequest } from "./verbs.ts";
 
 /** Words that a shell takes as one. */
 function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  return process.platform === "win32" ? quotePowerShell(word) : quotePosix(word);
 }
 
 /** The command that traces in the same cluster. */
-function traceCommand({ files, isRecursive, name, socket }: ClusterTarget): string {
+function traceCommand(
+  { files, isRecursive, name, socket }: ClusterTarget,
+  asDocumented: Edition | undefined,
+): string {
   const words = [
+    ...(asDocumented === undefined ? [] : ["--as-documented", asDocumented]),
     ...(isRecursive ? ["-R"] : []),
     ...files.flatMap((file) => ["-f", quoted(file)]),
     ...(name === undefined ? [] : ["--name", quoted(name)]),
@@ -45,14 +36,19 @@ function traceCommand({ files, isRecursive, name, socket }: ClusterTarget): stri
   return ["mullion trace", ...words].join(" ");
 }
 
-function formatReport(report: VerifyReport, request: VerifyRequest, terminal: Terminal): string {
-  const command = traceCommand(request.target);
-  switch (request.output) {
+/** The report in the form that is asked for. @param command traces in the same cluster. */
+export function formatReport(
+  report: VerifyReport,
+  output: VerifyFormat,
+  command: string,
+  terminal: Terminal,
+): string {
+  switch (output) {
     case "table":
       return formatVerification(report, command, traceStyle(terminal));
     case "json":
     case "yaml":
-      return formatDocument(report, request.output);
+      return formatDocument(report, output);
     case "junit":
       return formatJunit(report, command);
   }
@@ -70,7 +66,7 @@ function isAllowed(
 }
 
 /** The report with those findings marked. */
-function allowFindings(report: VerifyReport, allowed: readonly string[]): VerifyReport {
+export function allowFindings(report: VerifyReport, allowed: readonly string[]): VerifyReport {
   const findings = report.findings.map((finding) =>
     isAllowed(finding, allowed) ? { ...finding, allowed: true as const } : finding,
   );
@@ -78,10 +74,43 @@ function allowFindings(report: VerifyReport, allowed: readonly string[]): Verify
   return { ...report, counts: { ...report.counts, findings: counted }, findings };
 }
 
+/** What a shard has found by itself; that others have the rest is no finding of it. */
+function hasOwnFindings(part: VerifyShard): boolean {
+  const own = reportOf([{ ...part, shard: WHOLE, shares: [part.outcomes.length] }]);
+  const { findings } = allowFindings(own, part.subject.allowed);
+  return findings.some(({ allowed, code }) => allowed !== true && code !== "nothing-tried");
+}
+
+/** A cluster that is built from files, whole or in part. */
+async function verifyFiles(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
+  const { target, comparison, output, allowed, shard, workers } = request;
+  const { profiles, asDocumented } = comparison;
+  const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
+  const overrides = { build: profiles[0]?.build, asDocumented };
+  // All that simulates: what asks a running cluster starts without it.
+  const { digestOf, runVerification } = await import("./verify-run.ts");
+  if (request.isHelper) {
+    const { helpToVerify } = await import("./verify-workers.ts");
+    await helpToVerify(inputs, overrides, digestOf(inputs, overrides));
+    return 0;
+  }
+  const command = traceCommand(target, asDocumented);
+  const run = { inputs, overrides, shard: shard ?? WHOLE, workers, allowed, command };
+  const { part, isInterrupted } = await runVerification(run, terminal);
+  if (isInterrupted)
+    terminal.stderr("Interrupted: what is printed is what was known until then; the rest was not tried.\n");
+  if (shard !== undefined) {
+    terminal.stdout(formatDocument(part, "json"));
+    return isInterrupted ? 130 : hasOwnFindings(part) ? 1 : 0;
+  }
+  const report = allowFindings(explainVerification(reportOf([part])), allowed);
+  terminal.stdout(formatReport(report, output, command, terminal));
+  return isInterrupted ? 130 : report.counts.findings === 0 ? 0 : 1;
+}
+
 export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
   const { target, comparison: asked, output, allowed } = request;
-  const progress = new ProgressLine(terminal);
-  const compared = await compareAsAsked(asked, target, terminal, progress);
+  const compared = await compareAsAsked(asked, target, terminal);
   if (compared !== undefined) {
     const { comparison, judged } = compared;
     terminal.stdout(
@@ -93,8 +122,8 @@ export async function verify(request: VerifyRequest, terminal: Terminal): Promis
     const hasFindings = judged.some(({ findings }) => findings.some((each) => !isAllowed(each, allowed)));
     return hasFindings || (asked.failsOnChange && isChanged) ? 1 : 0;
   }
-  const verified = await verifyTarget(target, terminal, progress, asked.profiles[0]);
-  const report = allowFindings(verified, allowed);
-  terminal.stdout(formatReport(report, request, terminal));
+  if (target.files.length > 0) return verifyFiles(request, terminal);
+  const report = allowFindings(await (await connectRunning(target)).verify(), allowed);
+  terminal.stdout(formatReport(report, output, traceCommand(target, asked.asDocumented), terminal));
   return report.counts.findings === 0 ? 0 : 1;
 }

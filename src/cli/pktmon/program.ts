@@ -2,6 +2,7 @@
  * The command line of `pktmon`, as far as it counts: `pktmon counters` with the options of Windows' tool (dataplane.md
  * §7.12). Packets themselves are written by `mullion trace --pcap`. What is Mullion's own is spelled `--mullion-…`.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { describeKnownError } from "#cluster/api/error-details.ts";
 import { type ClusterTarget, connectCluster } from "../mullion/cluster/cluster-target.ts";
 import type { Connect } from "../vfpctrl/program.ts";
@@ -78,7 +79,7 @@ function parseWords(argv: readonly string[]): Words {
       throw new UsageError("--live needs packets that continue; a simulated cluster has none");
     if (flag !== undefined) flags.add(flag);
     else if (name === undefined) throw new UsageError(`there is no option ${word}`);
-    else values.set(name, [...(values.get(name) ?? []), words.shift() ?? missing(word)]);
+    else addToList(values, name, words.shift() ?? missing(word));
   }
   const type = values.get("type")?.at(-1) ?? "all";
   if (!isCounterType(type)) throw new UsageError(`--type is ${COUNTER_TYPES.join(", ")}, not ${type}`);

@@ -2,6 +2,7 @@
  * Launchers: the small files that start a program of this installation from the folder where a runtime looks for it. Each
  * says in a line of its own whose it is, so that it is found again, replaced and taken away, and nothing else is.
  */
+import { quotePosix } from "#core/base/shell-quoting.ts";
 import { formatMark } from "./launcher-mark.ts";
 
 export interface LauncherOptions {
@@ -19,11 +20,6 @@ export interface LauncherOptions {
 const NOTE = 'Written by "mullion programs install"; "mullion programs remove" removes it.';
 const ADVICE = "Install Mullion again, or write the launchers again: mullion programs install";
 
-/** One word for a shell. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
 /** What somebody who runs the launcher reads; a runtime, which expects an error as JSON, gets it so. */
 function failureOf(program: string, message: string): { readonly json: string; readonly text: string } {
   return {
@@ -40,18 +36,18 @@ export function formatShellLauncher(options: LauncherOptions): string {
   return `#!/bin/sh
 # ${formatMark(options)}
 # ${NOTE}
-start=${quote(start)}
+start=${quotePosix(start)}
 node=$MULLION_NODE
 if [ -z "$node" ]; then
-  node=${quote(node)}
+  node=${quotePosix(node)}
   [ -x "$node" ] || node=node
 fi
 if [ ! -f "$start" ]; then
-  json=${quote(noStart.json)}
-  text=${quote(noStart.text)}
+  json=${quotePosix(noStart.json)}
+  text=${quotePosix(noStart.text)}
 elif ! command -v "$node" > /dev/null; then
-  json=${quote(noNode.json)}
-  text=${quote(noNode.text)}
+  json=${quotePosix(noNode.json)}
+  text=${quotePosix(noNode.text)}
 else
   exec "$node" "$start" ${isSource ? "--source " : ""}${program} "$@"
 fi

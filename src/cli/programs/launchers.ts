@@ -1,13 +1,15 @@
 /** Launchers in a folder of this machine: written, recognized, taken away. */
+import { replaceFile } from "#core/base/owner-only.node.ts";
 import { createHash } from "node:crypto";
-import { copyFileSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { packageRoot } from "../installation.ts";
 import { bundleFolder, readMark } from "./launcher-mark.ts";
 import { type LauncherOptions, formatScriptLauncher, formatShellLauncher } from "./launcher-text.ts";
 import { PROGRAMS } from "./table.ts";
 
 const EXECUTABLE = 0o755;
+const READABLE = 0o644;
 const DIGEST_LENGTH = 12;
 
 /** An installation of this package, as launchers see it. */
@@ -41,30 +43,18 @@ export function occupantOf(folder: string, program: string, platform: string): O
   return files.some((path) => readMark(path) !== undefined) ? "launcher" : "foreign";
 }
 
-/** Whole or not at all: a runtime may look for it at any time. */
-function put(path: string, write: (path: string) => void): void {
-  const fresh = join(dirname(path), `.${basename(path)}.${process.pid}`);
-  try {
-    write(fresh);
-    renameSync(fresh, path);
-  } catch (error) {
-    rmSync(fresh, { force: true });
-    throw error;
-  }
-}
-
-/** Writes the launcher of a program. @throws an error of the system. */
+/** Writes the launcher of a program, whole or not at all: a runtime may look for it at any time. @throws an error of the system. */
 export function writeLauncher(folder: string, program: string, installation: Installation): void {
   const { root, platform } = installation;
   const options: LauncherOptions = { ...installation, program, start: join(root, "bin", "start.cjs") };
   const [path = "", script] = launcherFiles(folder, program, platform);
   if (script === undefined) {
     const text = formatShellLauncher(options);
-    put(path, (fresh) => writeFileSync(fresh, text, { mode: EXECUTABLE }));
+    replaceFile(path, text, EXECUTABLE);
     return;
   }
-  put(script, (fresh) => writeFileSync(fresh, formatScriptLauncher(options)));
-  put(path, (fresh) => copyFileSync(windowsLauncher(root, program), fresh));
+  replaceFile(script, formatScriptLauncher(options), READABLE);
+  replaceFile(path, readFileSync(windowsLauncher(root, program)), EXECUTABLE);
 }
 
 /** The executable for Windows that a launcher is a copy of (launcher/). */

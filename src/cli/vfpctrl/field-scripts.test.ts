@@ -58,9 +58,7 @@ async function serviceOf(vipPort: number, protocol: number): Promise<readonly Se
     const vips = item["FrontendVIPs"] as readonly string[] | undefined;
     const mapping = mappings.find((each) => each.ExternalPort === vipPort && each.Protocol === protocol);
     const [vip] = vips ?? [];
-    return mapping === undefined || vip === undefined
-      ? []
-      : [{ vip, id: item["ID"] as string, port: vipPort }];
+    return mapping === undefined || vip === undefined ? [] : [{ vip, id: item["ID"], port: vipPort }];
   });
 }
 

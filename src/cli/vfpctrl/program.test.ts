@@ -108,6 +108,17 @@ describe("a port", () => {
   });
 });
 
+// The classes and what is told of each are those of dataplane.md §7.7.
+it("/get-port-flow-stats is zero in every class before the first connection", async () => {
+  const { out } = await run("/get-port-flow-stats", "/port", "pod/b");
+  const names = [...out.matchAll(/^ {2}(\S+) flows\r?$/gm)].map(([, name]) => name);
+  expect(new Set(names)).toEqual(new Set(["entries", "half-open", "other", "tcp", "total", "udp"]));
+  const counts = [...out.matchAll(/^ {6}(?:Count|Limit|Maximum|Created) : (\d+)\r?$/gm)].map(
+    ([, count]) => count,
+  );
+  expect(counts).toEqual(Array.from({ length: 24 }, () => "0"));
+});
+
 it("/list-unified-flow shows what a running cluster remembers", async () => {
   const { out, code } = await run("/list-unified-flow", "/port", "pod/a");
   expect({ code, hasEnd: out.includes("Command list-unified-flow succeeded!") }).toEqual({

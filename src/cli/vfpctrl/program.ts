@@ -2,6 +2,7 @@
  * The command line of `vfpctrl`, as Windows' tool of that name has it: `/name value` in any order, output with CR LF. What
  * is Mullion's own is spelled `--mullion-…`.
  */
+import { addToList } from "#core/base/keyed-lists.ts";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import type { ControlClient } from "#cluster/api/client.ts";
 import { describeKnownError } from "#cluster/api/error-details.ts";
@@ -118,7 +119,7 @@ class WordReader {
   }
 
   private keep(name: string, value: string): void {
-    this.values.set(name, [...(this.values.get(name) ?? []), value]);
+    addToList(this.values, name, value);
   }
 }
 

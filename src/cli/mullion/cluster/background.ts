@@ -4,7 +4,7 @@
  * either of the two ends when the other does.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { closeSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, renameSync, rmSync } from "node:fs";
 import { constants } from "node:os";
 import type { ErrorDetails } from "#cluster/api/documents.ts";
 import { ApiError, ReportedError, describeError } from "#cluster/api/error-details.ts";
@@ -14,10 +14,14 @@ import {
   placeError,
   removeFolderIfEmpty,
 } from "#cluster/api/state-folder.node.ts";
+import { isLong } from "#control-plane/load/manifests.ts";
+import { openOwnerFile } from "#core/base/owner-only.node.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
+import { Failure } from "../failure.ts";
 import { processLog } from "../process-log.ts";
+import { FileChunks } from "../process-terminal.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** What the holding process tells the one that started it. */
@@ -26,7 +30,6 @@ type Message =
   | { readonly type: "ready"; readonly started: StartedCluster }
   | { readonly type: "failed"; readonly error: ErrorDetails };
 
-const OWNER_ONLY = 0o600;
 const INTERNAL = 500;
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -37,7 +40,7 @@ function logOfParent(place: ClusterPlace, parent: number): string {
 
 function openLog(place: ClusterPlace, log: string): number {
   try {
-    return openSync(log, "w", OWNER_ONLY);
+    return openOwnerFile(log);
   } catch (error) {
     throw placeError(place, error);
   }
@@ -123,6 +126,11 @@ export async function startInBackground(
   inputs: readonly InputText[],
   report: ReportProgress,
 ): Promise<StartedCluster> {
+  // The holder opens a long file again, and cannot read standard input a second time.
+  if (inputs.some((each) => isLong(each) && !(each.chunks instanceof FileChunks))) {
+    const message = "standard input is too long for a cluster in the background";
+    throw new Failure("cluster-file-too-large", message, "Save it in a file, and name the file with -f.");
+  }
   ensureFolder(place, process.env);
   const log = logOfParent(place, process.pid);
   const watch = watchSignals();
@@ -161,7 +169,10 @@ function cleanUp(log: string): void {
 
 async function readStandardInput(terminal: Terminal): Promise<readonly InputText[]> {
   // Written by this program itself, and bounded by the one who read the files.
-  return JSON.parse(await terminal.readFile("-", Number.POSITIVE_INFINITY)) as readonly InputText[];
+  const inputs = JSON.parse(await terminal.readFile("-", Number.POSITIVE_INFINITY)) as readonly InputText[];
+  return inputs.map((each) =>
+    isLong(each) ? { ...each, chunks: new FileChunks((each.chunks as unknown as FileChunks).path) } : each,
+  );
 }
 
 /** Sends a message to the parent; false when there is nobody any more who listens. */

@@ -12,13 +12,23 @@ import {
 } from "#cluster/bring-up/options.ts";
 import { parseFlanneldRelease } from "#programs/flannel/release.ts";
 import { parseInterfaceAddress, parsePrefix } from "#core/net/ip.ts";
-import { type FileOptions, type Run, addFileOptions, examples, inputPaths, usage } from "../options.ts";
+import { parseDuration } from "../duration.ts";
+import {
+  type FileOptions,
+  type Run,
+  addFileOptions,
+  collect,
+  examples,
+  inputPaths,
+  usage,
+} from "../options.ts";
 import type { Terminal } from "../terminal.ts";
-import type { BringUpRequest, Verbs } from "../verbs.ts";
+import { BRING_UP_FORMATS, type BringUpRequest, type Verbs } from "../verbs.ts";
 
 const EXAMPLE = "examples/flannel-bring-up/cluster.yaml";
 const RUNS_MAX = 10;
-const PATIENCE_MAX_S = 86_400;
+const PATIENCE_MIN_MS = 1_000;
+const PATIENCE_MAX_MS = 86_400_000;
 
 interface BringUpOptions extends FileOptions {
   readonly node?: string;
@@ -41,11 +51,7 @@ interface BringUpOptions extends FileOptions {
   readonly output: BringUpRequest["output"];
 }
 
-function collect(value: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...(previous ?? []), value];
-}
-
-/** One of `names`, as often as wanted. */
+/** One of `names`; may be repeated. */
 function collectOf(flag: string, names: readonly string[]) {
   return (value: string, previous: readonly string[] | undefined): readonly string[] => {
     if (!names.includes(value))
@@ -115,7 +121,14 @@ function requestOf(options: BringUpOptions): BringUpRequest {
     edits: new Set(options.edit ?? []),
     formerRange,
     runs: parseCount("--runs", options.runs, RUNS_MAX),
-    patienceMs: parseCount("--patience", options.patience, PATIENCE_MAX_S) * 1_000,
+    patienceMs: Math.round(
+      parseDuration(options.patience, {
+        name: "--patience",
+        bare: "s",
+        minMs: PATIENCE_MIN_MS,
+        maxMs: PATIENCE_MAX_MS,
+      }),
+    ),
     apiServer: options.apiServer,
     output: options.output,
   };
@@ -165,10 +178,12 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     .addOption(
       new Option(
         "--adapter <name=address>",
-        "the node's cards in order, one with its address (default: Ethernet)",
+        "the node's cards in order, one with its address; may be repeated (default: Ethernet)",
       ).argParser(collect),
     )
-    .addOption(new Option("--env <name=value>", "a variable of the machine").argParser(collect))
+    .addOption(
+      new Option("--env <name=value>", "a variable of the machine; may be repeated").argParser(collect),
+    )
     .option("--api-server <url>", "where the kubeconfig points to (default: the first Linux node, port 6443)")
     .option(
       "--joined-before <range>",
@@ -185,11 +200,9 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
       ),
     )
     .option("--runs <number>", "run the script this many times, with stop.ps1 in between", "1")
-    .option("--patience <seconds>", "how long to watch a script that waits forever", "300")
+    .option("--patience <time>", "how long to watch a script that waits forever", "5m")
     .addOption(
-      new Option("-o, --output <format>", "how to print it")
-        .choices(["table", "wide", "json"])
-        .default("table"),
+      new Option("-o, --output <format>", "how to print it").choices(BRING_UP_FORMATS).default("table"),
     )
     .addHelpText(
       "after",

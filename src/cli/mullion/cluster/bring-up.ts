@@ -15,10 +15,10 @@ import { toSessionProblem } from "#cluster/session/session.ts";
 import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { formatIp } from "#core/net/ip.ts";
-import { LEFT_OUT } from "./cluster-target.ts";
 import { Failure } from "../failure.ts";
+import { formatDocument, isDocumentFormat } from "../print-document.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
-import { reportFindings } from "../report-findings.ts";
+import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { traceStyle } from "../trace.ts";
 import type { BringUpRequest } from "../verbs.ts";
@@ -126,12 +126,12 @@ export async function bringUp(request: BringUpRequest, terminal: Terminal): Prom
     options,
     progress: ({ number, name }, total) => {
       if (!terminal.isInteractive) return;
-      terminal.stderr(number === total ? "\r\u001B[K" : `\r\u001B[KStep ${number} of ${total}: ${name} …`);
+      terminal.status(number === total ? "" : `Step ${number} of ${total}: ${name} …`);
     },
   });
   terminal.stdout(
-    output === "json"
-      ? `${JSON.stringify(report, undefined, 2)}\n`
+    isDocumentFormat(output)
+      ? formatDocument(report, output)
       : formatBringUp(report, output === "wide", traceStyle(terminal)),
   );
   return report.outcome === "up" ? 0 : 1;

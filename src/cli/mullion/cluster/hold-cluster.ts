@@ -38,7 +38,9 @@ export interface HoldOptions {
  */
 export async function holdCluster(options: HoldOptions): Promise<void> {
   const { place, inputs, report, onReady, untilInterrupted, log } = options;
-  const { session, readManifests, verify, problems, notes, input } = await openSession(inputs, report);
+  const { session, readManifests, verify, problems, notes, input } = await openSession(inputs, {
+    progress: report,
+  });
   const ended = Promise.withResolvers<void>();
   const identity = { name: place.name, version: packageVersion(), pid: process.pid };
   const held = new HeldCluster({

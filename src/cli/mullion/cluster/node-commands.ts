@@ -1,7 +1,9 @@
 /** The verbs that let something happen to a running cluster: `node`, `control-plane`, `pass`. */
 import { Argument, type Command, Option } from "commander";
 import type { NodeChange } from "#cluster/life/node-change.ts";
-import { RESTART_STATES, type RestartState } from "#contracts/hcn/faults/fault.ts";
+import { RESTART_STATES, type RestartState } from "#hns/failures/faults/fault.ts";
+import { DURATION_FORMS, readDuration } from "#core/base/duration.ts";
+import { parseDuration } from "../duration.ts";
 import {
   EXIT_CODES,
   type NameOptions,
@@ -14,23 +16,16 @@ import {
 import type { Terminal } from "../terminal.ts";
 import type { Verbs } from "../verbs.ts";
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** `90s`, `2m`, `1h30m`; with a sign where time may go back. */
-function parseDuration(text: string, isSigned: boolean): number {
-  const match = /^([+-]?)((?:\d{1,9}(?:ms|s|m|h|d))+)$/.exec(text);
-  const [, sign = "", amounts = ""] = match ?? [];
-  if (match === null || (!isSigned && sign !== ""))
+/** `+1h`, `-30m`: a duration with a sign. */
+function parseStep(text: string): number {
+  const [, sign = "", amount = ""] = /^([+-]?)(.*)$/s.exec(text) ?? [];
+  const ms = readDuration(amount);
+  if (ms === undefined)
     throw usage(
-      `${JSON.stringify(text)} is not a ${isSigned ? "step of a clock" : "time"}`,
-      isSigned
-        ? "Write a sign and an amount: +1h, -30m."
-        : "Write an amount with its unit: 500ms, 90s, 2m, 1h.",
+      `set-clock takes a time with or without a sign, as +1h or -30m, not ${JSON.stringify(text)}`,
+      `Write an amount with its unit: ${DURATION_FORMS}.`,
     );
-  let ms = 0;
-  for (const [, amount = "", unit = ""] of amounts.matchAll(/(\d+)(ms|[smhd])/g))
-    ms += Number(amount) * (UNITS[unit] ?? 0);
-  return sign === "-" ? -ms : ms;
+  return Math.round(sign === "-" ? -ms : ms);
 }
 
 interface NodeOptions extends NameOptions {
@@ -148,7 +143,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
           {
             running: runningName(options),
             nodes: [name],
-            change: { do: "set-clock", byMs: parseDuration(by, true) },
+            change: { do: "set-clock", byMs: parseStep(by) },
           },
           terminal,
         ),
@@ -195,10 +190,15 @@ export function addPass(program: Command, run: Run, pass: Verbs["pass"], termina
       .description(
         "Lets virtual time pass in the running cluster, an hour at most: flanneld and kube-proxy do what they\ndo by the clock.",
       )
-      .addArgument(new Argument("<time>", "how long: 90s, 2m, 1h")),
+      .addArgument(new Argument("<time>", "how long: 90s, 1m30s, 1h")),
   )
     .addHelpText("after", examples("mullion pass 2m"))
     .action((time: string, options: NameOptions) =>
-      run(() => pass({ running: runningName(options), milliseconds: parseDuration(time, false) }, terminal)),
+      run(() =>
+        pass(
+          { running: runningName(options), milliseconds: Math.round(parseDuration(time, { name: "pass" })) },
+          terminal,
+        ),
+      ),
     );
 }

@@ -1,8 +1,13 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
+import { getHeapStatistics } from "node:v8";
 import { ProblemsError } from "#cluster/api/error-details.ts";
+import { isFields } from "#core/base/json.ts";
+import type { ClusterFile } from "#cluster/file/cluster-file.ts";
+import type { LoadedObject } from "#control-plane/load/manifests.ts";
 import type { RunningCluster } from "#cluster/session/running-cluster.ts";
 import type { ManifestReader, Verifier } from "#cluster/api/held-cluster.ts";
 import { furtherPolicyLimits } from "#cluster/limits/further-policies.ts";
+import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { splitText } from "#cluster/input/split-text.ts";
 import { openSession as openCluster } from "#cluster/session/open-session.ts";
@@ -10,17 +15,29 @@ import {
   type ClusterSession,
   type InputRemarks,
   type InputText,
+  type Raising,
   type SessionProblem,
   toSessionProblem,
 } from "#cluster/session/session.ts";
-import type { ObserveProgress } from "#cluster/verify/observe.ts";
+import { type VerifyOptions, type VerifyPlan, planVerification } from "#cluster/verify/plan.ts";
 import { verifyCluster } from "#cluster/verify/verify.ts";
-import type { WindowsBuild } from "#core/catalogue/profiles.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
+
+/** How large the cluster of an input will be, before anything of it is there. */
+export interface ClusterSize {
+  readonly nodes: number;
+  readonly pods: number;
+}
+
+/** Told of the bring-up of a cluster. */
+export interface OpenReport {
+  readonly begins?: (size: ClusterSize) => void;
+  readonly progress?: ReportProgress;
+}
 
 /** A cluster that is up, and what the user should know of its input. */
 export interface OpenedCluster extends InputRemarks {
@@ -29,21 +46,36 @@ export interface OpenedCluster extends InputRemarks {
   readonly session: ClusterSession;
   readonly readManifests: ManifestReader;
   readonly verify: Verifier;
+  /** What `verify` would ask, for whoever asks it in parts. */
+  readonly plan: () => VerifyPlan;
   /** The cluster's Kubernetes API. */
   readonly openKubeSource: RunningCluster["openKubeSource"];
 }
 
-function verifier(progress: ObserveProgress | undefined): Verifier {
-  return (session, input) => {
-    const notes = [...input.notes, ...session.notes().map(toSessionProblem)];
-    const options = {
-      troubles: session.troubles(),
-      limits: [...session.limits(), ...(input.limits ?? [])],
-      input: { ...input, notes },
-      ...(progress === undefined ? {} : { progress }),
-    };
-    return explainVerification(verifyCluster(session.cluster, undefined, options));
+function verifyOptions(session: ClusterSession, input: InputRemarks): VerifyOptions {
+  return {
+    troubles: session.troubles(),
+    limits: [...session.limits(), ...(input.limits ?? [])],
+    input: { ...input, notes: [...input.notes, ...session.notes().map(toSessionProblem)] },
   };
+}
+
+const verify: Verifier = (session, input) =>
+  explainVerification(verifyCluster(session.cluster, undefined, verifyOptions(session, input)));
+
+/** An object that may say how many pods it asks for. */
+interface MaybeSized {
+  readonly kind: string;
+  readonly spec?: unknown;
+}
+
+/** Pods of the input, and those that its workloads ask for: about as many as there will be. */
+function sizeOf({ nodes, pods }: ClusterFile, objects: readonly LoadedObject[]): ClusterSize {
+  const asked = objects.reduce((sum, { object: { kind, spec } }: { readonly object: MaybeSized }) => {
+    if (kind === "Pod") return sum + 1;
+    return isFields(spec) && typeof spec["replicas"] === "number" ? sum + spec["replicas"] : sum;
+  }, 0);
+  return { nodes: nodes.length, pods: pods.length + asked };
 }
 
 function refuseClusterFile({ name }: InputText): SessionProblem {
@@ -68,47 +100,63 @@ const readManifests: ManifestReader = (inputs, namespace) => {
   };
 };
 
+/** What a connection takes on a switch port (bench/README.md, "memory of a flow"). */
+const FLOW_BYTES = 3_072;
+/** The other half is for machines, programs and answers. */
+const FLOW_SHARE = 0.5;
+/** No question comes near to this: what it answers does not depend on the machine (docs/reference/durability.md). */
+const FLOWS_MIN = 65_536;
+
+/** Connections that this process has memory for. */
+function flowsInMemory(): number {
+  const bytes = Math.min(process.availableMemory(), getHeapStatistics().heap_size_limit);
+  return Math.max(FLOWS_MIN, Math.floor((bytes * FLOW_SHARE) / FLOW_BYTES));
+}
+
 /**
- * Brings up the cluster that the texts describe. `observing` hears how far a verification is; `build` is that of all
- * Windows nodes, whatever the texts say.
+ * Brings up the cluster that the texts describe. `overrides` go before what the texts say.
  * @throws ProblemsError with everything that is wrong with a cluster file; HcnError when HNS refuses the network.
  */
 export async function openSession(
   inputs: readonly InputText[],
-  report: ReportProgress,
-  observing?: ObserveProgress,
-  build?: WindowsBuild,
+  { begins, progress }: OpenReport = {},
+  overrides: FileOverrides = {},
+  raising: Raising = "at the start",
 ): Promise<OpenedCluster> {
-  const read = readInput(inputs, build);
+  const read = readInput(inputs, overrides);
   if (!("input" in read)) throw new ProblemsError(read.problems.map(toSessionProblem));
   const { file, objects, notes, problems, assumed, facts, limits } = read.input;
   const contradictions = read.input.contradictions.map(toSessionProblem);
+  begins?.(sizeOf(file, objects));
   let nodes = 0;
   const { session, report: begun } = await openCluster(
-    { file, objects, limits },
+    { file, objects, limits, flowsMax: flowsInMemory() },
     {
       nodeReady: ({ name }) => {
         nodes++;
-        report(`node ${name} is up`, nodes, file.nodes.length);
+        progress?.(`node ${name} is up`, nodes, file.nodes.length);
       },
       event: (event) => {
-        if (event.type === "progress") report(event.text, event.done, event.total);
+        if (event.type === "progress") progress?.(event.text, event.done, event.total);
       },
     },
+    raising,
   );
   const refused = [...problems, ...begun.problems].map(toSessionProblem);
+  const said = {
+    problems: refused,
+    notes: [...assumed, ...notes, ...begun.applied].map(toSessionProblem),
+    contradictions,
+    facts,
+  };
   return {
     session,
     readManifests,
-    verify: verifier(observing),
+    verify,
+    plan: () => planVerification(session.cluster, undefined, verifyOptions(session, said)),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,
     notes: [...contradictions, ...[...notes, ...begun.notes].map(toSessionProblem)],
-    input: {
-      problems: refused,
-      notes: [...assumed, ...notes, ...begun.applied].map(toSessionProblem),
-      contradictions,
-      facts,
-    },
+    input: said,
   };
 }

@@ -3,8 +3,12 @@ import { dirname, join } from "node:path";
 import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
 import { splitText } from "#cluster/input/split-text.ts";
 import type { InputText } from "#cluster/session/session.ts";
-import { readInputs } from "../read-inputs.ts";
+import { isNetworkText } from "#cluster/input/evidence.ts";
+import { type FurtherFiles, readInputs } from "../read-inputs.ts";
 import type { Terminal } from "../terminal.ts";
+
+/** Configuration of CNI, as it lies in /etc/cni/net.d and its like on Windows. */
+const CNI_FILES: FurtherFiles = { endings: [".conf", ".conflist"], isOne: isNetworkText, areLong: true };
 
 /** The paths that a cluster file names; none when it has problems, which are told later. */
 export function manifestsOf({ name, text }: InputText): readonly string[] {
@@ -23,10 +27,10 @@ export async function readClusterInputs(
   isRecursive: boolean,
   terminal: Terminal,
 ): Promise<readonly InputText[]> {
-  const inputs = await readInputs(paths, isRecursive, terminal);
+  const inputs = await readInputs(paths, isRecursive, terminal, CNI_FILES);
   const named = inputs.flatMap((input) => splitText(input).clusterFiles).flatMap(manifestsOf);
   if (named.length === 0) return inputs;
   const known = new Set(inputs.map(({ name }) => name));
-  const more = await readInputs(named, isRecursive, terminal);
+  const more = await readInputs(named, isRecursive, terminal, CNI_FILES);
   return [...inputs, ...more.filter(({ name }) => !known.has(name))];
 }

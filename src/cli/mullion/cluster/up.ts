@@ -2,13 +2,13 @@
 import { alreadyRunning } from "#cluster/api/server.node.ts";
 import { type ClusterPlace, DEFAULT_NAME, clusterPlace } from "#cluster/api/state-folder.node.ts";
 import { holdForParent, startInBackground } from "./background.ts";
-import { LEFT_OUT, findRunning } from "./cluster-target.ts";
+import { findRunning } from "./cluster-target.ts";
 import { Failure } from "../failure.ts";
 import { type StartedCluster, holdCluster } from "./hold-cluster.ts";
 import type { ReportProgress } from "./open-session.ts";
 import { processLog } from "../process-log.ts";
 import { readClusterInputs } from "./read-cluster-inputs.ts";
-import { reportFindings } from "../report-findings.ts";
+import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import type { UpRequest } from "../verbs.ts";
 

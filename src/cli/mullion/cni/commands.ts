@@ -1,22 +1,16 @@
 /** `mullion cni` on the command line: one function per verb. */
 import { Argument, type Command, Option } from "commander";
-import { type Run, examples, usage } from "../options.ts";
+import { type Run, collect, examples, usage } from "../options.ts";
+import { type TextFormat, outputOption } from "../print-document.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CapabilityOptions, readCapabilityOptions } from "./capability-options.ts";
-import {
-  type AttachmentCommand,
-  CNI_FORMATS,
-  type CniFormat,
-  type CniTarget,
-  type CniVerbs,
-  type KeptAttachment,
-} from "./verbs.ts";
+import { type AttachmentCommand, type CniTarget, type CniVerbs, type KeptAttachment } from "./verbs.ts";
 
 interface TargetOptions {
   readonly confDir?: string;
   readonly pluginDir?: readonly string[];
   readonly cacheDir?: string;
-  readonly output: CniFormat;
+  readonly output: TextFormat;
 }
 
 interface AttachOptions extends TargetOptions, CapabilityOptions {
@@ -25,12 +19,9 @@ interface AttachOptions extends TargetOptions, CapabilityOptions {
   readonly args?: string;
 }
 
-function collect(text: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...(previous ?? []), text];
-}
-
 function repeated(flags: string, help: string): Option {
-  return new Option(flags, help).argParser(collect);
+  const [what = "", ...defaults] = help.split(/(?= \(default)/);
+  return new Option(flags, `${what}; may be repeated${defaults.join("")}`).argParser(collect);
 }
 
 function addTarget(command: Command): Command {
@@ -42,7 +33,7 @@ function addTarget(command: Command): Command {
     )
     .option("--cache-dir <folder>", "what is attached (default: ~/.local/state/mullion/cni)")
     .optionsGroup("Options:")
-    .addOption(new Option("-o, --output <format>", "how to print it").choices(CNI_FORMATS).default("text"));
+    .addOption(outputOption());
 }
 
 function cniTarget(list: string, { confDir, pluginDir = [], cacheDir, output }: TargetOptions): CniTarget {

@@ -1,78 +1,67 @@
 /** What `mullion cni` prints: results, and failures with the next step. */
-import type { CachedAttachment } from "#contracts/cni/runtime.ts";
 import { CNI_CODES, type CniError } from "#contracts/cni/error.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
-import { type JsonSchema, closedObject } from "#core/base/json-schema.ts";
-import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
+import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { type TextFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { Terminal } from "../terminal.ts";
-import type { CniFormat } from "./verbs.ts";
 
-export type ReportedCommand = "ADD" | "DEL" | "CHECK" | "GC" | "STATUS" | "VERSION";
+export const REPORTED_COMMANDS = ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] as const;
+export type ReportedCommand = (typeof REPORTED_COMMANDS)[number];
 
-/** One plugin's answer to VERSION. */
-export interface PluginVersions {
-  readonly type: string;
-  readonly supportedVersions: readonly string[];
-  /** True when the version of the list is among them. */
-  readonly isListSupported: boolean;
-}
+export const PLUGIN_VERSIONS = {
+  text: "What a plugin answers to VERSION.",
+  fields: {
+    type: "text",
+    supportedVersions: { list: "text" },
+    isListSupported: { is: "boolean", text: "The version of the list is among them." },
+  },
+} as const;
+export type PluginVersions = ValueOf<typeof PLUGIN_VERSIONS>;
 
-export interface ReportedCniError {
-  readonly code: number;
-  readonly msg: string;
-  readonly details?: string;
-  /** What to do. */
-  readonly advice: string;
-  /** The entry of `mullion explain`. */
-  readonly knowledge?: KnowledgeCode;
-}
+export const REPORTED_CNI_ERROR = {
+  text: "Why it failed: the error object of CNI, and what to do.",
+  fields: { code: "integer", msg: "text", advice: "text" },
+  optional: {
+    details: "text",
+    knowledge: {
+      is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
+      text: "The code for mullion explain.",
+    },
+  },
+} as const;
+export type ReportedCniError = ValueOf<typeof REPORTED_CNI_ERROR>;
+
+/** A result in the version of its list has its own description (`#contracts/cni/result.ts`). */
+export const CNI_RESULT: Leaf<JsonObject> = { schema: { type: "object" } };
 
 /** What `-o json` prints. */
-export interface CniReport {
-  readonly command: ReportedCommand;
-  readonly network: string;
-  readonly cniVersion: string;
-  readonly attachment?: Pick<CachedAttachment, "containerId" | "ifName" | "netns">;
-  /** Of ADD, in the version of the list. */
-  readonly result?: JsonObject;
-  readonly plugins?: readonly PluginVersions[];
-  readonly error?: ReportedCniError;
-}
-
-const TEXT: JsonSchema = { type: "string" };
+export const CNI_REPORT = {
+  text: "One call.",
+  fields: {
+    command: (): typeof REPORTED_COMMANDS => REPORTED_COMMANDS,
+    network: "text",
+    cniVersion: { is: "text", text: "Of the list; empty: it names none." },
+  },
+  optional: {
+    attachment: {
+      text: "What it was about.",
+      fields: { containerId: "text", ifName: "text", netns: "text" },
+    },
+    result: {
+      is: (): typeof CNI_RESULT => CNI_RESULT,
+      text: "Of ADD, as the specification of CNI says, in the version of the list.",
+    },
+    plugins: { list: (): typeof PLUGIN_VERSIONS => PLUGIN_VERSIONS },
+    error: (): typeof REPORTED_CNI_ERROR => REPORTED_CNI_ERROR,
+  },
+} as const;
+export type CniReport = ValueOf<typeof CNI_REPORT>;
 
 /** The JSON Schema of `-o json`, published as schemas/cni.v1alpha1.json. */
 export function cniReportSchema(): JsonSchema {
-  const attachment = closedObject("What it was about.", { containerId: TEXT, ifName: TEXT, netns: TEXT });
-  const plugin = closedObject("What a plugin answers to VERSION.", {
-    type: TEXT,
-    supportedVersions: { type: "array", items: TEXT },
-    isListSupported: { type: "boolean", description: "The version of the list is among them." },
-  });
-  const error = closedObject(
-    "Why it failed: the error object of CNI, and what to do.",
-    { code: { type: "integer" }, msg: TEXT, advice: TEXT },
-    { details: TEXT, knowledge: { ...TEXT, description: "The code for mullion explain." } },
-  );
-  return {
-    $schema: "http://json-schema.org/draft-07/schema#",
-    title: "What mullion cni -o json prints",
-    ...closedObject(
-      "One call.",
-      {
-        command: { enum: ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] },
-        network: TEXT,
-        cniVersion: { ...TEXT, description: "Of the list; empty: it names none." },
-      },
-      {
-        attachment,
-        result: { type: "object", description: "Of ADD, as the specification of CNI says." },
-        plugins: { type: "array", items: plugin },
-        error,
-      },
-    ),
-  };
+  return documentSchema("What mullion cni -o json prints", CNI_REPORT, "draft-07");
 }
 
 const ADVICE: ReadonlyMap<number, string> = new Map([
@@ -149,9 +138,9 @@ function formatError({ code, msg, details, advice, knowledge }: ReportedCniError
   return `mullion: ${message} [CNI ${code}]\n    ${advice}\n${more}`;
 }
 
-/** Prints a report: results on standard output, failures on standard error, JSON always on standard output. */
-export function printReport(report: CniReport, format: CniFormat, terminal: Terminal): void {
-  if (format === "json") terminal.stdout(`${JSON.stringify(report, undefined, 2)}\n`);
+/** Prints a report: results on standard output, failures on standard error, data always on standard output. */
+export function printReport(report: CniReport, format: TextFormat, terminal: Terminal): void {
+  if (isDocumentFormat(format)) terminal.stdout(formatDocument(report, format));
   if (report.error !== undefined) terminal.stderr(formatError(report.error));
   else if (format === "text") terminal.stdout(formatText(report));
 }

@@ -1,9 +1,7 @@
 /** What each verb of `mullion cni` is given, and the seam between the command line and the verbs. */
 import type { JsonObject } from "#core/base/json.ts";
+import type { TextFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-
-export const CNI_FORMATS = ["text", "json"] as const;
-export type CniFormat = (typeof CNI_FORMATS)[number];
 
 /** Which list, and with what. */
 export interface CniTarget {
@@ -15,7 +13,7 @@ export interface CniTarget {
   readonly pluginFolders: readonly string[];
   /** Where attachments are remembered; undefined: the user's own place. */
   readonly cacheFolder: string | undefined;
-  readonly output: CniFormat;
+  readonly output: TextFormat;
 }
 
 export const ATTACHMENT_COMMANDS = ["ADD", "DEL", "CHECK"] as const;

@@ -2,44 +2,11 @@ import { execFileSync } from "node:child_process";
 import type { Command } from "commander";
 import { parse } from "yaml";
 import { beforeAll, describe, expect, it } from "vitest";
+import { allVerbs } from "#test/support/cli/all-verbs.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { createProgram, runMullion } from "../program.ts";
-import type { ExitCode } from "../terminal.ts";
-import type { Verbs } from "../verbs.ts";
 
-const keep = async (): Promise<ExitCode> => Promise.resolve(0);
-
-const VERBS: Verbs = {
-  trace: keep,
-  get: keep,
-  verify: keep,
-  up: keep,
-  apply: keep,
-  delete: keep,
-  down: keep,
-  bringUp: keep,
-  node: keep,
-  controlPlane: keep,
-  pass: keep,
-  demo: keep,
-  cni: { attach: keep, gc: keep, status: keep, version: keep },
-  hns: {
-    serve: keep,
-    get: keep,
-    create: keep,
-    modify: keep,
-    delete: keep,
-    watch: keep,
-    dump: keep,
-    restore: keep,
-    fault: keep,
-  },
-  kube: { serve: keep },
-  programs: { list: keep, install: keep, remove: keep, run: keep },
-  vfp: { ports: keep, show: keep, diff: keep },
-  wine: keep,
-  lint: keep,
-};
+const VERBS = allVerbs(async () => Promise.resolve(0));
 
 async function script(shell: string): Promise<string> {
   const terminal = new MemoryTerminal();

@@ -2,6 +2,7 @@
  * Completion scripts of four shells. Each walks the words before the cursor to the verb that they lead to, as commander
  * does, and offers what may follow there; without anything to offer it leaves the word to the shell: files.
  */
+import { quotePosix } from "#core/base/shell-quoting.ts";
 
 export interface CompletionOption {
   /** `-o` and `--output`. */
@@ -31,11 +32,6 @@ export interface CompletionWord {
 
 type Script = (places: readonly CompletionPlace[]) => string;
 
-/** In quotation marks in which the shells of POSIX take everything as it is. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "'\\''")}'`;
-}
-
 function verbPaths(places: readonly CompletionPlace[]): readonly string[] {
   return places.map(({ path }) => path).filter((path) => path !== "");
 }
@@ -51,7 +47,7 @@ function valueRows(places: readonly CompletionPlace[]): readonly (readonly [stri
 
 /** Branches of a `case`, which bash and zsh write alike. */
 function branches(rows: readonly (readonly [string, string])[]): readonly string[] {
-  return rows.map(([key, then]) => `    ${quote(key)}) ${then} ;;`);
+  return rows.map(([key, then]) => `    ${quotePosix(key)}) ${then} ;;`);
 }
 
 /** What bash and zsh share: whether a word leads further, and whether an option takes a value. */
@@ -77,7 +73,7 @@ function listFunction(
   return [
     `${name}() {`,
     '  case "$1" in',
-    ...branches(filled.map(([key, words]) => [key, `echo ${quote(words.join(" "))}`] as const)),
+    ...branches(filled.map(([key, words]) => [key, `echo ${quotePosix(words.join(" "))}`] as const)),
     "  esac",
     "}",
   ];
@@ -155,7 +151,7 @@ if [[ $funcstack[1] == _mullion ]]; then _mullion "$@"; else compdef _mullion mu
 
 /** `name:description`, with the colons of the name escaped, as \`_describe\` reads it. */
 function zshItem(name: string, description: string): string {
-  return quote(`${name.replaceAll(":", "\\:")}:${description}`);
+  return quotePosix(`${name.replaceAll(":", "\\:")}:${description}`);
 }
 
 function zsh(places: readonly CompletionPlace[]): string {

@@ -2,13 +2,14 @@
 import { Argument, type Command, Option } from "commander";
 import { ERROR_ORIGINS } from "#diagnose/catalogue/errors/known-error.ts";
 import { type Run, examples, usage } from "../options.ts";
+import { type TextFormat, outputOption } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { ExplainedGroup } from "./explain-list.ts";
 
 const GROUPS: readonly ExplainedGroup[] = ["codes", ...ERROR_ORIGINS];
 
 interface ExplainOptions {
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
   readonly list?: boolean;
   readonly group?: ExplainedGroup;
   readonly log?: string;
@@ -27,7 +28,10 @@ async function dispatch(
 ): Promise<ExitCode> {
   const { output, list = false, group, log } = options;
   if (log !== undefined && (list || words.length > 0)) {
-    throw usage("--log takes a file and nothing else", "Leave out the words, or --log and --list.");
+    throw usage(
+      "--log takes a file or a folder and nothing else",
+      "Leave out the words, or --log and --list.",
+    );
   }
   if (group !== undefined && !list) throw usage("--group belongs to --list", "Add --list, or leave it out.");
   if (list) return (await import("./explain-list.ts")).explainList({ words, group, output }, terminal);
@@ -47,12 +51,10 @@ export function addExplain(program: Command, run: Run, terminal: Terminal): void
         "text, or a whole line of a log. With --log, says what a log shows, the likeliest fault first.",
     )
     .addArgument(new Argument("[query...]", "a code, a number, a name or a text"))
-    .option("--log <file>", 'find known errors in a log of any size; "-" for standard input')
+    .option("--log <path>", 'find known errors in a log of any size, or in a folder; "-" for standard input')
     .option("--list", "show all codes and errors; with words, those that have them all")
     .addOption(new Option("--group <name>", "list these only").choices(GROUPS))
-    .addOption(
-      new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text"),
-    )
+    .addOption(outputOption())
     .addHelpText(
       "after",
       EXIT_CODES +

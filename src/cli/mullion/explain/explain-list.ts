@@ -1,5 +1,5 @@
 /** `mullion explain --list`: all codes and errors, or those that the filters leave. */
-import { CATALOGUE, SECTIONS } from "#diagnose/catalogue/catalogue.ts";
+import { listEntries, listSections } from "#diagnose/catalogue/catalogue.ts";
 import type { KnowledgeEntry } from "#diagnose/catalogue/entry.ts";
 import { explanationList } from "#diagnose/catalogue/errors/error-documents.ts";
 import { formatNumber } from "#diagnose/catalogue/errors/windows/hresult.ts";
@@ -9,8 +9,9 @@ import {
   ORIGIN_TITLES,
   type ErrorOrigin,
 } from "#diagnose/catalogue/errors/known-error.ts";
+import { shownText } from "#diagnose/catalogue/errors/holes.ts";
 import { KNOWN_ERRORS } from "#diagnose/catalogue/errors/table.ts";
-import { formatJson } from "./explain.ts";
+import { type TextFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 
 /** What `--group` takes: the catalogue's codes, or the errors of one origin. */
@@ -20,7 +21,7 @@ export interface ExplainListRequest {
   /** Only what has all these words. */
   readonly words: readonly string[];
   readonly group: ExplainedGroup | undefined;
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
 }
 
 /** The few names that are longer push their titles to the right. */
@@ -49,7 +50,7 @@ function errorRow(error: KnownError): readonly [string, string] {
   const hresult = error.hresults[0];
   const number = hresult === undefined ? "" : `${formatNumber(hresult)} `;
   const cni = error.cniCode === undefined ? "" : `CNI code ${error.cniCode} `;
-  return [error.names[0] ?? error.id, `${number}${cni}${error.texts[0] ?? ""}`];
+  return [error.names[0] ?? error.id, `${number}${cni}${shownText(error.texts[0] ?? "")}`];
 }
 
 function formatText(
@@ -57,10 +58,10 @@ function formatText(
   errors: readonly KnownError[],
   terminal: Terminal,
 ): string {
-  const shown = new Set(codes);
-  const ofCodes = SECTIONS.map(({ title, entries }) => ({
+  const shown = new Set(codes.map(({ code }) => code));
+  const ofCodes = listSections().map(({ title, entries }) => ({
     title,
-    rows: entries.filter((entry) => shown.has(entry)).map((entry) => [entry.code, entry.title] as const),
+    rows: entries.filter((entry) => shown.has(entry.code)).map((entry) => [entry.code, entry.title] as const),
   }));
   const ofErrors = ERROR_ORIGINS.map((origin) => ({
     title: `Errors: ${ORIGIN_TITLES[origin]}`,
@@ -75,11 +76,11 @@ function formatText(
 /** Lists codes and errors. The exit code is 1 when the filters leave nothing. */
 export function explainList({ words, group, output }: ExplainListRequest, terminal: Terminal): ExitCode {
   const hasCodes = group === undefined || group === "codes";
-  const codes = hasCodes ? Object.values(CATALOGUE).filter((entry) => matchesEntry(entry, words)) : [];
+  const codes = hasCodes ? listEntries().filter((entry) => matchesEntry(entry, words)) : [];
   const errors = KNOWN_ERRORS.filter(
     (error) => (group === undefined || group === error.origin) && matchesError(error, words),
   );
-  if (output === "json") terminal.stdout(formatJson(explanationList(codes, errors)));
+  if (isDocumentFormat(output)) terminal.stdout(formatDocument(explanationList(codes, errors), output));
   else terminal.stdout(formatText(codes, errors, terminal));
   if (codes.length + errors.length > 0) return 0;
   terminal.stderr("Nothing has all these words.\n");

@@ -7,17 +7,12 @@ import { formatError, formatUnknownNumber } from "#diagnose/catalogue/errors/for
 import { findCode } from "#diagnose/catalogue/find-code.ts";
 import { formatEntry } from "#diagnose/catalogue/format-entry.ts";
 import { Failure, describeSystemError } from "../failure.ts";
+import { type TextFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import { formatFindings } from "#diagnose/catalogue/log/format-findings.ts";
-import { logFindings } from "#diagnose/catalogue/log/findings.ts";
-import { readLog } from "#diagnose/catalogue/log/read-log.ts";
-
-type Output = "text" | "json";
-
-/** JSON as verbs print it. */
-export function formatJson(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
-}
+import { formatFindings, formatFolder } from "#diagnose/catalogue/log/format-findings.ts";
+import { logFindings, logFolderFindings } from "#diagnose/catalogue/log/findings.ts";
+import { type ReadLog, readLog } from "#diagnose/catalogue/log/read-log.ts";
+import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
 
 const SHOWN_QUERY_LENGTH = 80;
 
@@ -25,11 +20,10 @@ function quote(query: string): string {
   return JSON.stringify(query.length > SHOWN_QUERY_LENGTH ? `${query.slice(0, SHOWN_QUERY_LENGTH)}…` : query);
 }
 
-function printEntry(entry: KnowledgeEntry, output: Output, terminal: Terminal): ExitCode {
-  const text =
-    output === "json"
-      ? formatJson(entry)
-      : formatEntry(entry, terminal.columns, (heading) => terminal.bold(heading));
+function printEntry(entry: KnowledgeEntry, output: TextFormat, terminal: Terminal): ExitCode {
+  const text = isDocumentFormat(output)
+    ? formatDocument(entry, output)
+    : formatEntry(entry, terminal.columns, (heading) => terminal.bold(heading));
   terminal.stdout(text);
   return 0;
 }
@@ -52,7 +46,7 @@ function suggestionsFor(query: string, search: ErrorSearch): readonly string[] {
 }
 
 /** Explains what `query` names. The exit code is 1 for a number that is decoded but not known. */
-export function explain(query: string, output: Output, terminal: Terminal): ExitCode {
+export function explain(query: string, output: TextFormat, terminal: Terminal): ExitCode {
   if (query.trim() === "") {
     throw new Failure(
       "bad-usage",
@@ -72,40 +66,83 @@ export function explain(query: string, output: Output, terminal: Terminal): Exit
     throw new Failure("unknown-code", `nothing known is called ${quote(query)}`, advice);
   }
   terminal.stdout(
-    output === "json"
-      ? formatJson(errorsDocument(query, search.errors, search.hresult))
+    isDocumentFormat(output)
+      ? formatDocument(errorsDocument(query, search.errors, search.hresult), output)
       : formatSearch(search, terminal),
   );
   return search.errors.length > 0 ? 0 : 1;
 }
 
 export interface ExplainLogRequest {
-  /** A file, or `-`. */
+  /** A file, a folder, or `-`. */
   readonly path: string;
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
 }
 
 function unreadable(path: string, why: string, advice: string): Failure {
   return new Failure("log-unreadable", `cannot read ${JSON.stringify(path)} as a log: ${why}`, advice);
 }
 
-/** Reads a log to its end. The exit code is 1 when it shows something, 0 when nothing in it is known. */
-export async function explainLog({ path, output }: ExplainLogRequest, terminal: Terminal): Promise<ExitCode> {
-  const name = path === "-" ? "standard input" : path;
-  const log = await readLog(terminal.readStream(path)).catch((error: unknown) => {
+/** A log that was read, or why it was not. */
+type Reading = { readonly log: ReadLog } | { readonly why: string; readonly advice: string };
+
+async function readOne(path: string, signatures: Signatures, terminal: Terminal): Promise<Reading> {
+  const log = await readLog(terminal.readStream(path), signatures).catch((error: unknown) => {
     const isOfSystem = error instanceof Error && "code" in error;
     if (!isOfSystem) throw error;
-    throw unreadable(name, describeSystemError(error), "Name a file of text, or - for standard input.");
+    return { why: describeSystemError(error), advice: "Name a file of text, or - for standard input." };
   });
-  if ("notALog" in log) throw unreadable(name, `it is ${log.notALog}`, log.advice);
-  const hasFindings = log.errors.size + log.unknown.size > 0;
-  if (log.isBinary && !hasFindings) {
-    throw unreadable(name, "it is not text", "Export it as text first, then name that file.");
+  if ("why" in log) return log;
+  if ("notALog" in log) return { why: `it is ${log.notALog}`, advice: log.advice };
+  if (log.isBinary && !hasFindings(log))
+    return { why: "it is not text", advice: "Export it as text first, then name that file." };
+  return { log };
+}
+
+function hasFindings(log: ReadLog): boolean {
+  return log.errors.length + log.unknown.size > 0;
+}
+
+/** The files of a folder: those that show something, each by itself; then what shows nothing, and what is no log. */
+async function explainFolder(
+  path: string,
+  files: readonly string[],
+  output: TextFormat,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  if (files.length === 0) throw unreadable(path, "the folder holds no files", "Name a folder with logs.");
+  const signatures = buildSignatures();
+  const logs: { readonly file: string; readonly log: ReadLog }[] = [];
+  const skipped: { readonly file: string; readonly reason: string }[] = [];
+  for (const file of files) {
+    const reading = await readOne(file, signatures, terminal);
+    if ("log" in reading) logs.push({ file, log: reading.log });
+    else skipped.push({ file, reason: reading.why });
   }
+  const telling = logs.filter(({ log }) => hasFindings(log));
   terminal.stdout(
-    output === "json"
-      ? formatJson(logFindings(name, log))
+    isDocumentFormat(output)
+      ? formatDocument(logFolderFindings(path, logs, skipped), output)
+      : formatFolder(logs, skipped, terminal.columns, (text) => terminal.bold(text)),
+  );
+  return telling.length > 0 ? 1 : 0;
+}
+
+/**
+ * Reads a log, or all files of a folder, to the end. The exit code is 1 when something is shown, 0 when nothing in it is
+ * known.
+ */
+export async function explainLog({ path, output }: ExplainLogRequest, terminal: Terminal): Promise<ExitCode> {
+  const files = path === "-" ? undefined : await terminal.listFolder(path, true);
+  if (files !== undefined) return explainFolder(path, files, output, terminal);
+  const name = path === "-" ? "standard input" : path;
+  const reading = await readOne(path, buildSignatures(), terminal);
+  if ("why" in reading) throw unreadable(name, reading.why, reading.advice);
+  const { log } = reading;
+  terminal.stdout(
+    isDocumentFormat(output)
+      ? formatDocument(logFindings(name, log), output)
       : formatFindings(name, log, terminal.columns, (text) => terminal.bold(text)),
   );
-  return hasFindings ? 1 : 0;
+  return hasFindings(log) ? 1 : 0;
 }

@@ -44,7 +44,7 @@ describe("mullion get hnsloadbalancers", () => {
   beforeAll(async () => {
     cluster = await openTestCluster(CLUSTER);
     const client = hcnClientOf(cluster.nodes[0]!);
-    const network = (await getNetworkByName(client, "cbr0")).ID!;
+    const network = (await getNetworkByName(client, "cbr0")).ID;
     for (const last of [5, 6, 7]) {
       const IpConfigurations = [{ IpAddress: `10.244.9.${last}` }];
       await createEndpoint(client, network, { IpConfigurations, Flags: 1 });

@@ -1,6 +1,6 @@
 /** What `get` lists and `delete` takes: kinds by the names that people write. */
 import { nearestNames } from "#core/base/nearest-name.ts";
-import { HNS_KINDS, type HnsKind } from "#cluster/api/documents.ts";
+import { HNS_KINDS, type HnsKind } from "#cluster/api/client.ts";
 import { KUBE_KIND_TABLE, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
 import { Failure } from "../failure.ts";
 

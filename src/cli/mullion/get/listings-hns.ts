@@ -1,6 +1,8 @@
 /** Lists of what HNS holds, as tables: its objects, and the Services on Windows nodes with their load balancers. */
-import type { HnsItem, HnsKind } from "#cluster/api/documents.ts";
+import type { HnsKind } from "#cluster/api/client.ts";
+import type { HnsItem } from "#cluster/api/documents.ts";
 import type { LoadBalancerSummary } from "#cluster/views/inventory.ts";
+import type { Stored } from "#contracts/hcn/description/object-json.ts";
 import type { HostComputeEndpoint } from "#contracts/hcn/documents/endpoint.ts";
 import {
   LOAD_BALANCER_DISTRIBUTIONS,
@@ -13,7 +15,7 @@ import { ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { Column, Listing } from "../table.ts";
 import type { ServiceFrontEnd } from "#cluster/views/service-view.ts";
 
-type Row<T> = HnsItem & T;
+type Row<T extends { readonly ID?: string }> = HnsItem & Stored<T>;
 
 const NODE: Column<HnsItem> = { title: "NODE", text: ({ node }) => node };
 
@@ -28,14 +30,14 @@ function networks(rows: readonly Row<HostComputeNetwork>[]): Listing<Row<HostCom
     singular: "hnsnetwork",
     plural: "HNS networks",
     rows,
-    name: ({ Name, ID }) => Name ?? ID ?? "",
+    name: ({ Name, ID }) => Name ?? ID,
     data: (row) => row,
     columns: [
       NODE,
       { title: "NAME", text: ({ Name }) => Name ?? "" },
       { title: "TYPE", text: ({ Type }) => Type ?? "NAT" },
       { title: "SUBNETS", text: subnets },
-      { title: "ID", text: ({ ID }) => ID ?? "" },
+      { title: "ID", text: ({ ID }) => ID },
       {
         title: "POLICIES",
         isWide: true,
@@ -50,7 +52,7 @@ function endpoints(rows: readonly Row<HostComputeEndpoint>[]): Listing<Row<HostC
     singular: "hnsendpoint",
     plural: "HNS endpoints",
     rows,
-    name: ({ Name, ID }) => Name ?? ID ?? "",
+    name: ({ Name, ID }) => Name ?? ID,
     data: (row) => row,
     columns: [
       NODE,
@@ -61,7 +63,7 @@ function endpoints(rows: readonly Row<HostComputeEndpoint>[]): Listing<Row<HostC
       },
       { title: "MAC", text: ({ MacAddress }) => MacAddress ?? "" },
       { title: "POLICIES", text: ({ Policies = [] }) => join(Policies.map(({ Type }) => Type)) },
-      { title: "ID", isWide: true, text: ({ ID }) => ID ?? "" },
+      { title: "ID", isWide: true, text: ({ ID }) => ID },
       {
         title: "HNS NAMESPACE",
         isWide: true,
@@ -81,11 +83,11 @@ function namespaces(rows: readonly Row<HostComputeNamespace>[]): Listing<Row<Hos
     singular: "hnsnamespace",
     plural: "HNS namespaces",
     rows,
-    name: ({ ID }) => ID ?? "",
+    name: ({ ID }) => ID,
     data: (row) => row,
     columns: [
       NODE,
-      { title: "ID", text: ({ ID }) => ID ?? "" },
+      { title: "ID", text: ({ ID }) => ID },
       { title: "TYPE", text: ({ Type }) => Type ?? "" },
       { title: "COMPARTMENT", isRightAligned: true, text: ({ NamespaceId }) => String(NamespaceId ?? "") },
       { title: "POD", text: ({ pods = [] }) => join(pods) },
@@ -136,7 +138,7 @@ function loadBalancers(
     singular: "hnsloadbalancer",
     plural: "HNS load balancers",
     rows,
-    name: ({ ID }) => ID ?? "",
+    name: ({ ID }) => ID,
     data: (row) => row,
     columns: [
       NODE,
@@ -145,7 +147,7 @@ function loadBalancers(
       { title: "PORTS", text: loadBalancerPorts },
       { title: "BACK ENDS", text: ({ BackEnds = [] }) => shortList(BackEnds) },
       { title: "FLAGS", text: loadBalancerFlags },
-      { title: "ID", isWide: true, text: ({ ID }) => ID ?? "" },
+      { title: "ID", isWide: true, text: ({ ID }) => ID },
       { title: "SOURCE VIP", isWide: true, text: ({ SourceVIP }) => SourceVIP ?? "" },
       { title: "STATE", isWide: true, isRightAligned: true, text: ({ State }) => String(State ?? "") },
     ],

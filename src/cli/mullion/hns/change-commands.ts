@@ -2,6 +2,7 @@
 import { Argument, type Command, Option } from "commander";
 import { parseGuid } from "#contracts/hcn/guid.ts";
 import { type Run, examples, usage } from "../options.ts";
+import { TEXT_FORMATS } from "../print-document.ts";
 import type { Terminal } from "../terminal.ts";
 import { type HnsKindNames, parseHnsKinds } from "./hns-kinds.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
@@ -64,7 +65,7 @@ export function addCreate(hns: Command, run: Run, create: HnsVerbs["create"], te
     .option("--socket <path>", SOCKET)
     .addOption(
       new Option("-o, --output <format>", "print the object as it is now")
-        .choices(["text", "json", "yaml", "name"])
+        .choices([...TEXT_FORMATS, "name"])
         .default("text"),
     )
     .addHelpText(

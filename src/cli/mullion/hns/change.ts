@@ -1,10 +1,10 @@
 /** `mullion hns create`, `modify` and `delete`: single objects of a running HNS, from documents of Windows. */
-import { parse as parseYaml, stringify } from "yaml";
 import { type Fields, type JsonObject, isFields } from "#core/base/json.ts";
-import { messageOf } from "#core/base/thrown.ts";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { type Guid, parseGuid } from "#contracts/hcn/guid.ts";
+import { readAnyYaml } from "#contracts/kubernetes/text/yaml-value.ts";
 import { Failure, describeSystemError } from "../failure.ts";
+import { formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { type HnsKindNames, parseHnsKinds } from "./hns-kinds.ts";
@@ -30,14 +30,13 @@ async function readDocument(path: string, terminal: Terminal): Promise<JsonObjec
       "The path is relative to the folder you are in.",
     );
   }
-  let value: unknown;
-  try {
-    value = parseYaml(text);
-  } catch (error) {
-    const [first = ""] = messageOf(error).split("\n");
+  const reading = readAnyYaml(text, "1.2");
+  if ("faults" in reading) {
+    const first = reading.faults[0]?.message ?? "";
     throw new Failure("bad-usage", `${path} is neither JSON nor YAML: ${first}`, "Correct the file.");
   }
-  if (isFields(value)) return asJson(value);
+  const [value] = reading.values;
+  if (isFields(value) && reading.values.length === 1) return asJson(value);
   throw new Failure(
     "bad-usage",
     `${path} does not hold one object`,
@@ -77,8 +76,7 @@ function printObject(
   output: HnsCreateRequest["output"],
   terminal: Terminal,
 ): void {
-  if (output === "json") terminal.stdout(`${JSON.stringify(document, undefined, 2)}\n`);
-  else if (output === "yaml") terminal.stdout(stringify(document, { lineWidth: 0 }));
+  if (isDocumentFormat(output)) terminal.stdout(formatDocument(document, output));
   else if (output === "name") terminal.stdout(`${names.singular}/${textOf(document, "ID").toLowerCase()}\n`);
   else {
     const name = textOf(document, "Name");

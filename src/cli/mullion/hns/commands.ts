@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { EXIT_CODES, type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { addServe } from "./serve-options.ts";
-import { addDump, addGet, addRestore, addWatch } from "./object-commands.ts";
+import { addDump, addFolderVerbs, addGet, addRestore, addWatch } from "./object-commands.ts";
 import { addCreate, addDelete, addModify } from "./change-commands.ts";
 import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
@@ -21,7 +21,7 @@ export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, ter
       examples(
         "mullion hns serve --socket /tmp/hns.sock",
         "mullion hns get all",
-        "mullion hns dump -o node.json",
+        "mullion hns dump --to node.json",
         "mullion hns fault list",
       ) + EXIT_CODES,
     );
@@ -33,5 +33,6 @@ export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, ter
   if (verbs.watch !== undefined) addWatch(hns, run, verbs.watch, terminal);
   if (verbs.dump !== undefined) addDump(hns, run, verbs.dump, terminal);
   if (verbs.restore !== undefined) addRestore(hns, run, verbs.restore, terminal);
+  addFolderVerbs(hns, run, verbs, terminal);
   if (verbs.fault !== undefined) addFaults(hns, run, verbs.fault, terminal);
 }

@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { HnsDumps } from "#contracts/hcn/dumps.ts";
-import type { HnsFaults } from "#contracts/hcn/faults/hns-faults.ts";
-import { HttpHnsFaults } from "#contracts/hcn/faults/http-faults.ts";
+import type { HnsFaults } from "#hns/failures/faults/hns-faults.ts";
+import { HttpHnsFaults } from "#hns/failures/faults/http-faults.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type Variables, findHnsAddress } from "#contracts/hcn/http/find-hns.node.ts";
 import { HttpHcnClient, formatHttpAddress } from "#contracts/hcn/http/http-client.node.ts";
@@ -12,6 +12,7 @@ import { createHns } from "#hns/local-hns.ts";
 import { Failure } from "../failure.ts";
 import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
+import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import { readDumpFiles } from "./read-dump-files.ts";
 
 export interface HnsServiceTarget {
@@ -27,6 +28,10 @@ export interface HnsConnection {
   readonly faults: HnsFaults;
   /** `unix:/run/mullion/hns.sock`; the files. */
   readonly where: string;
+  /** The objects of the files, where the service is made from files. */
+  readonly dumped?: readonly DumpItem[];
+  /** A text that was printed of its objects, with numbers as the files write them. */
+  readonly asWritten: (text: string) => string;
 }
 
 /** What a restored node is run on: an adapter that takes whatever name its networks ask for is not needed to look. */
@@ -44,15 +49,16 @@ function connectRunning(socket: string | undefined): HnsConnection {
     dumps: new HttpHnsDumps(client),
     faults: new HttpHnsFaults(client),
     where: formatHttpAddress(address),
+    asWritten: (text) => text,
   };
 }
 
 async function openDump(files: readonly string[], terminal: Terminal): Promise<HnsConnection> {
-  const { objects } = await readDumpFiles(files, terminal);
+  const { objects, asWritten } = await readDumpFiles(files, terminal);
   const { client } = createHns({ profile: SERVICE_OF_DUMP });
   const { dumps } = client;
   await dumps.restore({ objects, isReplacing: true });
-  return { client, dumps, faults: client.faults, where: files.join(", ") };
+  return { client, dumps, faults: client.faults, where: files.join(", "), dumped: objects, asWritten };
 }
 
 /** What HNS refused, in the words of the command line. */

@@ -32,7 +32,7 @@ async function write(text: string, path: string | undefined, terminal: Terminal)
     throw new Failure(
       "bad-usage",
       `cannot write ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-      "Name another file with -o, or leave it out to print the dump.",
+      "Name another file with --to, or leave it out to print the dump.",
     );
   }
 }
@@ -40,8 +40,8 @@ async function write(text: string, path: string | undefined, terminal: Terminal)
 export async function dump(request: HnsDumpRequest, terminal: Terminal): Promise<ExitCode> {
   const { target, output } = request;
   if (target.files.length > 0) {
-    const { objects, problemCount } = await readDumpFiles(target.files, terminal);
-    await write(formatDump(undefined, objects), output, terminal);
+    const { objects, problemCount, asWritten } = await readDumpFiles(target.files, terminal);
+    await write(asWritten(formatDump(undefined, objects)), output, terminal);
     if (output !== undefined && output !== "-")
       terminal.stderr(`${output} holds ${countObjects(objects)}.\n`);
     return problemCount === 0 ? 0 : 1;

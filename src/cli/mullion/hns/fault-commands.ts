@@ -1,11 +1,15 @@
 /** `mullion hns fault …` and `mullion hns quirk …` on the command line. */
 import { Argument, type Command, Option } from "commander";
 import { HCN_KINDS } from "#contracts/hcn/client.ts";
-import { COST_MODELS, CALL_OPERATIONS, RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
-import type { RestartState } from "#contracts/hcn/faults/fault.ts";
-import { EFFECT_MEANINGS } from "#contracts/hcn/faults/fault-fields.ts";
+import {
+  COST_MODELS,
+  CALL_OPERATIONS,
+  RESTART_STATES,
+  type RestartState,
+} from "#hns/failures/faults/fault.ts";
+import { EFFECT_MEANINGS } from "#hns/failures/faults/fault-fields.ts";
 import { parseQuirk } from "#core/catalogue/quirks.ts";
-import { EXIT_CODES, type Run, examples, usage } from "../options.ts";
+import { EXIT_CODES, type Run, collect, examples, usage } from "../options.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { EFFECT_NAMES, type FaultOptions, type HnsFaultAction, parseFaultOptions } from "./fault-request.ts";
@@ -18,10 +22,6 @@ interface SocketOption {
 type Act = (options: SocketOption, action: () => HnsFaultAction) => Promise<void>;
 
 const SOCKET = "the service that listens there (default: MULLION_HNS, or the node's own socket)";
-
-function collect(path: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...(previous ?? []), path];
-}
 
 function subcommand(parent: Command, name: string, summary: string, description: string): Command {
   return parent.command(name).summary(summary).description(description).option("--socket <path>", SOCKET);
@@ -65,7 +65,9 @@ function addAdd(fault: Command, act: Act): void {
       "concerns, which of those it strikes, and what the effect needs.",
   )
     .addArgument(new Argument("[effect]", "what happens to the calls"))
-    .addOption(new Option("-f, --file <path>", "a plan of faults as JSON").argParser(collect))
+    .addOption(
+      new Option("-f, --file <path>", "a plan of faults as JSON; may be repeated").argParser(collect),
+    )
     .option("--id <name>", "by which it is listed and removed")
     .optionsGroup("Which calls:")
     .addOption(new Option("--operation <name>", "what they do").choices(CALL_OPERATIONS))
@@ -84,12 +86,12 @@ function addAdd(fault: Command, act: Act): void {
     .optionsGroup("What the effect needs:")
     .option("--error <error>", "fail, stop: HCN_E_PORT_ALREADY_EXISTS or 0x803b0013")
     .option("--carried-out", "fail, hang: the call is carried out anyway")
-    .option("--delay <ms>", "delay: how much later the answer comes")
-    .option("--jitter <ms>", "delay: up to so much more")
+    .option("--delay <time>", "delay: how much later the answer comes")
+    .option("--jitter <time>", "delay: up to so much more")
     .addOption(new Option("--model <name>", "cost: whose times").choices(COST_MODELS))
     .option("--factor <x>", "cost: times as long")
     .addOption(new Option("--state <state>", "crash: what happens to the objects").choices(RESTART_STATES))
-    .option("--down <ms>", "crash: how long calls get no answer")
+    .option("--down <time>", "crash: how long calls get no answer")
     .option("--network <guid>", "stale-endpoint: its network")
     .option("--address <ip>", "stale-endpoint: a remote endpoint with this address")
     .addHelpText(
@@ -97,7 +99,7 @@ function addAdd(fault: Command, act: Act): void {
       effectsHelp() +
         examples(
           "mullion hns fault add fail --error HCN_E_PORT_ALREADY_EXISTS --operation create --kind LoadBalancer --nth 3",
-          "mullion hns fault add delay --delay 2000 --jitter 500 --kind Endpoint",
+          "mullion hns fault add delay --delay 2s --jitter 500ms --kind Endpoint",
           "mullion hns fault add hang --method DELETE --path '/policylists/*' --times 1",
           "mullion hns fault add crash --state forget-load-balancers --kind LoadBalancer --nth 20",
           "mullion hns fault add cost --model ws2019",

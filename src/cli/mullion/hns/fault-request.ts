@@ -1,10 +1,11 @@
 /** What `mullion hns fault` and `mullion hns quirk` are asked to do. */
-import type { FaultEffectName, HnsFault, RestartState } from "#contracts/hcn/faults/fault.ts";
+import type { FaultEffectName, HnsFault, RestartState } from "#hns/failures/faults/fault.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import { EFFECT_FIELDS } from "#contracts/hcn/faults/fault-fields.ts";
-import { readFault } from "#contracts/hcn/faults/read-fault.ts";
+import { EFFECT_FIELDS } from "#hns/failures/faults/fault-fields.ts";
+import { readFault } from "#hns/failures/faults/read-fault.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import type { QuirkName, QuirkSetting } from "#core/catalogue/quirks.ts";
+import { parseDuration } from "../duration.ts";
 import { Failure } from "../failure.ts";
 import type { ListFormat } from "../table.ts";
 import type { HnsServiceTarget } from "./connect.ts";
@@ -63,20 +64,14 @@ const FAULT_OPTIONS: Readonly<Record<string, string>> = {
   times: "times",
 };
 
-const NUMBERS: readonly string[] = [
-  "delayMs",
-  "jitterMs",
-  "factor",
-  "downMs",
-  "nth",
-  "after",
-  "every",
-  "rate",
-  "times",
-];
+const NUMBERS: readonly string[] = ["factor", "nth", "after", "every", "rate", "times"];
+/** In milliseconds in the document, and when they come as numbers alone. */
+const DURATIONS: readonly string[] = ["delayMs", "jitterMs", "downMs"];
 
-function valueOf(field: string, value: string | boolean): JsonValue {
-  if (typeof value === "boolean" || !NUMBERS.includes(field)) return value;
+function valueOf(option: string, field: string, value: string | boolean): JsonValue {
+  if (typeof value === "boolean") return value;
+  if (DURATIONS.includes(field)) return parseDuration(value, { name: `--${option}`, bare: "ms" });
+  if (!NUMBERS.includes(field)) return value;
   const number = Number(value);
   return value.trim() === "" || Number.isNaN(number) ? value : number;
 }
@@ -85,7 +80,7 @@ function pick(options: FaultOptions, names: Readonly<Record<string, string>>): R
   const picked: Record<string, JsonValue> = {};
   for (const [option, field] of Object.entries(names)) {
     const value = options[option];
-    if (value !== undefined) picked[field] = valueOf(field, value);
+    if (value !== undefined) picked[field] = valueOf(option, field, value);
   }
   return picked;
 }

@@ -153,7 +153,7 @@ describe("mullion hns fault", () => {
     ["fault add explode", 'fault.effect is "explode"; it must be one of fail, delay'],
     ["fault add fail", "fault needs the field error [hns-fault-invalid]"],
     ["fault add fail --error HCN_E_OOPS", "it must be the name of an error of HNS"],
-    ["fault add delay --delay soon", 'fault.delayMs is "soon"; it must be a number'],
+    ["fault add delay --delay soon", '--delay takes a time, not "soon"'],
     ["fault add hang --nth 0", "fault.nth is 0; it must be a whole number from 1"],
     ["fault add hang --delay 5", 'fault has no field "delayMs"'],
     ["fault add hang -f plan.json", "-f names plans, and the rest a fault"],

@@ -1,6 +1,6 @@
 /** `mullion hns fault …` and `mullion hns quirk …`: faults and defects of an HNS that runs, and their tables. */
-import type { HnsFaults, QuirkStatus } from "#contracts/hcn/faults/hns-faults.ts";
-import { isFaultPlan, readFault, readFaultPlan } from "#contracts/hcn/faults/read-fault.ts";
+import type { HnsFaults, QuirkStatus } from "#hns/failures/faults/hns-faults.ts";
+import { isFaultPlan, readFault, readFaultPlan } from "#hns/failures/faults/read-fault.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import { QUIRK_TEXTS } from "#diagnose/catalogue/quirk-texts.ts";
@@ -9,7 +9,7 @@ import { formatListing, type Listing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { type HnsFaultAction, type HnsFaultRequest, asFaultFailure } from "./fault-request.ts";
-import type { FaultStatus, HnsFault } from "#contracts/hcn/faults/fault.ts";
+import type { FaultStatus, HnsFault } from "#hns/failures/faults/fault.ts";
 import { QUIRKS, type QuirkSetting } from "#core/catalogue/quirks.ts";
 
 /** Fields of a fault beside its id and effect, as `key=value`. */

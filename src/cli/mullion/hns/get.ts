@@ -1,11 +1,12 @@
 /** `mullion hns get`: what a service holds. */
-import type { HcnClient } from "#contracts/hcn/client.ts";
+import type { HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import { fromDump } from "#hns/dump/as-given.ts";
 import { Failure } from "../failure.ts";
 import { formatDocument } from "../print-document.ts";
 import { formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
-import { withHns } from "./connect.ts";
+import { type HnsConnection, withHns } from "./connect.ts";
 import type { HnsKindNames } from "./hns-kinds.ts";
 import { nameOf, objectListing, withBackEnds } from "./hns-listings.ts";
 import { QUERY_V1, QUERY_V2, listObjects, textOf } from "./list-objects.ts";
@@ -16,10 +17,20 @@ interface Found {
   readonly documents: readonly JsonObject[];
 }
 
-async function list(client: HcnClient, names: HnsKindNames, isV1: boolean): Promise<readonly JsonObject[]> {
-  const documents = await listObjects(client, names.kind, isV1 ? QUERY_V1 : QUERY_V2);
-  if (names.kind !== "LoadBalancer" || isV1 || documents.length === 0) return documents;
-  return withBackEnds(documents, await listObjects(client, "Endpoint", QUERY_V2));
+async function list(
+  { client, dumped }: HnsConnection,
+  { kind }: HnsKindNames,
+  request: HnsGetRequest,
+): Promise<readonly JsonObject[]> {
+  const { isV1, output } = request;
+  const isAdding = output === "json" || output === "yaml";
+  const all = async (of: HcnObjectKind): Promise<readonly JsonObject[]> => {
+    const documents = await listObjects(client, of, isV1 ? QUERY_V1 : QUERY_V2);
+    return dumped === undefined ? documents : fromDump(dumped, of, documents, { isV1, isAdding });
+  };
+  const documents = await all(kind);
+  if (kind !== "LoadBalancer" || isV1 || documents.length === 0) return documents;
+  return withBackEnds(documents, await all("Endpoint"));
 }
 
 /** An object by its name, its id, or the beginning of its id. */
@@ -29,14 +40,19 @@ function isMeant(document: JsonObject, wanted: string): boolean {
   return nameOf(document).toLowerCase() === text || id === text || (text.length >= 4 && id.startsWith(text));
 }
 
-function printData(found: readonly Found[], request: HnsGetRequest, terminal: Terminal): void {
+function printData(
+  found: readonly Found[],
+  request: HnsGetRequest,
+  { asWritten }: HnsConnection,
+  terminal: Terminal,
+): void {
   const items = found.flatMap(({ names, documents }) => {
     const { data } = objectListing(names, documents, request.isV1);
     return documents.map(data);
   });
   const isSingle = request.objects.length === 1 && items.length === 1;
   const value = isSingle ? items[0] : { items };
-  terminal.stdout(formatDocument(value, request.output === "json" ? "json" : "yaml"));
+  terminal.stdout(asWritten(formatDocument(value, request.output === "json" ? "json" : "yaml")));
 }
 
 function printTables(found: readonly Found[], request: HnsGetRequest, terminal: Terminal): void {
@@ -70,21 +86,21 @@ function checkMissing(found: readonly Found[], objects: readonly string[], where
 }
 
 export async function get(request: HnsGetRequest, terminal: Terminal): Promise<ExitCode> {
-  const { kinds, objects, output, isV1 } = request;
-  return withHns<ExitCode>(request.target, terminal, async ({ client, where }) => {
+  const { kinds, objects, output } = request;
+  return withHns<ExitCode>(request.target, terminal, async (connection) => {
     const found: Found[] = [];
     for (const names of kinds) {
-      const all = await list(client, names, isV1);
+      const all = await list(connection, names, request);
       const wanted =
         objects.length === 0 ? all : all.filter((each) => objects.some((name) => isMeant(each, name)));
       found.push({ names, documents: wanted });
     }
     const isMissing = objects.length > 0 && found.every(({ documents }) => documents.length === 0);
     if (!isMissing) {
-      if (output === "json" || output === "yaml") printData(found, request, terminal);
+      if (output === "json" || output === "yaml") printData(found, request, connection, terminal);
       else printTables(found, request, terminal);
     }
-    checkMissing(found, objects, where);
+    checkMissing(found, objects, connection.where);
     return 0;
   });
 }

@@ -1,15 +1,12 @@
 /** The verbs of `mullion hns` that look at objects: `get`, `watch`, `dump`, `restore`. */
 import { Argument, type Command, Option } from "commander";
-import { type Run, examples, usage } from "../options.ts";
+import { type Run, collect, examples, usage } from "../options.ts";
+import { type TextFormat, outputOption } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
 import { parseHnsKinds } from "./hns-kinds.ts";
 import type { HnsVerbs } from "./verbs.ts";
-
-function collect(path: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...(previous ?? []), path];
-}
 
 interface TargetOptions {
   readonly file?: readonly string[];
@@ -69,7 +66,7 @@ export function addGet(hns: Command, run: Run, get: HnsVerbs["get"], terminal: T
 }
 
 interface WatchOptions extends TargetOptions {
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
 }
 
 export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], terminal: Terminal): void {
@@ -81,9 +78,7 @@ export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], termi
         "prints a line, and listens again when it is back.",
     );
   addSocket(command)
-    .addOption(
-      new Option("-o, --output <format>", "how to print them").choices(["text", "json"]).default("text"),
-    )
+    .addOption(outputOption("how to print them"))
     .addHelpText("after", examples("mullion hns watch", "mullion hns watch -o json | jq .type"))
     .action((options: WatchOptions) =>
       run(() => watch({ target: targetOf(options), output: options.output }, terminal)),
@@ -91,7 +86,19 @@ export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], termi
 }
 
 interface DumpOptions extends TargetOptions {
+  readonly to?: string;
+  /** A format, or, as it was once spelled, the file. */
   readonly output?: string;
+}
+
+/** Where a dump goes; undefined: standard output. @throws Failure for a form that it cannot have. */
+function dumpFile({ to, output }: DumpOptions): string | undefined {
+  if (output === undefined || output === "json") return to;
+  if (output === "yaml")
+    throw usage("a dump is JSON", "Leave out -o yaml. Objects as YAML: mullion hns get all -o yaml");
+  if (to !== undefined && to !== output)
+    throw usage("--to and -o both say where the dump goes", "Leave out -o, the older name of --to.");
+  return output;
 }
 
 export function addDump(hns: Command, run: Run, dump: HnsVerbs["dump"], terminal: Terminal): void {
@@ -103,16 +110,17 @@ export function addDump(hns: Command, run: Run, dump: HnsVerbs["dump"], terminal
         "writes that in the same form.",
     );
   addTarget(command, "a dump to convert: of PowerShell, of hnsdiag; several, and folders, add up")
-    .option("-o, --output <file>", "where to write it (default: standard output)")
+    .option("--to <file>", "where to write it (default: standard output)")
+    .addOption(new Option("-o, --output <file>", "an older name of --to").hideHelp())
     .addHelpText(
       "after",
       examples(
-        "mullion hns dump -o node.json",
-        "mullion hns dump -f network.txt -f endpoint.txt -o node.json",
+        "mullion hns dump --to node.json",
+        "mullion hns dump -f network.txt -f endpoint.txt --to node.json",
       ),
     )
     .action((options: DumpOptions) =>
-      run(() => dump({ target: targetOf(options), output: options.output }, terminal)),
+      run(() => dump({ target: targetOf(options), output: dumpFile(options) }, terminal)),
     );
 }
 
@@ -154,3 +162,45 @@ export function addRestore(hns: Command, run: Run, restore: HnsVerbs["restore"],
       }),
     );
 }
+
+interface FolderOptions {
+  readonly output: TextFormat;
+}
+
+/** Verbs that work on a state folder: it is named, and no service has it open. */
+export function addFolderVerbs(
+  hns: Command,
+  run: Run,
+  { check, repair }: Partial<Pick<HnsVerbs, "check" | "repair">>,
+  terminal: Terminal,
+): void {
+  if (check !== undefined) {
+    hns
+      .command("check")
+      .summary("say whether a state folder is whole")
+      .description(
+        "Says whether the folder of mullion hns serve --data is as it was written: how many objects and changes\n" +
+          "are there, what is damaged, where, and how many acknowledged changes are missing. It changes nothing.",
+      )
+      .argument("<folder>", "the folder of hns serve --data; no service may have it open")
+      .addOption(outputOption())
+      .addHelpText("after", `${examples("mullion hns check /var/lib/mullion/hns")}${CHECK_CODES}`)
+      .action((folder: string, { output }: FolderOptions) => run(() => check({ folder, output }, terminal)));
+  }
+  if (repair === undefined) return;
+  hns
+    .command("repair")
+    .summary("put a damaged state folder back to its last good state")
+    .description(
+      "Puts a damaged folder of mullion hns serve --data back to its last good state, and says what is lost.\n" +
+        "The files that were there stay in a folder before-repair-N inside it.",
+    )
+    .argument("<folder>", "the folder of hns serve --data; no service may have it open")
+    .addOption(outputOption())
+    .addHelpText("after", `${examples("mullion hns repair /var/lib/mullion/hns")}${REPAIR_CODES}`)
+    .action((folder: string, { output }: FolderOptions) => run(() => repair({ folder, output }, terminal)));
+}
+
+const CHECK_CODES =
+  "\nExit codes: 0 everything acknowledged is there, 1 damaged, 2 bad usage, no store, or in use.\n";
+const REPAIR_CODES = "\nExit codes: 0 nothing is lost, 1 some is lost, 2 bad usage, no store, or in use.\n";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import { createEndpoint, createNamespace, createNetwork, deleteNetwork } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "#hns/http/http-server.node.ts";
@@ -171,6 +171,32 @@ describe("mullion hns get", () => {
   });
 });
 
+describe("numbers that a double does not hold", () => {
+  // File times of two moments that are less than 1.6 µs apart, as nodes write them, and a switch port of its own.
+  const TIMES = ["133141597226920123", "133141597226920127"];
+  const [first = "", second = ""] = TIMES;
+  const network = (id: string, name: string, time: string): string =>
+    `{ "ActivityId": "${id}", "ID": "${id}", "Name": "${name}", "Type": "Transparent", "Health": { "LastErrorCode": 0, "LastUpdateTime": ${time} }, "Odd": [9007199254740993], "State": 1 }`;
+  const DUMPED = `[${network(NETWORK_ID, "one", first)}, ${network("7f7e13a2-8ade-48ee-844e-ac0b0aff2302", "two", second)}]`;
+
+  it.each([
+    "hns get networks -f d.json -o json",
+    "hns get networks -f d.json --v1 -o yaml",
+    "hns dump -f d.json",
+  ])("come back as they were by %s", async (line) => {
+    const { out, code } = await run(line, { "d.json": DUMPED });
+    expect(code).toBe(0);
+    for (const digits of [...TIMES, "9007199254740993"]) expect(out).toContain(digits);
+    expect(out).not.toContain("13314159722692013");
+  });
+
+  it("stay what they are where one of two is asked for", async () => {
+    const { out } = await run("hns get network one -f d.json -o json", { "d.json": DUMPED });
+    expect(out).toMatch(/"LastUpdateTime": 1331415972269201\d\d/u);
+    expect(out).toContain("9007199254740993");
+  });
+});
+
 describe("mullion hns dump and restore", () => {
   it("brings a node's dump into a service, with the fields that HNS does not know, and out again", async () => {
     const hns = await serveHns("restore.sock");
@@ -180,7 +206,7 @@ describe("mullion hns dump and restore", () => {
     expect(restored.code).toBe(0);
     expect(restored.out).toContain(`Restored 1 network into the HNS at unix:${hns.socket}.`);
     expect(await hns.client.query("Network", NETWORK_ID)).toMatchObject({ Name: "External", Colour: "blue" });
-    const dumped = await run(`hns dump -o out/node.json --socket ${hns.socket}`);
+    const dumped = await run(`hns dump --to out/node.json --socket ${hns.socket}`);
     expect(dumped.err).toBe("out/node.json holds 1 network, 1 namespace.\n");
     const text = dumped.terminal.files.get("out/node.json") as string;
     expect(JSON.parse(text)).toMatchObject({
@@ -197,6 +223,7 @@ describe("mullion hns dump and restore", () => {
     });
     expect(replaced.code).toBe(0);
     expect((await run(`hns dump --socket ${hns.socket}`)).out).toBe(text);
+    expect((await run(`hns dump -o json --socket ${hns.socket}`)).out).toBe(text);
     await hns.close();
   });
 
@@ -247,11 +274,44 @@ describe("mullion hns dump and restore", () => {
   });
 });
 
-describe("mullion hns watch", { timeout: 30_000 }, () => {
-  async function until(isThere: () => boolean): Promise<void> {
-    while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+async function until(isThere: () => boolean): Promise<void> {
+  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
 
+describe("mullion hns dump", () => {
+  const files = { "network.txt": DUMP };
+
+  it("takes -o for --to, as it was once spelled", async () => {
+    const { terminal, err } = await run("hns dump -f network.txt -o node.json", files);
+    const written = (await run("hns dump -f network.txt --to node.json", files)).terminal;
+    expect(terminal.files.get("node.json")).toBe(written.files.get("node.json"));
+    expect(err).toBe("node.json holds 1 network.\n");
+  });
+
+  it.each([
+    ["-o yaml", "a dump is JSON"],
+    ["-o a.json --to b.json", "--to and -o both say where the dump goes"],
+  ])("%s ends with 2", async (words, message) => {
+    const { code, err } = await run(`hns dump -f network.txt ${words}`, files);
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
+
+/** What watch prints while a network is made. */
+async function watched(output: "json" | "yaml"): Promise<string> {
+  const hns = await serveHns(`${output}.sock`);
+  const terminal = new MemoryTerminal();
+  const ended = watch({ target: { files: [], socket: hns.socket }, output }, terminal);
+  await until(() => terminal.errors.includes("Listening"));
+  await createNetwork(hns.client, NETWORK);
+  await until(() => terminal.output.includes("NetworkCreate"));
+  terminal.interrupt();
+  await ended;
+  await hns.close();
+  return terminal.output;
+}
+
+describe("mullion hns watch", { timeout: 30_000 }, () => {
   it("prints what happens, says when the service went away, and goes on when it is back", async () => {
     const first = await serveHns("watch.sock");
     const terminal = new MemoryTerminal();
@@ -277,20 +337,18 @@ describe("mullion hns watch", { timeout: 30_000 }, () => {
   });
 
   it("prints JSON, one object per line", async () => {
-    const hns = await serveHns("json.sock");
-    const terminal = new MemoryTerminal();
-    const ended = watch({ target: { files: [], socket: hns.socket }, output: "json" }, terminal);
-    await until(() => terminal.errors.includes("Listening"));
-    await createNetwork(hns.client, NETWORK);
-    await until(() => terminal.output.includes('"NetworkCreate"'));
-    terminal.interrupt();
-    await ended;
-    const lines = terminal.output
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { type: string });
-    expect(lines.map(({ type }) => type)).toEqual(["NetworkPreCreate", "NetworkCreate"]);
-    await hns.close();
+    const lines = (await watched("json")).trim().split("\n");
+    const events = lines.map((line) => JSON.parse(line) as { type: string });
+    expect(events.map(({ type }) => type)).toEqual(["NetworkPreCreate", "NetworkCreate"]);
+  });
+
+  it("prints YAML, one document per notification, with what JSON has", async () => {
+    const documents = parseAllDocuments(await watched("yaml")).map(
+      (document) => document.toJS() as Record<string, unknown>,
+    );
+    const json = (await watched("json")).trim().split("\n");
+    const known = json.map((line) => ({ ...(JSON.parse(line) as object), at: expect.any(String) as string }));
+    expect(documents).toEqual(known);
   });
 });
 

@@ -2,7 +2,7 @@
 import { LIMITS } from "#core/base/limits.ts";
 import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import type { DumpProblem } from "#hns/dump/dumped-object.ts";
-import { type DumpFile, readDumps } from "#hns/dump/read-dumps.ts";
+import { type DumpFile, readDumps, withLongNumbers } from "#hns/dump/read-dumps.ts";
 import { Failure, SilentFailure, describeSystemError, reportProblems } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 
@@ -10,6 +10,8 @@ export interface ReadDumps {
   readonly objects: readonly DumpItem[];
   /** Parts of the files that could not be read; they are told already. */
   readonly problemCount: number;
+  /** A text that was printed of the objects, with long numbers as the files write them. */
+  readonly asWritten: (text: string) => string;
 }
 
 const NOTES_SHOWN = 20;
@@ -56,14 +58,18 @@ export async function readDumpFiles(paths: readonly string[], terminal: Terminal
     left -= bytes.length;
     files.push({ name: path === "-" ? "standard input" : path, bytes, isOptional });
   }
-  const { objects, problems, notes, passedBy } = readDumps(files);
+  const { objects, problems, notes, passedBy, longNumbers } = readDumps(files);
   reportNotes(notes, terminal);
   reportSkipped(passedBy, terminal);
   const outcome = objects.length === 0 ? "Nothing was read." : "The rest was read.";
   if (problems.length > 0) reportProblems(problems, outcome, terminal);
   if (objects.length === 0 && problems.length === 0) throw nothingFound(paths);
   if (objects.length === 0) throw new SilentFailure(2);
-  return { objects, problemCount: problems.length };
+  return {
+    objects,
+    problemCount: problems.length,
+    asWritten: (text) => withLongNumbers(text, longNumbers),
+  };
 }
 
 function nothingFound(paths: readonly string[]): Failure {

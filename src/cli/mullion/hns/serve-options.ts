@@ -1,9 +1,11 @@
 /** The options of `mullion hns serve`: on the command line, and what they mean. */
 import { DEFAULT_ADAPTERS, type AdapterDescription } from "#hns/ports/adapter-description.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { parseInterfaceAddress } from "#core/net/ip.ts";
 import { type HnsVersion, hasFeature } from "#contracts/hcn/features.ts";
+import { parseDuration } from "../duration.ts";
 import type { Failure } from "../failure.ts";
-import { usage, type Run, examples } from "../options.ts";
+import { usage, type Run, collect, examples } from "../options.ts";
 import { type Command, Option } from "commander";
 import type { Terminal } from "../terminal.ts";
 import type { HnsVerbs } from "./verbs.ts";
@@ -47,14 +49,9 @@ export function parseHnsVersion(text: string): HnsVersion {
   );
 }
 
-/** Milliseconds, up to ten minutes. @throws Failure. */
+/** Up to ten minutes; a number alone is in milliseconds. @throws Failure. */
 export function parseDelay(text: string): number {
-  const delayMs = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
-  if (delayMs <= DELAY_MAX_MS) return delayMs;
-  throw usage(
-    `--address-delay ${JSON.stringify(text)} is not a number of milliseconds`,
-    `Write a whole number from 0 to ${DELAY_MAX_MS}.`,
-  );
+  return Math.round(parseDuration(text, { name: "--address-delay", bare: "ms", maxMs: DELAY_MAX_MS }));
 }
 
 /**
@@ -74,7 +71,7 @@ export function parseAdapters(texts: readonly string[]): readonly AdapterDescrip
         'Write --adapter NAME=ADDRESS/LENGTH, such as --adapter "Ethernet 2=192.168.1.5/24".',
       );
     }
-    adapters.set(name, [...(adapters.get(name) ?? []), address]);
+    addToList(adapters, name, address);
   }
   return [...adapters].map(([name, addresses]) => ({ name, addresses }));
 }
@@ -92,10 +89,6 @@ interface HnsServeOptions {
   readonly faults?: readonly string[];
 }
 
-function collect(text: string, previous: readonly string[] | undefined): readonly string[] {
-  return [...(previous ?? []), text];
-}
-
 export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], terminal: Terminal): void {
   hns
     .command("serve")
@@ -104,7 +97,7 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
       "Serves the HNS of a node that has adapters and no networks, until Ctrl-C. Programs find it by MULLION_HNS,\n" +
         "or without it at the default socket.",
     )
-    .addOption(new Option("--profile <name>", "the build of Windows").default("ws2022"))
+    .addOption(new Option("--profile <build>", "the build of Windows").default("ws2022"))
     .option(
       "--hns-version <version>",
       "another version of HNS than the profile has, as 15.5; what it does besides is inferred",
@@ -112,26 +105,28 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
     .option("--data <folder>", "keep the objects in this folder; without it they are in memory")
     .option("--socket <path>", "where to listen; only you can open it")
     .option("--listen <address>", "listen on loopback TCP instead, as 127.0.0.1:8080; needs --token-file")
-    .option("--token-file <path>", "the token that TCP clients send; made when it is missing")
+    .option("--token-file <file>", "the token that TCP clients send; made when it is missing")
     .addOption(
       new Option(
         "--adapter <name=address/length>",
-        "a network adapter of the node, as often as wanted (default: Ethernet=10.0.0.11/24)",
+        "a network adapter of the node; may be repeated (default: Ethernet=10.0.0.11/24)",
       ).argParser(collect),
     )
     .addOption(
       new Option(
-        "--address-delay <ms>",
-        "how long addresses on a new switch, and mirrored networks, take to appear (milliseconds)",
-      ).default("2000"),
+        "--address-delay <time>",
+        "how long addresses on a new switch, and mirrored networks, take to appear",
+      ).default("2s"),
     )
     .addOption(
       new Option(
         "--quirk <name=setting>",
-        "a defect of HNS: NAME=on, NAME=off, NAME=0.1 for a likelihood; as often as wanted",
+        "a defect of HNS: NAME=on, NAME=off, NAME=0.1 for a likelihood; may be repeated",
       ).argParser(collect),
     )
-    .addOption(new Option("--faults <path>", "a plan of faults to begin with").argParser(collect))
+    .addOption(
+      new Option("--faults <file>", "a plan of faults to begin with; may be repeated").argParser(collect),
+    )
     .addHelpText(
       "after",
       examples(

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -208,6 +208,17 @@ describe("mullion hns serve", () => {
     await client.close();
   });
 
+  it("--data is no file, and no link that leads nowhere", async () => {
+    const [file, link] = [join(folder, "file"), join(folder, "link")];
+    writeFileSync(file, "precious");
+    symlinkSync(join(folder, "nothing"), link);
+    for (const data of [file, link]) {
+      const { code, err } = await run("--socket", join(folder, "d.sock"), "--data", data);
+      expect([code, err]).toEqual([2, expect.stringContaining(`${data} does not lead to a folder`)]);
+    }
+    expect(readFileSync(file, "utf8")).toBe("precious");
+  });
+
   it("--data keeps the objects over a restart, and one service at a time has the folder", async () => {
     const data = join(folder, "state");
     const first = await start({ socket: join(folder, "a.sock"), data });
@@ -253,8 +264,8 @@ describe("mullion hns serve", () => {
     [["--listen", "0.0.0.0:80", "--token-file", "t"], /0\.0\.0\.0 is not a loopback address/],
     [["--token-file", "t"], /--token-file belongs to --listen/],
     [["--socket", "s", "--listen", "127.0.0.1:0"], /--socket and --listen both say/],
-    [["--address-delay", "soon"], /--address-delay "soon" is not a number of milliseconds/],
-    [["--address-delay", "600001"], /from 0 to 600000/],
+    [["--address-delay", "soon"], /--address-delay takes a time, not "soon"/],
+    [["--address-delay", "600001"], /--address-delay takes a time from 0s to 10m, not "600001"/],
     [["--adapter", "Ethernet"], /is not a name with an address/],
     [["--profile", "ws2016"], /there is no Windows profile "ws2016"/],
   ])("%j: exit 2, said in words", async (argv, message) => {

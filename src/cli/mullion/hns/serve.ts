@@ -4,12 +4,14 @@ import { resolve } from "node:path";
 import { RealClock } from "#core/base/real-clock.node.ts";
 import { defaultSocketPath } from "#contracts/hcn/http/find-hns.node.ts";
 import { formatHttpAddress } from "#contracts/hcn/http/http-client.node.ts";
+import { ForeignFileError, checkOwnFolder } from "#core/base/owner-only.node.ts";
 import { TokenFileError, openTokenFile } from "#contracts/hcn/http/token-file.node.ts";
 import { HnsHttpServer, type ListenAddress } from "#hns/http/http-server.node.ts";
 import { type LocalHns, type LocalHnsOptions, createHns } from "#hns/local-hns.ts";
 import { type DurableHns, openHns } from "#hns/durable-hns.node.ts";
 import type { ServedFacts } from "#hns/http/http-app.node.ts";
-import { StateFolderError } from "#hns/store/state-folder.node.ts";
+import type { StateFolder } from "#hns/store/state-folder.node.ts";
+import { StateFolderError } from "#hns/store/folder-files.node.ts";
 import type { RestoreNote } from "#hns/store/stored-object.ts";
 import { PROFILE_NAMES, parseProfile } from "#core/catalogue/profiles.ts";
 import { Failure, describeSystemError } from "../failure.ts";
@@ -104,14 +106,21 @@ interface Running {
   readonly notes: readonly RestoreNote[];
   /** `memory`, or the state folder. */
   readonly store: string;
+  readonly folder?: StateFolder;
   readonly stop: () => Promise<void>;
 }
 
 /** @throws Failure when the folder cannot be used. */
 async function openFolder(path: string, options: LocalHnsOptions): Promise<DurableHns> {
   try {
+    checkOwnFolder(path);
     return await openHns(path, options);
   } catch (error) {
+    if (error instanceof ForeignFileError)
+      throw usage(
+        `the state folder cannot be used: ${error.message}`,
+        "Name a folder of your own with --data.",
+      );
     if (error instanceof StateFolderError) throw usage("the state folder cannot be used", error.message);
     throw error;
   }
@@ -151,14 +160,15 @@ async function openService(request: HnsServeRequest): Promise<Running> {
     clock.stop();
     await durable.close();
   };
-  return { hns: durable, notes: durable.notes, store: path, stop };
+  return { hns: durable, notes: durable.notes, store: path, folder: durable.folder, stop };
 }
 
-async function startServer({ hns, store }: Running, { address }: Place): Promise<HnsHttpServer> {
+async function startServer({ hns, store, folder }: Running, { address }: Place): Promise<HnsHttpServer> {
   const facts = (): ServedFacts => ({
     profile: hns.windows.profile.name,
     store,
     ...(store !== MEMORY && { storeWrites: hns.client.storedChanges }),
+    ...(folder !== undefined && { storeFault: folder.fault, storeFaults: folder.faults }),
   });
   const { client } = hns;
   try {
@@ -204,6 +214,7 @@ function announce(running: Running, server: HnsHttpServer, place: Place, termina
       `No profile has HNS ${version}: all but its features is as in ${windows.profile.name}, which is inferred.\n`,
     );
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
+  for (const text of running.folder?.recoveries ?? []) terminal.stderr(`${running.store}: ${text}\n`);
   reportNotes(running.notes, terminal);
   terminal.stdout(`\n  export MULLION_HNS=${url}\n`);
   if (tokenFile !== undefined) terminal.stdout(`  export MULLION_HNS_TOKEN_FILE=${tokenFile}\n`);

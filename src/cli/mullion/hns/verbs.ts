@@ -1,5 +1,6 @@
 /** What each verb of `mullion hns` is given, and the seam between the command line and the verbs. */
 import type { ListFormat } from "../table.ts";
+import type { TextFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { HnsServiceTarget } from "./connect.ts";
 import type { HnsFaultRequest } from "./fault-request.ts";
@@ -40,7 +41,7 @@ export interface HnsGetRequest {
 
 export interface HnsWatchRequest {
   readonly target: HnsServiceTarget;
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
   /** How long to wait before asking a service that went away again, in milliseconds. */
   readonly retryMs?: number;
 }
@@ -69,7 +70,7 @@ export interface HnsCreateRequest {
   /** For endpoints: their network by name or id. */
   readonly network: string | undefined;
   readonly isV1: boolean;
-  readonly output: "text" | "json" | "yaml" | "name";
+  readonly output: TextFormat | "name";
 }
 
 export interface HnsChangeRequest {
@@ -86,6 +87,12 @@ export interface HnsDeleteRequest {
   readonly objects: readonly string[];
 }
 
+/** A state folder, which no service has open. */
+export interface HnsFolderRequest {
+  readonly folder: string;
+  readonly output: TextFormat;
+}
+
 /** Each prints its results and says how it ended; it may throw a `Failure`. */
 export interface HnsVerbs {
   readonly serve: (request: HnsServeRequest, terminal: Terminal) => Promise<ExitCode>;
@@ -96,5 +103,7 @@ export interface HnsVerbs {
   readonly watch: (request: HnsWatchRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly dump: (request: HnsDumpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly restore: (request: HnsRestoreRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly check: (request: HnsFolderRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly repair: (request: HnsFolderRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly fault: (request: HnsFaultRequest, terminal: Terminal) => Promise<ExitCode>;
 }

@@ -2,6 +2,7 @@
 import type { HcnClient, HcnNotification, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { formatDocument } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { withHns } from "./connect.ts";
 import { nameOf } from "./hns-listings.ts";
@@ -86,15 +87,21 @@ class Watch {
   private async print({ type, data }: HcnNotification, at: string): Promise<void> {
     const typed = typeName(type);
     const name = await findName(this.client, typed, data.ID);
-    if (this.request.output === "json") {
-      const line = { at, type: typed, ...(name !== undefined && { name }), ...data };
-      this.terminal.stdout(`${JSON.stringify(line)}\n`);
-      return;
-    }
+    if (this.printData({ at, type: typed, ...(name !== undefined && { name }), ...data })) return;
     const time = at.slice(11, 19);
     const extra = data.Data === undefined ? "" : ` ${JSON.stringify(data.Data)}`;
     const named = name === undefined ? "" : ` ${name}`;
     this.terminal.stdout(`${time} ${typed.padEnd(TYPE_WIDTH)} ${data.ID}${named}${extra}\n`);
+  }
+
+  /** One line of JSON, or one document of a YAML stream, for programs that read as it comes. False for text. */
+  private printData(event: Readonly<Record<string, unknown>>): boolean {
+    const { output } = this.request;
+    if (output === "text") return false;
+    this.terminal.stdout(
+      output === "json" ? `${JSON.stringify(event)}\n` : `---\n${formatDocument(event, output)}`,
+    );
+    return true;
   }
 
   /** The registration is dead (hcn.md §1.4): asks until somebody answers, and registers again. */
@@ -116,8 +123,7 @@ class Watch {
   }
 
   private reportState(type: string, at: string, text: string): void {
-    if (this.request.output === "json") this.terminal.stdout(`${JSON.stringify({ at, type })}\n`);
-    else this.terminal.stderr(`${at.slice(11, 19)} ${text}\n`);
+    if (!this.printData({ at, type })) this.terminal.stderr(`${at.slice(11, 19)} ${text}\n`);
   }
 }
 

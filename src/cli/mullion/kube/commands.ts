@@ -40,7 +40,7 @@ export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, t
         "kube-proxies program HNS. Without -f the cluster is empty.",
     );
   addFileOptions(command, 'a cluster file, manifests or a folder, "-" for standard input; may be repeated')
-    .requiredOption("--kubeconfig <path>", "where to write the kubeconfig; only you can read it")
+    .requiredOption("--kubeconfig <file>", "where to write the kubeconfig; only you can read it")
     .option(
       "--listen <address>",
       "where to listen; another address than loopback is for network namespaces of this machine",

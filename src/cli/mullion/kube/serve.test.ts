@@ -1,4 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -37,6 +45,25 @@ async function serving(argv: readonly string[], use: (kubeconfig: string) => Pro
 }
 
 describe("mullion kube serve", () => {
+  it("writes its kubeconfig through no link, and into no folder", async () => {
+    const [victim, path] = [join(folder, "victim"), join(folder, "config")];
+    writeFileSync(victim, "precious");
+    symlinkSync(victim, path);
+    const terminal = new MemoryTerminal({ [CLUSTER]: readFileSync(CLUSTER, "utf8") });
+    const argv = ["kube", "serve", "--kubeconfig", path, "-f", CLUSTER];
+    const code = await runMullion({
+      argv,
+      verbs: { kube: { serve } },
+      terminal,
+      version: "0",
+      isDebug: false,
+    });
+    expect(code).toBe(2);
+    expect(terminal.errors).toContain(`${path} is a symbolic link`);
+    expect(readFileSync(victim, "utf8")).toBe("precious");
+    expect(readdirSync(folder).toSorted()).toEqual(["config", "victim"]);
+  });
+
   it("serves a cluster file: a Deployment that comes over the API gets pods that run, with addresses", async () => {
     const output = await serving(["-f", CLUSTER], async (kubeconfig) => {
       expect(statSync(kubeconfig).mode & 0o777).toBe(0o600);
@@ -57,6 +84,10 @@ describe("mullion kube serve", () => {
           },
         },
       });
+      const own = { namespace: "default", name: "kubernetes" };
+      expect((await source.get("Service", own)).spec?.clusterIP).toBe("10.96.0.1");
+      const slice = await source.get("EndpointSlice", own);
+      expect(slice.metadata.labels).toEqual({ "kubernetes.io/service-name": "kubernetes" });
       const pods = await source.list("Pod", { namespace: "default", labelSelector: "app=shop" });
       expect(pods.items.map(({ status }) => status?.phase)).toEqual(["Running", "Running"]);
       for (const { metadata, status } of pods.items) {
@@ -77,6 +108,26 @@ describe("mullion kube serve", () => {
       await source.create("Node", { metadata: { name: "win-1" } });
       const node = await source.get("Node", { namespace: "", name: "win-1" });
       expect(node.spec?.podCIDR).toBe("10.244.0.0/24");
+      await source.close();
+    });
+  });
+
+  it("without -f has Service kubernetes and its slice, which on loopback has no endpoint", async () => {
+    await serving([], async (kubeconfig) => {
+      const source = await openApiServerSource({ kubeconfig });
+      const { items } = await source.list("Service", { namespace: "default" });
+      expect(
+        items.map(({ metadata, spec }) => [metadata.name, spec?.clusterIP, spec?.ports?.[0]?.port]),
+      ).toEqual([["kubernetes", "10.96.0.1", 443]]);
+      const own = { namespace: "default", name: "kubernetes" };
+      const slice = await source.get("EndpointSlice", own);
+      expect(slice.metadata.labels).toEqual({ "kubernetes.io/service-name": "kubernetes" });
+      expect(slice.endpoints ?? []).toEqual([]);
+      expect((await source.get("Endpoints", own)).subsets ?? []).toEqual([]);
+      // Its address is taken (pkg/registry/core/service/ipallocator).
+      const spec = { clusterIP: "10.96.0.1", ports: [{ name: "", port: 80, protocol: "TCP" as const }] };
+      const rival = source.create("Service", { metadata: { name: "rival", namespace: "default" }, spec });
+      await expect(rival).rejects.toThrow("already allocated");
       await source.close();
     });
   });

@@ -2,16 +2,17 @@
 import { resolve } from "node:path";
 import { Turns } from "#cluster/api/held-cluster.ts";
 import { KUBERNETES_MINOR_MAX } from "#cluster/file/description.ts";
+import { apiServiceManifests } from "#cluster/services/api-server.ts";
+import { apiServerObjects } from "#cluster/session/built-in-objects.ts";
 import { formatKubernetesVersion } from "#cluster/session/node-object.ts";
 import type { KubeSourceOptions } from "#cluster/session/running-cluster.ts";
 import { KubeServer } from "#control-plane/http/server.node.ts";
 import { MemoryKubeSource } from "#control-plane/memory/memory-kube-source.ts";
-import { LEFT_OUT } from "../cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import { openSession } from "../cluster/open-session.ts";
 import { processLog } from "../process-log.ts";
 import { readClusterInputs } from "../cluster/read-cluster-inputs.ts";
-import { reportFindings } from "../report-findings.ts";
+import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import { progressLines } from "../cluster/up.ts";
 import type { KubeServeRequest } from "./verbs.ts";
@@ -19,8 +20,7 @@ import { randomInt } from "node:crypto";
 import { defined } from "#core/base/assert.ts";
 import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
-import { type Prefix, formatPrefix, parsePrefix } from "#core/net/ip.ts";
-import { parseIp } from "#core/net/ip.ts";
+import { type Prefix, formatPrefix, parsePrefix, parseIp, parseIpv4 } from "#core/net/ip.ts";
 import { usage } from "../options.ts";
 
 interface ListenAddress {
@@ -51,7 +51,10 @@ function range(text: string): Prefix {
   return defined(parsePrefix(text), text);
 }
 
-const SERVICE_RANGES: readonly Prefix[] = [range("10.96.0.0/12"), range("fd00:10:96::/112")];
+const SERVICE_RANGE = range("10.96.0.0/12");
+const SERVICE_RANGES: readonly Prefix[] = [SERVICE_RANGE, range("fd00:10:96::/112")];
+/** First byte of 127.0.0.0/8. */
+const LOOPBACK = 127;
 
 /**
  * The ranges of Services as the API server of Kubernetes 1.33 and later writes them down at its start (ServiceCIDR
@@ -76,8 +79,26 @@ export function openEmptyCluster(clock: () => string): MemoryKubeSource {
   return new MemoryKubeSource(new MemoryKube(new Prng(randomInt(SEED_MAX)), options), { now: clock });
 }
 
+/**
+ * Service `kubernetes` with its endpoints, which every API server makes of itself (pkg/controlplane/controller/
+ * kubernetesservice). Loopback is no address of endpoints (validation of Kubernetes), and no pod would reach it: there
+ * the Service has none.
+ */
+async function writeApiService(source: MemoryKubeSource, host: string, port: number): Promise<void> {
+  const address = parseIpv4(host);
+  const isReached = address !== undefined && address >>> 24 !== LOOPBACK;
+  const objects = apiServiceManifests(SERVICE_RANGE, isReached ? [address, port] : undefined);
+  for (const { object } of apiServerObjects({ objects })) {
+    if (object.kind === "Service") await source.create("Service", object);
+    if (object.kind === "Endpoints") await source.create("Endpoints", object);
+    if (object.kind === "EndpointSlice") await source.create("EndpointSlice", object);
+  }
+}
+
 interface Served {
   readonly source: MemoryKubeSource;
+  /** True: no cluster stands behind it, so that Service `kubernetes` is the server's own to write. */
+  readonly isEmpty: boolean;
   /** `v1.34.0` */
   readonly gitVersion: string;
   /** What it is, for the first line. */
@@ -95,11 +116,11 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
     const gitVersion = `v1.${KUBERNETES_MINOR_MAX}.0`;
     const source = openEmptyCluster(now);
     await writeServiceRanges(source, SERVICE_RANGES);
-    return { source, gitVersion, title: "a cluster without nodes" };
+    return { source, isEmpty: true, gitVersion, title: "a cluster without nodes" };
   }
   const texts = await readClusterInputs(files, isRecursive, terminal);
   terminal.stderr("Bringing the cluster up …\n");
-  const opened = await openSession(texts, progressLines(terminal));
+  const opened = await openSession(texts, { progress: progressLines(terminal) });
   reportFindings(opened, LEFT_OUT, terminal);
   const turns = new Turns();
   const options: KubeSourceOptions = { now, inTurn: (work) => turns.take(work) };
@@ -109,6 +130,7 @@ async function openCluster({ inputs }: KubeServeRequest, terminal: Terminal): Pr
   await writeServiceRanges(source, [file.network.serviceCIDR, ...second]);
   return {
     source,
+    isEmpty: false,
     gitVersion: formatKubernetesVersion(file.kubernetes.version),
     title: `the cluster ${file.name}`,
   };
@@ -131,6 +153,7 @@ export async function serve(request: KubeServeRequest, terminal: Terminal): Prom
   const address = parseListenAddress(request.listen);
   const served = await openCluster(request, terminal);
   const server = await listen(served, address);
+  if (served.isEmpty) await writeApiService(served.source, address.host, server.port);
   const stopped = terminal.untilInterrupted();
   const path = resolve(request.kubeconfig);
   try {

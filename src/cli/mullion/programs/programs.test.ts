@@ -174,7 +174,10 @@ describe("mullion programs install", () => {
     ],
     [["remove", "BIN", "x"], /there is no program "x" \[bad-usage\]\n {4}All of them: mullion programs\n/],
     [["remove", "NONE"], /there is no folder ".*none" \[bad-usage\]\n {4}Name the folder that mullion /],
-    [["install"], /missing required argument 'dir' \[bad-usage\]\n {4}See: mullion programs --help\n/],
+    [
+      ["install"],
+      /missing required argument 'dir' \[bad-usage\]\n {4}Write: mullion programs install <dir> \[name\.\.\.\]\. See: mullion programs install --help\n/,
+    ],
     [["instal", "BIN"], /unknown verb 'instal' \[bad-usage\]\n {4}Did you mean install\? See: mullion /],
   ])("%j: exit 2, said in words", async (words, message) => {
     const places: Readonly<Record<string, string>> = {

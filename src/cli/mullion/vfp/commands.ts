@@ -8,6 +8,7 @@ import {
   clusterTarget,
   examples,
 } from "../options.ts";
+import { type TextFormat, outputOption } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import type { VfpVerbs } from "./verbs.ts";
@@ -18,17 +19,13 @@ is what vfpctrl printed: /list-rule or /get-rule-counter as text, or their JSON 
 a file with several.
 `;
 
-function outputOption(): Option {
-  return new Option("-o, --output <format>", "how to print it").choices(["text", "json"]).default("text");
-}
-
 interface PortsOptions extends TargetOptions {
   readonly node?: string;
   readonly output: ListFormat;
 }
 
 interface TextOptions extends TargetOptions {
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
 }
 
 function addPorts(vfp: Command, run: Run, ports: VfpVerbs["ports"], terminal: Terminal): void {

@@ -76,8 +76,21 @@ async function fromFile(name: string, terminal: Terminal): Promise<Subject | und
   const bytes = await readBytes(path, terminal);
   if (bytes === undefined) return undefined;
   const listing = readListing(path, bytes);
-  const layers = portOfFile(path, guid, listing);
+  const layers = portOfFile(path === "-" ? "standard input" : path, guid, listing);
   return { name, layers, ownAddresses: [], problems: listing.problems, isFile: true };
+}
+
+/** What looks like the name of a file, where no cluster runs that could have a port of this name. */
+function asMissingFile(name: string, error: unknown): unknown {
+  const isFileName =
+    /\.(?:txt|json|log|out)$|[/\\]/i.test(name.replace(/#[^#]*$/, "")) && !name.startsWith("pod/");
+  const isNoCluster = error instanceof Error && "code" in error && error.code === "cluster-not-running";
+  if (!isFileName || !isNoCluster) return error;
+  return new Failure(
+    "vfp-listing-unreadable",
+    `there is no file ${JSON.stringify(name)}, and no cluster runs that could have such a port`,
+    "The path is relative to the folder you are in. Save what vfpctrl printed: vfpctrl /list-rule /port GUID > FILE",
+  );
 }
 
 /** Several verbs of a command line ask for ports of one cluster: it is built once. */
@@ -96,7 +109,9 @@ export class Subjects {
     const file = await fromFile(name, this.terminal);
     if (file !== undefined) return file;
     this.client ??= connectCluster(this.target, this.terminal);
-    const client = await this.client;
+    const client = await this.client.catch((error: unknown) => {
+      throw asMissingFile(name, error);
+    });
     const [, node, port = name] = /^([^:/]+):([^:].*)$/.exec(name) ?? [];
     const isNode = node !== undefined && (await client.cluster()).nodes.some((each) => each.name === node);
     const view = isNode ? await client.vfpPort(port, node) : await client.vfpPort(name);

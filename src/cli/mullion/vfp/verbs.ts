@@ -1,5 +1,6 @@
 /** What each verb of `mullion vfp` is given. */
 import type { ClusterTarget } from "../cluster/cluster-target.ts";
+import type { TextFormat } from "../print-document.ts";
 import type { ListFormat } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 
@@ -13,14 +14,14 @@ export interface VfpShowRequest {
   readonly target: ClusterTarget;
   /** A file of vfpctrl's text or JSON, or a port: its GUID, friendly name, address, `pod/NAMESPACE/NAME`. */
   readonly subject: string;
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
 }
 
 export interface VfpDiffRequest {
   readonly target: ClusterTarget;
   readonly left: string;
   readonly right: string;
-  readonly output: "text" | "json";
+  readonly output: TextFormat;
 }
 
 export interface VfpVerbs {

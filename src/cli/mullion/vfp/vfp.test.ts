@@ -60,6 +60,54 @@ describe("mullion vfp", () => {
     expect(bare(port.output)).toBe(file.output);
   });
 
+  const EXCERPT = [
+    "LAYER : SLB_NAT_LAYER",
+    "    Priority : 600",
+    "  GROUP : SLB_GROUP_NAT_IPv4_OUT",
+    "    Direction : OUT",
+    "    RULE : ",
+    "        Friendly name : SNAT_RULE",
+    "        Type : dynnat",
+    "        Conditions:",
+    "            Protocols : 6",
+    "    RULE : 1234",
+    "        Priority : 100",
+    "        Flow TTL: 240",
+    "        Rule Data:",
+    "            Transposi",
+  ].join("\n");
+
+  it("show: an excerpt gets no field that it does not carry, and is said to be cut", async () => {
+    const { code, output, errors } = await run("show r.txt", { "r.txt": EXCERPT });
+    const bare = (text: string): readonly string[] =>
+      text
+        .split("\n")
+        .map((line) => line.trim())
+        .filter((line) => line !== "");
+    expect(bare(output)).toEqual(bare(EXCERPT));
+    expect(errors).toContain('r.txt:14: the text ends in the middle of rule "1234", which begins in line 10');
+    expect(code).toBe(1);
+    const json = JSON.parse((await run("show r.txt -o json", { "r.txt": EXCERPT })).output) as {
+      readonly layers: readonly { readonly groups: readonly { readonly rules: readonly object[] }[] }[];
+    };
+    expect(json.layers[0]?.groups[0]?.rules[0]).toMatchObject({
+      absent: ["Priority", "Flags", "Flow TTL", "FlagsEx"],
+    });
+  });
+
+  it("show: JSON without a field gets none", async () => {
+    const rules = { Rules: [{ Name: "A", Type: "allow", Priority: 7 }] };
+    const { output } = await run("show r.json", { "r.json": JSON.stringify(rules) });
+    expect(output).not.toMatch(/Flags|Flow TTL|Conditions|GROUP|LAYER/);
+    expect(output).toContain("Priority : 7");
+  });
+
+  it("diff: a field that one text does not carry is no difference", async () => {
+    const whole = EXCERPT.replace("        Type : dynnat", "        Priority : 200\n        Type : dynnat");
+    const { output } = await run("diff r.txt s.txt", { "r.txt": EXCERPT, "s.txt": whole });
+    expect(output).toBe("");
+  });
+
   it("show: bad lines by number, and JSON with them", async () => {
     const text = (await dump("pod/a")).replace("Priority : 65500", "Priority : often");
     const line = text.split("\r\n").findIndex((each) => each.includes("often")) + 1;
@@ -67,6 +115,14 @@ describe("mullion vfp", () => {
     expect(code).toBe(1);
     expect(errors).toContain(`a.txt:${line}: Priority must be a whole number up to 65535, not "often"\n`);
     expect(JSON.parse(output)).toMatchObject({ kind: "VfpListing", problems: [{ line }] });
+  });
+
+  it("show: a file that is not there, and no cluster", async () => {
+    const { code, errors } = await run("show rules.txt --name there-is-no-such-cluster");
+    expect(code).toBe(2);
+    expect(errors).toContain('there is no file "rules.txt", and no cluster runs that could have such a port');
+    const pod = await run("show pod/default/a --name there-is-no-such-cluster");
+    expect(pod.errors).toContain("[cluster-not-running]");
   });
 
   it("diff: two pods of two nodes have the same rules", async () => {

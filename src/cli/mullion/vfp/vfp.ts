@@ -1,10 +1,12 @@
 /** `mullion vfp`: ports, their rules, and how they differ. */
+import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import type { NodePort } from "#cluster/views/vfp-ports.ts";
 import { compareListings, describeDifference } from "#diagnose/vfp-text/compare-listings.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
 import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
 import { connectCluster } from "../cluster/cluster-target.ts";
 import { type Listing, formatListing } from "../table.ts";
+import { formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { type Subject, Subjects } from "./subject.ts";
 import type { VfpDiffRequest, VfpPortsRequest, VfpShowRequest } from "./verbs.ts";
@@ -64,9 +66,9 @@ export async function show(request: VfpShowRequest, terminal: Terminal): Promise
   const subject = await new Subjects(request.target, terminal).find(request.subject);
   reportGaps(subject, terminal);
   const { name, layers, problems } = subject;
-  if (request.output === "json") {
-    const document = { apiVersion: "mullion/v1alpha1", kind: "VfpListing", name, layers, problems };
-    terminal.stdout(`${JSON.stringify(document, undefined, 2)}\n`);
+  if (isDocumentFormat(request.output)) {
+    const document = { apiVersion: DOCUMENT_VERSION, kind: "VfpListing", name, layers, problems };
+    terminal.stdout(formatDocument(document, request.output));
   } else terminal.stdout(`${ruleListLines(layers, { withLayers: true, withCounters: true }).join("\n")}\n`);
   return problems.length === 0 ? 0 : 1;
 }
@@ -78,9 +80,9 @@ export async function diff(request: VfpDiffRequest, terminal: Terminal): Promise
   for (const each of [left, right]) reportGaps(each, terminal);
   const differences = compareListings(left, right);
   const names = { left: left.name, right: right.name };
-  if (request.output === "json") {
-    const document = { apiVersion: "mullion/v1alpha1", kind: "VfpDifferences", ...names, differences };
-    terminal.stdout(`${JSON.stringify(document, undefined, 2)}\n`);
+  if (isDocumentFormat(request.output)) {
+    const document = { apiVersion: DOCUMENT_VERSION, kind: "VfpDifferences", ...names, differences };
+    terminal.stdout(formatDocument(document, request.output));
   } else {
     for (const each of differences) terminal.stdout(`${describeDifference(each, names)}\n`);
     const count = differences.length === 1 ? "1 difference" : `${differences.length} differences`;

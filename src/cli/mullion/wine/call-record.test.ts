@@ -1,7 +1,7 @@
 import { Ajv } from "ajv";
 import { describe, expect, it } from "vitest";
 import { type Exchange, isRefused, recordCall, recordNotification } from "./call-record.ts";
-import { callSchema } from "./call-schema.ts";
+import { callSchema } from "./call-record.ts";
 import { CallSummary } from "./trace-calls.ts";
 
 const validate = new Ajv({ strict: true }).compile(callSchema());

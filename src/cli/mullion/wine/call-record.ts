@@ -1,4 +1,5 @@
 /** What `mullion wine --trace-calls` writes: one record per call of HCN, and one per notification. */
+import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HTTP_OPERATIONS, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
@@ -7,38 +8,70 @@ import { isJsonObject } from "#core/base/json.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 
-export interface CallRecord {
-  readonly event: "call";
-  /** When it began, by the clock of this machine. */
-  readonly at: string;
-  /** How long the service took for it. */
-  readonly milliseconds: number;
-  /** The function of Windows' DLL. */
-  readonly function: string;
-  readonly arguments: JsonObject;
-  /** What HNS answered, as eight hexadecimal digits. HNSCall returns it or, with the envelope, zero (shim/README.md). */
-  readonly hresult: string;
-  /** The name of that, when it is no success and has one. */
-  readonly name?: string;
-  readonly result?: JsonValue;
-  /** What HNS said with a refusal. */
-  readonly error?: JsonObject;
-  /** Why there is no answer. */
-  readonly failure?: string;
-}
+const JSON_VALUE: Leaf<JsonValue> = { schema: {} };
+const JSON_OBJECT: Leaf<JsonObject> = { schema: { type: "object" } };
+const TIME: Leaf<string> = {
+  schema: { type: "string", pattern: String.raw`^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$` },
+};
+const HRESULT: Leaf<string> = { schema: { type: "string", pattern: "^0x[0-9a-f]{8}$" } };
 
-export interface NotificationRecord {
-  readonly event: "notification";
-  readonly at: string;
-  readonly type: number;
-  readonly name?: string;
-  readonly status: string;
-  readonly data: JsonValue;
-  /** The network, guest network service or compute system whose callback received it. */
-  readonly scope?: string;
-}
+export const CALL_RECORD = {
+  text: "A call that reached HNS.",
+  fields: {
+    event: ["call"],
+    at: { is: (): Leaf<string> => TIME, text: "When it began, by the clock of this machine." },
+    milliseconds: { is: "number", min: 0, text: "How long the service took for it." },
+    function: { is: "text", text: "The function of Windows' DLL." },
+    arguments: {
+      is: (): Leaf<JsonObject> => JSON_OBJECT,
+      text: "As the HTTP API of HNS takes them; JSON documents as JSON, others as text.",
+    },
+    hresult: {
+      is: (): Leaf<string> => HRESULT,
+      text: "What HNS answered; zero for success. HNSCall returns it or, with the envelope, zero.",
+    },
+  },
+  optional: {
+    name: { is: "text", text: "The name of an hresult that is not a success." },
+    result: {
+      is: (): Leaf<JsonValue> => JSON_VALUE,
+      text: "What it answered; for HNSCall the envelope of HNS v1. HcnOpen… has none.",
+    },
+    error: { is: (): Leaf<JsonObject> => JSON_OBJECT, text: "The error record of a refused call." },
+    failure: { is: "text", text: "Why there is no answer." },
+  },
+} as const;
+export type CallRecord = ValueOf<typeof CALL_RECORD>;
+
+export const NOTIFICATION_RECORD = {
+  text: "A notification that a callback was given.",
+  fields: {
+    event: ["notification"],
+    at: { is: (): Leaf<string> => TIME, text: "By the clock of this machine." },
+    type: {
+      is: "count",
+      text: "The number of HCN_NOTIFICATIONS; of a compute system, of HCS_NOTIFICATIONS.",
+    },
+    status: (): Leaf<string> => HRESULT,
+    data: { is: (): Leaf<JsonValue> => JSON_VALUE, text: "NotificationData." },
+  },
+  optional: {
+    name: { is: "text", text: "The name of the type." },
+    scope: {
+      is: "text",
+      text: "The network, guest network service or compute system whose callback received it.",
+    },
+  },
+} as const;
+export type NotificationRecord = ValueOf<typeof NOTIFICATION_RECORD>;
 
 export type TraceRecord = CallRecord | NotificationRecord;
+
+/** The JSON Schema of a line, published as schemas/hns-calls.v1alpha1.json. */
+export function callSchema(): JsonSchema {
+  const shape = { oneOf: [CALL_RECORD, NOTIFICATION_RECORD] };
+  return documentSchema("A line of mullion wine --trace-calls", shape, "draft-07");
+}
 
 /** A request of the DLLs, and what became of it. */
 export interface Exchange {

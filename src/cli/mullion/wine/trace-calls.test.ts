@@ -27,7 +27,9 @@ beforeEach(async () => {
     response.once("close", () => closed++);
     response.setHeader("mullion-hns-version", request.headers["mullion-hns-version"] ?? "none");
     if (request.headers.authorization !== TOKEN)
-      response.writeHead(401).end('{"error":{"ErrorCode":2147942405}}');
+      response
+        .writeHead(401, { "content-type": "application/problem+json" })
+        .end('{"error":{"ErrorCode":2147942405}}');
     else if (request.url?.startsWith("/hcn/notifications") === true) {
       response.writeHead(200).write('\n{"type":2,"status":0,"data":{"ID":"x","Flags":0}}\n');
       if (answer === "break") setImmediate(() => response.destroy());
@@ -68,6 +70,7 @@ describe("traceCalls", () => {
     const first = await ask();
     expect([first.status, await first.text()]).toEqual([200, '{"result":[]}']);
     expect(first.headers.get("mullion-hns-version")).toBe("7");
+    expect(first.headers.get("content-type")).toBe("application/json");
     expect(lines()).toMatchObject([{ function: "HcnEnumerateNetworks", hresult: "0x00000000", result: [] }]);
     answer = { status: 404, body: '{"error":{"ErrorCode":2151350273}}' };
     const second = await ask();
@@ -81,6 +84,7 @@ describe("traceCalls", () => {
   it("a wrong token is the service's to refuse", async () => {
     const refused = await fetch(`${tracer.address}/hcn/enumerate`, { method: "POST", body: "{}" });
     expect(refused.status).toBe(401);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
     expect(lines()).toMatchObject([{ name: "E_ACCESSDENIED" }]);
   });
 

@@ -2,7 +2,9 @@
  * Stands between Windows programs and a service of HNS, and writes down what they ask and what they are answered; at the
  * end, how often each function was called, how long it took, and what was refused.
  */
-import { closeSync, openSync, writeSync } from "node:fs";
+import { isOwnHost } from "#core/base/tcp-access.node.ts";
+import { closeSync, writeSync } from "node:fs";
+import { openNamedFile } from "#core/base/owner-only.node.ts";
 import {
   Agent,
   type IncomingMessage,
@@ -75,6 +77,7 @@ export class CallSummary {
 }
 
 /** Others on the machine need not read what the objects of a node look like. */
+const MISDIRECTED = 421;
 const FILE_MODE = 0o600;
 
 export interface CallTracer {
@@ -227,8 +230,11 @@ class Tracer {
  * @throws an error of the system when the file cannot be written.
  */
 export async function traceCalls(service: string, file: string): Promise<CallTracer> {
-  const tracer = new Tracer(service, openSync(file, "w", FILE_MODE));
-  const server = createServer((incoming, outgoing) => void tracer.pass(incoming, outgoing));
+  const tracer = new Tracer(service, openNamedFile(file, FILE_MODE));
+  const server = createServer((incoming, outgoing) => {
+    if (isOwnHost(incoming.headers.host, "127.0.0.1")) void tracer.pass(incoming, outgoing);
+    else outgoing.writeHead(MISDIRECTED).end();
+  });
   await once(server.listen(0, "127.0.0.1"), "listening");
   const { port } = server.address() as AddressInfo;
   return {

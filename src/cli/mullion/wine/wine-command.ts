@@ -1,12 +1,14 @@
 /** `mullion wine` on the command line. */
 import { Argument, type Command, Option } from "commander";
-import { type Run, examples } from "../options.ts";
+import { type Run, collect, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Verbs } from "../verbs.ts";
+import { parseAdapters } from "../hns/serve-options.ts";
 
 interface WineOptions {
   readonly profile?: string;
   readonly data?: string;
+  readonly adapter?: readonly string[];
   readonly traceCalls?: string;
 }
 
@@ -20,8 +22,13 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
     )
     .usage("[options] -- PROGRAM [ARGUMENT...]")
     .addArgument(new Argument("<program...>", "the executable, and what it is given"))
-    .addOption(new Option("--profile <name>", "the build of Windows of a private service (default: ws2022)"))
+    .addOption(new Option("--profile <build>", "the build of Windows of a private service (default: ws2022)"))
     .option("--data <folder>", "keep the objects of a private service in this folder")
+    .option(
+      "--adapter <name=address/length>",
+      "a network adapter of a private service; may be repeated (default: Ethernet=10.0.0.11/24)",
+      collect,
+    )
     .option(
       "--trace-calls <file>",
       "write each call of HNS to this file, as a line of JSON, and a summary at the end",
@@ -31,10 +38,15 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
       examples(
         "mullion wine -- ./hcn.test.exe -test.v",
         "mullion wine --profile ws2019 -- ./win-bridge.exe",
+        'mullion wine --adapter "Ethernet=192.168.1.5/24" -- ./flanneld.exe --iface=192.168.1.5',
         "mullion wine --trace-calls calls.jsonl -- ./kube-proxy.exe --hostname-override=win-1",
       ) + "\nExit code: the program's.\n",
     )
-    .action(([path = "", ...args]: readonly string[], { profile, data, traceCalls }: WineOptions) =>
-      run(() => wine({ program: path, args, profile, data, traceCalls }, terminal)),
+    .action(
+      ([path = "", ...args]: readonly string[], { profile, data, adapter = [], traceCalls }: WineOptions) =>
+        run(() => {
+          parseAdapters(adapter);
+          return wine({ program: path, args, profile, data, adapters: adapter, traceCalls }, terminal);
+        }),
     );
 }

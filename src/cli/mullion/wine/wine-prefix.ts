@@ -1,8 +1,9 @@
 /** A Wine prefix, the folder that stands for a machine with Windows, with our DLLs in its system32. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { replaceFile } from "#core/base/owner-only.node.ts";
 
 /** Where Wine's programs may be. */
 export interface WinePrograms {
@@ -100,8 +101,7 @@ function placeLibraries(libraries: string, folder: string): void {
     }
     if (existsSync(to) && readFileSync(from).equals(readFileSync(to))) continue;
     // A program that runs keeps the file it has loaded.
-    copyFileSync(from, `${to}.${process.pid}`);
-    renameSync(`${to}.${process.pid}`, to);
+    replaceFile(to, readFileSync(from), statSync(from).mode);
   }
 }
 
@@ -120,6 +120,13 @@ export async function prepareWinePrefix(
   if (!existsSync(folder)) await makePrefix(wine, server, folder);
   placeLibraries(libraries, folder);
   const variables = variablesOf(folder);
-  await run(wine, ["cmd", "/c", "exit"], variables);
+  const nothing = ["cmd", "/c", "exit"];
+  try {
+    await run(wine, nothing, variables);
+  } catch {
+    // A server that is ending, because another program has just ended, takes a new one along: seen as exit code 127.
+    await run(server, ["-w"], variables);
+    await run(wine, nothing, variables);
+  }
   return { wine, server, variables };
 }

@@ -41,10 +41,10 @@ async function openPrefix(): Promise<WinePrefix> {
 }
 
 /** The service that the user named. Its token goes into a variable: paths mean something else to Windows programs. */
-function givenService(address: string, { profile, data }: WineRequest): Service {
-  if (profile !== undefined || data !== undefined) {
+function givenService(address: string, { profile, data, adapters }: WineRequest): Service {
+  if (profile !== undefined || data !== undefined || adapters.length > 0) {
     throw usage(
-      "--profile and --data are for a private service, but MULLION_HNS names a running one",
+      "--profile, --data and --adapter are for a private service, but MULLION_HNS names a running one",
       "Leave them out, or unset MULLION_HNS.",
     );
   }
@@ -75,7 +75,7 @@ function addressOf(child: ChildProcess): Promise<string> {
   });
 }
 
-async function ownService({ profile, data }: WineRequest): Promise<Service> {
+async function ownService({ profile, data, adapters }: WineRequest): Promise<Service> {
   const folder = mkdtempSync(join(tmpdir(), "mullion-wine-"));
   const tokenFile = join(folder, "token");
   const options = [
@@ -85,6 +85,7 @@ async function ownService({ profile, data }: WineRequest): Promise<Service> {
     tokenFile,
     ...(profile === undefined ? [] : ["--profile", profile]),
     ...(data === undefined ? [] : ["--data", data]),
+    ...adapters.flatMap((adapter) => ["--adapter", adapter]),
   ];
   // Apart from the terminal: Ctrl-C is for the program, and the service is there until it has ended.
   const child = spawn(process.execPath, [process.argv[1] ?? "", "hns", "serve", ...options], {

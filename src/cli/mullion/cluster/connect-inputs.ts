@@ -1,0 +1,31 @@
+/** The cluster that is built from `-f` for one command, in this process. */
+import { inProcessClient } from "#cluster/api/app.ts";
+import type { ControlClient } from "#cluster/api/client.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import { SILENT_LOG } from "#core/base/log.ts";
+import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
+import { processLog } from "../process-log.ts";
+import { LEFT_OUT, reportFindings } from "../report-findings.ts";
+import type { Terminal } from "../terminal.ts";
+import { openSession } from "./open-session.ts";
+
+/** A client of the cluster that the texts describe. `overrides` go before what they say. */
+export async function connectInputs(
+  inputs: readonly InputText[],
+  terminal: Terminal,
+  overrides: FileOverrides = {},
+): Promise<ControlClient> {
+  const opened = await openSession(inputs, {}, overrides, "when asked");
+  const { session, readManifests, verify, input } = opened;
+  reportFindings(opened, LEFT_OUT, terminal);
+  const identity = { name: "", version: "", pid: process.pid };
+  const log = process.env["MULLION_DEBUG"] === "1" ? processLog() : SILENT_LOG;
+  return inProcessClient({
+    session,
+    readManifests,
+    verify,
+    identity,
+    input,
+    log,
+  });
+}

@@ -1,0 +1,228 @@
+// `mullion explain` of lines that nodes print: the first cause is right, or it is unknown; never another one.
+import { describe, expect, it } from "vitest";
+import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
+import { runMullion } from "./program.ts";
+
+interface Explained {
+  readonly exitCode: number;
+  readonly errors: readonly {
+    readonly id: string;
+    readonly certainty: string;
+    readonly cause: string;
+    readonly remedy: string;
+    readonly call?: string;
+  }[];
+}
+
+async function explained(line: string): Promise<Explained> {
+  const terminal = new MemoryTerminal();
+  const argv = ["explain", "-o", "json", "--", line];
+  const exitCode = await runMullion({ argv, verbs: {}, terminal, version: "0", isDebug: false });
+  const { errors } = JSON.parse(terminal.output || '{"errors":[]}') as Pick<Explained, "errors">;
+  return { exitCode, errors };
+}
+
+async function first(line: string): Promise<string> {
+  const [error] = (await explained(line)).errors;
+  return error === undefined ? "nothing" : `${error.id} ${error.certainty}`;
+}
+
+async function text(line: string): Promise<string> {
+  const terminal = new MemoryTerminal();
+  await runMullion({ argv: ["explain", "--", line], verbs: {}, terminal, version: "0", isDebug: false });
+  return terminal.output;
+}
+
+const KUBE_PROXY = 'E1222 10:21:07.484910    5948 proxier.go:1202] "Policy creation failed" err="';
+
+describe("one code in different calls", () => {
+  it.each([
+    // 0x803b0002: the endpoint was not found.
+    [
+      "a back end is gone, no load balancer is",
+      `${KUBE_PROXY}hcnCreateLoadBalancer failed in Win32: The endpoint was not found. (0x803b0002)"`,
+      "load-balancer-back-end-missing certain",
+    ],
+    [
+      "harmless in a deletion",
+      "hcnDeleteEndpoint failed in Win32: The endpoint was not found. (0x803b0002)",
+      "endpoint-gone-already certain",
+    ],
+    // 0x1392: the object already exists.
+    [
+      "a route",
+      "FATA[2022-11-09T14:17:23Z] rpc error: code = Internal desc = could not create IP forward entry: The object already exists.",
+      "route-exists certain",
+    ],
+    [
+      "an endpoint",
+      "hcnCreateEndpoint failed in Win32: The object already exists. (0x1392)",
+      "error-object-already-exists likely",
+    ],
+    [
+      "a call for which nothing is known",
+      "hcnModifyNamespace failed in Win32: The object already exists. (0x1392)",
+      "error-object-already-exists unknown",
+    ],
+    [
+      "no call",
+      "agent: giving up: the object already exists (0x1392), bye",
+      "error-object-already-exists unknown",
+    ],
+    // 2: the system cannot find the file specified.
+    [
+      "a pipe without a service",
+      "failed to connect: open //./pipe/docker_engine: The system cannot find the file specified.",
+      "pipe-missing certain",
+    ],
+    [
+      "a command that the image does not have",
+      "hcs::System::CreateProcess web: The system cannot find the file specified.: (0x2)",
+      "image-command-missing likely",
+    ],
+    // 5: access is denied.
+    ["a file", "open C:\\k\\azure-vnet.json: Access is denied.", "file-denied likely"],
+    ["HNS", "hcnEnumerateNetworks failed in Win32: Access is denied. (0x5)", "e-accessdenied likely"],
+    // 10013: a way forbidden by its access permissions.
+    [
+      "a port that is reserved",
+      "listen tcp :53317: bind: An attempt was made to access a socket in a way forbidden by its access permissions.",
+      "port-excluded likely",
+    ],
+  ])("%s", async (_, line, expected) => {
+    expect(await first(line)).toBe(expected);
+  });
+
+  it("a remedy is given for the call at hand only", async () => {
+    const route = await text("could not create IP forward entry: The object already exists.");
+    expect(route).toContain("Cause: certain");
+    expect(route).toContain("Get-NetRoute");
+    expect(route).not.toContain("Get-HnsEndpoint");
+    const unknown = await text("hcnModifyNamespace failed in Win32: The object already exists. (0x1392)");
+    expect(unknown).toContain("Cause: unknown");
+    expect(unknown).toContain("What would decide");
+    expect(unknown).toContain("hnsdiag list namespaces");
+    expect(unknown).not.toContain("What to do");
+    const { errors } = await explained(
+      "hcnModifyNamespace failed in Win32: The object already exists. (0x1392)",
+    );
+    expect(errors[0]).toMatchObject({ call: "namespace-change", remedy: "None before the cause is known." });
+  });
+});
+
+describe("a text beside a code", () => {
+  it("comes after the code that says why", async () => {
+    const { errors } = await explained(
+      "E0102 15:04:05.000007 4120 x.go:1] failed to find HNSEndpoint web: hcnOpenEndpoint failed in Win32: The RPC server is unavailable. (0x6ba)",
+    );
+    expect(errors.map(({ id, certainty }) => `${id} ${certainty}`)).toEqual([
+      "rpc-s-server-unavailable certain",
+      "cni-endpoint-not-found unknown",
+    ]);
+  });
+
+  it("keeps its meaning beside a code that belongs to it", async () => {
+    expect(await first("open /run/flannel/subnet.env: The system cannot find the path specified.")).toBe(
+      "flannel-subnet-env-missing likely",
+    );
+  });
+
+  it("says nothing across the words of another message", async () => {
+    const { errors } = await explained(
+      `${KUBE_PROXY}hcnCreateLoadBalancer failed in Win32: The switch-port was not found. (0x803b0007)"`,
+    );
+    expect(errors.map(({ id }) => id)).toEqual(["hcn-e-port-not-found", "kube-proxy-policy-creation-failed"]);
+  });
+
+  it("a plugin that printed nothing names no state file", async () => {
+    expect(
+      await first(
+        'NetworkPlugin cni failed to set up pod "web_x" network: netplugin failed but error parsing its diagnostic message "": unexpected end of JSON input',
+      ),
+    ).toBe("cni-plugin-said-nothing certain");
+  });
+});
+
+// Threads of docs/decisions/0010-errors-judged-by-call.md: texts of old releases and of each component.
+describe("what components print", () => {
+  it.each([
+    [
+      "I0323 14:28:45.379611 16548 awsvpc_windows.go:22] AWS VPC is not supported on this platform",
+      "flanneld-other-backends unknown",
+    ],
+    [
+      "E0306 16:43:21.218797 2576 main.go:289] Error registering network: Cannot find network with Management IP 192.168.1.5",
+      "flanneld-remote-dr-mac likely",
+    ],
+    ["Error response from daemon: network host not found", "docker-host-network-missing certain"],
+    [
+      "[net] Failed to attach endpoint: A Compute System with the specified identifier does not exist.",
+      "hcs-e-system-not-found likely",
+    ],
+    [
+      "startup/startup.go 231: Unable to ensure network for os error=global strict affinity should not be false for Windows node",
+      "calico-strict-affinity certain",
+    ],
+    [
+      "felix/win_dataplane.go 340: retry error=didn't find any HNS networks matching regular expression (?i)calico.*",
+      "calico-no-network likely",
+    ],
+    [
+      'agent_windows.go:65] Transparent HNSNetwork requires a physical adapter while the uplink interface "vEthernet (Ethernet0 2)" is virtual',
+      "antrea-uplink-virtual certain",
+    ],
+    [
+      "proxier.go:1034] Policy creation failed: hnsCall failed in Win32: The provided policy configuration is invalid or missing parameters. (0x803b000d)",
+      "hcn-e-invalid-policy unknown",
+    ],
+    [
+      "failed to create endpoint web on network nat: hnsCall failed in Win32: O arquivo est\u00e1 sendo usado. (0x20)",
+      "error-sharing-violation likely",
+    ],
+    [
+      "container 4f75 encountered an error during Start: failure in a Windows system call: The compute system exited unexpectedly. (0xc0370106)",
+      "hcs-e-unexpected-exit unknown",
+    ],
+    ["HNS failed with error : Unspecified error", "e-fail unknown"],
+    ["failed to load listeners: open //./pipe/docker_engine: Access is denied.", "pipe-denied certain"],
+  ])("%s", async (line, expected) => {
+    expect(await first(line)).toBe(expected);
+  });
+});
+
+describe("a folder of logs", () => {
+  const FILES = {
+    "logs/kube-proxy.log": `${KUBE_PROXY}hcnCreateLoadBalancer failed in Win32: The switch-port was not found. (0x803b0007)"\n`,
+    "logs/deep/wins.log": "could not create IP forward entry: The object already exists.\n",
+    "logs/quiet.log": "all is well\n",
+  };
+
+  it("is read file by file; silent ones are counted", async () => {
+    const terminal = new MemoryTerminal(FILES);
+    const argv = ["explain", "--log", "logs"];
+    expect(await runMullion({ argv, verbs: {}, terminal, version: "0", isDebug: false })).toBe(1);
+    expect(terminal.output).toContain("logs/deep/wins.log: 1 line, 1 known error");
+    expect(terminal.output).toContain("route-exists");
+    expect(terminal.output).toContain("3 files read, 2 with a known error, 1 without");
+  });
+
+  it("of one file is told as one", async () => {
+    const terminal = new MemoryTerminal({ "logs/quiet.log": "all is well\n" });
+    const argv = ["explain", "--log", "logs"];
+    await runMullion({ argv, verbs: {}, terminal, version: "0", isDebug: false });
+    expect(terminal.output).toBe("1 file read, 0 with a known error, 1 without\n");
+  });
+
+  it("gives one document with the findings of each file", async () => {
+    const terminal = new MemoryTerminal(FILES);
+    const argv = ["explain", "--log", "logs", "-o", "json"];
+    await runMullion({ argv, verbs: {}, terminal, version: "0", isDebug: false });
+    const { kind, logs } = JSON.parse(terminal.output) as { kind: string; logs: readonly { file: string }[] };
+    expect(kind).toBe("LogFolderFindings");
+    expect(logs.map(({ file }) => file)).toEqual([
+      "logs/deep/wins.log",
+      "logs/kube-proxy.log",
+      "logs/quiet.log",
+    ]);
+  });
+});

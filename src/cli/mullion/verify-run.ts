@@ -1,0 +1,269 @@
+/**
+ * A verification of input files as one process runs it: batch by batch, with further processes beside it for large
+ * clusters, until it is done or the user stops it. What comes of it does not depend on how many there are.
+ */
+import { createHash } from "node:crypto";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
+import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
+import type { InputText } from "#cluster/session/session.ts";
+import type { VerifyPlan } from "#cluster/verify/plan.ts";
+import type { ShardNumber } from "#cluster/verify/report.ts";
+import { type BatchResult, runBatch } from "#cluster/verify/run-batch.ts";
+import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
+import { isLong } from "#control-plane/load/manifests.ts";
+import { formatDuration } from "#core/base/duration.ts";
+import { packageVersion } from "../installation.ts";
+import { type ClusterSize, openSession } from "./cluster/open-session.ts";
+import { Failure } from "./failure.ts";
+import { STANDARD_INPUT } from "./read-inputs.ts";
+import type { Terminal } from "./terminal.ts";
+import { VerifyWorkers, bytesOf, workersBeside } from "./verify-workers.ts";
+
+export interface RunRequest {
+  readonly inputs: readonly InputText[];
+  readonly overrides: FileOverrides;
+  readonly shard: ShardNumber;
+  /** Processes at work, this one included; undefined: as large clusters need, and this machine has. */
+  readonly workers: number | undefined;
+  readonly allowed: readonly string[];
+  readonly command: string;
+}
+
+export interface RunOutcome {
+  readonly part: VerifyShard;
+  /** The user has stopped it. */
+  readonly isInterrupted: boolean;
+}
+
+/** Of what is verified: the same on every machine that reads the same texts with the same flags, wherever they lie. */
+export function digestOf(inputs: readonly InputText[], { build, asDocumented }: FileOverrides): string {
+  const hash = createHash("sha256").update(JSON.stringify([build ?? "", asDocumented ?? ""]));
+  for (const input of inputs) {
+    if (isLong(input)) {
+      hash.update("\nlong\n");
+      for (const bytes of input.chunks) hash.update(bytes);
+    } else hash.update(`\n${input.text.length}\n`).update(input.text);
+  }
+  return hash.digest("hex");
+}
+
+/** Below so many cells nothing is said: it is over at once. */
+const CELLS_TOLD = 500;
+const TOLD_EVERY_MS = 200;
+
+/** Says how far the work is, in one line of the terminal that is written over and over. */
+class Told {
+  private readonly terminal: Terminal;
+  private lastMs = 0;
+  private beganMs = performance.now();
+
+  constructor(terminal: Terminal) {
+    this.terminal = terminal;
+  }
+
+  raised(text: string, done: number, total: number): void {
+    this.say(total, () => `Raising the cluster: ${text} (${done} of ${total}) …`);
+  }
+
+  /** The time that is left is counted from here. */
+  begin(): void {
+    this.beganMs = performance.now();
+  }
+
+  tried(done: number, total: number, attempts: number, workers: number): void {
+    const takenMs = performance.now() - this.beganMs;
+    const leftMs = done === 0 ? undefined : (takenMs / done) * (total - done);
+    const left =
+      leftMs === undefined ? "" : `, about ${formatDuration(Math.ceil(leftMs / 1_000) * 1_000)} left`;
+    const where = workers === 1 ? "" : ` in ${workers} processes`;
+    this.say(total, () => `Tried ${done} of ${total} cells${where}, ${attempts} attempts${left} …`);
+  }
+
+  end(): void {
+    if (this.lastMs > 0) this.terminal.status("");
+  }
+
+  private say(total: number, text: () => string): void {
+    const nowMs = performance.now();
+    const takesTime = total >= CELLS_TOLD || nowMs - this.beganMs > 2_000;
+    if (!this.terminal.isInteractive || !takesTime || nowMs - this.lastMs < TOLD_EVERY_MS) return;
+    this.lastMs = nowMs;
+    this.terminal.status(text());
+  }
+}
+
+/** Node clears up before it is full; what is still there above this share is needed. */
+const FULL = 0.93;
+/** Of the limit that Node tells, what is for new objects alone: three times 64 MiB, in Node 22 three times 16. */
+const NEW_BYTES: number = (Number.parseInt(process.versions.v8, 10) >= 13 ? 192 : 48) * 2 ** 20;
+/** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
+const COPY_SHARE = 0.35;
+
+function heapLimit(): number {
+  return getHeapStatistics().heap_size_limit - NEW_BYTES;
+}
+
+const MORE_MEMORY =
+  "Give it more (NODE_OPTIONS=--max-old-space-size=MiB) with --workers 1, or split the attempts over machines: --shard 1/4.";
+
+function mebibytes(bytes: number): number {
+  return Math.round(bytes / 2 ** 20);
+}
+
+/** Says of an input that may be too large for this process, before it is tried. */
+function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
+  const [needed, limit] = [bytesOf(size), heapLimit()];
+  if (needed < limit) return;
+  terminal.stderr(
+    `mullion: ${size.nodes} nodes with ${size.pods} pods may take ${mebibytes(needed)} MiB of memory, and Node gives this process ${mebibytes(limit)}.\n` +
+      `    ${MORE_MEMORY}\n`,
+  );
+}
+
+/**
+ * Says that the memory will not do, before Node ends the process without a word.
+ * @param more share of what is used that will come on top.
+ * @throws Failure when it will not.
+ */
+function checkMemory(when: string, more = 0): void {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith("new_"));
+  const used = spaces.reduce((sum, { space_used_size: size }) => sum + size, 0);
+  const limit = heapLimit();
+  if (used * (1 + more) < limit * FULL) return;
+  throw new Failure(
+    "memory-nearly-full",
+    `the memory of this process is nearly full ${when}: ${mebibytes(used)} of ${mebibytes(limit)} MiB`,
+    MORE_MEMORY,
+  );
+}
+
+/** What is still to do, and what is known, of one shard. */
+class BatchQueue {
+  private readonly plan: VerifyPlan;
+  private readonly waiting: number[];
+  readonly done: BatchResult[] = [];
+  readonly cells: number;
+
+  constructor(plan: VerifyPlan, shard: ShardNumber) {
+    this.plan = plan;
+    const own = batchesOfShard(plan, shard);
+    this.waiting = [...own];
+    this.cells = own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0);
+  }
+
+  take(): number | undefined {
+    return this.waiting.shift();
+  }
+
+  giveBack(batch: number): void {
+    this.waiting.unshift(batch);
+  }
+
+  end(result: BatchResult): void {
+    this.done.push(result);
+  }
+
+  get cellsDone(): number {
+    return this.done.reduce((sum, { results }) => sum + results.length, 0);
+  }
+
+  get attempts(): number {
+    return this.done.reduce((sum, { sent }) => sum + sent, 0);
+  }
+
+  run(batch: number): Generator<number, BatchResult, undefined> {
+    return runBatch(this.plan, batch);
+  }
+}
+
+/** Resolves with the cluster's plan; processes that will help begin at the same time. */
+async function raise(
+  { inputs, overrides, workers }: RunRequest,
+  told: Told,
+  terminal: Terminal,
+): Promise<{ readonly plan: VerifyPlan; readonly helpers: VerifyWorkers | undefined }> {
+  let helpers: VerifyWorkers | undefined;
+  const begins = (size: ClusterSize): void => {
+    warnOfMemory(size, terminal);
+    // What was piped in and is too long for one text is read once.
+    const isOnce = inputs.some((input) => isLong(input) && input.name === STANDARD_INPUT);
+    const count = isOnce ? 0 : workersBeside(size, workers);
+    if (count > 0) helpers = new VerifyWorkers(count, inputs, digestOf(inputs, overrides));
+  };
+  try {
+    const opened = await openSession(
+      inputs,
+      {
+        begins,
+        progress: (text, done, total) => {
+          checkMemory(`while the cluster comes up (${text}, ${done} of ${total})`);
+          told.raised(text, done, total);
+        },
+      },
+      overrides,
+    );
+    return { plan: opened.plan(), helpers };
+  } catch (error) {
+    helpers?.end();
+    throw error;
+  }
+}
+
+interface Stop {
+  isAsked: boolean;
+}
+
+async function untilStopped(terminal: Terminal, stop: Stop): Promise<void> {
+  await terminal.untilInterrupted();
+  stop.isAsked = true;
+}
+
+/** Runs a batch in this process, with pauses in which others are heard. */
+async function runHere(
+  queue: BatchQueue,
+  batch: number,
+  tell: (done: number) => void,
+  stop: Stop,
+): Promise<void> {
+  const work = queue.run(batch);
+  while (!stop.isAsked) {
+    const step = work.next();
+    if (step.done === true) return queue.end(step.value);
+    tell(step.value);
+    checkMemory("while flows are tried");
+    await nextTurn();
+  }
+}
+
+/**
+ * Verifies what the texts describe, or a shard of it.
+ * @throws ProblemsError for a cluster file that is wrong; Failure when the memory is nearly full.
+ */
+export async function runVerification(request: RunRequest, terminal: Terminal): Promise<RunOutcome> {
+  const { inputs, overrides, shard, allowed, command } = request;
+  const told = new Told(terminal);
+  const { plan, helpers } = await raise(request, told, terminal);
+  const queue = new BatchQueue(plan, shard);
+  const stop = { isAsked: false };
+  void untilStopped(terminal, stop);
+  told.begin();
+  const tell = (here: number): void =>
+    told.tried(queue.cellsDone + here, queue.cells, queue.attempts, helpers?.ready ?? 1);
+  try {
+    checkMemory("before a flow is tried, which takes a copy of the cluster", COPY_SHARE);
+    helpers?.work(queue);
+    while (!stop.isAsked) {
+      const batch = queue.take();
+      if (batch !== undefined) await runHere(queue, batch, tell, stop);
+      // What others have begun is theirs, unless they end before it does.
+      else if (helpers?.isBusy === true) await helpers.untilChange(() => tell(0));
+      else break;
+    }
+  } finally {
+    helpers?.end();
+    told.end();
+  }
+  const subject = { version: packageVersion(), input: digestOf(inputs, overrides), allowed, command };
+  return { part: shardOf(plan, shard, subject, queue.done), isInterrupted: stop.isAsked };
+}

@@ -1,0 +1,45 @@
+/**
+ * The gate through which all output of all programs goes: nothing else writes to standard output or standard error (a test
+ * of tools/tidy.ts holds it). What steers a terminal is written so that it is seen: texts of JSON stay the same values.
+ */
+import { writeSync } from "node:fs";
+import { visibleText } from "#core/base/visible-text.ts";
+import { errorCode } from "#core/base/thrown.ts";
+
+export const STDOUT = 1;
+export const STDERR = 2;
+export type Descriptor = typeof STDOUT | typeof STDERR;
+
+function streamOf(descriptor: Descriptor): NodeJS.WriteStream {
+  return descriptor === STDOUT ? process.stdout : process.stderr;
+}
+
+/** Writes a text; `keepsStyles` leaves bold and colours. */
+export function writeOutput(descriptor: Descriptor, text: string, keepsStyles = false): void {
+  streamOf(descriptor).write(visibleText(text, keepsStyles));
+}
+
+/** Puts a text into the place of the one before, in the line that the terminal is in; an empty one takes it away. */
+export function writeStatus(text: string): void {
+  streamOf(STDERR).write(`\r\u001B[K${visibleText(text)}`);
+}
+
+/**
+ * Writes without Node's streams, which take milliseconds to make, and which Node for Windows cannot make of Wine's
+ * pipes. What a pipe that does not block has no room for goes through the stream after all.
+ */
+export function writeOutputAtOnce(descriptor: Descriptor, text: string): void {
+  let rest: Uint8Array = Buffer.from(visibleText(text));
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(writeSync(descriptor, rest));
+    } catch (error) {
+      // A caller that does not read any more is none of the plugin's business.
+      if (errorCode(error) !== "EAGAIN") return;
+      streamOf(descriptor)
+        .on("error", () => undefined)
+        .write(rest);
+      return;
+    }
+  }
+}
