@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PcapngWriter } from "#dataplane/device/pcapng.ts";
+import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ip, type Ipv4, type Ipv6, parseInterfaceAddress, parseIp, parsePrefix } from "#core/net/ip.ts";
 import { parseMac } from "#core/net/mac.ts";
 import { arbitraryTcpFields } from "../support/wire/arbitrary-frames.ts";
@@ -626,8 +627,7 @@ function ourFields(frame: Uint8Array): Map<string, string[]> {
   for (const { field, value } of listed) {
     if (isStt && field.startsWith("tcp.")) continue;
     const name = field.replace(/^(inner\.|embedded\.)+/, "");
-    if (!OWN_FIELDS.has(name) && !OWN_FIELDS.has(field))
-      fields.set(name, [...(fields.get(name) ?? []), comparable(value)]);
+    if (!OWN_FIELDS.has(name) && !OWN_FIELDS.has(field)) addToList(fields, name, comparable(value));
   }
   return fields;
 }

@@ -131,7 +131,9 @@ class Node {
 
   runtime(runner: MortalRunner, cniPath: string): CniRuntime {
     const PATH = [join(ROOT, "node_modules", ".bin"), process.env["PATH"] ?? ""].join(delimiter);
-    return new CniRuntime({ runner, cache: this.cache, env: { PATH, CNI_PATH: cniPath } });
+    // On Windows flannel takes no folder for leases from the configuration: they would be this machine's.
+    const env = { PATH, CNI_PATH: cniPath, MULLION_OS: "linux" };
+    return new CniRuntime({ runner, cache: this.cache, env });
   }
 
   /** Container IDs by address, as the leases say. */

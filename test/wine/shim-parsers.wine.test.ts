@@ -1,8 +1,10 @@
 /** The shim's parsers of JSON, HTTP and text, built with gcc's sanitizers: a seeded fuzz, and Node's own as a peer. */
 import { execFileSync, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
+import { fuzzShim } from "../../tools/fuzz/shim.ts";
 import { ROOT } from "./test-daemon.ts";
 
 const PROGRAM = join(ROOT, "out", "shim", "sanitized", "shim-fuzz");
@@ -51,6 +53,16 @@ it(`${ROUNDS} rounds of broken documents and lying services: no crash, no leak, 
     expect(good).toBeLessThan(ROUNDS);
   }
   expect(lines).toBeGreaterThan(ROUNDS / 2);
+});
+
+it("libFuzzer with the inputs that it has kept finds nothing in some seconds; without clang this says what to install", () => {
+  const kept = JSON.parse(
+    readFileSync(join(ROOT, "test", "corpora", "shim.json"), "utf8"),
+  ) as readonly string[];
+  const corpus = kept.map((text) => Buffer.from(text, "base64"));
+  const result = fuzzShim(corpus, { seed: SEED, seconds: 5, keep: false, findings: "out/fuzz" });
+  expect(result.finding).toBeUndefined();
+  expect(result.runs).toBeGreaterThan(corpus.length);
 });
 
 it("what the shim takes for JSON is what Node takes for it", () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Ajv } from "ajv";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { TraceRecord } from "#cli/mullion/wine/call-record.ts";
-import { callSchema } from "#cli/mullion/wine/call-schema.ts";
+import { callSchema } from "#cli/mullion/wine/call-record.ts";
 import { ROOT, resultOf, startDaemon } from "./test-daemon.ts";
 
 beforeAll(() => {
@@ -48,6 +48,30 @@ describe("mullion wine", () => {
       expect(await resultOf(mullion([...data, "nat"]))).toEqual({ code: 0, stdout: "", stderr: "" });
       // It looks for the network that the first one made.
       expect(await resultOf(mullion([...data, "one", "pod-a"]))).toEqual({ code: 0, stdout: "", stderr: "" });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("gives its own service the adapters of --adapter", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "mullion-wine-adapter-"));
+    const file = join(folder, "calls.jsonl");
+    const words = (name: string): readonly string[] => [
+      "wine",
+      "--adapter",
+      `${name}=192.168.1.5/24`,
+      "--trace-calls",
+      file,
+      "--",
+      PROGRAM,
+      "pod",
+    ];
+    try {
+      // The program's network is for the adapter "Ethernet".
+      expect(await resultOf(mullion(words("Ethernet")))).toMatchObject({ code: 0, stdout: "" });
+      expect((await resultOf(mullion(words("LAN")))).code).not.toBe(0);
+      // HCN_E_ADAPTER_NOT_FOUND
+      expect(readFileSync(file, "utf8")).toMatch(/"HcnCreateNetwork".*"hresult":"0x803b0006"/);
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -166,6 +166,18 @@ describe("kubectl on the emulator", () => {
     expect(run(["delete", "-f", "-"], list("ports")).code).toBe(0);
   });
 
+  it("explain says what fields are, and what differs on Windows", () => {
+    expect(kubectl("explain", "pod.spec.dnsPolicy")).toMatch(
+      /DESCRIPTION:\s+Where the resolver's settings come from\.[^]*ClusterFirstWithHostNet does not work\s+on\s+Windows\./,
+    );
+    // A field that is a message of its own.
+    expect(kubectl("explain", "service.spec")).toMatch(
+      /DESCRIPTION:\s+Which pods, and at which addresses and ports\.\s+FIELDS:/,
+    );
+    for (const kind of ["pod", "svc", "node", "endpointslice", "netpol", "cm", "deploy", "ds", "ns"])
+      expect(kubectl("explain", kind)).not.toContain("<no description>");
+  });
+
   it("explain names the fields of every kind", () => {
     expect(kubectl("explain", "deployment.spec.replicas")).toMatch(/^FIELD: replicas <integer>$/m);
     expect(kubectl("explain", "pods")).toMatch(/^ {2}spec\t<PodSpec>$/m);

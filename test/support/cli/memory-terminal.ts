@@ -20,6 +20,9 @@ export class MemoryTerminal implements Terminal {
   stderr(text: string): void {
     this.errors += text;
   }
+  status(text: string): void {
+    this.errors += text;
+  }
   bold(text: string): string {
     return text;
   }
@@ -44,6 +47,9 @@ export class MemoryTerminal implements Terminal {
     const content = this.files.get(path);
     if (content === undefined) throw Object.assign(new Error("no such file"), { code: "ENOENT" });
     return Promise.resolve(typeof content === "string" ? new TextEncoder().encode(content) : content);
+  }
+  async readChunks(): Promise<undefined> {
+    return Promise.resolve(undefined);
   }
   async *readStream(path: string): AsyncGenerator<Uint8Array, void, undefined> {
     yield await this.readBytes(path);

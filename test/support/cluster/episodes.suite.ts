@@ -5,7 +5,7 @@
  */
 import type { Compat } from "#core/base/compat.ts";
 import { Prng } from "#core/base/prng.ts";
-import { RESTART_STATES } from "#contracts/hcn/faults/fault.ts";
+import { RESTART_STATES } from "#hns/failures/faults/fault.ts";
 import { disagreements } from "../flannel/flannel-agreement.ts";
 import {
   type SessionWorld,

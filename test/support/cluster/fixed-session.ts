@@ -118,6 +118,15 @@ export class FixedSession implements ClusterSession {
     this.cluster = cluster;
   }
 
+  /** Its machines are up. */
+  async raise(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async ask<T>(question: (cluster: Cluster) => T): Promise<T> {
+    return Promise.resolve().then(() => question(this.cluster));
+  }
+
   async apply(): Promise<ApplyReport> {
     return Promise.resolve().then(refuseChange);
   }

@@ -8,13 +8,13 @@ import { type Cluster, forkCluster } from "#cluster/cluster.ts";
 import { readInput } from "#cluster/input/read-input.ts";
 import { openSession } from "#cluster/session/open-session.ts";
 import { tracePacket } from "#cluster/trace/trace.ts";
-import { CellLimits } from "#cluster/verify/cell-limits.ts";
 import type { Cell } from "#cluster/verify/cells/cell.ts";
 import { VERIFY_PORT } from "#cluster/verify/cells/pod-cells.ts";
 import { traceWords } from "#cluster/verify/describe.ts";
 import { readModel } from "#cluster/verify/model-of-cluster.ts";
 import { stateCells } from "#cluster/verify/cells/state-cells.ts";
-import { listCells, verifyCluster } from "#cluster/verify/verify.ts";
+import { CellLimits, listCells } from "#cluster/verify/plan.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
 
 /** A cluster file with the manifests that it names. */
 async function openExample(name: string): Promise<Cluster> {

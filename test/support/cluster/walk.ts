@@ -11,8 +11,9 @@ import type { HeardEvent } from "#cluster/trace/trace-collector.ts";
 import type { ProbeProtocol, TraceReport } from "#cluster/trace/trace-report.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { formatIp, parseIp } from "#core/net/ip.ts";
-import { type Mac, formatMac } from "#core/net/mac.ts";
+import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
 import { Headers, destinationIp, sourceIp } from "#core/wire/headers.ts";
+import { TunnelHeaders } from "#core/wire/tunnels/tunnel.ts";
 
 /** Where a packet stands: what `1 A stack`, `4 wire` of a table become. */
 export interface Stage {
@@ -23,6 +24,8 @@ export interface Stage {
   readonly ttl: number;
   /** Absent for ICMP. */
   readonly l4?: string;
+  /** What is around the packet in a tunnel: `W1m→W2m W1→W2 ttl 128 DF :4789 VNI 4096`. */
+  readonly outer?: string;
 }
 
 export interface Walk {
@@ -47,7 +50,7 @@ class Symbols {
   private readonly macs = new Map<Mac, string>();
   private readonly ports = new Map<number, string>();
 
-  /** `names`: further addresses, such as those of services. */
+  /** `names`: further addresses and MACs, such as those of services. */
   constructor(cluster: Cluster, names: Readonly<Record<string, string>>) {
     const counts = { windows: 0, linux: 0 };
     for (const { spec, host } of cluster.nodes) {
@@ -57,7 +60,8 @@ class Symbols {
       for (const each of host.root.listInterfaces()) {
         const isAdapter = each.hasAddress(spec.address);
         const leg = spec.os === "windows" ? `BR${symbol.slice(1)}` : `${symbol}b`;
-        this.macs.set(each.mac, isAdapter ? `${symbol}m` : `${leg}m`);
+        const own = each.name.startsWith("flannel.") ? `${symbol}v` : `${leg}m`;
+        this.macs.set(each.mac, isAdapter ? `${symbol}m` : own);
         for (const { ip } of each.addresses) if (!isAdapter) this.ips.set(ip, leg);
       }
     }
@@ -74,6 +78,8 @@ class Symbols {
     for (const [text, name] of Object.entries(names)) {
       const ip = parseIp(text);
       if (ip !== undefined) this.ips.set(ip, name);
+      const mac = parseMac(text);
+      if (mac !== undefined) this.macs.set(mac, name);
     }
   }
 
@@ -102,19 +108,47 @@ class Symbols {
   }
 }
 
+/** `send A`, `forward W1`, `wire`, `W1 out LB_DSR`. */
+function nameOfStage({ event }: HeardEvent, symbols: Symbols): string {
+  if (event.kind === "wire") return "wire";
+  if (event.kind === "layer")
+    return `${symbols.machines.get(event.node) ?? event.node} ${event.direction} ${event.layer}`;
+  return `${event.kind} ${symbols.place(event)}`;
+}
+
+/** The outer headers of a packet in a tunnel as the tables write them. */
+function outerOf(frame: Uint8Array, outer: Headers, tunnel: TunnelHeaders, symbols: Symbols): string {
+  const mac = (offset: number): string => symbols.mac(readU48(frame, offset) as Mac);
+  const isDontFragment = (readU16(frame, outer.network + 6) & 0x4000) !== 0;
+  return [
+    `${mac(6)}→${mac(0)}`,
+    `${symbols.ip(sourceIp(frame, outer))}→${symbols.ip(destinationIp(frame, outer))}`,
+    `ttl ${readU8(frame, outer.network + 8)}`,
+    ...(isDontFragment ? ["DF"] : []),
+    `:${readU16(frame, outer.transport + 2)}`,
+    `VNI ${tunnel.id}`,
+  ].join(" ");
+}
+
 function stageOf(heard: HeardEvent, symbols: Symbols): Stage {
   const { frame } = heard;
-  const headers = new Headers();
-  headers.parseBytes(frame, 0, frame.length);
-  const mac = (offset: number): string => symbols.mac(readU48(frame, offset) as Mac);
+  const whole = new Headers();
+  whole.parseBytes(frame, 0, frame.length);
+  const tunnel = new TunnelHeaders();
+  tunnel.locate(frame, whole);
+  const isInTunnel = tunnel.kind !== undefined;
+  const headers = isInTunnel ? tunnel.inner : whole;
+  const start = isInTunnel ? tunnel.innerStart : 0;
+  const mac = (offset: number): string => symbols.mac(readU48(frame, start + offset) as Mac);
   const port = (offset: number): string => symbols.port(readU16(frame, headers.transport + offset));
   const hasPorts = headers.protocol === 6 || headers.protocol === 17;
   return {
-    at: heard.event.kind === "wire" ? "wire" : `${heard.event.kind} ${symbols.place(heard.event)}`,
+    at: nameOfStage(heard, symbols),
     eth: `${mac(6)}→${mac(0)}`,
     ip: `${symbols.ip(sourceIp(frame, headers))}→${symbols.ip(destinationIp(frame, headers))}`,
     ttl: readU8(frame, headers.network + 8),
     ...(hasPorts ? { l4: `${port(0)}→${port(2)}` } : {}),
+    ...(isInTunnel && { outer: outerOf(frame, whole, tunnel, symbols) }),
   };
 }
 
@@ -122,9 +156,12 @@ function stageOf(heard: HeardEvent, symbols: Symbols): Stage {
 function namePorts(events: readonly HeardEvent[], symbols: Symbols): void {
   const headers = new Headers();
   const seen: number[] = [];
+  const tunnel = new TunnelHeaders();
   for (const { frame } of events) {
     if (headers.parseBytes(frame, 0, frame.length) !== undefined || headers.transport < 0) continue;
-    const source = readU16(frame, headers.transport);
+    tunnel.locate(frame, headers);
+    const { transport } = tunnel.kind === undefined ? headers : tunnel.inner;
+    const source = readU16(frame, transport);
     if (!seen.includes(source)) seen.push(source);
   }
   for (const [index, port] of seen.entries()) symbols.namePort(port, index === 0 ? "p" : "q");
@@ -140,12 +177,16 @@ export function walk(
     readonly port?: number;
     /** Symbols of addresses that are no machine's: `{"10.96.0.50": "V"}`. */
     readonly names?: Readonly<Record<string, string>>;
+    /** With the layers of ports in which a rule or a flow is found: `W1 out LB_DSR`. */
+    readonly showsLayers?: boolean;
   } = {},
 ): Walk {
-  const { names = {}, ...request } = options;
+  const { names = {}, showsLayers = false, ...request } = options;
   const symbols = new Symbols(cluster, names);
   const { report, heard } = tracePacket(cluster, { protocol: "tcp", port: undefined, ...request, from, to });
-  const stages = heard.filter(({ event }) => STAGE_KINDS.has(event.kind));
+  const isStage = ({ event }: HeardEvent): boolean =>
+    event.kind === "layer" ? showsLayers && event.outcome !== "miss" : STAGE_KINDS.has(event.kind);
+  const stages = heard.filter(isStage);
   const [first] = stages;
   const forward = stages.filter(({ tag }) => tag === 1);
   namePorts(forward, symbols);

@@ -102,6 +102,8 @@ export class ReferenceWalk {
   private isHairpin = false;
   private hasPushed = false;
   private readonly arrivedInTunnel: boolean;
+  /** The virtual subnet of the tunnel that came off last. */
+  private poppedTni: number | undefined;
 
   constructor(engine: WalkedEngine, subject: Subject, nowMs: number) {
     this.engine = engine;
@@ -135,6 +137,7 @@ export class ReferenceWalk {
 
   private edit(edit: Edit): void {
     const { subject, engine } = this;
+    if (edit.kind === "pop") this.poppedTni = subject.tunnel.id;
     subject.apply(edit, engine);
     if (edit.kind === "pop" && this.hasPushed) {
       // What was put on is gone, and what was done to it.
@@ -309,6 +312,7 @@ export class ReferenceWalk {
         forward.push({ kind: "source", ip: pool.ip }, { kind: "source-port", port: free });
         undoSource();
         reverse.push({ kind: "destination-mac", mac: seen.sourceMac as Mac });
+        if (this.poppedTni !== undefined) reverse.push({ kind: "tni", tni: this.poppedTni });
         extra.port = { pool, port: free };
         return;
       }
@@ -473,11 +477,11 @@ class QuotedTwin {
       case "source-mac":
       case "destination-mac":
       case "ttl":
+      case "tni":
         subject.apply(edit, engine);
         return;
       case "dscp":
       case "mss":
-      case "tni":
       case "pop":
       case "push":
     }

@@ -174,14 +174,14 @@ function describeNotifications(current: () => HcnClient): void {
     const other = await createNetwork(client, { ...NETWORK, Name: "cbr1", Flags: 0 });
     const guest = await client.create("GuestNetworkService", { ...GUEST });
     const service = hear(client);
-    const ofNetwork = hear(client, { network: network.ID!.toUpperCase() });
-    const ofOther = hear(client, { network: other.ID! });
+    const ofNetwork = hear(client, { network: network.ID.toUpperCase() });
+    const ofOther = hear(client, { network: other.ID });
     const ofGuest = hear(client, { guestNetworkService: guest });
     const all = hear(client, "all");
-    const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+    const endpoint = await createEndpoint(client, network.ID, { Name: "web" });
     await attachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
     await client.modify("GuestNetworkService", guest, { ...state("Bootstrapping") } as never);
-    await deleteNetwork(client, network.ID!);
+    await deleteNetwork(client, network.ID);
     await client.delete("GuestNetworkService", guest);
     const { NetworkEndpointAttached, NetworkEndpointDetached, GuestNetworkServiceStateChanged } =
       NOTIFICATION_TYPES;

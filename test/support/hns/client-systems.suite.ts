@@ -37,9 +37,9 @@ export function describeComputeSystems(current: () => HcnClient): void {
     const systems = client.computeSystems!;
     expect(await systems.list()).toEqual([]);
     const network = await createNetwork(client, NETWORK);
-    const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+    const endpoint = await createEndpoint(client, network.ID, { Name: "web" });
     const namespace = await createNamespace(client, "Host");
-    await systems.create("c1", containerDocument(namespace.ID!));
+    await systems.create("c1", containerDocument(namespace.ID));
     await addNetworkAdapter(systems, "c1", endpoint.ID);
     expect(await systems.list()).toEqual([
       {

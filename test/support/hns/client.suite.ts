@@ -161,7 +161,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("HCN-018 HCN-020 an endpoint gets address and MAC, and is found by id and by name", async () => {
       const network = await createNetwork(client, NETWORK);
-      const endpoint = await createEndpoint(client, network.ID!, { Name: "web_cbr0" });
+      const endpoint = await createEndpoint(client, network.ID, { Name: "web_cbr0" });
       expect(endpoint.IpConfigurations?.[0]?.IpAddress).toMatch(/^10\.244\.2\./);
       expect(endpoint.MacAddress).toMatch(/^00-15-5D-/);
       expect(await getEndpointById(client, endpoint.ID)).toEqual(endpoint);
@@ -170,8 +170,8 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("HCN-048 statistics of every endpoint, in v1 and by the call of their own", async () => {
       const network = await createNetwork(client, NETWORK);
-      await createEndpoint(client, network.ID!, { Name: "a" });
-      await createEndpoint(client, network.ID!, REMOTE);
+      await createEndpoint(client, network.ID, { Name: "a" });
+      await createEndpoint(client, network.ID, REMOTE);
       for (const endpoint of await listEndpoints(client)) {
         const stats = await client.queryEndpointStats(endpoint.ID);
         expect(stats).toEqual({
@@ -193,7 +193,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("the addresses of an endpoint, in v1 and by the call of their own", async () => {
       const network = await createNetwork(client, NETWORK);
-      const endpoint = await createEndpoint(client, network.ID!, { Name: "a" });
+      const endpoint = await createEndpoint(client, network.ID, { Name: "a" });
       const addresses = await client.queryEndpointAddresses(endpoint.ID, V2);
       expect(addresses).toMatchObject({
         EndpointId: endpoint.ID.toUpperCase(),
@@ -208,8 +208,8 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("HCN-014 an endpoint's explicit id and MAC are honoured", async () => {
       const network = await createNetwork(client, NETWORK);
-      const document = { ...V2, HostComputeNetwork: network.ID!, MacAddress: "00:11:22:33:44:55" };
-      const id = await client.create("Endpoint", document, { id: MISSING, network: network.ID! });
+      const document = { ...V2, HostComputeNetwork: network.ID, MacAddress: "00:11:22:33:44:55" };
+      const id = await client.create("Endpoint", document, { id: MISSING, network: network.ID });
       expect(id).toBe(MISSING);
       expect(await client.query("Endpoint", id, V2)).toMatchObject({ MacAddress: "00:11:22:33:44:55" });
     });
@@ -217,27 +217,27 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
     it("HCN-021 endpoints of a network are asked for by VirtualNetwork, in either letter case", async () => {
       const first = await createNetwork(client, NETWORK);
       const second = await createNetwork(client, { ...NETWORK, Name: "cbr1" });
-      const endpoint = await createEndpoint(client, first.ID!, { Name: "a" });
-      await createEndpoint(client, second.ID!, { Name: "b" });
-      const found = await listEndpointsOfNetwork(client, first.ID!.toUpperCase());
+      const endpoint = await createEndpoint(client, first.ID, { Name: "a" });
+      await createEndpoint(client, second.ID, { Name: "b" });
+      const found = await listEndpointsOfNetwork(client, first.ID.toUpperCase());
       expect(found.map((each) => each.ID)).toEqual([endpoint.ID]);
     });
 
     it("HCN-023 HCN-024 an endpoint goes into a namespace and out of it", async () => {
       const network = await createNetwork(client, NETWORK);
-      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+      const endpoint = await createEndpoint(client, network.ID, { Name: "web" });
       const namespace = await createNamespace(client, "Host");
-      await addNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
-      expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([endpoint.ID]);
+      await addNamespaceEndpoint(client, namespace.ID, endpoint.ID);
+      expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([endpoint.ID]);
       expect((await getEndpointById(client, endpoint.ID)).HostComputeNamespace).toBe(namespace.ID);
-      await removeNamespaceEndpoint(client, namespace.ID!, endpoint.ID);
-      expect(await getNamespaceEndpointIds(client, namespace.ID!)).toEqual([]);
+      await removeNamespaceEndpoint(client, namespace.ID, endpoint.ID);
+      expect(await getNamespaceEndpointIds(client, namespace.ID)).toEqual([]);
       expect((await getEndpointById(client, endpoint.ID)).HostComputeNamespace).toBeUndefined();
     });
 
     it("HCN-030 HCN-031 Update replaces the policies of a detached endpoint", async () => {
       const network = await createNetwork(client, NETWORK);
-      const endpoint = await createEndpoint(client, network.ID!, {
+      const endpoint = await createEndpoint(client, network.ID, {
         Policies: [{ Type: "OutBoundNAT", Settings: {} }],
       });
       const acls = [
@@ -261,14 +261,14 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       expect((await listHnsNetworks(client)).map((each) => each.Type)).toEqual(["L2Bridge"]);
       const endpoint = await createHnsEndpoint(client, {
         Name: "cbr0_ep",
-        VirtualNetwork: network.ID!,
+        VirtualNetwork: network.ID,
         IPAddress: "10.244.2.2",
       });
       expect((await listEndpoints(client)).map((each) => each.ID)).toEqual([endpoint.ID]);
-      await attachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
-      expect((await getHnsEndpoint(client, endpoint.ID!)).State).toBe(2);
-      await detachHnsEndpoint(client, endpoint.ID!, HOST_ATTACH);
-      expect((await getHnsEndpoint(client, endpoint.ID!)).State).toBe(1);
+      await attachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
+      expect((await getHnsEndpoint(client, endpoint.ID)).State).toBe(2);
+      await detachHnsEndpoint(client, endpoint.ID, HOST_ATTACH);
+      expect((await getHnsEndpoint(client, endpoint.ID)).State).toBe(1);
     });
 
     it("a v1 failure is an envelope, not a rejected call", async () => {
@@ -294,26 +294,26 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("HCN-035 HCN-038 a load balancer over a local and a remote endpoint comes back as it was made", async () => {
       const network = await createNetwork(client, NETWORK);
-      const local = await createEndpoint(client, network.ID!, { Name: "web" });
-      const remote = await createEndpoint(client, network.ID!, REMOTE);
+      const local = await createEndpoint(client, network.ID, { Name: "web" });
+      const remote = await createEndpoint(client, network.ID, REMOTE);
       const endpoints = [local.ID.toUpperCase(), remote.ID.toUpperCase()];
       const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: endpoints });
       expect(made).toMatchObject({ ...BALANCED, HostComputeEndpoints: endpoints, State: 2 });
-      expect(await getLoadBalancerById(client, made.ID!.toUpperCase())).toEqual(made);
-      await deleteLoadBalancer(client, made.ID!);
+      expect(await getLoadBalancerById(client, made.ID.toUpperCase())).toEqual(made);
+      await deleteLoadBalancer(client, made.ID);
       expect(await client.enumerate("LoadBalancer")).toEqual([]);
     });
 
     it("HCN-037 a load balancer that was deleted can be made again with its id and another back end", async () => {
       const network = await createNetwork(client, NETWORK);
-      const first = await createEndpoint(client, network.ID!, { Name: "a" });
-      const second = await createEndpoint(client, network.ID!, { Name: "b" });
+      const first = await createEndpoint(client, network.ID, { Name: "a" });
+      const second = await createEndpoint(client, network.ID, { Name: "b" });
       const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [first.ID] });
       const endpoints = [first.ID.toUpperCase(), second.ID.toUpperCase()];
-      await deleteLoadBalancer(client, made.ID!);
+      await deleteLoadBalancer(client, made.ID);
       const again = await createLoadBalancer(client, {
         ...BALANCED,
-        ID: made.ID!,
+        ID: made.ID,
         HostComputeEndpoints: endpoints,
       });
       expect(again.ID).toBe(made.ID);
@@ -329,24 +329,24 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
 
     it("HCN-104 v1 lists and deletes the load balancers of v2", async () => {
       const network = await createNetwork(client, NETWORK);
-      const endpoint = await createEndpoint(client, network.ID!, { Name: "web" });
+      const endpoint = await createEndpoint(client, network.ID, { Name: "web" });
       const made = await createLoadBalancer(client, { ...BALANCED, HostComputeEndpoints: [endpoint.ID] });
       expect(await requestHns(client, "GET", "/policylists/")).toMatchObject([
-        { ID: made.ID!.toUpperCase(), References: [`/endpoints/${endpoint.ID}`], IsApplied: true },
+        { ID: made.ID.toUpperCase(), References: [`/endpoints/${endpoint.ID}`], IsApplied: true },
       ]);
-      await requestHns(client, "DELETE", `/policylists/${made.ID!.toUpperCase()}`);
+      await requestHns(client, "DELETE", `/policylists/${made.ID.toUpperCase()}`);
       expect(await listLoadBalancers(client)).toEqual([]);
     });
 
     it("SDN routes are made of hcsshim's documents, changed by delete and create, and deleted", async () => {
       const network = await createNetwork(client, NETWORK);
-      const first = (await createEndpoint(client, network.ID!, { Name: "p" })).ID;
-      const second = (await createEndpoint(client, network.ID!, { Name: "q" })).ID;
+      const first = (await createEndpoint(client, network.ID, { Name: "p" })).ID;
+      const second = (await createEndpoint(client, network.ID, { Name: "q" })).ID;
       const made = await addSdnRoute(client, [first], { DestinationPrefix: "169.254.169.254/24" });
       const added = await addSdnRouteEndpoint(client, made, second);
       expect([added.ID, added.HostComputeEndpoints]).toEqual([made.ID, [first, second]]);
       expect(await listSdnRoutes(client)).toEqual([added]);
-      await deleteSdnRoute(client, made.ID!);
+      await deleteSdnRoute(client, made.ID);
       expect(await listSdnRoutes(client)).toEqual([]);
     });
 
@@ -356,7 +356,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       const heard: HcnNotification[] = [];
       const unsubscribe = client.subscribe((notification) => heard.push(notification));
       const network = await createNetwork(client, { ...NETWORK, Flags: 8 });
-      await deleteNetwork(client, network.ID!);
+      await deleteNetwork(client, network.ID);
       await expect.poll(() => heard.length).toBe(4);
       expect(heard.map((notification) => notification.type)).toEqual([
         NOTIFICATION_TYPES.NetworkPreCreate,
@@ -374,7 +374,7 @@ export function describeHcnClient(name: string, open: () => Promise<HcnClient>):
       const network = await createNetwork(client, NETWORK);
       const created = await Promise.all(
         Array.from({ length: 20 }, async (_, index) =>
-          createEndpoint(client, network.ID!, { Name: `pod-${index}` }),
+          createEndpoint(client, network.ID, { Name: `pod-${index}` }),
         ),
       );
       expect(created.map((endpoint) => endpoint.Name)).toEqual(

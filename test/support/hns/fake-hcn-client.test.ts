@@ -17,7 +17,7 @@ describe("the fake HNS", () => {
     const document = { HostComputeEndpoints: ["a"], FrontendVIPs: ["10.96.0.7"], PortMappings: PORTS };
     const made = await createLoadBalancer(client, document);
     expect(made).toMatchObject({ ...document, State: 2 });
-    await modifyLoadBalancer(client, made.ID!, { ...document, HostComputeEndpoints: ["a", "b"] });
+    await modifyLoadBalancer(client, made.ID, { ...document, HostComputeEndpoints: ["a", "b"] });
     expect(await listLoadBalancers(client)).toMatchObject([
       { ID: made.ID, HostComputeEndpoints: ["a", "b"] },
     ]);
@@ -42,14 +42,14 @@ describe("the fake HNS", () => {
     const client = new FakeHcnClient();
     const { ID } = await createNetwork(client, { Name: "cbr0", Type: "L2Bridge" });
     const IpConfigurations = [{ IpAddress: "10.244.2.10" }];
-    const remote = await createEndpoint(client, ID!, {
+    const remote = await createEndpoint(client, ID, {
       IpConfigurations,
       Flags: 1,
       MacAddress: "02-11-0a-f4-02-0a",
     });
     expect(remote).toMatchObject({ IpConfigurations, Flags: 1, MacAddress: "02-11-0a-f4-02-0a" });
-    await createEndpoint(client, ID!, { IpConfigurations });
-    await expect(createEndpoint(client, ID!, { IpConfigurations })).rejects.toMatchObject({
+    await createEndpoint(client, ID, { IpConfigurations });
+    await expect(createEndpoint(client, ID, { IpConfigurations })).rejects.toMatchObject({
       code: "ERROR_OBJECT_ALREADY_EXISTS",
     });
   });

@@ -3,6 +3,7 @@
  * line. It validates nothing; `#hns` is the service that does.
  */
 import type { HcnClient, HcnCreateOptions, HcnObjectKind, HostComputeQuery } from "#contracts/hcn/client.ts";
+import type { ComputeSystems } from "#contracts/hcn/compute-systems.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
 import { ENDPOINT_FLAGS } from "#contracts/hcn/documents/endpoint.ts";
@@ -202,6 +203,19 @@ export class FakeHcnClient implements HcnClient {
 
   async queryService(): Promise<JsonObject> {
     return { Version: { ...this.version } };
+  }
+
+  /** Takes every container for one that runs; only what changes adapters is noted. */
+  get computeSystems(): ComputeSystems {
+    return {
+      list: async () => [],
+      create: async () => undefined,
+      terminate: async () => undefined,
+      modify: async (id, request) => {
+        this.step({ call: "modify ComputeSystem", id, body: request }, true);
+        this.attach(textOf(request["Settings"]), id, request["RequestType"] === "Add" ? "attach" : "detach");
+      },
+    };
   }
 
   /** The part of HNS v1 that plugins use, over the same objects. */

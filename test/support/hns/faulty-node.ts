@@ -1,7 +1,7 @@
 /** A node's HNS with a network, two endpoints and load balancers, on which tests inject faults. */
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import { readFault } from "#contracts/hcn/faults/read-fault.ts";
+import { readFault } from "#hns/failures/faults/read-fault.ts";
 import { createEndpoint, createLoadBalancerOnly, createNetwork } from "#contracts/hcn/operations.ts";
 import { CBR0, type HnsNode, type HnsNodeOptions, hnsNode } from "./hns-node.ts";
 

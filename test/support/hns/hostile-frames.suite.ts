@@ -117,7 +117,9 @@ class TappedNode {
 
   /** A frame from whoever is behind port `index`. */
   send(index: number, frame: Uint8Array): void {
-    this.ports[index]?.receive(Packet.fromFrame(frame));
+    const port = this.ports[index];
+    const home = this.world.datapath.listSwitches().find((each) => each.getPort(port?.id ?? "") === port);
+    if (port !== undefined) home?.handleFrame(port, Packet.fromFrame(frame));
   }
 
   report(): string {

@@ -5,7 +5,7 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { type IncomingMessage, type Server, type ServerResponse, createServer, request } from "node:http";
 import { SCHEMA_OF_KIND } from "#contracts/hcn/description/document-schemas.ts";
-import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
+import { hnsOpenApi } from "#hns/http/openapi.ts";
 
 const ID = "hns.openapi.json";
 
@@ -33,22 +33,18 @@ interface QueryRequest {
   readonly query?: { readonly SchemaVersion?: { readonly Major?: number } };
 }
 
+/** What is read of the description, and its schemas: each is compiled with its first use, once for all tests. */
+const DESCRIPTION = hnsOpenApi() as unknown as { readonly paths: Readonly<Record<string, unknown>> };
+const AJV = new Ajv2020({ strict: false, validateFormats: false }).addSchema({ $id: ID, ...DESCRIPTION });
+
 /** Holds messages against the description. */
 class DescriptionCheck {
   readonly problems: string[] = [];
-  private readonly ajv = new Ajv2020({ strict: false, validateFormats: false });
-  private readonly description = hnsOpenApi() as unknown as {
-    readonly paths: Readonly<Record<string, unknown>>;
-  };
-
-  constructor() {
-    this.ajv.addSchema({ $id: ID, ...this.description });
-  }
 
   check({ method, path, sent, status, answered }: Exchange): void {
     const [bare = ""] = path.split("?");
     const operation = `#/paths/${escapePointer(bare)}/${method.toLowerCase()}`;
-    if (this.description.paths[bare] === undefined) {
+    if (DESCRIPTION.paths[bare] === undefined) {
       if (status === 200) this.problems.push(`${method} ${bare} is answered and not described`);
       return;
     }
@@ -73,10 +69,10 @@ class DescriptionCheck {
   }
 
   private hold(pointer: string, value: unknown, what: string): void {
-    const validate: ValidateFunction | undefined = this.ajv.getSchema(`${ID}${pointer}`);
+    const validate: ValidateFunction | undefined = AJV.getSchema(`${ID}${pointer}`);
     if (validate === undefined) this.problems.push(`${what}: the description has no ${pointer}`);
     else if (!validate(value))
-      this.problems.push(`${what}: ${this.ajv.errorsText(validate.errors)}: ${JSON.stringify(value)}`);
+      this.problems.push(`${what}: ${AJV.errorsText(validate.errors)}: ${JSON.stringify(value)}`);
   }
 }
 

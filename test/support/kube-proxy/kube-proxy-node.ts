@@ -62,6 +62,8 @@ function formatId(id: Guid | undefined): string {
 }
 
 export interface NodeSettings {
+  /** In place of an empty HNS. */
+  readonly client?: FakeHcnClient;
   /** Minor version of Kubernetes; default 36. */
   readonly minor?: number;
   readonly compat?: Compat;
@@ -180,13 +182,14 @@ function networkDocument(settings: NodeSettings): JsonObject & { readonly ID: Gu
 }
 
 export class KubeProxyNode {
-  readonly hns: FakeHcnClient = new FakeHcnClient();
+  readonly hns: FakeHcnClient;
   readonly objects: ProxyObjects;
   readonly settings: NodeSettings;
   proxy: KubeProxy;
 
   constructor(settings: NodeSettings = {}, objects: ProxyObjects = new ProxyObjects()) {
     this.settings = settings;
+    this.hns = settings.client ?? new FakeHcnClient();
     this.objects = objects;
     this.hns.version = settings.hns ?? { Major: 11, Minor: 10 };
     this.hns.idGroups = { LoadBalancer: LOAD_BALANCER_GROUP, Endpoint: ENDPOINT_GROUP };

@@ -38,7 +38,24 @@ export async function nodeWithPod(): Promise<LocalHns> {
   return hns;
 }
 
-export async function addNetwork(hns: LocalHns): Promise<void> {
+/** The same with both families: the pod is fd00:1::4, too. */
+export async function nodeWithDualPod(): Promise<LocalHns> {
+  const hns = createHns({ adapters: [ADAPTER] });
+  await addNetwork(hns, [IPV4, { range: "fd00:1::/64", hop: "fd00:1::1", others: "::/0", pod: "fd00:1::4" }]);
+  return hns;
+}
+
+/** One family of the network, with the address of its pod. */
+interface PodFamily {
+  readonly range: string;
+  readonly hop: string;
+  readonly others: string;
+  readonly pod: string;
+}
+
+const IPV4: PodFamily = { range: POD_RANGE, hop: "10.244.1.1", others: "0.0.0.0/0", pod: "10.244.1.4" };
+
+export async function addNetwork(hns: LocalHns, families: readonly PodFamily[] = [IPV4]): Promise<void> {
   const network = await createNetwork(hns.client, {
     Name: NETWORK,
     Type: "L2Bridge",
@@ -46,16 +63,20 @@ export async function addNetwork(hns: LocalHns): Promise<void> {
     Ipams: [
       {
         Type: "Static",
-        Subnets: [
-          { IpAddressPrefix: POD_RANGE, Routes: [{ NextHop: "10.244.1.1", DestinationPrefix: "0.0.0.0/0" }] },
-        ],
+        Subnets: families.map(({ range, hop, others }) => ({
+          IpAddressPrefix: range,
+          Routes: [{ NextHop: hop, DestinationPrefix: others }],
+        })),
       },
     ],
     SchemaVersion: { Major: 2, Minor: 0 },
   });
   await createEndpoint(hns.client, network.ID ?? "", {
     Name: "pod",
-    IpConfigurations: [{ IpAddress: "10.244.1.4", PrefixLength: 24 }],
+    IpConfigurations: families.map(({ pod, range }) => ({
+      IpAddress: pod,
+      PrefixLength: Number(range.split("/")[1]),
+    })),
     SchemaVersion: { Major: 2, Minor: 0 },
   });
 }

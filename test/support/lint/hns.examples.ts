@@ -176,6 +176,21 @@ export const HNS_EXAMPLES: ExampleTable = {
       ),
     ),
   },
+  "hns-acl-blocks-direction": {
+    bad: oneFile(
+      "policies.json",
+      `[{ "Type": "PA", "PA": "10.1.0.5" },
+ { "Type": "ACL", "Action": "Block", "Direction": «"In", "Priority": 65500, "Protocols": "256", "RuleType": "Switch", "Scope": 0 }]
+`,
+    ),
+    good: oneFile(
+      "policies.json",
+      `[{ "Type": "ACL", "Action": "Allow", "Direction": "In", "Priority": 1000, "Protocols": "6", "LocalPorts": "80" },
+ { "Type": "ACL", "Action": "Block", "Direction": "Out", "Priority": 200, "Protocols": "6", "RemoteAddresses": "168.63.129.16/32" },
+ { "Type": "ACL", "Action": "Block", "Direction": "In", "Priority": 65500, "Protocols": "256" }]
+`,
+    ),
+  },
   "hns-remote-subnet-route-invalid": {
     bad: request(
       overlay(

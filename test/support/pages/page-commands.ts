@@ -169,7 +169,7 @@ export const EXPECTED: readonly Expected[] = [
   { line: /hns get all$/, page: "docs/start/hns.md", output: /^networks\n[^]*web-0[^]*10\.96\.0\.80/ },
   { line: /hns get ep web-0 -o yaml$/, output: /^Name: web-0$/m },
   { line: /hns get network flannel\.4096 --v1 -o json$/, output: /"AddressPrefix": "10\.42\.6\.0\/24"/ },
-  { line: /hns dump -o node\.json$/, output: /^$/ },
+  { line: /hns dump --to node\.json$/, output: /^$/ },
   {
     line: /hns restore --replace /,
     output: /^Restored 1 network, 3 namespaces, 3 endpoints, 2 load balancers into /,
@@ -183,7 +183,12 @@ export const EXPECTED: readonly Expected[] = [
     line: /node restart-hns win-1 --state lose$/,
     output: /^node\/win-1: HNS has been restarted \(lose\)\n$/,
   },
-  { line: /mullion verify$/, time: 1, output: /\d+ cells did not match the expectation\.\n$/, code: 1 },
+  {
+    line: /mullion verify$/,
+    time: 1,
+    output: /\d+ cells did not match the expectation, for \d+ causes\.\n$/,
+    code: 1,
+  },
   { line: /mullion verify$/, time: 2, output: /Observed and expected agree\.\n$/ },
   { line: /node reboot win-1$/, output: /^node\/win-1: the machine has been restarted\n$/ },
   { line: /run pktmon counters --type drop --drop-reason$/, output: /[^]*/ },

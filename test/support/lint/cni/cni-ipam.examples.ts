@@ -72,9 +72,15 @@ export const CNI_IPAM_EXAMPLES: ExampleTable = {
   "cni-ipam-route-gateway-ignored": {
     bad: oneFile(
       "nat.conf",
-      cni("nat", '"subnet": "172.24.32.0/20", "routes": [{ «"gateway": "172.24.32.1" }]'),
+      cni("nat", '"subnet": "172.24.32.0/20", "routes": [{ «"gateway": "172.24.32.2" }]'),
     ),
-    good: oneFile("nat.conf", cni("nat", '"subnet": "172.24.32.0/20", "routes": [{ "GW": "172.24.32.1" }]')),
+    good: oneFile(
+      "nat.conf",
+      cni(
+        "nat",
+        '"subnet": "172.24.32.0/20", "routes": [{ "GW": "172.24.32.2" }, { "gateway": "172.24.32.1" }]',
+      ),
+    ),
   },
   "cni-overlay-ipv6": {
     bad: oneFile(

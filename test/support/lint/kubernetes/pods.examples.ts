@@ -125,6 +125,13 @@ initContainers:
     },
     good: podExample(WINDOWS, "ports: [{ containerPort: 80 }]"),
   },
+  "host-port-conflict": {
+    bad: podExample(
+      WINDOWS,
+      "ports: [{ containerPort: 80, hostPort: 8080 }, { containerPort: 81, «hostPort: 8080 }]",
+    ),
+    good: podExample(WINDOWS, "ports: [{ containerPort: 80 }, { containerPort: 81 }]"),
+  },
   "resolv-conf-mapped": onlyOnWindows(
     "volumes: [{ name: names, configMap: { name: names } }]",
     "volumeMounts:\n  - name: names\n    «mountPath: /etc/resolv.conf\n    subPath: resolv.conf",
