@@ -8,7 +8,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type OutputOptions, type Plugin, rolldown } from "rolldown";
-import { formatNotices } from "./bundled-licences.ts";
+import { compiledModules } from "./compile-texts.ts";
+import { formatBillOfMaterials, formatNotices, manifestOf } from "./bundled-licences.ts";
 import { PROGRAMS } from "#cli/programs/table.ts";
 
 /** What is not bundled: it is native, and optional. */
@@ -125,6 +126,12 @@ function entries(root: string): Plugin {
   };
 }
 
+/** The texts and tables of `data/` in a module each, where a clone has files. */
+function texts(root: string): Plugin {
+  const codes = new Map([...compiledModules()].map(([name, code]) => [join(root, "data", name), code]));
+  return { name: "texts", load: (id) => codes.get(id) };
+}
+
 function inputOf(root: string, name: string): string {
   return name === "mullion" ? join(root, "src", "cli", "mullion", "main.ts") : `${ENTRY}${name}`;
 }
@@ -142,7 +149,7 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
     treeshake: { moduleSideEffects: [{ test: /[\\/]@kubernetes[\\/]client-node[\\/]/, sideEffects: false }] },
     // How long it takes depends on what else the machine does.
     checks: { pluginTimings: false },
-    plugins: [entries(root), LAZY_BUILT_INS],
+    plugins: [entries(root), texts(root), LAZY_BUILT_INS],
     // A warning is a fault of the build.
     onLog: (level, log) => {
       if (level === "warn") throw new Error(log.message);
@@ -153,11 +160,12 @@ async function bundle(root: string, folder: string, names: readonly string[]): P
   return output.flatMap((part) => (part.type === "chunk" ? part.moduleIds : []));
 }
 
-/** Writes all bundles to `folder`, and the licences of what they hold. */
+/** Writes all bundles to `folder`, the licences of what they hold, and a bill of materials. */
 export async function bundlePrograms(root: string, folder: string): Promise<void> {
   const names = PROGRAM_NAMES;
   const joined = names.filter((name) => TOOLS.includes(name) || ASKING_PLUGINS.includes(name));
   const modules = [...(await bundle(root, folder, joined))];
   for (const name of names) if (!joined.includes(name)) modules.push(...(await bundle(root, folder, [name])));
   writeFileSync(join(folder, "LICENSES.txt"), formatNotices(modules));
+  writeFileSync(join(folder, "sbom.cdx.json"), formatBillOfMaterials(modules, manifestOf(root)));
 }

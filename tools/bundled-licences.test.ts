@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { formatNotices, packageFolders } from "./bundled-licences.ts";
+import { formatBillOfMaterials, formatNotices, packageFolders } from "./bundled-licences.ts";
 
 let root = "";
 beforeEach(() => {
@@ -44,5 +44,31 @@ describe("the notices of a bundle", () => {
       "/m/node_modules/d",
       "C:\\m\\node_modules\\a\\node_modules\\@s\\b",
     ]);
+  });
+});
+
+describe("the bill of materials of a bundle", () => {
+  it("names each package once, with its licence, as CycloneDX has it", () => {
+    const modules = [
+      install("small", "MIT"),
+      install("@scope/large", "Apache-2.0"),
+      join(root, "node_modules", "small", "b.js"),
+    ];
+    const text = formatBillOfMaterials(modules, { name: "mullion", version: "0.1.0" });
+    expect(JSON.parse(text)).toMatchObject({
+      bomFormat: "CycloneDX",
+      specVersion: "1.6",
+      metadata: { component: { name: "mullion", purl: "pkg:npm/mullion@0.1.0" } },
+      components: [
+        {
+          name: "@scope/large",
+          purl: "pkg:npm/%40scope/large@1.2.3",
+          licenses: [{ license: { id: "Apache-2.0" } }],
+        },
+        { name: "small", version: "1.2.3", purl: "pkg:npm/small@1.2.3" },
+      ],
+      dependencies: [{ dependsOn: ["pkg:npm/%40scope/large@1.2.3", "pkg:npm/small@1.2.3"] }],
+    });
+    expect(formatBillOfMaterials(modules, { name: "mullion", version: "0.1.0" })).toBe(text);
   });
 });

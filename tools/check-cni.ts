@@ -235,11 +235,11 @@ export interface CniVerdict {
 }
 
 /** A refusal says which field, key or value it means; what HNS refuses says so with a code of the catalogue. */
-const NAMES_FIELD = /"[^"]+"|'[^']+'|line \d+|field |[A-Z]\w*\[\d+\]\.\w|\([a-z]+(?:-[a-z]+)+\)/;
+const NAMES_FIELD = /"[^"]+"|'[^']+'|line \d+|field |(?<!\w)[A-Z]\w*\[\d+\]\.\w|\([a-z]+(?:-[a-z]+)+\)/;
 /** HNS refused, in the words that upstream's program has for it: they are not ours to change, and lint names the cause. */
 const OF_HNS = /\(0x803b[0-9a-f]{4}\)/;
 /** What HNS answers, whatever is wrong. */
-const RECORD = /\{"Success":false[^}]*\}/;
+const RECORD = /\{"Success":false[^{}]*\}/;
 /** In front of each refusal of a plugin. */
 const OF_PLUGIN = /^\d+: plugin type="[^"]*"(?: name="[^"]*")? failed \(\w+\): /;
 

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { SourceText } from "#core/base/source-text.ts";
 import { checkDump } from "./check-dumps.ts";
@@ -24,13 +25,19 @@ describe("the check of real dumps", () => {
 
   it("finds a value that came back otherwise", async () => {
     const { findings, lines } = await check(
-      JSON.stringify({ ...NETWORK, Subnets: [{ AddressPrefix: "192.168.255.5/30" }] }),
+      // Programs could not decode a text where HNS has a number.
+      JSON.stringify({ ...NETWORK, State: "Created" }),
     );
     expect(findings).toBeGreaterThan(0);
-    expect(lines.join("\n")).toContain("FINDING Network: Subnets[0].AddressPrefix was");
+    expect(lines.join("\n")).toContain("FINDING Network: State was");
   });
 
   it("finds a file of which nothing is read", async () => {
     expect((await check("Dear all")).findings).toBeGreaterThan(0);
+  });
+
+  it("is content with the dump among the examples", async () => {
+    const { findings } = await check(readFileSync("examples/node-dump/hnsdiag.txt", "utf8"));
+    expect(findings).toBe(0);
   });
 });

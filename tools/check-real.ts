@@ -95,7 +95,7 @@ function knownOf(path: string): {
   readonly isVisible: boolean;
   /** It is what HNS printed. */
   readonly isOfHns: boolean;
-  /** It is what vfpctrl printed. */
+  /** It is what vfpctrl printed of layers, groups or rules. */
   readonly isOfVfp: boolean;
   /** It is a configuration of CNI. */
   readonly isOfCni: boolean;
@@ -105,9 +105,10 @@ function knownOf(path: string): {
   const status = /^diagnosis-status:\s*(\S+)/m.exec(text)?.[1] ?? "unknown";
   return {
     status,
-    isVisible: /^visible-in-this-file:\s*yes/m.test(text),
+    // What is visible beside another file, or once more is known, is not visible in this one.
+    isVisible: /^visible-in-this-file:\s*yes(?!,? (?:against|together|once))/m.test(text),
     isOfHns: /^what:\s*(?:Get-Hns|hnsdiag)/im.test(text),
-    isOfVfp: /^what:\s*vfpctrl/im.test(text),
+    isOfVfp: /^what:\s*vfpctrl \/(?:list-(?:layer|group|rule)|get-rule)/im.test(text),
     isOfCni: /^what:.*\bCNI con/im.test(text),
   };
 }

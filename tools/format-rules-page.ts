@@ -1,6 +1,6 @@
 /** All rules as a part of a page: docs/reference/lint.md. */
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
-import { getEntry } from "#diagnose/catalogue/catalogue.ts";
+import { getEntry, pathOfEntry } from "#diagnose/catalogue/catalogue.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { DocumentKind } from "#diagnose/lint/input/document.ts";
 import { plainExample } from "#test/support/lint/example-input.ts";
@@ -70,7 +70,7 @@ function sectionOf(code: KnowledgeCode): string {
   const examples = LINT_EXAMPLES[code];
   return [
     `### ${code}`,
-    `**${escapeMarkdown(title)}.** ${severity}; [why, and what to do](codes.md#${code}).`,
+    `**${escapeMarkdown(title)}.** ${severity}; [why, and what to do](../../${pathOfEntry(code)}).`,
     ...(examples === undefined ? [] : [exampleBlock(examples)]),
   ].join("\n\n");
 }

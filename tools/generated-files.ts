@@ -1,31 +1,36 @@
 /** Files of the repository that come from the source: schemas, and pages or parts of pages. */
 import { readFileSync } from "node:fs";
-import { apiSchema } from "#cluster/api/schema.ts";
+import { API_SHAPES, apiOpenApi, apiSchema } from "#cluster/api/schema.ts";
 import { clusterSchema, formatFieldTables } from "#cluster/file/schema.ts";
 import { cniReportSchema } from "#cli/mullion/cni/report.ts";
-import { callSchema } from "#cli/mullion/wine/call-schema.ts";
-import { BRING_UP_SCHEMA } from "#cluster/bring-up/report-schema.ts";
-import { TRACE_SCHEMA } from "#cluster/trace/trace-schema.ts";
+import { callSchema } from "#cli/mullion/wine/call-record.ts";
+import { BRING_UP_SCHEMA } from "#cluster/bring-up/report.ts";
+import { TRACE_SCHEMA } from "#cluster/trace/trace-report.ts";
 import { formatDocumentsPage } from "#contracts/hcn/description/format-documents-page.ts";
-import { formatEffects } from "#contracts/hcn/faults/format-page.ts";
+import { formatEffects } from "#hns/failures/faults/format-page.ts";
 import { formatCosts } from "#hns/failures/faults/cost-model.ts";
 import { formatKnownFaults, formatQuirks } from "#diagnose/catalogue/format-quirks.ts";
-import { faultPlanSchema } from "#contracts/hcn/faults/fault-schema.ts";
-import { COMPARISON_SCHEMA } from "#cluster/verify/comparison-schema.ts";
-import { VERIFY_SCHEMA } from "#cluster/verify/verify-schema.ts";
-import { hnsOpenApi } from "#contracts/hcn/http/openapi.ts";
-import { dumpSchema } from "#hns/dump/dump-schema.ts";
+import { faultPlanSchema } from "#hns/failures/faults/fault-schema.ts";
+import { COMPARISON_SCHEMA } from "#cluster/verify/compare.ts";
+import { SHARD_SCHEMA } from "#cluster/verify/shard.ts";
+import { VERIFY_SCHEMA } from "#cluster/verify/report.ts";
+import { hnsOpenApi } from "#hns/http/openapi.ts";
+import { dumpSchema } from "#contracts/hcn/dumps.ts";
+import { errorsSchema, explanationListSchema } from "#diagnose/catalogue/errors/error-documents.ts";
+import { logFindingsSchema, logFolderFindingsSchema } from "#diagnose/catalogue/log/findings.ts";
+import { formatCatalogueIndex, formatCodes, formatErrorsIndex } from "#diagnose/catalogue/format-index.ts";
 import {
-  errorsSchema,
-  explanationListSchema,
-  logFindingsSchema,
-} from "#diagnose/catalogue/errors/errors-schema.ts";
-import { formatErrorsPage } from "#diagnose/catalogue/errors/format-errors-page.ts";
-import { formatCodesPage } from "#diagnose/catalogue/format-page.ts";
+  REPORT_SHAPES,
+  formatEvents,
+  formatNodeActions,
+  formatRoutes,
+  formatShapes,
+} from "./format-shapes.ts";
 import { formatRules } from "./format-rules-page.ts";
+import { LINT_SHARD_SCHEMA } from "#diagnose/lint/shard.ts";
 import { lintSchema } from "#diagnose/lint/report/format-json.ts";
 import { withOutputs } from "./example-output.ts";
-import { entrySchema } from "#diagnose/catalogue/schema.ts";
+import { entrySchema } from "#diagnose/catalogue/entry.ts";
 
 /** A generated file: its path from the root, and what it should hold. */
 export interface GeneratedFile {
@@ -68,24 +73,36 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
   return [
     { path: "schemas/cluster.v1alpha1.json", text: formatJson(clusterSchema()) },
     { path: "schemas/api.v1alpha1.json", text: formatJson(apiSchema()) },
+    { path: "schemas/api.openapi.json", text: formatJson(apiOpenApi()) },
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
     { path: "schemas/bring-up.v1alpha1.json", text: formatJson(BRING_UP_SCHEMA) },
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
     { path: "schemas/verify-comparison.v1alpha1.json", text: formatJson(COMPARISON_SCHEMA) },
+    { path: "schemas/verify-shard.v1alpha1.json", text: formatJson(SHARD_SCHEMA) },
     { path: "schemas/knowledge-entry.v1alpha1.json", text: formatJson(entrySchema()) },
     { path: "schemas/lint.v1alpha1.json", text: formatJson(lintSchema()) },
+    { path: "schemas/lint-shard.v1alpha1.json", text: formatJson(LINT_SHARD_SCHEMA) },
     { path: "schemas/errors.v1alpha1.json", text: formatJson(errorsSchema()) },
     { path: "schemas/explanation-list.v1alpha1.json", text: formatJson(explanationListSchema()) },
     { path: "schemas/hns-dump.v1alpha1.json", text: formatJson(dumpSchema()) },
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
+    { path: "schemas/log-folder-findings.v1alpha1.json", text: formatJson(logFolderFindingsSchema()) },
     { path: "schemas/hns.openapi.json", text: formatJson(hnsOpenApi()) },
     { path: "schemas/hns-fault-plan.v1alpha1.json", text: formatJson(faultPlanSchema()) },
     { path: "schemas/cni.v1alpha1.json", text: formatJson(cniReportSchema()) },
     { path: "schemas/hns-calls.v1alpha1.json", text: formatJson(callSchema()) },
-    { path: "docs/reference/codes.md", text: formatCodesPage() },
-    { path: "docs/reference/errors.md", text: formatErrorsPage() },
+    { path: "src/core/catalogue/codes.ts", text: formatCodes() },
+    { path: "data/catalogue/README.md", text: formatCatalogueIndex() },
+    { path: "data/errors/README.md", text: formatErrorsIndex() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),
     withPart("docs/reference/hcn-documents.md", "documents", formatDocumentsPage()),
+    withParts("docs/reference/api.md", [
+      ["paths", formatRoutes()],
+      ["nodes", formatNodeActions()],
+      ["events", formatEvents()],
+      ["documents", formatShapes(API_SHAPES)],
+    ]),
+    withPart("docs/reference/reports.md", "documents", formatShapes(REPORT_SHAPES)),
     withPart("docs/reference/lint.md", "rules", formatRules()),
     withParts("docs/reference/hns-faults.md", [
       ["effects", formatEffects()],

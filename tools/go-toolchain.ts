@@ -105,7 +105,7 @@ export function findGo({
   );
 }
 
-/** A package of a module that becomes a program for Windows. */
+/** A package of a module that becomes a program for Windows, or for this machine. */
 export interface GoProgram {
   /** The folder of `go.mod`. */
   readonly module: string;
@@ -113,17 +113,18 @@ export interface GoProgram {
   readonly package: string;
   /** Its tests are the program (`go test -c`). */
   readonly isTest?: boolean;
+  readonly isForThisMachine?: boolean;
   /** The executable. */
   readonly output: string;
 }
 
 /**
- * Builds a program for Windows, x64.
+ * Builds a program, for Windows on x64 unless it says otherwise.
  * @throws GoMissingError; Error with what the compiler says.
  */
-export function buildForWindows(
+export function buildGoProgram(
   go: string,
-  { module, package: name, isTest = false, output }: GoProgram,
+  { module, package: name, isTest = false, isForThisMachine = false, output }: GoProgram,
 ): void {
   const words = isTest ? ["test", "-c"] : ["build"];
   const built = spawnSync(go, [...words, "-o", output, name], {
@@ -131,8 +132,7 @@ export function buildForWindows(
     encoding: "utf8",
     env: {
       ...env,
-      GOOS: "windows",
-      GOARCH: "amd64",
+      ...(!isForThisMachine && { GOOS: "windows", GOARCH: "amd64" }),
       CGO_ENABLED: "0",
       GOFLAGS: "-mod=readonly -buildvcs=false",
       GOTOOLCHAIN: "local",

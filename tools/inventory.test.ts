@@ -23,6 +23,7 @@ const rename = (block: string): readonly Rename[] => parseRenames(block);
 describe("titles", () => {
   it.each([
     ['src/vfp/rule.ts from "../hns/store.ts"', '…/rule.ts from "…/store.ts"'],
+    ["ends of lines: \u2028 and \u0085", "ends of lines: \\u2028 and \\u0085"],
     ["files beside tools/tidy.test.ts", "files beside …/tidy.test.ts"],
     ["the name ../web and /a/b.ts stay", "the name ../web and /a/b.ts stay"],
     ["examples/dual-stack/cluster.yaml stays", "examples/dual-stack/cluster.yaml stays"],

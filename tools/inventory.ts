@@ -4,6 +4,7 @@
  * counts, not where it stands.
  */
 import { createHash } from "node:crypto";
+import { visibleText } from "#core/base/visible-text.ts";
 
 /** A number that is the same in every run, or the least that is held of one that is not; undefined before a first run. */
 export interface Held {
@@ -58,7 +59,7 @@ const PATH =
  * title keep their name, imports that Vite spells as calls become names again. One line, and not a long one.
  */
 export function normaliseTitle(title: string): string {
-  return shorten(withoutPlaces(title)).toWellFormed();
+  return shorten(visibleText(withoutPlaces(title))).toWellFormed();
 }
 
 /** What a title shows at most: some hold a whole document. */

@@ -2,8 +2,10 @@
  * What the library says of Kubernetes objects are types of the official client. Whoever uses the library shall not need
  * that client with all that it brings along, so the build writes the types that are reached into `dist/`.
  */
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join, posix, relative, sep } from "node:path";
+
+import { compiledModules } from "./compile-texts.ts";
 
 const CLIENT = "@kubernetes/client-node";
 /** Where they are written, beside the file that names them. */
@@ -97,7 +99,7 @@ export function packagesOf(text: string): readonly string[] {
 }
 
 /** A file of another room, in a statement or in a type. */
-const ROOM_IMPORT = /(\bfrom "|^import "|\bimport\(")#([^"]+)\.ts"/gm;
+const ROOM_IMPORT = /(\bfrom "|^import "|\bimport\(")#([^"]+)\.[jt]s"/gm;
 
 /**
  * A compiled file with relative paths to other rooms. `imports` of package.json lead `#room/…` to the sources, which no
@@ -138,6 +140,12 @@ function checkPackages(root: string, dist: string): void {
 /** What is left to do when the library is compiled to `dist`. */
 export function finishLibrary(root: string, dist: string): void {
   bringTypes(root, join(dist, "contracts", "kubernetes"), "objects.d.ts");
+  mkdirSync(join(dist, "data"));
+  for (const [name, code] of compiledModules()) {
+    writeFileSync(join(dist, "data", name), code);
+    const types = name.replace(/\.js$/, ".d.ts");
+    copyFileSync(join(root, "data", types), join(dist, "data", types));
+  }
   relateRooms(dist);
   checkPackages(root, dist);
 }

@@ -1,6 +1,6 @@
 /**
- * The programs of other people that `npm run test:live` runs against: kube-apiserver and kubectl, built from the module
- * k8s.io/kubernetes, flanneld, built from its own, and etcd from Debian. What is built is kept in
+ * The programs of other people that `npm run test:live` and `npm run test:wine` run against: kube-apiserver, kubectl and
+ * kube-proxy, built from the module k8s.io/kubernetes, flanneld, built from its own, and etcd from Debian. What is built is kept in
  * `~/.cache/mullion/live`, under the versions that it is built from. A folder named by KUBEBUILDER_ASSETS goes first.
  */
 import { spawnSync } from "node:child_process";
@@ -15,7 +15,13 @@ import { findGo } from "./go-toolchain.ts";
 const NEEDED_GO: readonly [number, number] = [1, 26];
 const ROOT = resolve(import.meta.dirname, "..");
 
-export type BuiltProgram = "kube-apiserver" | "kubectl" | "flanneld";
+export type BuiltProgram =
+  | "kube-apiserver"
+  | "kubectl"
+  | "flanneld"
+  | "kube-proxy-1.37.exe"
+  | "kube-proxy-1.30.exe"
+  | "flanneld.exe";
 
 interface Recipe {
   /** The folder of `go.mod`, below test/live/go. */
@@ -23,8 +29,10 @@ interface Recipe {
   readonly package: string;
   /** The module whose version the program is of. */
   readonly of: string;
-  /** flannel's UDP backend is written in C. */
+  /** flannel's UDP backend for Linux is written in C. */
   readonly needsC: boolean;
+  /** What it runs on; absent: this machine. */
+  readonly system?: "windows";
 }
 
 const RECIPES: Readonly<Record<BuiltProgram, Recipe>> = {
@@ -45,6 +53,27 @@ const RECIPES: Readonly<Record<BuiltProgram, Recipe>> = {
     package: "github.com/flannel-io/flannel",
     of: "github.com/flannel-io/flannel",
     needsC: true,
+  },
+  "kube-proxy-1.37.exe": {
+    module: "kube-proxy-1.37",
+    package: "k8s.io/kubernetes/cmd/kube-proxy",
+    of: "k8s.io/kubernetes",
+    needsC: false,
+    system: "windows",
+  },
+  "kube-proxy-1.30.exe": {
+    module: "kube-proxy-1.30",
+    package: "k8s.io/kubernetes/cmd/kube-proxy",
+    of: "k8s.io/kubernetes",
+    needsC: false,
+    system: "windows",
+  },
+  "flanneld.exe": {
+    module: "flannel",
+    package: "github.com/flannel-io/flannel",
+    of: "github.com/flannel-io/flannel",
+    needsC: false,
+    system: "windows",
   },
 };
 
@@ -89,7 +118,8 @@ function inAssets(name: string): string | undefined {
 }
 
 function linkerFlags(name: BuiltProgram, version: string): string {
-  if (name === "flanneld") return `-s -w -X github.com/flannel-io/flannel/pkg/version.Version=${version}`;
+  if (RECIPES[name].module === "flannel")
+    return `-s -w -X github.com/flannel-io/flannel/pkg/version.Version=${version}`;
   const [, major = "", minor = ""] = /^v(\d+)\.(\d+)/.exec(version) ?? [];
   const at = "-X k8s.io/component-base/version.git";
   return `-s -w ${at}Version=${version} ${at}Major=${major} ${at}Minor=${minor}`;
@@ -101,13 +131,24 @@ function build(name: BuiltProgram, path: string, version: string): void {
   mkdirSync(folder, { recursive: true });
   const made = `${path}.${process.pid}`;
   const go = findGo({ needed: NEEDED_GO });
-  const args = ["build", "-trimpath", "-ldflags", linkerFlags(name, version), "-o", made, recipe.package];
+  const args = [
+    "build",
+    "-p",
+    "2",
+    "-trimpath",
+    "-ldflags",
+    linkerFlags(name, version),
+    "-o",
+    made,
+    recipe.package,
+  ];
   const built = spawnSync("nice", [go, ...args], {
     cwd: moduleFolder(recipe),
     encoding: "utf8",
     env: {
       ...env,
       CGO_ENABLED: recipe.needsC ? "1" : "0",
+      ...(recipe.system === "windows" && { GOOS: "windows", GOARCH: "amd64" }),
       GOFLAGS: "-mod=readonly -buildvcs=false",
       GOTOOLCHAIN: "local",
       GOWORK: "off",

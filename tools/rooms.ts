@@ -7,6 +7,12 @@ import { type SourceFile, isTest, readImportMap, resolveImport, specifiersOf } f
 /** The front door of the library: a file above all rooms, which shows what is in them. */
 const DOOR = "mod.node.ts";
 
+/** The texts of `data/`, which the words of `diagnose` are made from. */
+const TEXTS = "data/texts.js";
+
+/** The tables of `data/facts/`: whatever has rules of its own may read them. */
+const FACTS = "data/facts.js";
+
 /** A room, and the order of what is in it where that matters. */
 interface Room {
   readonly name: string;
@@ -120,6 +126,8 @@ function checkFile(path: string, specifier: string, target: string): string | un
   const found = `${path} imports ${target}`;
   if (isTest(path)) return undefined;
   if (isTest(target)) return `${found}: only tests may`;
+  if (target === TEXTS) return placeOf(path).room === "diagnose" ? undefined : `${found}: only diagnose may`;
+  if (target === FACTS) return undefined;
   if (!target.startsWith("src/")) return `${found}, which lies outside src/`;
   if (isNodeFile(target) && !mayTouchMachine(path)) {
     return `${found}: only *.node.ts files, cli/ and tests may touch the machine`;

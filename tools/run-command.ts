@@ -8,6 +8,7 @@ import { get } from "#cli/mullion/get/get.ts";
 import { dump } from "#cli/mullion/hns/dump.ts";
 import { get as getHns } from "#cli/mullion/hns/get.ts";
 import { lint } from "#cli/mullion/lint.ts";
+import { merge } from "#cli/mullion/merge.ts";
 import { runMullion } from "#cli/mullion/program.ts";
 import { realPrograms } from "#cli/mullion/programs/programs.ts";
 import { trace } from "#cli/mullion/trace.ts";
@@ -26,6 +27,7 @@ export const VERBS: Verbs = {
   trace,
   get,
   verify,
+  merge,
   lint,
   bringUp,
   demo,
@@ -46,6 +48,8 @@ export const VERBS: Verbs = {
     serve: notHere,
     watch: notHere,
     restore: notHere,
+    check: notHere,
+    repair: notHere,
     fault: notHere,
   },
   kube: { serve: notHere },

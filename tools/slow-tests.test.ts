@@ -21,9 +21,9 @@ describe("the cost of the fast tests", () => {
   });
 
   it.each([
-    [180, 1, false],
-    [181, 1, true],
-    [181, 4, false],
+    [240, 1, false],
+    [241, 1, true],
+    [241, 4, false],
   ])("of %i s at a load of %i is too much: %s", (processorSeconds, load, expected) => {
     expect(isTooMuch({ processorSeconds, wallSeconds: 90, load })).toBe(expected);
   });
@@ -33,14 +33,14 @@ describe("the cost of the fast tests", () => {
     const lines = formatCost(tests, { processorSeconds: 150.4, wallSeconds: 80, load: 1 }).split("\n");
     expect(lines[2]).toBe("   0.29 s  a.test.ts: t29");
     expect(lines.filter((line) => line.includes("a.test.ts"))).toHaveLength(20);
-    expect(lines.at(-2)).toBe(" 150 s of processor time in 80 s; at most 180");
+    expect(lines.at(-2)).toBe(" 150 s of processor time in 80 s; at most 240");
   });
 
   it("says when it is too much, or cannot be judged", () => {
-    const cost = { processorSeconds: 200, wallSeconds: 80, load: 1 };
-    expect(formatCost([], cost)).toContain("in 80 s; FAILED, at most 180\n");
+    const cost = { processorSeconds: 250, wallSeconds: 80, load: 1 };
+    expect(formatCost([], cost)).toContain("in 80 s; FAILED, at most 240\n");
     expect(formatCost([], { ...cost, load: 8 })).toContain(
-      "more than 180, not judged because the machine is busy (load 8.0 per processor)",
+      "more than 240, not judged because the machine is busy (load 8.0 per processor)",
     );
   });
 });

@@ -1,0 +1,72 @@
+/** What a run with mutants is to do, and what it says; files, because workers of Vitest are processes of their own. */
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { availableParallelism } from "node:os";
+
+/** A mutant: path from the root, and its number there. */
+export type Place = readonly [path: string, index: number];
+
+export interface MutationPlan {
+  /** `reach`: says which mutants each test comes by. `try`: runs each test with mutants. */
+  readonly mode: "reach" | "try";
+  /** The files that get their mutants; undefined: all. */
+  readonly files?: readonly string[];
+  /** By `file > title`: what to try there, in this order; until one is killed by an assertion. */
+  readonly trials?: Readonly<Record<string, readonly Place[]>>;
+  /** What every test tries that comes by it, until it is killed. */
+  readonly sample?: readonly Place[];
+  /** Every test that comes by one of the sample tries it, however many did. */
+  readonly isPatient?: boolean;
+}
+
+/** How a test ended with a mutant: `crashed` is any error that is no assertion, and a run that does not end. */
+export type Outcome = "killed" | "crashed" | "survived";
+
+export type Said =
+  | { readonly test: string; readonly reached: Readonly<Record<string, readonly number[]>> }
+  | { readonly test: string; readonly place: Place; readonly outcome: Outcome };
+
+/** Of this process, or of the one that started it. */
+const FOLDER = process.env["MULLION_MUTATION"] ?? `out/mutation-${process.pid}`;
+const PLAN = `${FOLDER}/plan.json`;
+
+export function readPlan(): MutationPlan {
+  return JSON.parse(readFileSync(PLAN, "utf8")) as MutationPlan;
+}
+
+export function say(said: Said): void {
+  appendFileSync(`${FOLDER}/${process.pid}.jsonl`, `${JSON.stringify(said)}\n`);
+}
+
+/** The name of a test in plans and in what is said. */
+export function testKey(file: string, title: string): string {
+  return `${file} > ${title}`;
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** Runs tests by a plan: those of `files` whose titles have one of `parts`, or all. @returns what they said. */
+export function runPlan(
+  plan: MutationPlan,
+  files: readonly string[],
+  parts: readonly string[] = [],
+): readonly Said[] {
+  rmSync(FOLDER, { recursive: true, force: true });
+  mkdirSync(FOLDER, { recursive: true });
+  writeFileSync(PLAN, JSON.stringify(plan));
+  const pattern = parts.length === 0 ? [] : ["-t", `(${parts.map(escapeRegExp).join("|")})(?!\\w)`];
+  const config = ["--config", "tools/mutation.config.ts"];
+  const workers = `--maxWorkers=${availableParallelism()}`;
+  spawnSync("vitest", ["run", ...config, workers, "--reporter=dot", ...files, ...pattern], {
+    stdio: "ignore",
+    env: { ...process.env, MULLION_MUTATION: FOLDER, PATH: `node_modules/.bin:${process.env["PATH"] ?? ""}` },
+  });
+  const said = readdirSync(FOLDER)
+    .filter((name) => name.endsWith(".jsonl"))
+    .flatMap((name) => readFileSync(`${FOLDER}/${name}`, "utf8").trimEnd().split("\n"))
+    .map((line) => JSON.parse(line) as Said);
+  rmSync(FOLDER, { recursive: true, force: true });
+  return said;
+}

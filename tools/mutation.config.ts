@@ -1,0 +1,44 @@
+/** Vitest for `npm run rows -- --prove` and `npm run mutants`: the fast tests, with mutants built into `src/`. */
+import { relative } from "node:path";
+import { type ViteUserConfig, defineConfig } from "vitest/config";
+import { buildIn, findMutants } from "./mutation-points.ts";
+import { readPlan } from "./mutation-plan.ts";
+
+const plan = readPlan();
+const chosen = plan.files === undefined ? undefined : new Set(plan.files);
+
+const config: ViteUserConfig = defineConfig({
+  plugins: [
+    {
+      name: "mutants",
+      enforce: "pre",
+      transform(code, id) {
+        const path = relative(".", id);
+        const isProduction = path.startsWith("src/") && path.endsWith(".ts") && !path.endsWith(".test.ts");
+        if (!isProduction || (chosen !== undefined && !chosen.has(path))) return undefined;
+        return { code: buildIn(code, findMutants(code), path), map: null };
+      },
+    },
+  ],
+  resolve: { conditions: ["mullion-source"] },
+  ssr: { resolve: { conditions: ["mullion-source"] } },
+  test: {
+    name: "mutants",
+    include: ["src/**/*.test.ts", "tools/**/*.test.ts", "examples/**/*.test.ts", "test/support/**/*.test.ts"],
+    // That of verify loads modules of its own, which have no mutants.
+    exclude: [
+      "src/cluster/verify/mutations.test.ts",
+      "**/*.long.test.ts",
+      "**/*.live.test.ts",
+      "**/node_modules/**",
+    ],
+    runner: "./tools/mutation-runner.ts",
+    setupFiles: ["test/fixed-seed.ts"],
+    testTimeout: 3_600_000,
+    hookTimeout: 3_600_000,
+    isolate: false,
+    fsModuleCache: false,
+  },
+});
+
+export default config;

@@ -1,0 +1,290 @@
+/**
+ * Patterns that take longer than their text is long. `npm run patterns` asks recheck about every pattern of the program: each
+ * literal, and each `new RegExp` whose text can be told from the source. What it finds must be mended, or stand in ALLOWED
+ * with the reason why no text can be long there. Verdicts are kept in `node_modules/.cache`, by pattern.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { parseAst } from "rolldown/parseAst";
+import { type SourceFile, isTest, readFiles, readImportMap, resolveImport } from "./source-files.ts";
+
+export interface Pattern {
+  readonly source: string;
+  readonly flags: string;
+  /** `src/a.ts:12` */
+  readonly at: string;
+}
+
+export interface FoundPatterns {
+  readonly patterns: readonly Pattern[];
+  /** Places of `new RegExp` whose text depends on more than constants. */
+  readonly unknown: readonly string[];
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [field: string]: unknown;
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === "object" && value !== null && "type" in value;
+}
+
+/** All nodes of a tree, in the order of the text. */
+function nodesOf(tree: unknown): readonly Node[] {
+  const nodes: Node[] = [];
+  const open = [tree];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value !== "object" || value === null) continue;
+    if (isNode(value)) nodes.push(value);
+    open.push(...(Object.values(value) as unknown[]).toReversed());
+  }
+  return nodes;
+}
+
+/** Constants of a file, and the names that it imports. */
+interface Scope {
+  readonly path: string;
+  readonly values: ReadonlyMap<string, Node>;
+  readonly imports: ReadonlyMap<string, { readonly file: string; readonly name: string }>;
+}
+
+export class PatternFinder {
+  private readonly texts: ReadonlyMap<string, string>;
+  private readonly scopes = new Map<string, Scope>();
+  private readonly map = readImportMap();
+
+  constructor(files: readonly SourceFile[]) {
+    this.texts = new Map(files.map(({ path, text }) => [path, text]));
+  }
+
+  /** False for a file without `new RegExp`, and without a pattern that is allowed. */
+  mayHold(path: string): boolean {
+    const text = this.texts.get(path) ?? "";
+    return text.includes("RegExp(") || ALLOWED.some(({ file }) => file === path);
+  }
+
+  find(path: string): FoundPatterns {
+    const text = this.texts.get(path) ?? "";
+    const patterns: Pattern[] = [];
+    const unknown: string[] = [];
+    for (const node of nodesOf(this.parse(path))) {
+      const isCall = nameOf(node["callee"]) === "RegExp";
+      if (!isCall && !isRegex(node["regex"])) continue;
+      const at = `${path}:${text.slice(0, node.start).split("\n").length}`;
+      if (isRegex(node["regex"]))
+        patterns.push({ source: node["regex"].pattern, flags: node["regex"].flags, at });
+      if (!isCall) continue;
+      const [first, second] = node["arguments"] as readonly Node[];
+      const source = this.valueOf(first, this.scopeOf(path));
+      const flags = second === undefined ? "" : this.valueOf(second, this.scopeOf(path));
+      if (source === undefined || flags === undefined) unknown.push(at);
+      else patterns.push({ source, flags, at });
+    }
+    return { patterns, unknown };
+  }
+
+  private parse(path: string): unknown {
+    const text = this.texts.get(path) ?? "";
+    return parseAst(text, { lang: path.endsWith(".ts") ? "ts" : "js" });
+  }
+
+  private scopeOf(path: string): Scope {
+    const known = this.scopes.get(path);
+    if (known !== undefined) return known;
+    const values = new Map<string, Node>();
+    const imports = new Map<string, { readonly file: string; readonly name: string }>();
+    for (const node of nodesOf(this.parse(path))) {
+      const name = nameOf(node["id"] ?? node["local"]);
+      if (node.type === "VariableDeclarator" && isNode(node["init"]) && name !== undefined)
+        values.set(name, node["init"]);
+      if (node.type !== "ImportDeclaration") continue;
+      const file = resolveImport(path, String((node["source"] as Node)["value"]), this.map) ?? "";
+      for (const one of node["specifiers"] as readonly Node[])
+        imports.set(nameOf(one["local"]) ?? "", { file, name: nameOf(one["imported"]) ?? "" });
+    }
+    const scope = { path, values, imports };
+    this.scopes.set(path, scope);
+    return scope;
+  }
+
+  /** The text of an expression of constants; undefined for another one. */
+  private valueOf(node: Node | undefined, scope: Scope, depth = 0): string | undefined {
+    if (node === undefined || depth > 20) return undefined;
+    const inner = (value: unknown): string | undefined =>
+      isNode(value) ? this.valueOf(value, scope, depth + 1) : undefined;
+    if (node.type === "Literal") {
+      if (isRegex(node["regex"])) return node["regex"].pattern;
+      const { value } = node as { readonly value?: unknown };
+      return typeof value === "string" || typeof value === "number" ? `${value}` : undefined;
+    }
+    if (node.type === "Identifier") return this.valueOfName(nameOf(node) ?? "", scope, depth);
+    if (node.type === "MemberExpression" && nameOf(node["property"]) === "source")
+      return inner(node["object"]);
+    if (node.type === "BinaryExpression") {
+      const [left, right] = [inner(node["left"]), inner(node["right"])];
+      return left === undefined || right === undefined ? undefined : left + right;
+    }
+    if (node.type === "CallExpression") return charactersOf(node);
+    const quasi = node.type === "TaggedTemplateExpression" ? node["quasi"] : node;
+    if (!isNode(quasi) || quasi.type !== "TemplateLiteral") return undefined;
+    const part = node.type === "TemplateLiteral" ? "cooked" : "raw";
+    let text = "";
+    for (const [index, piece] of (quasi["quasis"] as readonly Node[]).entries()) {
+      text += (piece["value"] as Readonly<Record<string, string>>)[part] ?? "";
+      const hole = (quasi["expressions"] as readonly Node[])[index];
+      const value = hole === undefined ? "" : inner(hole);
+      if (value === undefined) return undefined;
+      text += value;
+    }
+    return text;
+  }
+
+  private valueOfName(name: string, scope: Scope, depth: number): string | undefined {
+    const from = scope.imports.get(name);
+    if (from === undefined) return this.valueOf(scope.values.get(name), scope, depth + 1);
+    if (!this.texts.has(from.file)) return undefined;
+    const there = this.scopeOf(from.file);
+    return this.valueOf(there.values.get(from.name), there, depth + 1);
+  }
+}
+
+function isRegex(value: unknown): value is { readonly pattern: string; readonly flags: string } {
+  return typeof value === "object" && value !== null && "pattern" in value;
+}
+
+function nameOf(node: unknown): string | undefined {
+  return isNode(node) && typeof node["name"] === "string" ? node["name"] : undefined;
+}
+
+/** `String.fromCharCode(27)` */
+function charactersOf(node: Node): string | undefined {
+  const callee = node["callee"] as Node;
+  if (callee.type !== "MemberExpression" || nameOf(callee["property"]) !== "fromCharCode") return undefined;
+  return String.fromCharCode(...(node["arguments"] as readonly Node[]).map((each) => Number(each["value"])));
+}
+
+/** What users' texts come by: the program, and the tools that read users' files. */
+export function readPatternFiles(): readonly SourceFile[] {
+  return readFiles("src/**/*.ts", "bin/*.js", "launcher/**/*.{js,cjs,mjs}", "tools/check-*.ts").filter(
+    ({ path }) => !isTest(path),
+  );
+}
+
+interface Allowed {
+  readonly file: string;
+  /** The pattern; absent: a `new RegExp` of the file whose text is known only when it runs. */
+  readonly source?: string;
+  readonly reason: string;
+}
+
+export const ALLOWED: readonly Allowed[] = [
+  {
+    file: "src/programs/flannel/node/external-interface.ts",
+    reason: "the user's own pattern, of --iface-regex, over names and addresses of interfaces",
+  },
+  {
+    file: "src/cluster/input/known-networks.ts",
+    reason: "the name of a key, which the code writes, between blanks and an equals sign",
+  },
+  {
+    file: "src/diagnose/lint/input/shown-objects.ts",
+    reason: "a field's name, escaped, at the begin of one line",
+  },
+  {
+    file: "src/diagnose/lint/rules/kubernetes/names.ts",
+    reason: "names of Services, of letters, digits and hyphens alone",
+  },
+];
+
+/** What a list of allowed things says too much, and places that it does not know. */
+export function checkAllowed(finder: PatternFinder, paths: readonly string[]): readonly string[] {
+  const problems: string[] = [];
+  const used = new Set<Allowed>();
+  for (const path of paths) {
+    if (!finder.mayHold(path)) continue;
+    const { unknown, patterns } = finder.find(path);
+    for (const at of unknown) {
+      const entry = ALLOWED.find(({ file, source }) => file === path && source === undefined);
+      if (entry === undefined) problems.push(`${at}: the text of this pattern is not known: use a scanner`);
+      else used.add(entry);
+    }
+    for (const entry of ALLOWED)
+      if (entry.file === path && patterns.some(({ source }) => source === entry.source)) used.add(entry);
+  }
+  for (const entry of ALLOWED)
+    if (!used.has(entry)) problems.push(`${entry.file}: ALLOWED names a pattern that is gone`);
+  return problems;
+}
+
+interface Verdict {
+  readonly status: string;
+  readonly complexity?: { readonly summary: string };
+  readonly attack?: { readonly pattern: string };
+}
+
+type Check = (source: string, flags: string, options: Readonly<Record<string, unknown>>) => Promise<Verdict>;
+
+/** By name: the types of the package are not needed, and what has it not installed reads so. */
+const CHECKER = "recheck";
+const CACHE = "node_modules/.cache/mullion/patterns.json";
+/** Of the proof. The search for an attack is bounded by steps alone: by time, a busy machine would find what is none. */
+const TIMEOUT_MS = 10_000;
+const SEARCH = { incubationTimeout: null, attackTimeout: null, attackLimit: 20_000_000 };
+const AT_ONCE = 2;
+
+function readCache(): Map<string, string> {
+  try {
+    return new Map(Object.entries(JSON.parse(readFileSync(CACHE, "utf8")) as Record<string, string>));
+  } catch {
+    return new Map();
+  }
+}
+
+/** `safe`, or what is wrong. Where the proof takes too long, a search for an attack decides. */
+async function judge(check: Check, { source, flags }: Pattern): Promise<string> {
+  const plain = flags.replace(/[dgv]/g, "");
+  let verdict = await check(source, plain, { ...SEARCH, timeout: TIMEOUT_MS });
+  if (verdict.status === "unknown")
+    verdict = await check(source, plain, { ...SEARCH, timeout: null, checker: "fuzz" });
+  if (verdict.status === "safe") return "safe";
+  return `${verdict.status}, ${verdict.complexity?.summary ?? "no verdict in time"}: ${verdict.attack?.pattern ?? ""}`;
+}
+
+async function main(): Promise<void> {
+  const { check } = (await import(CHECKER)) as { readonly check: Check };
+  const files = readPatternFiles();
+  const finder = new PatternFinder([...files, ...readFiles("src/**/*.ts")]);
+  const paths = files.map(({ path }) => path);
+  const problems = [...checkAllowed(finder, paths)];
+  const verdicts = readCache();
+  const patterns = paths.flatMap((path) => finder.find(path).patterns);
+  const byKey = Map.groupBy(patterns, ({ source, flags }) => `/${source}/${flags}`);
+  const waiting = [...byKey].filter(([key]) => !verdicts.has(key));
+  const work = async (): Promise<void> => {
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [key, [pattern]] = next;
+      if (pattern !== undefined) verdicts.set(key, await judge(check, pattern));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  mkdirSync(dirname(CACHE), { recursive: true });
+  writeFileSync(CACHE, JSON.stringify(Object.fromEntries(verdicts)));
+  for (const [key, places] of byKey) {
+    const verdict = verdicts.get(key) ?? "";
+    const bad = places.filter(
+      ({ source, at }) => !ALLOWED.some((each) => each.source === source && at.startsWith(`${each.file}:`)),
+    );
+    if (verdict !== "safe" && bad.length > 0)
+      problems.push(`${bad.map(({ at }) => at).join(", ")}: ${key} is ${verdict}`);
+  }
+  process.stdout.write(`${byKey.size} patterns\n${problems.map((text) => `${text}\n`).join("")}`);
+  process.exitCode = problems.length === 0 ? 0 : 1;
+  // The checker keeps a process of its own waiting.
+  process.exit();
+}
+
+if (import.meta.url === pathToFileURL(resolve(process.argv[1] ?? "")).href) await main();
