@@ -374,7 +374,8 @@ const GOALS: readonly Goal[] = [
 ];
 
 function numberOf(value: number, unit: Figure["unit"]): string {
-  const digits = unit === "×" || (unit === "bytes" && value < 1) ? 2 : 0;
+  const isFine = unit === "×" || unit === "s" || unit === "GiB" || (unit === "bytes" && value < 1);
+  const digits = isFine ? 2 : 0;
   return `${value.toFixed(digits)} ${unit}`;
 }
 
@@ -416,12 +417,12 @@ function keyOf({ bench, table, row, unit }: KeptFigure): string {
   return `${bench}: ${table}: ${row} [${unit}]`;
 }
 
-/** Ratios, bytes and calls of two runs side by side. Nanoseconds of two runs are not compared: the machine changes. */
+/** Ratios, bytes and calls of two runs side by side. Times of two runs are not compared: the machine changes. */
 export function compareRuns(before: BenchRun, after: BenchRun): { text: string; isWorse: boolean } {
   const known = new Map(before.figures.map((figure) => [keyOf(figure), figure.value]));
   const lines = [`\nbefore: ${before.where}`, `after:  ${after.where}`];
   let isWorse = false;
-  for (const figure of after.figures.filter(({ unit }) => unit !== "ns")) {
+  for (const figure of after.figures.filter(({ unit }) => unit !== "ns" && unit !== "s")) {
     const was = known.get(keyOf(figure));
     if (was === undefined) continue;
     const change = figure.value / was;

@@ -39,7 +39,7 @@ function scanning(name: string, period: number, errors: number): Candidate {
     operations: log.length,
     run: () => {
       const found = scan(log);
-      if (found.errors.size !== errors) throw new Error(`${name} found ${found.errors.size} errors`);
+      if (found.errors.length !== errors) throw new Error(`${name} found ${found.errors.length} errors`);
       return found.lines;
     },
   };

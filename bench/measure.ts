@@ -23,7 +23,7 @@ export interface Measured {
 export interface Figure {
   readonly table: string;
   readonly row: string;
-  readonly unit: "×" | "ns" | "bytes" | "KiB" | "calls";
+  readonly unit: "×" | "ns" | "s" | "bytes" | "KiB" | "GiB" | "calls";
   readonly value: number;
 }
 

@@ -23,6 +23,7 @@ const BENCHMARKS = [
   "lint",
   "matrix",
   "cluster-size",
+  "large-clusters",
   "flannel",
   "network-policies",
   "hns-objects",

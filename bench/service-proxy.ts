@@ -6,7 +6,7 @@
 import type { Compat } from "#core/base/compat.ts";
 import type { HcnClient, HcnObjectKind } from "#contracts/hcn/client.ts";
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { CallOperation } from "#contracts/hcn/faults/fault.ts";
+import type { CallOperation } from "#hns/failures/faults/fault.ts";
 import { createEndpoint, createNetwork } from "#contracts/hcn/operations.ts";
 import { COST_MODEL_TABLE, type CostModel, costOf } from "#hns/failures/faults/cost-model.ts";
 import { ProxyObjects, createKubeProxy } from "#programs/kube-proxy/mod.ts";

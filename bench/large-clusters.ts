@@ -1,0 +1,180 @@
+/**
+ * What does a dump of a large cluster cost, from the file to the verdict? Each size in a process of its own, which reads
+ * its file as the command line does: 100 and 500 nodes, and with BENCH_LARGE=1 5 000 with 150 000 pods and 10 000 Services.
+ * `node --expose-gc bench/large-clusters.ts 100` measures one size alone. Memory is the most that the process had.
+ */
+import { spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { defined } from "#core/base/assert.ts";
+import { readClusterInputs } from "#cli/mullion/cluster/read-cluster-inputs.ts";
+import { processTerminal } from "#cli/mullion/process-terminal.ts";
+import { type ClusterInput, readInput } from "#cluster/input/read-input.ts";
+import { openSession } from "#cluster/session/open-session.ts";
+import type { RunningCluster } from "#cluster/session/running-cluster.ts";
+import { tracePacket } from "#cluster/trace/trace.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
+import { loadManifests } from "#control-plane/load/load-manifests.ts";
+import { DUMP_SIZES, type DumpSize, largeDump } from "#test/support/cluster/large-dump.ts";
+import { type Figure, publishFigure } from "./measure.ts";
+
+type SizeName = "100" | "500" | "5000";
+
+/** A row of a size, as its process prints it. */
+interface Row {
+  readonly row: string;
+  readonly unit: Figure["unit"];
+  readonly value: number;
+}
+
+/** What a row may be at most; seconds are for a machine like that of the table of README.md. */
+const GOALS: Readonly<Record<SizeName, Readonly<Record<string, number>>>> = {
+  "100": { "reading, per byte": 33, verify: 5 },
+  "500": {
+    "reading, per byte": 33,
+    "first trace, against reading": 2,
+    "everything raised": 11,
+    "a trace on the running cluster": 0.3,
+    "one Service changed, judged again": 2,
+  },
+  "5000": {
+    "reading, per byte": 33,
+    "first trace, against reading": 2,
+    "everything raised": 300,
+    "memory, at most": 8,
+    verify: 300,
+  },
+};
+
+/** What the pods of the dump serve. */
+const SERVED = 8_080;
+const MEGABYTE = 1e6;
+const GIB = 2 ** 30;
+/** Traces on the running cluster, of which the median counts. */
+const TRACES = 5;
+
+function writeDump(path: string, size: DumpSize): number {
+  const file = openSync(path, "w");
+  let bytes = 0;
+  for (const item of largeDump(size)) bytes += writeSync(file, item);
+  closeSync(file);
+  return bytes;
+}
+
+function secondsSince(begun: number): number {
+  return (performance.now() - begun) / 1_000;
+}
+
+async function readFile(path: string): Promise<ClusterInput> {
+  const read = readInput(await readClusterInputs([path], false, processTerminal()));
+  if (!("input" in read) || read.input.problems.length > 0)
+    throw new Error("a dump is read without problems");
+  return read.input;
+}
+
+/** Milliseconds of a trace between the first pod and the last. */
+function traceMs({ cluster }: RunningCluster): number {
+  const servers = cluster.pods.filter(({ spec }) => spec.ports.some(({ port }) => port === SERVED));
+  const [from, to] = [servers[0], servers.at(-1)].map((pod) => {
+    const { namespace, name } = defined(pod, "the cluster has pods that serve").spec;
+    return `pod/${namespace}/${name}`;
+  });
+  const begun = performance.now();
+  const ends = { from: defined(from, "a sender"), to: defined(to, "a receiver") };
+  tracePacket(cluster, { ...ends, protocol: "tcp", port: SERVED });
+  return performance.now() - begun;
+}
+
+/** The first Service of the dump, with another port. */
+function changedService(text: string): ReturnType<typeof loadManifests>["objects"] {
+  const item = defined(/- apiVersion: v1\n {2}kind: Service[^]*/.exec(text)?.[0], "the item of a Service");
+  const list = `apiVersion: v1\nitems:\n${item.replace("port: 80\n", "port: 81\n")}kind: List\n`;
+  return loadManifests([{ name: "changed.yaml", text: list }]).objects;
+}
+
+function serviceOf(size: DumpSize): string {
+  for (const item of largeDump(size))
+    if (item.includes("kind: Service\n") && item.includes("app-00001")) return item;
+  return "";
+}
+
+/** Told as they come: the largest size takes long. */
+function tell(row: string, unit: Figure["unit"], value: number): void {
+  process.stdout.write(`${JSON.stringify({ row, unit, value } satisfies Row)}\n`);
+  const { user, system } = process.cpuUsage();
+  process.stderr.write(
+    `  ${row}: ${value.toFixed(2)} ${unit}; ${((user + system) / 1e6).toFixed(1)} s of processors so far\n`,
+  );
+}
+
+async function measureSize(size: DumpSize): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "mullion-bench-dump-"));
+  try {
+    const path = join(folder, "dump.yaml");
+    const bytes = writeDump(path, size);
+    const begun = performance.now();
+    const input = await readFile(path);
+    const reading = secondsSince(begun);
+    tell("reading, per byte", "ns", (reading / bytes) * 1e9);
+    process.stderr.write(
+      `  read ${(bytes / MEGABYTE).toFixed(0)} MB at ${(bytes / MEGABYTE / reading).toFixed(1)} MB/s\n`,
+    );
+    globalThis.gc?.();
+    tell("objects that were read", "GiB", process.memoryUsage().heapUsed / GIB);
+    const raising = performance.now();
+    const { session } = await openSession(input);
+    const raised = secondsSince(raising);
+    tell("everything raised", "s", raised);
+    const first = traceMs(session);
+    tell("first trace, against reading", "×", (reading + raised + first / 1_000) / reading);
+    const traces = Array.from({ length: TRACES }, () => traceMs(session)).toSorted((a, b) => a - b);
+    tell("a trace on the running cluster", "s", (traces[TRACES >> 1] ?? Number.NaN) / 1_000);
+    globalThis.gc?.();
+    tell("a cluster that is up", "GiB", process.memoryUsage().heapUsed / GIB);
+    const options = { troubles: session.troubles(), limits: session.limits() };
+    const verifying = performance.now();
+    const { counts } = verifyCluster(session.cluster, undefined, options);
+    tell("verify", "s", secondsSince(verifying));
+    process.stderr.write(
+      `  ${counts.cells} cells, ${counts.attempts} attempts, ${counts.findings} findings\n`,
+    );
+    const changing = performance.now();
+    await session.apply(changedService(serviceOf(size)));
+    verifyCluster(session.cluster, undefined, options);
+    tell("one Service changed, judged again", "s", secondsSince(changing));
+    tell("memory, at most", "GiB", (process.resourceUsage().maxRSS * 1_024) / GIB);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Runs a size in a process of its own and keeps its figures. */
+function runApart(name: SizeName): void {
+  const { nodes, pods, services } = DUMP_SIZES[name];
+  const table = `A dump of ${nodes} nodes, ${pods} pods, ${services} Services`;
+  process.stdout.write(`\n${table}\n`);
+  const { status, stdout } = spawnSync(
+    process.execPath,
+    ["--expose-gc", "--max-old-space-size=12288", import.meta.filename, name],
+    { encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
+  );
+  for (const line of stdout.split("\n").filter((each) => each.startsWith("{"))) {
+    const { row, unit, value } = JSON.parse(line) as Row;
+    publishFigure(table, row, value, unit);
+    const goal = GOALS[name][row];
+    const met = goal === undefined ? "" : `goal ${goal} ${unit}${value <= goal ? "" : ", not met"}`;
+    process.stdout.write(`  ${row.padEnd(36)}${value.toFixed(2).padStart(10)} ${unit.padEnd(6)}${met}\n`);
+  }
+  if (status !== 0) throw new Error(`a dump of ${nodes} nodes could not be measured`);
+}
+
+export function run(): void {
+  for (const name of ["100", "500"] as const) runApart(name);
+  if (process.env["BENCH_LARGE"] === "1") runApart("5000");
+}
+
+const [, script = "", name] = process.argv;
+if (import.meta.url === pathToFileURL(script).href)
+  await measureSize(DUMP_SIZES[(name ?? "100") as keyof typeof DUMP_SIZES]);
