@@ -8,6 +8,7 @@
  */
 import type { Cluster, ClusterNode } from "#cluster/cluster.ts";
 import type { Prng } from "#core/base/prng.ts";
+import { FlowTable } from "#dataplane/vfp/flows/flow-table.ts";
 
 export const DEVIATION_KINDS = [
   "HNS record",
@@ -84,6 +85,11 @@ function shown(value: unknown): string {
 
 /** The parts of an object, as `fork` meets them. */
 function partsOf({ value, path }: Held): readonly { step: Step; value: unknown; path: string }[] {
+  // How a hash table keeps its flows is no setting: one whose capacity is wrong never ends.
+  if (value instanceof FlowTable)
+    return Array.from(value.entries() as Iterable<object>, (flow, index) => {
+      return { step: { at: "property", key: "" } as const, value: flow, path: `${path}[${index}]` };
+    });
   if (value instanceof Map)
     return Array.from(value as Map<unknown, unknown>, ([key, part]) => {
       return { step: { at: "map", key } as const, value: part, path: `${path}[${shown(key)}]` };
