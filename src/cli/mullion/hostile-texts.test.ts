@@ -10,6 +10,7 @@ describe("a megabyte of one kind", () => {
   it.each([
     ["x.yaml", " "],
     ["x.json", "/**///\n"],
+    ["x.json", '{"ID":"x"}'],
     ["net.conflist", "\t"],
     ["net-conf.json", "//"],
     ["start.ps1", "kube-proxy --a=b "],

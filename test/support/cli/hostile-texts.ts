@@ -131,6 +131,7 @@ const LINES = "/**//|---|a:|- a|&a a|[{|Name : a|ID : 1|LAYER : a|GROUP : a|RULE
 const PIECES = [
   '{"a":',
   '{"ID":"x"}',
+  '{"items":[]}',
   '{"ID":"x","Name":"y"},',
   "[0,",
   '"a",',

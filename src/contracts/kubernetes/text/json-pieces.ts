@@ -144,32 +144,38 @@ export function findItemsOfJson(text: string, start: number, end: number): numbe
   return undefined;
 }
 
-/** Counts lines up to offsets that only grow. */
-class LineCount {
-  private at = 0;
+/** Lines and columns of offsets that only grow: each line end is looked for once, however many offsets its line has. */
+class Places {
   private line = 1;
+  private lineStart = 0;
+  private lineEnd: number;
   private readonly text: string;
 
   constructor(text: string) {
     this.text = text;
+    this.lineEnd = this.endOfLine();
   }
 
-  /** The line of `offset`, from 1. */
-  upTo(offset: number): number {
-    this.line += countLines(this.text, this.at, offset);
-    this.at = Math.max(this.at, offset);
-    return this.line;
+  /** The line of `offset`, from 1, and its column, from 0. */
+  at(offset: number): { readonly line: number; readonly column: number } {
+    while (this.lineEnd < offset) {
+      this.line++;
+      this.lineStart = this.lineEnd + 1;
+      this.lineEnd = this.endOfLine();
+    }
+    return { line: this.line, column: offset - this.lineStart };
+  }
+
+  private endOfLine(): number {
+    const end = this.text.indexOf("\n", this.lineStart);
+    return end < 0 ? this.text.length : end;
   }
 }
 
-function countLines(text: string, start: number, end: number): number {
+function countLines(text: string): number {
   let count = 0;
-  for (let at = text.indexOf("\n", start); at >= 0 && at < end; at = text.indexOf("\n", at + 1)) count++;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
   return count;
-}
-
-function columnOf(text: string, offset: number): number {
-  return offset - (text.lastIndexOf("\n", offset - 1) + 1);
 }
 
 /** The offset of the next character that is no blank, comma or line end. */
@@ -183,7 +189,7 @@ export function skipBlanks(text: string, start: number): number {
 }
 
 /** The items between the brackets of a list; none reaches beyond `end`, the place of the closing one. */
-function* listPieces(text: string, list: number, end: number, lines: LineCount): Generator<Piece> {
+function* listPieces(text: string, list: number, end: number, places: Places): Generator<Piece> {
   let index = 0;
   for (let at = skipBlanks(text, list + 1); at < end; at = skipBlanks(text, at)) {
     const isOpening = bracket(text.charCodeAt(at)) === 1;
@@ -191,8 +197,7 @@ function* listPieces(text: string, list: number, end: number, lines: LineCount):
     yield {
       format: "json",
       text: text.slice(at, behind),
-      line: lines.upTo(at),
-      column: columnOf(text, at),
+      ...places.at(at),
       item: index++,
     };
     at = behind;
@@ -211,20 +216,20 @@ export function skipScalar(text: string, start: number): number {
 
 /** The pieces of a JSON text: what stands around the items of a list comes before its items. */
 export function* splitJson(text: string): Generator<Piece> {
-  const lines = new LineCount(text);
+  const places = new Places(text);
   for (let at = skipBlanks(text, 0); at < text.length; at = skipBlanks(text, at)) {
     const isOpening = bracket(text.charCodeAt(at)) === 1;
     const end = isOpening ? skipValue(text, at) : text.length;
     const list = findItemsOfJson(text, at, end);
-    const place = { format: "json", line: lines.upTo(at), column: columnOf(text, at) } as const;
+    const place = { format: "json", ...places.at(at) } as const;
     const listEnd = list === undefined ? end : skipValue(text, list);
     // Brackets that do not fit together are for the parser to report.
     if (list === undefined || listEnd >= end) yield { ...place, text: text.slice(at, end) };
     else {
-      const gap = { offset: list - at + 2, lines: countLines(text, list, listEnd) };
+      const gap = { offset: list - at + 2, lines: countLines(text.slice(list, listEnd)) };
       const frame = `${text.slice(at, list)}[]${text.slice(listEnd, end)}`;
       yield { ...place, text: frame, isFrame: true, gap };
-      yield* listPieces(text, list, listEnd - 1, lines);
+      yield* listPieces(text, list, listEnd - 1, places);
     }
     at = end;
   }
