@@ -184,10 +184,10 @@ class Loader {
   private addTextFaults(file: string, piece: Piece, faults: readonly TextFault[]): void {
     const template = findTemplate(piece.text);
     if (template !== undefined) {
-      this.fault(file, placeOf(piece, template), HELM);
+      this.fault(file, () => placeOf(piece, template), HELM);
       return;
     }
-    for (const fault of faults) this.fault(file, placeOf(piece, fault.offset), fault);
+    for (const fault of faults) this.fault(file, () => placeOf(piece, fault.offset), fault);
   }
 
   private fault(
