@@ -27,6 +27,7 @@ import {
   EXPLANATION_LIST,
 } from "#diagnose/catalogue/errors/error-documents.ts";
 import { LOG_FINDINGS, LOG_FOLDER_FINDINGS } from "#diagnose/catalogue/log/findings.ts";
+import { VFP_DIFFERENCES, VFP_LISTING } from "#diagnose/vfp-text/documents.ts";
 import { CNI_REPORT } from "#cli/mullion/cni/report.ts";
 import { CALL_RECORD, NOTIFICATION_RECORD } from "#cli/mullion/wine/call-record.ts";
 
@@ -55,6 +56,8 @@ export const REPORT_SHAPES: Readonly<Record<string, Shape>> = {
   CallRecord: CALL_RECORD,
   NotificationRecord: NOTIFICATION_RECORD,
   HnsDump: HNS_DUMP,
+  VfpListing: VFP_LISTING,
+  VfpDifferences: VFP_DIFFERENCES,
 };
 
 /** Names of shapes, and the page that has their table. */

@@ -28,6 +28,7 @@ import {
 } from "./format-shapes.ts";
 import { formatRules } from "./format-rules-page.ts";
 import { LINT_SHARD_SCHEMA } from "#diagnose/lint/shard.ts";
+import { vfpDifferencesSchema, vfpListingSchema } from "#diagnose/vfp-text/documents.ts";
 import { lintSchema } from "#diagnose/lint/report/format-json.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "#diagnose/catalogue/entry.ts";
@@ -84,6 +85,8 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/lint-shard.v1alpha1.json", text: formatJson(LINT_SHARD_SCHEMA) },
     { path: "schemas/errors.v1alpha1.json", text: formatJson(errorsSchema()) },
     { path: "schemas/explanation-list.v1alpha1.json", text: formatJson(explanationListSchema()) },
+    { path: "schemas/vfp-listing.v1alpha1.json", text: formatJson(vfpListingSchema()) },
+    { path: "schemas/vfp-differences.v1alpha1.json", text: formatJson(vfpDifferencesSchema()) },
     { path: "schemas/hns-dump.v1alpha1.json", text: formatJson(dumpSchema()) },
     { path: "schemas/log-findings.v1alpha1.json", text: formatJson(logFindingsSchema()) },
     { path: "schemas/log-folder-findings.v1alpha1.json", text: formatJson(logFolderFindingsSchema()) },

@@ -4,6 +4,7 @@
  */
 import { parseIp } from "#core/net/ip.ts";
 import { ConditionLabel, listItems } from "#dataplane/vfp/listing/conditions.ts";
+import type { ListingDifference } from "./documents.ts";
 import { parseLbDsrId } from "./lb-dsr-id.ts";
 import type {
   ListedCondition,
@@ -11,18 +12,6 @@ import type {
   ListedLayer,
   ListedRule,
 } from "#dataplane/vfp/listing/listing.ts";
-
-export interface ListingDifference {
-  readonly kind: "only-left" | "only-right" | "changed";
-  readonly layer: string;
-  readonly group?: string;
-  /** The rule's name on the side that has it; of changed ones on the left. */
-  readonly rule?: string;
-  /** Of changed ones: the label of the text. */
-  readonly field?: string;
-  readonly left?: string;
-  readonly right?: string;
-}
 
 export interface ComparedSide {
   readonly layers: readonly ListedLayer[];

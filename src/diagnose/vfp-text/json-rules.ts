@@ -16,7 +16,8 @@ import type {
   ListedLayer,
   ListedRule,
 } from "#dataplane/vfp/listing/listing.ts";
-import type { ListingProblem, ReadLayer, ReadListing } from "./parse-rules.ts";
+import type { ListingProblem } from "./documents.ts";
+import type { ReadLayer, ReadListing } from "./parse-rules.ts";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -41,7 +41,8 @@ export type { MirrorSink, Verdict, VfpPortOptions } from "#dataplane/vfp/vfp-por
 export { type ListedGroup, type ListedLayer, type ListedRule } from "#dataplane/vfp/listing/listing.ts";
 export { listLayers } from "#dataplane/vfp/listing/list-port.ts";
 export { parseRulesJson } from "./json-rules.ts";
-export { type ListingProblem, type ReadListing, type ReadPort, parseRules } from "./parse-rules.ts";
+export type { ListingDifference, ListingProblem } from "./documents.ts";
+export { type ReadListing, type ReadPort, parseRules } from "./parse-rules.ts";
 export { ruleListLines } from "./print-rules.ts";
 export { type LoadNote, type LoadedProgram, loadListing } from "./load-listing.ts";
-export { type ListingDifference, compareListings, describeDifference } from "./compare-listings.ts";
+export { compareListings, describeDifference } from "./compare-listings.ts";

@@ -13,19 +13,11 @@ import type {
   ListedLayer,
   ListedRule,
 } from "#dataplane/vfp/listing/listing.ts";
+import type { ListingProblem, ShownRule } from "./documents.ts";
 import { NO_CONDITIONS, RULE_COUNTERS, RULE_COUNTER_LABELS } from "./print-rules.ts";
 
-/** A line that could not be read as what it stands for. */
-export interface ListingProblem {
-  /** From 1. */
-  readonly line: number;
-  readonly message: string;
-}
-
 /** A rule with the line that it begins at. */
-export interface ReadRule extends ListedRule {
-  readonly line: number;
-}
+export type ReadRule = ListedRule & Required<Pick<ShownRule, "line">>;
 
 export interface ReadGroup extends ListedGroup {
   readonly rules: readonly ReadRule[];

@@ -2,7 +2,8 @@
 import { decodeSource } from "#core/base/source-text.ts";
 import type { ListedLayer } from "#dataplane/vfp/listing/listing.ts";
 import { parseRulesJson } from "#diagnose/vfp-text/json-rules.ts";
-import { type ListingProblem, type ReadListing, parseRules } from "#diagnose/vfp-text/parse-rules.ts";
+import type { ListingProblem } from "#diagnose/vfp-text/documents.ts";
+import { type ReadListing, parseRules } from "#diagnose/vfp-text/parse-rules.ts";
 import { type ClusterTarget, connectCluster } from "../cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";

@@ -1,5 +1,7 @@
 // Ports, dumps, and how they differ, from one end of the command line to the other.
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
+import { vfpDifferencesSchema, vfpListingSchema } from "#diagnose/vfp-text/documents.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
 import { runVfpctrl } from "../../vfpctrl/program.ts";
 import { runMullion } from "../program.ts";
@@ -115,6 +117,19 @@ describe("mullion vfp", () => {
     expect(code).toBe(1);
     expect(errors).toContain(`a.txt:${line}: Priority must be a whole number up to 65535, not "often"\n`);
     expect(JSON.parse(output)).toMatchObject({ kind: "VfpListing", problems: [{ line }] });
+  });
+
+  it.each([
+    ["show pod/a -f c.yaml", vfpListingSchema()],
+    ["show a.txt", vfpListingSchema()],
+    ["diff pod/a pod/c -f c.yaml", vfpDifferencesSchema()],
+    ["diff a.txt win-2:pod/c -f c.yaml", vfpDifferencesSchema()],
+  ])("%s -o json: as its schema says", async (line, schema) => {
+    const { output } = await run(`${line} -o json`, { "a.txt": await dump("pod/a") });
+    const validate = new Ajv2020({ strict: true }).compile(schema);
+    const { layers, differences } = JSON.parse(output) as Record<string, readonly unknown[] | undefined>;
+    expect([validate(JSON.parse(output)), validate.errors]).toEqual([true, null]);
+    expect((layers ?? differences ?? []).length).toBeGreaterThan(0);
   });
 
   it("show: a file that is not there, and no cluster", async () => {

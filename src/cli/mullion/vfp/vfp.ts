@@ -2,6 +2,12 @@
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import type { NodePort } from "#cluster/views/vfp-ports.ts";
 import { compareListings, describeDifference } from "#diagnose/vfp-text/compare-listings.ts";
+import {
+  VFP_DIFFERENCES,
+  VFP_LISTING,
+  type VfpDifferences,
+  type VfpListing,
+} from "#diagnose/vfp-text/documents.ts";
 import { loadListing } from "#diagnose/vfp-text/load-listing.ts";
 import { ruleListLines } from "#diagnose/vfp-text/print-rules.ts";
 import { connectCluster } from "../cluster/cluster-target.ts";
@@ -67,7 +73,8 @@ export async function show(request: VfpShowRequest, terminal: Terminal): Promise
   reportGaps(subject, terminal);
   const { name, layers, problems } = subject;
   if (isDocumentFormat(request.output)) {
-    const document = { apiVersion: DOCUMENT_VERSION, kind: "VfpListing", name, layers, problems };
+    const kind = VFP_LISTING.document;
+    const document: VfpListing = { apiVersion: DOCUMENT_VERSION, kind, name, layers, problems };
     terminal.stdout(formatDocument(document, request.output));
   } else terminal.stdout(`${ruleListLines(layers, { withLayers: true, withCounters: true }).join("\n")}\n`);
   return problems.length === 0 ? 0 : 1;
@@ -81,7 +88,8 @@ export async function diff(request: VfpDiffRequest, terminal: Terminal): Promise
   const differences = compareListings(left, right);
   const names = { left: left.name, right: right.name };
   if (isDocumentFormat(request.output)) {
-    const document = { apiVersion: DOCUMENT_VERSION, kind: "VfpDifferences", ...names, differences };
+    const kind = VFP_DIFFERENCES.document;
+    const document: VfpDifferences = { apiVersion: DOCUMENT_VERSION, kind, ...names, differences };
     terminal.stdout(formatDocument(document, request.output));
   } else {
     for (const each of differences) terminal.stdout(`${describeDifference(each, names)}\n`);
