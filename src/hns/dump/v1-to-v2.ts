@@ -15,7 +15,7 @@ import {
   NETWORK_FORM,
 } from "#contracts/hcn/documents/v1-documents.ts";
 import type { HnsPolicy, ObjectDescription, PolicyOwner } from "#contracts/hcn/description/description.ts";
-import { fieldPoliciesOf, policiesOfFields } from "#contracts/hcn/documents/v1-form.ts";
+import { fieldPoliciesOf, policiesOfFields } from "#contracts/hcn/v1-form/field-policies.ts";
 import { fieldsWithoutV2, policyFromV1 } from "../v1/policy-mapping.ts";
 
 type Fields = Record<string, JsonValue>;

@@ -12,7 +12,8 @@ import {
   NAMESPACE_FORM,
   NETWORK_FORM,
 } from "#contracts/hcn/documents/v1-documents.ts";
-import { type PrintedParts, fieldPoliciesOf, fieldsOfPolicies } from "#contracts/hcn/documents/v1-form.ts";
+import { fieldPoliciesOf, fieldsOfPolicies } from "#contracts/hcn/v1-form/field-policies.ts";
+import type { PrintedParts } from "#contracts/hcn/v1-form/v1-form.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { policyToV1 } from "../v1/policy-mapping.ts";
 import { documentFromV1, policyInV2 } from "./v1-to-v2.ts";

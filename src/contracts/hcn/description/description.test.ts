@@ -7,7 +7,7 @@ import { JsonReader } from "./json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { printerOf } from "./object-json.ts";
 import { readerOf } from "./object-json.ts";
-import { v1FormOf } from "../documents/v1-form.ts";
+import { v1FormOf } from "../v1-form/v1-form.ts";
 
 const GUID = "0fb28d70-306c-469d-9690-3245a82d882a";
 

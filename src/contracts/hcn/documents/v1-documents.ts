@@ -6,7 +6,7 @@ import { LOAD_BALANCER } from "./load-balancer.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { NETWORK, type SUBNET } from "./network.ts";
 import { JsonReader, present } from "../description/json.ts";
-import { type V1FormOf, v1FormOf } from "./v1-form.ts";
+import { type V1FormOf, v1FormOf } from "../v1-form/v1-form.ts";
 
 export type HnsNetwork = V1Of<typeof NETWORK>;
 export type HnsSubnet = V1Of<typeof SUBNET>;

@@ -1,0 +1,203 @@
+/** The two forms of a described document: reads v1, makes v2 of it, and prints v2 as v1. */
+import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
+import {
+  type HnsPolicy,
+  type ObjectDescription,
+  type ObjectOf,
+  type V1Of,
+  referredObject,
+} from "../description/description.ts";
+import type { JsonReader } from "../description/json.ts";
+import { ObjectReader, type PrintableOf, SCALAR_READERS } from "../description/object-json.ts";
+import { type NamedPart, partsOf, putValues, valuesFromV1 } from "./object-parts.ts";
+import {
+  type Fields,
+  type PolicyForm,
+  SHARED,
+  type V1Entries,
+  type V1Kind,
+  type V1Place,
+  type V1Source,
+  type V1Target,
+  asItIs,
+  listOf,
+  placeOf,
+} from "./place.ts";
+import { DumpSource, RequestSource } from "./sources.ts";
+
+const IPV4_LENGTH_MAX = 32;
+
+/** The policies of a v1 document, which stay as they are. */
+export function readHnsPolicies(reader: JsonReader): readonly HnsPolicy[] | undefined {
+  return reader.list("Policies", (policy) =>
+    Object.freeze({ ...policy.whole(), Type: policy.text("Type") ?? "" }),
+  );
+}
+
+/** A comma list, which some clients send as a list. */
+export function readCommaList(reader: JsonReader, field: string): string | undefined {
+  return reader.texts(field)?.join(",");
+}
+
+const V1_READERS: Readonly<Record<V1Kind, (reader: JsonReader, name: string) => unknown>> = {
+  ...SCALAR_READERS,
+  ipv4Length: (reader, name) => reader.number(name, IPV4_LENGTH_MAX),
+  commaList: readCommaList,
+  list: (reader, name) => reader.texts(name),
+  policies: readHnsPolicies,
+  objects: (reader, name) => reader.list(name, (each) => each.whole()),
+};
+
+function v1OnlyPlace([name, field]: readonly [
+  string,
+  NonNullable<ObjectDescription["v1Only"]>[string],
+]): V1Place {
+  if (field.is !== "list") return placeOf(name, field.is === "texts" ? "list" : field.is);
+  return { ...placeOf(name, "objects"), entries: new ObjectReader<object>(referredObject(field.of)) };
+}
+
+/** What a form is made of. */
+interface FormParts {
+  readonly parts: readonly NamedPart[];
+  /** Those of them that clients say. */
+  readonly requested: readonly NamedPart[];
+  /** Those that clients know. */
+  readonly places: readonly V1Place[];
+}
+
+function formOf(description: ObjectDescription): V1Entries {
+  return new V1Form<unknown, unknown, unknown>(description);
+}
+
+function formParts(description: ObjectDescription): FormParts {
+  const parts = partsOf(description, formOf);
+  const known = parts.flatMap(({ part }) => part.places).filter(({ speaker }) => speaker === "client");
+  return {
+    parts,
+    requested: parts.filter(({ isOfService }) => !isOfService),
+    places: [...known, ...Object.entries(description.v1Only ?? {}).map(v1OnlyPlace)],
+  };
+}
+
+/** How the policies and the list entries of a document are printed; absent: as they are. */
+export type PrintedParts = Partial<Pick<V1Target, "policy" | "entry">>;
+
+/** Puts what stands in all entries of a list there. */
+function withShared(printed: Fields, shared: ReadonlyMap<string, JsonObject>): Fields {
+  for (const [list, fields] of shared)
+    if (Array.isArray(printed[list]))
+      printed[list] = listOf(printed[list]).map((each) =>
+        isJsonObject(each) ? { ...each, ...fields } : each,
+      );
+  return printed;
+}
+
+/** The v1 form of a described document: `T` in v2, `P` its values to be printed, `V1` in v1. */
+export class V1Form<T, P, V1> {
+  private readonly description: ObjectDescription;
+  /** Made at first use: programs that speak v2 alone never need it. */
+  private made: FormParts | undefined;
+
+  constructor(description: ObjectDescription) {
+    this.description = description;
+  }
+
+  /**
+   * The v1 document in a request or an answer; `shared` is what each entry of a list says beside its own fields.
+   * @throws HcnError for a field of the wrong type.
+   */
+  read(reader: JsonReader, shared: readonly V1Place[] = []): V1 {
+    const values: Record<string, unknown> = {};
+    const { places } = this.form();
+    for (const place of [...places, ...shared.map((each) => ({ ...each, outer: undefined }))]) {
+      const { outer, name, kind, entries } = place;
+      if (outer?.endsWith(SHARED) === true) continue;
+      const inside = outer === undefined ? reader : reader.object(outer);
+      const ofEntries = places.filter((each) => each.outer === `${name}${SHARED}`);
+      const value =
+        inside &&
+        (entries === undefined
+          ? V1_READERS[kind](inside, name)
+          : inside.list(name, (each) => entries.read(each, ofEntries)));
+      if (outer === undefined) {
+        if (value !== undefined) values[name] = value;
+      } else if (inside !== undefined) {
+        values[outer] = Object.freeze({
+          ...(values[outer] as object | undefined),
+          ...(value !== undefined && { [name]: value }),
+        });
+      }
+    }
+    return Object.freeze(values) as V1;
+  }
+
+  /** A request in v2 form. What only the service says is left out; `given` stands in place of what is there. */
+  fromRequest(
+    document: V1,
+    given: { readonly [K in keyof T]?: T[K] | undefined },
+    policy: PolicyForm = asItIs,
+  ): T {
+    const source = new RequestSource(document as Readonly<Record<string, unknown>>, policy);
+    const { requested } = this.form();
+    return Object.freeze(valuesFromV1(requested, source, given as Readonly<Record<string, unknown>>)) as T;
+  }
+
+  /** A dumped document in v2 form, unchecked; `given` stands in place of what is there. */
+  fromDump(
+    document: JsonObject,
+    given: Readonly<Record<string, JsonValue | undefined>>,
+    policy: PolicyForm = asItIs,
+  ): Record<string, JsonValue> {
+    const source = new DumpSource(document, policy);
+    return valuesFromV1(this.form().parts, source, given) as Record<string, JsonValue>;
+  }
+
+  /** What clients may say of an entry of a list. */
+  valuesIn(source: V1Source): JsonObject {
+    return valuesFromV1(this.form().requested, source, {}) as Record<string, JsonValue>;
+  }
+
+  /** What v1 shows of the values. */
+  print(
+    values: P,
+    { policy = asItIs, entry }: PrintedParts = {},
+  ): Readonly<Record<string, JsonValue | undefined>> {
+    return this.printWith(values as Readonly<Record<string, unknown>>, {
+      put: () => undefined,
+      policy,
+      entry: entry ?? ((_form, _entry, printed) => printed),
+    });
+  }
+
+  /** As `print`; `target` says what becomes of policies and entries. */
+  printWith(values: Readonly<Record<string, unknown>>, { policy, entry }: V1Target): JsonObject {
+    const printed: Fields = {};
+    const shared = new Map<string, JsonObject>();
+    const put = (place: V1Place, value: unknown): void => {
+      if (place.speaker === "dump") return;
+      const { outer, name } = place;
+      if (outer === undefined) printed[name] = value as JsonValue;
+      else if (outer.endsWith(SHARED)) {
+        const list = outer.slice(0, -SHARED.length);
+        shared.set(list, { ...shared.get(list), [name]: value as JsonValue });
+      } else {
+        const inside = printed[outer];
+        printed[outer] = { ...(isJsonObject(inside) ? inside : {}), [name]: value as JsonValue };
+      }
+    };
+    putValues(this.form().parts, values, { put, policy, entry });
+    return withShared(printed, shared);
+  }
+
+  private form(): FormParts {
+    this.made ??= formParts(this.description);
+    return this.made;
+  }
+}
+
+/** The v1 form of what `description` describes. */
+export type V1FormOf<D> = V1Form<ObjectOf<D>, PrintableOf<D>, V1Of<D>>;
+
+export function v1FormOf<const D extends ObjectDescription>(description: D): V1FormOf<D> {
+  return new V1Form<ObjectOf<D>, PrintableOf<D>, V1Of<D>>(description);
+}
