@@ -126,6 +126,21 @@ describe("findError finds what the reference lists", () => {
   });
 });
 
+it.each([
+  [
+    "flanneld",
+    "Error registering network: failed to create HNSNetwork cbr0: hnsCall failed in Win32: A network with this name already exists. (0x803b0010)",
+    ["hcn-e-network-already-exists", "network-create-failed", "flanneld-lease-failed"],
+  ],
+  [
+    "kube-proxy of 2018",
+    "Unable to find Hns Network speficied by cbr0. Please check environment variable KUBE_NETWORK",
+    ["kube-proxy-network-variable-wrong"],
+  ],
+])("a line of %s names no other program's error", (_, line, ids) => {
+  expect(findError(line).errors.map(({ id }) => id)).toEqual(ids);
+});
+
 describe("a near miss", () => {
   it.each([
     ["HCN_E_PORT_ALREADY_EXIST", "HCN_E_PORT_ALREADY_EXISTS"],
