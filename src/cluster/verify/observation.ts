@@ -52,6 +52,8 @@ export interface CellResult {
   readonly position: number;
   /** Attempts that count; absent for a cell that nobody tried. */
   readonly attempts?: number;
+  /** Everything that was sent for it, to see again what came out otherwise included. */
+  readonly sent?: number;
   /** Back ends that answered a sweep. */
   readonly backEnds?: number;
   readonly disagreement?: Disagreement;

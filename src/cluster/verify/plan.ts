@@ -211,12 +211,17 @@ class Batches {
 
 /**
  * Cells by the nodes that send them, as many at a time as a copy is made for. What comes of a cell may depend on what its
- * sender, and others in the same copy, have sent before; so batches follow from the cells alone.
+ * sender, and others in the same copy, have sent before; so batches follow from the cells alone. `asked`: positions of
+ * those that batches are made of; default all.
  */
-function batchesOf(cells: readonly Cell[], pods: number): readonly CellBatch[] {
+export function batchesOf(
+  cells: readonly Cell[],
+  pods: number,
+  asked: readonly number[] = [...cells.keys()],
+): readonly CellBatch[] {
   const wanted = Math.max(BATCH_ATTEMPTS_MIN, pods * BATCH_ATTEMPTS_PER_POD);
   const most = Math.min(BATCH_ATTEMPTS_MAX, wanted);
-  const tried = [...cells.keys()].filter((position) => isTried(cellAt(cells, position)));
+  const tried = asked.filter((position) => isTried(cellAt(cells, position)));
   const attemptsAt = (position: number): number => attemptsExpected(cellAt(cells, position));
   const sum = (positions: readonly number[]): number =>
     positions.reduce((total, position) => total + attemptsAt(position), 0);
@@ -225,7 +230,7 @@ function batchesOf(cells: readonly Cell[], pods: number): readonly CellBatch[] {
   const batches = new Batches();
   const isTriedAt = new Set(tried);
   batches.add(
-    [...cells.keys()].filter((position) => !isTriedAt.has(position)),
+    asked.filter((position) => !isTriedAt.has(position)),
     0,
   );
   batches.end();

@@ -102,6 +102,7 @@ export const VERIFY_CELL = {
     },
     observed: { is: "text", text: "With not-judged: what came of it here." },
     backEnds: { is: "integer", text: "Back ends that answered." },
+    keptFrom: { is: "text", text: "When it was tried, for a cell that nothing has touched since." },
   },
 } as const;
 export type VerifyCell = ValueOf<typeof VERIFY_CELL>;
@@ -247,6 +248,16 @@ export const VERIFY_PARTIAL = {
 } as const;
 export type VerifyPartial = ValueOf<typeof VERIFY_PARTIAL>;
 
+export const VERIFY_KEPT = {
+  text: "Results that are kept from earlier verifications of the same cluster, because nothing has touched them since.",
+  fields: {
+    cells: { is: "integer", text: "Cells whose results are kept." },
+    of: { is: "integer", text: "Cells that are tried in all." },
+    since: { is: "text", text: "When the first of them was tried." },
+  },
+} as const;
+export type VerifyKept = ValueOf<typeof VERIFY_KEPT>;
+
 export const VERIFY_REPORT = {
   text: "Which flows of a cluster work, which are denied, and whether that is what is documented.",
   document: "Verification",
@@ -265,6 +276,10 @@ export const VERIFY_REPORT = {
     partial: {
       is: (): typeof VERIFY_PARTIAL => VERIFY_PARTIAL,
       text: "Absent for a report of all cells.",
+    },
+    kept: {
+      is: (): typeof VERIFY_KEPT => VERIFY_KEPT,
+      text: "Absent when everything was tried now.",
     },
   },
 } as const;

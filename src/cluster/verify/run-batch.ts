@@ -137,10 +137,12 @@ function resultOf(
   { probe }: Cell,
   { attempts }: Observation,
   disagreement: Disagreement | undefined,
+  sent?: number,
 ): CellResult {
   return {
     position,
     attempts: attempts.length,
+    ...(sent === undefined ? {} : { sent }),
     ...(probe === "sweep"
       ? { backEnds: new Set(attempts.flatMap(({ answeredBy }) => answeredBy ?? [])).size }
       : {}),
@@ -171,8 +173,10 @@ export function* runBatch(plan: VerifyPlan, batch: number): Generator<number, Ba
       results.push(resultOf(position, cell, state, evaluate(cell, state, undefined, cluster)));
     else if (isAsked.has(cell)) {
       const before = bench.attempts;
-      const settled = settle(cell, observations.get(cell.id) ?? NOTHING, bench, cluster);
-      results.push(resultOf(position, cell, settled.observation, settled.disagreement));
+      const first = observations.get(cell.id) ?? NOTHING;
+      const settled = settle(cell, first, bench, cluster);
+      const sent = first.attempts.length + bench.attempts - before;
+      results.push(resultOf(position, cell, settled.observation, settled.disagreement, sent));
       if (bench.attempts !== before) yield asked.length;
     } else results.push({ position });
   }

@@ -46,6 +46,14 @@ export const SHARD_SUBJECT = {
 } as const;
 export type ShardSubject = ValueOf<typeof SHARD_SUBJECT>;
 
+/** Of a report that nobody merges. */
+export const NO_SUBJECT: ShardSubject = Object.freeze({
+  version: "",
+  input: "",
+  allowed: Object.freeze([]),
+  command: "",
+});
+
 export const VERIFY_SHARD = {
   text: "What one shard of a verification has found out; mullion merge makes the report of all of them.",
   document: "VerificationShard",

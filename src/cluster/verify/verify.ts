@@ -4,17 +4,9 @@ import type { VerifyModel } from "./model.ts";
 import { type VerifyOptions, planVerification } from "./plan.ts";
 import { type VerifyReport, WHOLE } from "./report.ts";
 import { type BatchResult, atOnce, runBatch } from "./run-batch.ts";
-import { type ShardSubject, reportOf, shardOf } from "./shard.ts";
+import { NO_SUBJECT, reportOf, shardOf } from "./shard.ts";
 
 export type { VerifyOptions } from "./plan.ts";
-
-/** Of a report that nobody merges. */
-const NO_SUBJECT: ShardSubject = Object.freeze({
-  version: "",
-  input: "",
-  allowed: Object.freeze([]),
-  command: "",
-});
 
 /**
  * Checks every flow of `cluster`, which stays as it is: all attempts are made in copies. Without `given` the cluster is

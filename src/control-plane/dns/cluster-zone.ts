@@ -116,6 +116,16 @@ export class ClusterZone implements NameSource, ZoneIndex {
     return this.namespaces.get(namespace)?.services.get(name);
   }
 
+  /** Namespaces that have an object of their own. */
+  listNamespaces(): readonly string[] {
+    return [...this.namespaces].flatMap(([name, { isDeclared }]) => (isDeclared ? name : []));
+  }
+
+  /** Every Service, by namespace. */
+  listServices(): readonly ServiceRecord[] {
+    return [...this.namespaces.values()].flatMap(({ services }) => [...services.values()]);
+  }
+
   /** The slices of a Service, in the order in which they came. */
   listSlices(service: ServiceRecord): readonly SliceRecord[] {
     return this.namespaces.get(service.namespace)?.slices.get(service.name) ?? [];

@@ -1,0 +1,154 @@
+/**
+ * What a cluster's answers depend on, as digests: each machine, what lies between the machines, and what machines hold of
+ * Services. A machine's state is all that a packet can reach on it: everything that its stack and its cable refer to,
+ * walked as `fork` walks it.
+ */
+import { type Digest, type NamedObjects, StateWalk } from "#core/base/state-digest.ts";
+import type { Ip } from "#core/net/ip.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Cluster } from "../../cluster.ts";
+import { type FrozenState, type ServicePart, ServiceParts } from "./service-parts.ts";
+
+/** What is no node: the router, hosts outside, machines of the API server, and all that nodes have in common. */
+export const BETWEEN = "between";
+
+interface MachineState {
+  readonly digest: string;
+  readonly parts: ReadonlyMap<string, ServicePart>;
+}
+
+/** What makes a difference between two states of a cluster. */
+export interface StateChange {
+  /** Machines whose own state differs. */
+  readonly machines: ReadonlySet<string>;
+  /** Addresses that a piece of a Service names which differs. */
+  readonly addresses: ReadonlySet<Ip>;
+  /** Names of Services that lead elsewhere than before. */
+  readonly labels: ReadonlySet<string>;
+}
+
+/** Objects that each walk stops at: they belong to others. */
+function namesOf(cluster: Cluster, own: string): NamedObjects {
+  const { env, clock, underlay, nodes, outside, apiServers, objects } = cluster;
+  const named = new Map<object, string>([
+    [cluster, "cluster"],
+    [env, "environment"],
+    [clock, "clock"],
+    [objects, "objects"],
+  ]);
+  const isNode = own !== BETWEEN;
+  if (isNode) {
+    named.set(cluster.file, "file");
+    named.set(underlay, "underlay");
+    named.set(underlay.segment, "segment");
+    for (const machine of [...outside, ...apiServers]) named.set(machine, "machine");
+  }
+  for (const { spec, host, uplink, hns } of nodes) {
+    if (spec.name === own) {
+      const peer = uplink["peer"];
+      if (peer !== undefined) named.set(peer, "cable");
+      continue;
+    }
+    named.set(host, `host ${spec.name}`);
+    named.set(uplink, `uplink ${spec.name}`);
+    if (hns !== undefined) named.set(hns, `hns ${spec.name}`);
+    for (const each of host.listCompartments()) named.set(each, `compartment of ${spec.name}`);
+  }
+  return named;
+}
+
+function walkOf(
+  cluster: Cluster,
+  own: string,
+  frozen: FrozenState,
+  roots: readonly unknown[],
+): { readonly digest: Digest; readonly found: ServiceParts } {
+  const found = new ServiceParts(frozen);
+  const walk = new StateWalk(frozen.digests, namesOf(cluster, own), found.readers());
+  for (const root of roots) walk.add(root);
+  return { digest: walk.finish(), found };
+}
+
+export class ClusterState {
+  private readonly machines = new Map<string, MachineState>();
+  /** Who has an address: names of nodes, or `BETWEEN`. */
+  private readonly owners = new Map<Ip, string[]>();
+  private readonly nameServers: string[] = [];
+  private readonly nodes: readonly string[];
+
+  constructor(cluster: Cluster, frozen: FrozenState) {
+    const { nodes, underlay, outside, apiServers, file, clock } = cluster;
+    this.nodes = nodes.map(({ spec }) => spec.name);
+    for (const { spec, host, uplink, hns } of nodes) {
+      hns?.settle();
+      this.enter(spec.name, walkOf(cluster, spec.name, frozen, [spec, host, uplink]));
+      for (const each of host.listCompartments()) this.own(spec.name, each);
+    }
+    // Work that waits for its time is no machine's; none waits in a cluster that has settled.
+    const waits = clock.nextAtMs() === undefined ? undefined : clock.nowMs;
+    const roots = [file, underlay, outside, apiServers, waits];
+    this.enter(BETWEEN, walkOf(cluster, BETWEEN, frozen, roots));
+    this.own(BETWEEN, underlay.router.compartment);
+    for (const { host } of [...outside, ...apiServers])
+      for (const each of host.listCompartments()) this.own(BETWEEN, each);
+  }
+
+  /** Machines that have one of these addresses; undefined when nobody is known to have one of them. */
+  ownersOf(addresses: Iterable<Ip>): ReadonlySet<string> | undefined {
+    const found = new Set<string>();
+    for (const address of addresses) {
+      const owners = this.owners.get(address);
+      if (owners === undefined) return undefined;
+      for (const owner of owners) found.add(owner);
+    }
+    return found;
+  }
+
+  /** Machines that answer names of the cluster. */
+  get namesServedBy(): readonly string[] {
+    return this.nameServers;
+  }
+
+  get all(): readonly string[] {
+    return this.nodes;
+  }
+
+  /** What is otherwise than in `before`. */
+  changesSince(before: ClusterState): StateChange {
+    const machines = new Set<string>();
+    const addresses = new Set<Ip>();
+    const labels = new Set<string>();
+    const differs = (part: ServicePart | undefined): void => {
+      for (const address of part?.addresses ?? []) addresses.add(address);
+      if (part?.label !== undefined) labels.add(part.label);
+    };
+    for (const name of new Set([...this.machines.keys(), ...before.machines.keys()])) {
+      const [old, now] = [before.machines.get(name), this.machines.get(name)];
+      if (old?.digest !== now?.digest) machines.add(name);
+      for (const key of new Set([...(old?.parts.keys() ?? []), ...(now?.parts.keys() ?? [])])) {
+        const [was, is] = [old?.parts.get(key), now?.parts.get(key)];
+        if (was?.digest.text === is?.digest.text) continue;
+        differs(was);
+        differs(is);
+      }
+    }
+    return { machines, addresses, labels };
+  }
+
+  private enter(
+    name: string,
+    { digest, found }: { readonly digest: Digest; readonly found: ServiceParts },
+  ): void {
+    this.machines.set(name, { digest: digest.text, parts: found.parts });
+    if (found.servesNames) this.nameServers.push(name);
+  }
+
+  private own(machine: string, compartment: Compartment): void {
+    for (const { addresses } of compartment.listInterfaces())
+      for (const { ip } of addresses) {
+        const owners = this.owners.get(ip);
+        if (owners === undefined) this.owners.set(ip, [machine]);
+        else if (!owners.includes(machine)) owners.push(machine);
+      }
+  }
+}

@@ -1,0 +1,107 @@
+import { describe, expect, it } from "vitest";
+import { compareAfterChanges, type Change } from "#test/support/cluster/kept-results.suite.ts";
+import {
+  apply,
+  clusterText,
+  deployment,
+  openSessionWorld,
+  service,
+  type SessionWorld,
+} from "#test/support/cluster/session-world.ts";
+import type { VerifyReport } from "../report.ts";
+import { KeptResults } from "./kept-results.ts";
+import { verifyAgain } from "./verify-again.ts";
+
+const OBJECTS = [
+  deployment("a", "windows", 2),
+  deployment("b", "linux", 1),
+  service("web", "selector: { app: a }, ports: [{ port: 80, targetPort: 8080 }]"),
+  service("other", "selector: { app: b }, ports: [{ port: 80, targetPort: 8080 }]"),
+].join("");
+
+class Judged {
+  private readonly known = new KeptResults();
+  readonly world: SessionWorld;
+
+  constructor(world: SessionWorld) {
+    this.world = world;
+  }
+
+  static async open(): Promise<Judged> {
+    return new Judged(await openSessionWorld(clusterText(), OBJECTS));
+  }
+
+  judge(at: string, isWhole = false): VerifyReport {
+    const { session } = this.world;
+    const options = { troubles: session.troubles(), limits: session.limits(), at, isWhole };
+    return verifyAgain(session.cluster, this.known, options);
+  }
+}
+
+function judgedAgain({ cells }: VerifyReport): readonly string[] {
+  const again = cells.filter(({ keptFrom, attempts }) => keptFrom === undefined && attempts > 0);
+  return again.map(({ flow, from, to }) => `${flow} ${from} ${to}`);
+}
+
+describe("a cluster that is judged again", () => {
+  it("keeps everything when nothing has changed, and 30 s change nothing", async () => {
+    const judged = await Judged.open();
+    const first = judged.judge("first");
+    expect(first.kept).toBeUndefined();
+    expect(first.cells.every(({ keptFrom }) => keptFrom === undefined)).toBe(true);
+    await judged.world.session.passTime(30_000);
+    const second = judged.judge("second");
+    expect(second.kept).toEqual({ cells: first.counts.tried, of: first.counts.tried, since: "first" });
+    expect(second.counts).toEqual(first.counts);
+    expect(judged.judge("third").kept?.since).toBe("first");
+  });
+
+  it("judges everything when that is asked for", async () => {
+    const judged = await Judged.open();
+    const first = judged.judge("first");
+    expect(judged.judge("second", true)).toEqual(first);
+    expect(judged.judge("third").kept?.since).toBe("second");
+  });
+
+  it("judges a Service again that has changed, and what has its pods, and no other Service", async () => {
+    const judged = await Judged.open();
+    judged.judge("first");
+    await apply(
+      judged.world,
+      service("other", "selector: { app: b }, ports: [{ port: 81, targetPort: 8080 }]"),
+    );
+    const again = judgedAgain(judged.judge("second"));
+    expect(again.filter((cell) => cell.endsWith(" service/default/other"))).not.toEqual([]);
+    expect(again.filter((cell) => cell.endsWith(" service/default/web"))).toEqual(
+      again.filter((cell) => cell.includes("pod/default/b-") && cell.endsWith(" service/default/web")),
+    );
+    expect(again.filter((cell) => !cell.includes("other") && !cell.includes("pod/default/b-"))).toEqual([]);
+  });
+
+  it("always judges what came out otherwise than expected", async () => {
+    const judged = await Judged.open();
+    const { session } = judged.world;
+    const [node] = session.cluster.nodes;
+    for (const port of node?.hns?.listSwitches().flatMap((each) => [...each.listPorts()]) ?? [])
+      port.vfp.isBlocked = true;
+    const first = judged.judge("first");
+    expect(first.counts.findings).toBeGreaterThan(0);
+    const { kept } = judged.judge("second");
+    expect(kept?.cells).toBe(
+      first.counts.tried - first.findings.filter(({ cell }) => cell !== undefined).length,
+    );
+  });
+
+  // A slice of the long run.
+  it("says what a whole verification says, whatever has changed", async () => {
+    const changes: readonly Change[] = [
+      { do: "serve", app: "b", kind: "plain", port: 81 },
+      { do: "wait", seconds: 30 },
+      { do: "fault", node: "win-2", seed: 11 },
+      { do: "kill", app: "a", which: 0 },
+    ];
+    const { kept, mixed } = await compareAfterChanges(changes);
+    expect(kept).toBeGreaterThan(0);
+    expect(mixed).toBeGreaterThan(0);
+  });
+});

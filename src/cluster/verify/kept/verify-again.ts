@@ -1,0 +1,63 @@
+/** A verification of a cluster that was verified before: only what a change can touch is tried again. */
+import { type VerifyOptions, type VerifyPlan, batchesOf, planVerification } from "../plan.ts";
+import { type VerifyReport, WHOLE } from "../report.ts";
+import { type BatchResult, atOnce, runBatch } from "../run-batch.ts";
+import { NO_SUBJECT, reportOf, shardOf } from "../shard.ts";
+import type { Cluster } from "../../cluster.ts";
+import type { KeptResult, KeptResults } from "./kept-results.ts";
+
+export interface AgainOptions extends VerifyOptions {
+  /** What this moment is called in later reports. */
+  readonly at: string;
+  /** Everything is tried, as if nothing were known. */
+  readonly isWhole?: boolean;
+}
+
+/** The report, with what of it was tried at another time. */
+function withKept(report: VerifyReport, kept: readonly KeptResult[]): VerifyReport {
+  if (kept.length === 0) return report;
+  const times = new Map(kept.map(({ result, at }) => [result.position, at]));
+  const cells = report.cells.map((cell, position) => {
+    const keptFrom = times.get(position);
+    return keptFrom === undefined ? cell : { ...cell, keptFrom };
+  });
+  const [since = ""] = kept.map(({ at }) => at).toSorted();
+  return { ...report, kept: { cells: kept.length, of: report.counts.tried, since }, cells };
+}
+
+/** The plan with batches of these cells alone. */
+function onlyCells(plan: VerifyPlan, positions: readonly number[]): VerifyPlan {
+  return { ...plan, batches: batchesOf(plan.cells, plan.model.pods.length, positions) };
+}
+
+/**
+ * Verifies `cluster` as `verifyCluster` does, and says the same, but for what it says of results that are kept. It pauses
+ * now and then; whoever stops it then has lost nothing but what was tried.
+ * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
+ */
+export function* judgeAgain(
+  cluster: Cluster,
+  known: KeptResults,
+  options: AgainOptions,
+): Generator<number, VerifyReport, undefined> {
+  const plan = planVerification(cluster, undefined, options);
+  if (options.isWhole === true) known.forget();
+  const { kept, open } = known.sort(plan);
+  const again = onlyCells(plan, open);
+  const done: BatchResult[] = [];
+  for (const batch of again.batches.keys()) done.push(yield* runBatch(again, batch));
+  const results = kept.map(({ result }) => result);
+  const sent = results.reduce((sum, result) => sum + (result.sent ?? 0), 0);
+  const part = shardOf(plan, WHOLE, NO_SUBJECT, [...done, { batch: done.length, sent, results }]);
+  known.remember(
+    plan,
+    done.flatMap((each) => each.results),
+    options.at,
+  );
+  return withKept(reportOf([part]), kept);
+}
+
+/** The same at once. */
+export function verifyAgain(cluster: Cluster, known: KeptResults, options: AgainOptions): VerifyReport {
+  return atOnce(judgeAgain(cluster, known, options));
+}

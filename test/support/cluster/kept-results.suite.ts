@@ -1,0 +1,266 @@
+/**
+ * Random changes of a running cluster. After each, what is judged again of a cluster that was verified before has to be
+ * what an ordinary verification says of a second cluster that went the same way.
+ */
+import fc from "fast-check";
+import { expect } from "vitest";
+import { Prng } from "#core/base/prng.ts";
+import type { QuirkName } from "#core/catalogue/quirks.ts";
+import type { NodeChange } from "#cluster/life/node-change.ts";
+import type { RunningCluster } from "#cluster/session/running-cluster.ts";
+import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
+import { verifyAgain } from "#cluster/verify/kept/verify-again.ts";
+import type { VerifyOptions } from "#cluster/verify/plan.ts";
+import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
+import { verifyCluster } from "#cluster/verify/verify.ts";
+import { deviate } from "./deviations.ts";
+import {
+  type SessionWorld,
+  apply,
+  clusterText,
+  deployment,
+  openSessionWorld,
+  podsOf,
+  remove,
+  service,
+} from "./session-world.ts";
+
+const APPS = ["a", "b", "c"] as const;
+const NODES = ["win-1", "win-2", "linux-1"] as const;
+const SERVICE_KINDS: Readonly<Record<string, string>> = {
+  plain: "",
+  open: "type: NodePort,",
+  outer: "type: LoadBalancer,",
+  local: "type: LoadBalancer, externalTrafficPolicy: Local,",
+  sticky: "sessionAffinity: ClientIP,",
+  headless: "clusterIP: None,",
+};
+/** Each changes what packets meet, now or with the next program of a port. */
+const QUIRKS: readonly QuirkName[] = ["large-udp-dropped", "service-deadlock", "management-address-flips"];
+
+export type Change =
+  | {
+      readonly do: "deploy";
+      readonly app: string;
+      readonly os: "windows" | "linux";
+      readonly replicas: number;
+    }
+  | { readonly do: "serve"; readonly app: string; readonly kind: string; readonly port: number }
+  | { readonly do: "kill"; readonly app: string; readonly which: number }
+  | { readonly do: "delete"; readonly what: string }
+  | { readonly do: "wait"; readonly seconds: number }
+  | { readonly do: "node"; readonly node: string; readonly change: NodeChange }
+  | { readonly do: "quirk"; readonly node: string; readonly quirk: QuirkName; readonly isOn: boolean }
+  | { readonly do: "fault"; readonly node: string; readonly seed: number };
+
+const APP = fc.constantFrom(...APPS);
+const KIND = fc.constantFrom(...Object.keys(SERVICE_KINDS));
+const WINDOWS = fc.constantFrom(NODES[0], NODES[1]);
+
+export const CHANGE: fc.Arbitrary<Change> = fc.oneof(
+  fc.record({
+    do: fc.constant("deploy" as const),
+    app: APP,
+    os: fc.constantFrom("windows" as const, "linux" as const),
+    replicas: fc.nat(3),
+  }),
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("serve" as const),
+      app: APP,
+      kind: KIND,
+      port: fc.integer({ min: 80, max: 82 }),
+    }),
+  },
+  fc.record({ do: fc.constant("kill" as const), app: APP, which: fc.nat(3) }),
+  fc.record({
+    do: fc.constant("delete" as const),
+    what: fc.oneof(
+      APP.map((app) => `deployment/${app}`),
+      KIND.map((kind) => `service/${kind}`),
+    ),
+  }),
+  fc.record({ do: fc.constant("wait" as const), seconds: fc.constantFrom(1, 30) }),
+  fc.record({
+    do: fc.constant("node" as const),
+    node: WINDOWS,
+    change: fc.constantFrom<NodeChange>(
+      { do: "restart-hns", state: "keep" },
+      { do: "restart-hns", state: "forget-load-balancers" },
+      { do: "restart-hns", state: "lose" },
+    ),
+  }),
+  fc.record({
+    do: fc.constant("quirk" as const),
+    node: WINDOWS,
+    quirk: fc.constantFrom(...QUIRKS),
+    isOn: fc.boolean(),
+  }),
+  fc.record({ do: fc.constant("fault" as const), node: fc.constantFrom(...NODES), seed: fc.nat(1_000_000) }),
+);
+
+async function change(world: SessionWorld, each: Change): Promise<void> {
+  const { session } = world;
+  switch (each.do) {
+    case "deploy":
+      await apply(world, deployment(each.app, each.os, each.replicas));
+      return;
+    case "serve": {
+      const type = SERVICE_KINDS[each.kind] ?? "";
+      const ports = `ports: [{ port: ${each.port}, targetPort: 8080 }]`;
+      await apply(world, service(each.kind, `${type} selector: { app: ${each.app} }, ${ports}`));
+      return;
+    }
+    case "kill": {
+      const pods = podsOf(world, `${each.app}-`);
+      const pod = pods[each.which % Math.max(1, pods.length)];
+      if (pod !== undefined) await remove(world, `pod/${pod.metadata.name}`);
+      return;
+    }
+    case "delete":
+      await remove(world, each.what);
+      return;
+    case "wait":
+      await session.passTime(each.seconds * 1_000);
+      return;
+    case "node":
+      await session.changeNode(each.node, each.change);
+      return;
+    case "quirk": {
+      const node = session.cluster.nodes.find(({ spec }) => spec.name === each.node);
+      node?.hns?.setQuirk(each.quirk, each.isOn ? "on" : "off");
+      return;
+    }
+    case "fault":
+      deviate(session.cluster, new Prng(each.seed), each.node);
+  }
+}
+
+function optionsOf(session: RunningCluster): VerifyOptions {
+  return { troubles: session.troubles(), limits: session.limits() };
+}
+
+type Told =
+  | { readonly cells: readonly unknown[]; readonly findings: readonly unknown[]; readonly rest: unknown }
+  | { readonly thrown: string };
+
+/** True when chance says which of several back ends answers a cell, and one of them does not answer. */
+function isByChance({ to, relation }: VerifyCell, troubled: ReadonlySet<string>): boolean {
+  return relation === "service" && troubled.has(to);
+}
+
+/**
+ * A report without what chance decides: how many connections it takes until each back end has answered, and which of the
+ * clients of a Service meet the back end that does not answer.
+ */
+function tell(report: VerifyReport, troubled: ReadonlySet<string>): Told {
+  const { cells, findings, counts, kept: _, ...rest } = report;
+  const { attempts: _attempts, works: _works, denied: _denied, findings: _findings, ...sums } = counts;
+  const plain = (cell: VerifyCell): unknown => {
+    const { attempts: _own, backEnds: _backEnds, keptFrom: _keptFrom, ...told } = cell;
+    return isByChance(cell, troubled) ? { ...told, verdict: "by chance" } : told;
+  };
+  const own = findings.filter(({ cell }) => {
+    const about = cell === undefined ? undefined : cells[cell];
+    return about === undefined || !isByChance(about, troubled);
+  });
+  return {
+    cells: cells.map(plain),
+    findings: own.map(({ cell, about, code }) => ({ about, code, cell: cell === undefined ? "" : cell })),
+    rest: { ...rest, sums },
+  };
+}
+
+function troubledIn(reports: readonly VerifyReport[]): ReadonlySet<string> {
+  return new Set(
+    reports.flatMap(({ cells, findings }) =>
+      findings.flatMap(({ cell }) => (cell === undefined ? [] : (cells[cell]?.to ?? []))),
+    ),
+  );
+}
+
+function reportOrError(verify: () => VerifyReport): VerifyReport | string {
+  try {
+    return verify();
+  } catch (error) {
+    return String(error);
+  }
+}
+
+export interface ChangesSurvived {
+  readonly cells: number;
+  readonly kept: number;
+  /** Changes after which something was kept, and something was not. */
+  readonly mixed: number;
+}
+
+const START = `${deployment("a", "windows", 2)}${deployment("b", "linux", 1)}${service(
+  "plain",
+  "selector: { app: a }, ports: [{ port: 80, targetPort: 8080 }]",
+)}`;
+
+/** Makes these changes in two clusters, one of which is verified again after each, and the other wholly. */
+export async function compareAfterChanges(changes: readonly Change[], fields = ""): Promise<ChangesSurvived> {
+  const [again, whole] = [
+    await openSessionWorld(clusterText(fields), START),
+    await openSessionWorld(clusterText(fields), START),
+  ];
+  const known = new KeptResults();
+  let [cells, kept, mixed] = [0, 0, 0];
+  const compare = (what: string): boolean => {
+    const now = reportOrError(() =>
+      verifyAgain(again.session.cluster, known, { ...optionsOf(again.session), at: "before" }),
+    );
+    const all = reportOrError(() =>
+      verifyCluster(whole.session.cluster, undefined, optionsOf(whole.session)),
+    );
+    if (typeof now === "string" || typeof all === "string") {
+      // A machine that was damaged so that it cannot be asked at all.
+      expect(now, what).toBe(all);
+      return false;
+    }
+    const troubled = troubledIn([now, all]);
+    expect(tell(now, troubled), what).toEqual(tell(all, troubled));
+    cells += now.counts.tried;
+    kept += now.kept?.cells ?? 0;
+    if (now.kept !== undefined && now.kept.cells < now.kept.of) mixed++;
+    return true;
+  };
+  compare("at the start");
+  for (const each of changes) {
+    const attempt = async (world: SessionWorld): Promise<string | undefined> => {
+      try {
+        await change(world, each);
+        return undefined;
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const [here, there] = [await attempt(again), await attempt(whole)];
+    expect(here, JSON.stringify(each)).toBe(there);
+    if (!compare(JSON.stringify(each))) break;
+  }
+  return { cells, kept, mixed };
+}
+
+/** Random courses of `length` changes, `count` of them, with each network in turn. */
+export async function surviveJudgingAgain(
+  seed: number,
+  count: number,
+  length: number,
+): Promise<ChangesSurvived> {
+  const networks = ["", "network: { driver: Overlay }\n", "kubeProxy: { enableDSR: true }\n"];
+  const sum = { cells: 0, kept: 0, mixed: 0 };
+  let course = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(CHANGE, { minLength: length, maxLength: length }), async (changes) => {
+      const survived = await compareAfterChanges(changes, networks[course++ % networks.length]);
+      sum.cells += survived.cells;
+      sum.kept += survived.kept;
+      sum.mixed += survived.mixed;
+    }),
+    { seed, numRuns: count, endOnFailure: true },
+  );
+  return sum;
+}
