@@ -21,6 +21,7 @@ function verbNames(): ReadonlySet<string> {
   const none = async (): Promise<0> => 0;
   const verbs: Verbs = {
     trace: none,
+    resolve: none,
     get: none,
     verify: none,
     merge: none,

@@ -11,7 +11,7 @@ import { lint } from "#cli/mullion/lint.ts";
 import { merge } from "#cli/mullion/merge.ts";
 import { runMullion } from "#cli/mullion/program.ts";
 import { realPrograms } from "#cli/mullion/programs/programs.ts";
-import { trace } from "#cli/mullion/trace.ts";
+import { resolve, trace } from "#cli/mullion/trace.ts";
 import type { Verbs } from "#cli/mullion/verbs.ts";
 import { verify } from "#cli/mullion/verify.ts";
 import { diff, ports, show } from "#cli/mullion/vfp/vfp.ts";
@@ -25,6 +25,7 @@ async function notHere(): Promise<never> {
 /** All verbs, so that the help and the advice for a wrong word are those of the executable. */
 export const VERBS: Verbs = {
   trace,
+  resolve,
   get,
   verify,
   merge,

@@ -45,6 +45,7 @@ const PLACES: Readonly<Record<string, readonly [words: string, field: readonly s
       ["action", "fault", "downMs"],
       1,
     ],
+    "resolve --interval": ["resolve pod/a web --times 2 --interval TIME", ["intervalMs"]],
     "bring-up --patience": ["bring-up -f c.yaml --patience TIME", ["patienceMs"], 1_000],
   };
 

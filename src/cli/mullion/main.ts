@@ -12,6 +12,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 
 const VERBS: Verbs = {
   trace: async (...given) => (await import("./trace.ts")).trace(...given),
+  resolve: async (...given) => (await import("./trace.ts")).resolve(...given),
   get: async (...given) => (await import("./get/get.ts")).get(...given),
   verify: async (...given) => (await import("./verify.ts")).verify(...given),
   merge: async (...given) => (await import("./merge.ts")).merge(...given),

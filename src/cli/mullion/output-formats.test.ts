@@ -21,6 +21,7 @@ import { fault } from "./hns/fault.ts";
 import { get as getHns } from "./hns/get.ts";
 import { createProgram, runMullion } from "./program.ts";
 import { realPrograms } from "./programs/programs.ts";
+import { resolve } from "./trace.ts";
 import { diff, ports, show } from "./vfp/vfp.ts";
 
 const CLUSTER = `
@@ -73,6 +74,7 @@ const RUNS: Readonly<Record<string, readonly string[]>> = {
   "hns quirk list": ["--socket SOCKET"],
   "hns check": ["STATE"],
   "hns repair": ["STATE"],
+  resolve: ["pod/a b -f c.yaml", "pod/a kubernetes -f c.yaml"],
   "vfp ports": ["-f c.yaml"],
   "vfp show": ["pod/a -f c.yaml"],
   "vfp diff": ["pod/a pod/b -f c.yaml"],
@@ -85,6 +87,7 @@ const VERBS = allVerbs(async () => Promise.reject(new Error("this verb is not ru
   bringUp,
   cni: cniVerbs({ env: {}, platform: "linux", currentFolder: "/work", runner, ownPlugins: () => "/own" }),
   hns: { get: getHns, create, fault, check, repair },
+  resolve,
   programs: { list: realPrograms().list },
   vfp: { ports, show, diff },
 });

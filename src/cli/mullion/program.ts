@@ -28,6 +28,7 @@ import {
   shardOption,
   usage,
 } from "./options.ts";
+import { addResolve } from "./resolve-command.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
 import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
 import { type TextFormat, formatDocument, outputOption } from "./print-document.ts";
@@ -539,6 +540,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
       ) + EXIT_CODES,
     );
   if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
+  if (verbs.resolve !== undefined) addResolve(program, run, verbs.resolve, terminal);
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
   if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
   if (verbs.up !== undefined) addUp(program, run, verbs.up, terminal);

@@ -1,11 +1,12 @@
-/** `mullion trace`: follows one packet and its answer. */
+/** `mullion trace`: follows one packet and its answer. `mullion resolve`: a name as pods resolve it. */
+import { formatResolution } from "#cluster/trace/format-resolve.ts";
 import { type TraceStyle, formatTrace } from "#cluster/trace/format-trace.ts";
 import { explainTrace } from "#diagnose/verify-text/explain-verification.ts";
 import { connectCluster } from "./cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import { formatDocument } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
-import type { TraceVerbRequest } from "./verbs.ts";
+import type { ResolveVerbRequest, TraceVerbRequest } from "./verbs.ts";
 
 export function traceStyle(terminal: Terminal): TraceStyle {
   return {
@@ -60,4 +61,22 @@ export async function trace(request: TraceVerbRequest, terminal: Terminal): Prom
   );
   if (pcap !== undefined) terminal.stderr(`Packets: ${pcap}\n`);
   return report.verdict === "answered" ? 0 : 1;
+}
+
+/** Exit code 1 when somebody found no address. */
+export async function resolve(request: ResolveVerbRequest, terminal: Terminal): Promise<ExitCode> {
+  const { target, asDocumented, from, name, program, family, times, intervalMs, output } = request;
+  const client = await connectCluster(target, terminal, { asDocumented });
+  const report = await client.resolve({
+    from,
+    name,
+    as: program,
+    ...(family === undefined ? {} : { family }),
+    times,
+    intervalMs,
+  });
+  terminal.stdout(
+    output === "text" ? formatResolution(report, traceStyle(terminal)) : formatDocument(report, output),
+  );
+  return report.lookups.every(({ outcome }) => outcome === "resolved") ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 /** The verbs that need a cluster, as the command line hands them over: parsed, checked, nothing read yet. */
 import type { BringUpOptions, ScriptParameters } from "#cluster/bring-up/options.ts";
 import type { Edition } from "#core/catalogue/edition.ts";
+import type { LookupProgram } from "#cluster/trace/resolve-report.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { FlanneldRelease } from "#programs/flannel/release.ts";
 import type { NodeChange } from "#cluster/life/node-change.ts";
@@ -39,6 +40,22 @@ export interface TraceVerbRequest {
   readonly isInjected: boolean;
   /** `NODE` or `NODE:PLACE`: of the packets only those. */
   readonly pcapOn: string | undefined;
+}
+
+export interface ResolveVerbRequest {
+  readonly target: ClusterTarget;
+  /** Undefined: as the input says itself. */
+  readonly asDocumented: Edition | undefined;
+  /** At least one. */
+  readonly from: readonly string[];
+  readonly name: string;
+  readonly program: LookupProgram;
+  readonly family: "ipv4" | "ipv6" | undefined;
+  /** Lookups of each, 1 to 100. */
+  readonly times: number;
+  /** Milliseconds between two of them. */
+  readonly intervalMs: number;
+  readonly output: TextFormat;
 }
 
 /** Which objects of a kind are meant. */
@@ -194,6 +211,7 @@ export interface WineRequest {
 export interface Verbs {
   lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
   readonly trace: (request: TraceVerbRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly resolve: (request: ResolveVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;

@@ -8,6 +8,7 @@ import { SILENT_LOG } from "#core/base/log.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { FixedSession } from "#test/support/cluster/fixed-session.ts";
 import { openCluster } from "../session/open-cluster.ts";
+import { RESOLUTION_SCHEMA } from "../trace/resolve-report.ts";
 import { TRACE_SCHEMA } from "../trace/trace-report.ts";
 import { VERIFY_SCHEMA } from "../verify/report.ts";
 import type { NodeChange } from "../life/node-change.ts";
@@ -158,6 +159,7 @@ function world(): World {
 const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true });
 ajv.addSchema(apiSchema(), "api.v1alpha1.json");
 ajv.addSchema(TRACE_SCHEMA, "trace.v1alpha1.json");
+ajv.addSchema(RESOLUTION_SCHEMA, "resolve.v1alpha1.json");
 ajv.addSchema(VERIFY_SCHEMA, "verify.v1alpha1.json");
 
 /** Holds a document against its part of the schema. */
@@ -257,6 +259,7 @@ describe("answers fit the published schema", () => {
   it.each([
     ["api", apiSchema()],
     ["trace", TRACE_SCHEMA],
+    ["resolve", RESOLUTION_SCHEMA],
     ["verify", VERIFY_SCHEMA],
   ])("serves the schema %s itself", async (name, schema) => {
     const { answer } = await ask(world().app, `GET /schemas/${name}.v1alpha1.json`);

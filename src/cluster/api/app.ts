@@ -9,6 +9,8 @@ import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
+import { RESOLUTION_SCHEMA, type ResolutionReport } from "../trace/resolve-report.ts";
+import { resolveNames } from "../trace/resolve.ts";
 import { TRACE_SCHEMA } from "../trace/trace-report.ts";
 import { countPackets } from "../views/packet-counters.ts";
 import { type Trace, tracePacket } from "../trace/trace.ts";
@@ -45,6 +47,7 @@ import {
   readEmptyRequest,
   readNodeRequest,
   readTimeRequest,
+  readResolveQuestion,
   readTraceQuestion,
 } from "./requests.ts";
 import { apiOpenApi, apiSchema } from "./schema.ts";
@@ -61,6 +64,7 @@ const SCHEMAS: ReadonlyMap<string, () => object> = new Map([
   ["api.v1alpha1.json", () => apiSchema()],
   ["api.openapi.json", () => apiOpenApi()],
   ["trace.v1alpha1.json", () => TRACE_SCHEMA],
+  ["resolve.v1alpha1.json", () => RESOLUTION_SCHEMA],
   ["verify.v1alpha1.json", () => VERIFY_SCHEMA],
 ]);
 
@@ -162,6 +166,13 @@ async function trace(held: HeldCluster, body: unknown): Promise<TraceAnswer> {
       ...(bytes === undefined ? {} : { capture: encodeBase64(bytes.slice().buffer) }),
     };
   });
+}
+
+async function resolve(held: HeldCluster, body: unknown): Promise<ResolutionReport> {
+  const { as: program, ...request } = readResolveQuestion(body);
+  return held.inTurn(async (session) =>
+    session.ask((cluster) => resolveNames(cluster, { ...request, program }, held.limits)),
+  );
 }
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
@@ -300,6 +311,7 @@ function addWorking(app: Hono, held: HeldCluster): void {
   );
   app.post("/time", async (context) => context.json(await passTime(held, await readBody(context))));
   app.post("/trace", async (context) => context.json(await trace(held, await readBody(context))));
+  app.post("/resolve", async (context) => context.json(await resolve(held, await readBody(context))));
   app.post("/verify", async (context) => context.json(await verify(held, await readBody(context))));
   app.post("/shutdown", (context) => context.json(shutdown(held), ACCEPTED));
 }

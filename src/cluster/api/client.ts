@@ -1,5 +1,6 @@
 /** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
 import type { NodeRequest } from "../life/node-change.ts";
+import type { ResolutionReport } from "../trace/resolve-report.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import type {
   ApplyAnswer,
@@ -15,6 +16,7 @@ import type {
   ObjectList,
   PacketCounterList,
   ShutdownAnswer,
+  ResolveQuestion,
   TraceAnswer,
   TraceQuestion,
   ServiceList,
@@ -146,6 +148,10 @@ export class ControlClient {
 
   trace(question: TraceQuestion): Promise<TraceAnswer> {
     return this.post("/trace", question);
+  }
+
+  resolve(question: ResolveQuestion): Promise<ResolutionReport> {
+    return this.post("/resolve", question);
   }
 
   verify(): Promise<VerifyReport> {

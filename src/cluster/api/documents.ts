@@ -9,6 +9,7 @@ import {
   SESSION_PROBLEM,
   TIME_REPORT,
 } from "../session/session.ts";
+import { LOOKUP_PROGRAMS } from "../trace/resolve-report.ts";
 import { TRACE_PROTOCOLS, TRACE_REPORT } from "../trace/trace-report.ts";
 import { NODE_PACKET_COUNTERS } from "../views/packet-counters.ts";
 import { SERVICE_FRONT_END } from "../views/service-view.ts";
@@ -283,6 +284,35 @@ export const TRACE_ANSWER = {
   optional: { capture: { is: "text", text: "pcapng in base64; present when it was asked for." } },
 } as const;
 export type TraceAnswer = ValueOf<typeof TRACE_ANSWER>;
+
+export const RESOLVE_REQUEST = {
+  text: "A name to be looked up.",
+  fields: {
+    from: {
+      list: "text",
+      min: 1,
+      text: "Who asks, each for itself: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address.",
+    },
+    name: { is: "text", text: "As a program would give it: web, web.shop, kubernetes.default." },
+  },
+  optional: {
+    as: { is: (): typeof LOOKUP_PROGRAMS => LOOKUP_PROGRAMS, text: "By whose rules; system when absent." },
+    family: { is: ["ipv4", "ipv6"], text: "ipv6 asks for AAAA; A when absent." },
+    times: {
+      is: "integer",
+      min: 1,
+      max: 100,
+      text: "Lookups of each sender, one after the other; 1 when absent.",
+    },
+    intervalMs: {
+      is: "integer",
+      min: 0,
+      max: 3_600_000,
+      text: "Virtual time between the beginnings of two of them; 1000 when absent.",
+    },
+  },
+} as const;
+export type ResolveQuestion = ValueOf<typeof RESOLVE_REQUEST>;
 
 /** A question without settings. */
 export const EMPTY_REQUEST = { text: "Nothing.", fields: {} } as const;

@@ -13,8 +13,10 @@ import {
   type DeleteBody,
   EMPTY_REQUEST,
   TIME_REQUEST,
+  RESOLVE_REQUEST,
   TRACE_REQUEST,
   type TimeBody,
+  type ResolveQuestion,
   type TraceQuestion,
 } from "./documents.ts";
 import { KUBE_KIND_TABLE } from "./kube-kinds.ts";
@@ -183,6 +185,10 @@ export function readControlPlaneRequest(body: unknown): ControlPlaneBody {
 /** A question without settings. */
 export function readEmptyRequest(body: unknown): void {
   readRequest(EMPTY_REQUEST, body);
+}
+
+export function readResolveQuestion(body: unknown): ResolveQuestion {
+  return readRequest(RESOLVE_REQUEST, body);
 }
 
 export function readTraceQuestion(body: unknown): TraceQuestion {

@@ -12,6 +12,7 @@ import {
   PROGRESS_EVENT,
   SESSION_PROBLEM,
 } from "../session/session.ts";
+import { RESOLUTION_REPORT } from "../trace/resolve-report.ts";
 import { TRACE_REPORT } from "../trace/trace-report.ts";
 import { PACKET_COMPONENT, PACKET_COUNT } from "../views/packet-counters.ts";
 import { NODE_PORT } from "../views/vfp-ports.ts";
@@ -45,6 +46,7 @@ import {
   NODE_SUMMARY,
   OBJECT_LIST,
   PACKET_COUNTER_LIST,
+  RESOLVE_REQUEST,
   SERVICE_LIST,
   SHUTDOWN,
   TIME_ANSWER,
@@ -78,6 +80,7 @@ export const API_SHAPES: Readonly<Record<string, Shape>> = {
   ControlPlaneReport: CONTROL_PLANE_ANSWER,
   TraceRequest: TRACE_REQUEST,
   TraceAnswer: TRACE_ANSWER,
+  ResolveRequest: RESOLVE_REQUEST,
   VerifyRequest: EMPTY_REQUEST,
   Shutdown: SHUTDOWN,
   Error: ERROR_ANSWER,
@@ -106,6 +109,7 @@ export const API_SHAPES: Readonly<Record<string, Shape>> = {
 /** Reports that have a schema file of their own. */
 const ELSEWHERE: SchemaNames = new Map<Shape, string>([
   [TRACE_REPORT, "trace.v1alpha1.json"],
+  [RESOLUTION_REPORT, "resolve.v1alpha1.json"],
   [VERIFY_REPORT, "verify.v1alpha1.json"],
 ]);
 
@@ -163,7 +167,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "/schemas/FILE",
     answers: "a JSON schema",
-    text: "`api.v1alpha1.json`, `trace.v1alpha1.json`, `verify.v1alpha1.json`; `api.openapi.json`",
+    text: "`api.v1alpha1.json`, `trace.v1alpha1.json`, `resolve.v1alpha1.json`, `verify.v1alpha1.json`; `api.openapi.json`",
   },
   {
     method: "GET",
@@ -254,6 +258,13 @@ export const API_ROUTES: readonly ApiRoute[] = [
     request: TRACE_REQUEST,
     answer: TRACE_ANSWER,
     text: "follows one packet and its answer; the cluster stays as it is",
+  },
+  {
+    method: "POST",
+    path: "/resolve",
+    request: RESOLVE_REQUEST,
+    answer: RESOLUTION_REPORT,
+    text: "looks a name up as each sender does; the cluster stays as it is",
   },
   {
     method: "POST",

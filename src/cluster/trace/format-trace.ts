@@ -218,15 +218,19 @@ export function formatPageDifference(documentation: PageDifferenceReport): strin
   return `The Kubernetes page (${edition}): ${says}. Here: ${differsBecause} (${evidence}).`;
 }
 
-/** Who asks whom for which names, and what is said to each question. */
-function resolutionLines(resolution: TraceResolution, style: TraceStyle): string[] {
-  const { name, resolver, servers, search, ndots, questions, unusedSuffixes } = resolution;
-  const system = resolver === "windows" ? "Windows" : "Linux";
+/** What the resolver was told; faint, because it is the same each time. */
+export function resolverLines({ servers, search, ndots }: TraceResolution, style: TraceStyle): string[] {
   const told = [
     `servers ${servers.length === 0 ? "none" : servers.join(", ")}`,
     search.length === 0 ? "no search list" : `search ${search.join(", ")}`,
     ...(ndots === undefined ? [] : [`ndots ${ndots}`]),
   ].join("; ");
+  return block(told, INDENT, style).map((line) => style.faint(line));
+}
+
+/** Each question and what is said to it, what is not tried, and why a name does not resolve. */
+export function questionLines(resolution: TraceResolution, style: TraceStyle): string[] {
+  const { name, questions, unusedSuffixes } = resolution;
   const asked = questions.flatMap((each) => {
     const said = each.outcome === "answered" ? each.addresses.join(", ") : each.detail;
     const who = each.server === undefined ? "" : `, says ${each.server}`;
@@ -247,14 +251,22 @@ function resolutionLines(resolution: TraceResolution, style: TraceStyle): string
       ? block(resolution.detail ?? "", INDENT, style).map((line) => style.bad(line))
       : [];
   return [
-    style.heading(`Name: ${name}, by the resolver of ${system}`),
-    ...block(told, INDENT, style).map((line) => style.faint(line)),
     ...(questions.length === 0 && resolution.outcome === "resolved"
       ? block(`${resolution.addresses.join(", ")}, without a question`, INDENT, style)
       : []),
     ...asked,
     ...unused.map((line) => style.faint(line)),
     ...end,
+  ];
+}
+
+/** Who asks whom for which names, and what is said to each question. */
+function resolutionLines(resolution: TraceResolution, style: TraceStyle): string[] {
+  const system = resolution.resolver === "windows" ? "Windows" : "Linux";
+  return [
+    style.heading(`Name: ${resolution.name}, by the resolver of ${system}`),
+    ...resolverLines(resolution, style),
+    ...questionLines(resolution, style),
     "",
   ];
 }

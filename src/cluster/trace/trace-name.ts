@@ -3,7 +3,7 @@ import { formatIp } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { planNames, readResolverOptions } from "#dataplane/host/resolver/candidate-names.ts";
 import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
-import type { AskedQuestion, NameResult } from "#dataplane/host/resolver/name-result.ts";
+import type { AskedQuestion, NameResult, ResolverManner } from "#dataplane/host/resolver/name-result.ts";
 import { assert } from "#core/base/assert.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { buildLeg } from "./build-trace.ts";
@@ -17,15 +17,18 @@ const LOOKUP_MS_MAX = 1_200_000;
 export interface NameRequest {
   readonly name: string;
   readonly family: AddressFamily | undefined;
+  /** Default `system`. */
+  readonly manner?: ResolverManner;
   readonly senderIn: (cluster: Cluster) => Compartment;
 }
 
 function lookUp(cluster: Cluster, request: NameRequest, followedQuestion?: number): NameResult {
-  const { name, family, senderIn } = request;
+  const { name, family, manner = "system", senderIn } = request;
   const lookup = new NameLookup({
     compartment: senderIn(cluster),
     name,
     type: family === "ipv6" ? "AAAA" : "A",
+    manner,
     ...(followedQuestion === undefined ? {} : { followedQuestion }),
   });
   lookup.start();
@@ -86,10 +89,14 @@ function describeQuestion(question: AskedQuestion): TraceQuestionStep {
 }
 
 /** The resolution as the report has it. */
-export function describeResolution(compartment: Compartment, result: NameResult): TraceResolution {
+export function describeResolution(
+  compartment: Compartment,
+  result: NameResult,
+  manner: ResolverManner = "system",
+): TraceResolution {
   const { dns, profile } = compartment;
   const { os } = profile;
-  const plan = planNames(os, result.name, dns);
+  const plan = planNames(os, result.name, dns, manner);
   return {
     name: result.name,
     resolver: os,

@@ -146,10 +146,13 @@ interface LimitedRequest extends TraceRequest {
   readonly limits: readonly FlowLimit[];
 }
 
-const DNS_PORT = 53;
+export const DNS_PORT = 53;
 
-/** The sender with a stack. @throws RequestError for who cannot send. */
-function findSender(cluster: Cluster, text: string): TraceEnd & { readonly compartment: Compartment } {
+/** Who sends has a stack. */
+export type Sender = TraceEnd & { readonly compartment: Compartment };
+
+/** The sender by the name that a user wrote. @throws RequestError for who cannot send. */
+export function findSender(cluster: Cluster, text: string): Sender {
   const sender = findTraceEnd(cluster, text);
   const { compartment, description } = sender;
   if (description.node !== undefined) cluster.part?.require(description.node);
@@ -339,7 +342,7 @@ function judgedReport(
   return notJudged.length === 0 ? report : { ...report, notJudged };
 }
 
-interface JudgedFlow {
+export interface JudgedFlow {
   readonly from: TraceEnd;
   readonly to: TraceEnd;
   readonly protocol: ProbeProtocol;
@@ -348,7 +351,7 @@ interface JudgedFlow {
 }
 
 /** Why the outcome of an attempt is not judged; none when it is. */
-function reasonsAgainst(
+export function reasonsAgainst(
   cluster: Cluster,
   { from, to, protocol, port = 0, isByName = false }: JudgedFlow,
   limits: readonly FlowLimit[],

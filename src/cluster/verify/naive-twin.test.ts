@@ -20,6 +20,7 @@ const ALLOWED = [
   "#dataplane/host/probes/name-probe.ts",
   "#dataplane/host/probes/probe.ts",
   "#dataplane/host/services/identification-server.ts",
+  "#dataplane/vfp/flows/flow-table.ts",
 ];
 
 describe("the naive twin", () => {

@@ -9,6 +9,7 @@ type Keep = (request: unknown) => Promise<ExitCode>;
 export function allVerbs(keep: Keep, given: GivenVerbs = {}): Verbs {
   return {
     trace: keep,
+    resolve: keep,
     get: keep,
     verify: keep,
     merge: keep,
