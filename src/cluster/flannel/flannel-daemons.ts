@@ -98,6 +98,22 @@ export class FlannelDaemons {
     this.daemons = new Map(cluster.nodes.map((node) => [node.spec.name, this.daemonOf(node)]));
   }
 
+  /** What flanneld of a node remembers. */
+  programOn(node: string): object {
+    return this.of(node);
+  }
+
+  /** What flanneld of all nodes has in common, and what that is. */
+  shared(): readonly (readonly [object, string])[] {
+    const leases = [...this.leases.values()].map((each) => [each, "leases"] as const);
+    return [
+      [this.source, "API server of flannel"],
+      [this.clock, "clock of flannel"],
+      [this.config, "net-conf.json"],
+      ...leases,
+    ];
+  }
+
   /** Starts flanneld on each node as its service manager does, again where it ends, and lets time pass until all run or cannot. */
   async start(): Promise<void> {
     await this.startAll([...this.daemons.values()]);

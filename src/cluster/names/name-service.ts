@@ -63,6 +63,11 @@ export class NameService {
     for (const node of cluster.nodes) node.host.root.dns = this.nodeDns();
   }
 
+  /** What DNS servers of all nodes have in common, and what that is. */
+  shared(): readonly (readonly [object, string])[] {
+    return [[this.zone, "zone of the cluster"]];
+  }
+
   /** What the resolver of a new pod is told. */
   dnsOf(pod: Pod, node: ClusterNode): PodDns {
     const address = parseIp(this.dnsService()?.spec?.clusterIP ?? "");

@@ -343,6 +343,16 @@ export class ServiceProxies {
     return this.windows.get(node)?.services();
   }
 
+  /** What the kube-proxy of a Windows node remembers; undefined: there is none. */
+  programOn(node: string): object | undefined {
+    return this.windows.get(node);
+  }
+
+  /** What kube-proxies of all nodes have in common, and what that is. */
+  shared(): readonly (readonly [object, string])[] {
+    return [[this.objects, "Services and endpoints"]];
+  }
+
   /** What keeps Services from working on Windows nodes now. */
   listTroubles(): readonly ServiceTrouble[] {
     const found = [...this.troubles.values()].flatMap((ofNode) => [...ofNode.values()].flat());

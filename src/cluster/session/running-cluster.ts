@@ -15,6 +15,7 @@ import { storedPolicyLimits, storedPolicyNotes } from "../limits/stored-policies
 import { untranslatedFamilyLimits } from "../limits/untranslated-family.ts";
 import { ApiServerMachines } from "../machines/api-server-machines.ts";
 import { planApiServer } from "../services/api-server.ts";
+import type { ProgramMemories } from "../classes/machine.ts";
 import { apiServerObjects, builtInObjects, ownPods } from "./built-in-objects.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { type ClusterObjects, objectsOf, slicesByService } from "../cluster-objects.ts";
@@ -28,6 +29,7 @@ import { NameService } from "../names/name-service.ts";
 import type { FlowLimit } from "./flow-limit.ts";
 import { NodeRepairs } from "../services/node-repairs.ts";
 import { SETTLE_MS } from "./open-cluster.ts";
+import type { Kubelet } from "../machines/kubelet.ts";
 import type { Machines } from "../machines/raise-machines.ts";
 import { type PodOutcome, RunningPods, WAITS } from "../pods/running-pods.ts";
 import type { ServiceFinding, ServicePortStatus } from "#programs/kube-proxy/mod.ts";
@@ -84,6 +86,7 @@ export interface KubeSourceOptions {
 export class RunningCluster implements ClusterSession {
   readonly cluster: Cluster;
   private readonly kube: MemoryKube;
+  private readonly kubelets: ReadonlyMap<string, Kubelet>;
   private readonly pods: RunningPods;
   private readonly servers = new PodServers();
   private readonly proxies: ServiceProxies;
@@ -111,6 +114,7 @@ export class RunningCluster implements ClusterSession {
     this.inputLimits = limits;
     const { file, env, clock } = cluster;
     this.cluster = cluster;
+    this.kubelets = kubelets;
     this.kube = new MemoryKube(env.prng.derive("kubernetes"), {
       clusterCIDRs: [],
       serviceCIDRs: [file.network.serviceCIDR, ...(file.ipv6 === undefined ? [] : [file.ipv6.serviceCIDR])],
@@ -259,6 +263,27 @@ export class RunningCluster implements ClusterSession {
 
   servicesOn(node: string): readonly ServicePortStatus[] | undefined {
     return this.proxies.statusesOn(node);
+  }
+
+  /** What the programs of the nodes remember, for whoever compares machines whole. */
+  memories(): ProgramMemories {
+    const { kube, proxies, flannel, names, kubelets } = this;
+    return {
+      of: (node) => ({
+        kubelet: kubelets.get(node),
+        "kube-proxy": proxies.programOn(node),
+        flanneld: flannel?.programOn(node),
+      }),
+      shared: [
+        [kube, "API server"],
+        [names, "names"],
+        [proxies, "kube-proxies"],
+        ...(flannel === undefined ? [] : [[flannel, "flannel"] as const]),
+        ...proxies.shared(),
+        ...names.shared(),
+        ...(flannel?.shared() ?? []),
+      ],
+    };
   }
 
   listObjects(kind: KubeKind, namespace?: string): readonly KubeObject[] {

@@ -54,12 +54,18 @@ interface Vnic {
 }
 
 /** The distributed router of an overlay network. */
-interface Router {
+export class Router {
   readonly port: SwitchPort;
   readonly compartment: Compartment;
   program: PortProgram;
   /** How often it was programmed otherwise. */
-  changes: number;
+  changes = 0;
+
+  constructor(port: SwitchPort, compartment: Compartment, program: PortProgram) {
+    this.port = port;
+    this.compartment = compartment;
+    this.program = program;
+  }
 }
 
 /** A router that outlives its network. */
@@ -312,7 +318,7 @@ export class SwitchDatapath implements Datapath {
     });
     compartment.addInterface({ name: portName, mac, device: stackEnd });
     this.defects?.settlePort(port);
-    const router: Router = { port, compartment, program: emptied(program), changes: 0 };
+    const router = new Router(port, compartment, emptied(program));
     this.routers.set(networkId, router);
     return router;
   }

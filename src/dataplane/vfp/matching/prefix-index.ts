@@ -13,6 +13,7 @@ import {
   type RuleSet,
   compareRules,
   insertRule,
+  isSorted,
   matcherOf,
   removeRule,
 } from "./rule-index.ts";
@@ -66,7 +67,7 @@ export class PrefixIndex implements RuleSet {
   private readonly buckets: readonly Bucket[];
   /** How many rules have each prefix length, the longest first. */
   private readonly lengths: readonly (readonly [length: number, count: number])[];
-  private readonly family: 4 | 6;
+  readonly family: 4 | 6;
 
   private constructor(parts: PrefixIndexParts) {
     this.size = parts.size;
@@ -167,6 +168,26 @@ export class PrefixIndex implements RuleSet {
 
   list(): IndexedRule[] {
     return this.buckets.flat().sort(compareRules);
+  }
+
+  isSound(): boolean {
+    const lengths = new Map<number, number>();
+    const arePlaced = this.buckets.every((bucket, at) =>
+      bucket.every(({ rule }) => {
+        addLength(lengths, rule, 1);
+        return (bucketOfRule(rule) & (this.buckets.length - 1)) === at;
+      }),
+    );
+    const counted = sortLengths(lengths);
+    return (
+      arePlaced &&
+      this.buckets.every((bucket) => isSorted(bucket)) &&
+      this.buckets.flat().length === this.size &&
+      counted.length === this.lengths.length &&
+      counted.every(
+        ([length, count], at) => this.lengths[at]?.[0] === length && this.lengths[at]?.[1] === count,
+      )
+    );
   }
 }
 

@@ -141,6 +141,16 @@ export interface RuleSet {
   has(rule: Rule): boolean;
   /** All rules, the winner first. Costs a sort: for listings and traces. */
   list(): IndexedRule[];
+  /** True when each rule lies where packets look for it, in its order: for whoever doubts it. Costs a look at all. */
+  isSound(): boolean;
+}
+
+/** The winner comes first, and nothing else than rules stands in the list. */
+export function isSorted(list: Bucket): boolean {
+  return list.every((each, index) => {
+    const before = list[index - 1];
+    return each !== undefined && (before === undefined || compareRules(before, each) <= 0);
+  });
 }
 
 /** The rules of one shape, by what they ask for. Immutable; its number of buckets is a power of two. */
@@ -285,7 +295,7 @@ export class RuleIndex implements RuleSet {
   private readonly tables: readonly ShapeTable[];
   /** All other rules, the winner first. */
   private readonly others: Bucket;
-  private readonly family: 4 | 6;
+  readonly family: 4 | 6;
 
   private constructor(parts: RuleIndexParts) {
     this.size = parts.size;
@@ -379,6 +389,30 @@ export class RuleIndex implements RuleSet {
     for (const { buckets } of this.tables)
       for (const bucket of buckets) for (const each of bucket) all.add(each);
     return [...all].sort(compareRules);
+  }
+
+  isSound(): boolean {
+    const all = this.list();
+    const others = new Set(this.others);
+    let placed = 0;
+    for (const each of all) {
+      if (others.has(each)) continue;
+      const places = placesOf(each.rule.condition, this.family);
+      placed += places.length;
+      for (const { shape, hash } of places) {
+        const table = this.tables.find((found) => found.shape === shape);
+        if (table === undefined || table.lowestRank > each.rank || !table.bucketOf(hash).includes(each))
+          return false;
+      }
+    }
+    const lists = this.tables.flatMap(({ buckets }) => buckets);
+    const ranks = this.tables.map(({ lowestRank }) => lowestRank);
+    return (
+      all.length === this.size &&
+      placed === lists.reduce((sum, { length }) => sum + length, 0) &&
+      [this.others, ...lists].every((list) => isSorted(list)) &&
+      ranks.every((rank, index) => index === 0 || rank >= (ranks[index - 1] ?? rank))
+    );
   }
 
   /** @returns false when the rule does not lie in the tables. */

@@ -17,18 +17,24 @@ export interface PlacedPolicy {
 /** The way to the subnet of another node. */
 export type SubnetRoute = Extract<NetworkPolicy, { Type: "RemoteSubnetRoute" }>;
 
+/** What came and went since another token stood for the routes. */
+interface RouteChange {
+  readonly since: object;
+  readonly removed: readonly SubnetRoute[];
+  readonly added: readonly SubnetRoute[];
+}
+
 /** Which routes a list has. */
-export interface RouteRevision {
+export class RouteRevision {
   /** Stands for the routes: lists with the same ones have the same token. */
-  readonly token: object;
+  readonly token: object = Object.freeze({});
   /** How they came of the routes that another token stands for; undefined: they were read as a whole. */
-  readonly change:
-    | {
-        readonly since: object;
-        readonly removed: readonly SubnetRoute[];
-        readonly added: readonly SubnetRoute[];
-      }
-    | undefined;
+  readonly change: RouteChange | undefined;
+
+  constructor(change: RouteChange | undefined) {
+    this.change = change === undefined ? undefined : Object.freeze(change);
+    Object.freeze(this);
+  }
 }
 
 type RoutesByKey = Map<string, SubnetRoute[]>;
@@ -101,9 +107,10 @@ function follow(
   }
   if (removed.length + added.length === 0) return { settings, routes: before.routes, byKey };
   const since = before.routes.token;
-  const routes = Object.freeze({
-    token: Object.freeze({}),
-    change: Object.freeze({ since, removed: Object.freeze(removed), added: Object.freeze(added) }),
+  const routes = new RouteRevision({
+    since,
+    removed: Object.freeze(removed),
+    added: Object.freeze(added),
   });
   return { settings, routes, byKey };
 }
@@ -176,7 +183,7 @@ export class PolicyIndexes {
   private indexOf(policies: readonly NetworkPolicy[]): PolicyIndex {
     const known = this.indexes.get(policies);
     if (known !== undefined) return known;
-    const routes = Object.freeze({ token: Object.freeze({}), change: undefined });
+    const routes = new RouteRevision(undefined);
     const index: PolicyIndex = { settings: readSettings(policies), routes, byKey: undefined };
     // What is not frozen may be another list tomorrow.
     if (Object.isFrozen(policies)) this.indexes.set(policies, index);

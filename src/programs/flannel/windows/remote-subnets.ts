@@ -14,17 +14,23 @@ import {
 } from "./overlay-network.ts";
 
 /** The policies of HNS as they were read, by the prefix that they lead to. */
-interface Present {
+export class PresentSubnets {
   readonly networkId: string;
   readonly byPrefix: Map<string, PolicyDocument[]>;
   /** HNS's revision that this is; undefined where HNS reports none, and then it holds for one batch. */
   revision: number | undefined;
+
+  constructor(networkId: string, byPrefix: Map<string, PolicyDocument[]>, revision: number | undefined) {
+    this.networkId = networkId;
+    this.byPrefix = byPrefix;
+    this.revision = revision;
+  }
 }
 
 export class RemoteSubnets {
   private readonly client: HcnClient;
   private readonly networkName: string;
-  private present: Present | undefined;
+  private present: PresentSubnets | undefined;
 
   constructor(client: HcnClient, networkName: string) {
     this.client = client;
@@ -45,7 +51,7 @@ export class RemoteSubnets {
       if (policies === undefined) byPrefix.set(prefix, [policy]);
       else policies.push(policy);
     }
-    this.present = { networkId: network.ID, byPrefix, revision };
+    this.present = new PresentSubnets(network.ID, byPrefix, revision);
   }
 
   /** Prefixes that policies lead to. */
@@ -91,14 +97,14 @@ export class RemoteSubnets {
       await call;
       if (wasKnown) present.revision = revision;
     } catch (error) {
-      this.present = { ...present, revision: undefined };
+      this.present = new PresentSubnets(present.networkId, present.byPrefix, undefined);
       return error instanceof Error ? error : new Error(String(error));
     }
     this.note(present, requestType, policy);
     return undefined;
   }
 
-  private note({ byPrefix }: Present, requestType: "Add" | "Remove", policy: PolicyDocument): void {
+  private note({ byPrefix }: PresentSubnets, requestType: "Add" | "Remove", policy: PolicyDocument): void {
     const prefix = destinationOf(policy) ?? "";
     const policies = byPrefix.get(prefix) ?? [];
     if (requestType === "Add") {

@@ -23,7 +23,7 @@ import { QueriedEndpoints } from "./hns-endpoints.ts";
  * Whether HNS is still as a proxier knows it. Upstream reads all endpoints and load balancers in each sync; where HNS
  * reports its revision, what was read stays known until another program changes something. Plain data.
  */
-class OwnCalls {
+export class OwnCalls {
   private readonly client: HcnClient;
   /** HNS's revision that is known; undefined: HNS has to be read. */
   private known: number | undefined;

@@ -1,0 +1,96 @@
+/** Nodes that the input tells apart by nothing but what they call their own, and which of their machines are compared. */
+import { Prng } from "#core/base/prng.ts";
+import type { Cluster, ClusterNode } from "../cluster.ts";
+import { type Difference, compareMachines } from "./compare-machines.ts";
+import { type ProgramMemories, Machines } from "./machine.ts";
+import type { Renaming } from "./renaming.ts";
+import { type ClassInput, readClassInput, renamingOf } from "./renaming-of.ts";
+
+/** A node of a class, and how it becomes the first one. */
+export interface ClassMember {
+  readonly node: ClusterNode;
+  readonly renaming: Renaming;
+}
+
+export interface NodeClass {
+  readonly first: ClusterNode;
+  readonly others: readonly ClassMember[];
+}
+
+/** What all nodes of a class have in common at first sight. */
+function traitsOf({ kinds }: ClassInput, node: ClusterNode): string {
+  const { os, build, compat } = node.spec;
+  return [os, build?.profile.name ?? "", compat, kinds.kindsOn(node)].join(" ");
+}
+
+/** Each node in one class; one that is like no other is a class by itself. In the order of the nodes. */
+export function classesOf(cluster: Cluster): readonly NodeClass[] {
+  const input = readClassInput(cluster);
+  const byTraits = new Map<string, { first: ClusterNode; others: ClassMember[] }[]>();
+  const classes: NodeClass[] = [];
+  for (const node of cluster.nodes) {
+    const traits = traitsOf(input, node);
+    const alike = byTraits.get(traits) ?? [];
+    byTraits.set(traits, alike);
+    let isPlaced = false;
+    for (const { first, others } of alike) {
+      const renaming = renamingOf(input, node, first);
+      if (renaming === undefined) continue;
+      others.push({ node, renaming });
+      isPlaced = true;
+      break;
+    }
+    if (isPlaced) continue;
+    const own = { first: node, others: [] };
+    alike.push(own);
+    classes.push(own);
+  }
+  return classes;
+}
+
+/** Of large clusters no more machines are compared, but for one of each class. */
+export const COMPARED_MAX = 32;
+
+/** A machine that is held against another of its class. */
+export interface Comparison {
+  readonly member: ClassMember;
+  readonly like: ClusterNode;
+}
+
+/** One of each class, and more until there are enough: which, the seed decides. In the order of the classes. */
+export function comparisonsOf(classes: readonly NodeClass[], seed: string): readonly Comparison[] {
+  const prng = new Prng(seed);
+  const all = classes.flatMap(({ first, others }) => others.map((member) => ({ member, like: first })));
+  const drawn = new Set<Comparison>();
+  for (const { first, others } of classes) {
+    const ofClass = all.filter(({ like }) => like === first);
+    const one = others.length === 0 ? undefined : ofClass[prng.below(ofClass.length)];
+    if (one !== undefined) drawn.add(one);
+  }
+  const left = all.filter((each) => !drawn.has(each));
+  while (drawn.size < COMPARED_MAX && left.length > 0)
+    for (const each of left.splice(prng.below(left.length), 1)) drawn.add(each);
+  return all.filter((each) => drawn.has(each));
+}
+
+/** A machine that was held against another of its class. */
+export interface ComparedMachine {
+  readonly node: string;
+  readonly like: string;
+  /** Undefined: they are equal. */
+  readonly difference: Difference | undefined;
+}
+
+export function compareAll(
+  cluster: Cluster,
+  memories: ProgramMemories,
+  comparisons: readonly Comparison[],
+): readonly ComparedMachine[] {
+  const machines = new Machines(cluster, memories);
+  return comparisons.map(({ member: { node, renaming }, like }) => {
+    node.hns?.settle();
+    like.hns?.settle();
+    const difference = compareMachines(machines.of(node), machines.of(like), renaming);
+    return { node: node.spec.name, like: like.spec.name, difference };
+  });
+}

@@ -1,0 +1,204 @@
+/** The renaming between two nodes: what each calls its own is read from the input, and its pods go onto the other's pods. */
+import { controllerOf } from "#contracts/kubernetes/pod.ts";
+import type { Ip, Prefix } from "#core/net/ip.ts";
+import type { Mac } from "#core/net/mac.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
+import { servicesByPod } from "../cluster-objects.ts";
+import { NodeFacts } from "./node-facts.ts";
+import { Renaming } from "./renaming.ts";
+
+type Pairs<T> = readonly (readonly [one: T, other: T])[];
+
+/** Labels that number the pods of a StatefulSet: which Services they stand behind is asked for itself. */
+const NUMBERING: ReadonlySet<string> = new Set([
+  "apps.kubernetes.io/pod-index",
+  "statefulset.kubernetes.io/pod-name",
+]);
+
+function keyOf({ namespace, name }: { readonly namespace?: string; readonly name: string }): string {
+  return `${namespace ?? ""}/${name}`;
+}
+
+/** The pods of a cluster, sorted by all but their names, nodes and addresses. */
+export class PodKinds {
+  private readonly kinds = new Map<string, string>();
+  private readonly byNode = new Map<ClusterNode, ClusterPod[]>();
+  /** Pods that the input puts on a node, whether they run or not. */
+  private readonly placed = new Map<string, number>();
+  /** Names that others have, too. */
+  private readonly services: ReadonlySet<string>;
+
+  constructor({ objects, pods }: Cluster) {
+    const owners = new Map<string, string>();
+    for (const pod of objects.Pod) {
+      const owner = controllerOf(pod);
+      if (owner !== undefined) owners.set(keyOf(pod.metadata), `${owner.kind}/${owner.name}`);
+      const node = pod.spec?.nodeName ?? "";
+      this.placed.set(node, (this.placed.get(node) ?? 0) + 1);
+    }
+    const services = servicesByPod(objects);
+    for (const pod of pods) {
+      const { namespace, labels, ports, policies, network, podNetwork } = pod.spec;
+      const key = keyOf(pod.spec);
+      const kept = Object.entries(labels).filter(([label]) => !NUMBERING.has(label));
+      kept.sort(([a], [b]) => (a < b ? -1 : 1));
+      const behind = (services.get(key) ?? []).map(({ metadata }) => keyOf(metadata)).toSorted();
+      const parts = [kept, ports, policies, network, podNetwork, behind];
+      this.kinds.set(key, JSON.stringify([namespace, owners.get(key) ?? "", ...parts]));
+      const known = this.byNode.get(pod.node);
+      if (known === undefined) this.byNode.set(pod.node, [pod]);
+      else known.push(pod);
+    }
+    this.services = new Set(objects.Service.map(({ metadata }) => metadata.name));
+  }
+
+  on(node: ClusterNode): readonly ClusterPod[] {
+    return this.byNode.get(node) ?? [];
+  }
+
+  /** The kinds of a node's pods, as one text. */
+  kindsOn(node: ClusterNode): string {
+    return this.on(node)
+      .map((pod) => this.kindOf(pod))
+      .toSorted()
+      .join("\n");
+  }
+
+  /** Each pod of the one node with one of the other, by their kinds and order; undefined: they do not match. */
+  pair(one: ClusterNode, other: ClusterNode): Pairs<ClusterPod> | undefined {
+    if (this.placed.get(one.spec.name) !== this.placed.get(other.spec.name)) return undefined;
+    const [here, there] = [this.sorted(one), this.sorted(other)];
+    if (here.length !== there.length) return undefined;
+    const pairs = here.flatMap((pod, index) => {
+      const partner = there[index];
+      return partner === undefined || this.kindOf(pod) !== this.kindOf(partner)
+        ? []
+        : [[pod, partner] as const];
+    });
+    return pairs.length === here.length ? pairs : undefined;
+  }
+
+  /** What is written of a pod: its name alone only where it is nobody else's. */
+  namesOf({ spec }: ClusterPod): readonly string[] {
+    const { namespace, name } = spec;
+    return [`${namespace}/${name}`, `${namespace}_${name}`, ...(this.services.has(name) ? [] : [name])];
+  }
+
+  private kindOf({ spec }: ClusterPod): string {
+    return this.kinds.get(keyOf(spec)) ?? "";
+  }
+
+  private sorted(node: ClusterNode): readonly ClusterPod[] {
+    return this.on(node).toSorted((a, b) => {
+      const [one, other] = [this.kindOf(a), this.kindOf(b)];
+      // Of one kind in the order in which they were started: the stack numbers them in it.
+      return one === other ? 0 : one < other ? -1 : 1;
+    });
+  }
+}
+
+/** What pods and nodes have in the place of each other; undefined where only one has something there. */
+function pairsOf<T>(one: readonly T[], other: readonly T[]): Pairs<T> | undefined {
+  if (one.length !== other.length) return undefined;
+  return one.flatMap((each, index) => {
+    const partner = other[index];
+    return partner === undefined ? [] : [[each, partner] as const];
+  });
+}
+
+function rangesOf({ file }: Cluster, { spec }: ClusterNode): readonly (Prefix | undefined)[] {
+  const second = file.ipv6?.nodes[spec.name]?.podRange;
+  const further = Object.values(file.ipv6?.further ?? {}).map((ranges) => ranges[spec.name]);
+  const networks = [file.network, ...file.networks].map(({ ranges }) => ranges[spec.name]);
+  return [spec.podCIDR, second, ...further, ...networks];
+}
+
+function pairRanges(cluster: Cluster, one: ClusterNode, other: ClusterNode): Pairs<Prefix> | undefined {
+  const pairs = pairsOf(rangesOf(cluster, one), rangesOf(cluster, other));
+  const found: (readonly [Prefix, Prefix])[] = [];
+  for (const [here, there] of pairs ?? []) {
+    if (here?.length !== there?.length) return undefined;
+    if (here !== undefined && there !== undefined && here.address !== there.address)
+      found.push([here, there]);
+  }
+  return found;
+}
+
+function addressesOf({ file }: Cluster, { spec }: ClusterNode): readonly Ip[] {
+  const second = file.ipv6?.nodes[spec.name]?.address;
+  return second === undefined ? [spec.address] : [spec.address, second];
+}
+
+/** The MACs that follow from a node's place and chance: those of its interfaces and of its pods'. */
+function macsOf(compartments: Pairs<Compartment>): Pairs<Mac> {
+  return compartments.flatMap(([one, other]) => {
+    const there = other.listInterfaces();
+    // Where one has more interfaces, the machines are not equal: that is for the comparison to say.
+    return one.listInterfaces().flatMap(({ mac }, index): Pairs<Mac> => {
+      const partner = there[index];
+      return partner === undefined ? [] : [[mac, partner.mac]];
+    });
+  });
+}
+
+/** The compartments of a node that are no pod's. */
+function ownCompartments({ host }: ClusterNode, ofPods: ReadonlySet<Compartment>): readonly Compartment[] {
+  return host.listCompartments().filter((each) => !ofPods.has(each));
+}
+
+/** True where a fault or defect strikes by chance: what one node draws says nothing of another. */
+function drawsDefects({ spec }: ClusterNode): boolean {
+  return Object.values(spec.quirks).some((setting) => typeof setting === "object");
+}
+
+/** What a renaming is read from; once for all nodes of a cluster. */
+export interface ClassInput {
+  readonly cluster: Cluster;
+  readonly kinds: PodKinds;
+  readonly facts: NodeFacts;
+}
+
+export function readClassInput(cluster: Cluster): ClassInput {
+  return { cluster, kinds: new PodKinds(cluster), facts: new NodeFacts(cluster) };
+}
+
+/** undefined: no renaming makes one node of the other. */
+export function renamingOf(
+  { cluster, kinds, facts }: ClassInput,
+  one: ClusterNode,
+  other: ClusterNode,
+): Renaming | undefined {
+  if (one === other || one.spec.os !== other.spec.os) return undefined;
+  if (drawsDefects(one) || drawsDefects(other)) return undefined;
+  const pods = kinds.pair(one, other);
+  const ranges = pairRanges(cluster, one, other);
+  const nodes = pairsOf(addressesOf(cluster, one), addressesOf(cluster, other));
+  if (pods === undefined || ranges === undefined || nodes === undefined) return undefined;
+  const inPods = pods.filter(([pod]) => pod.spec.network !== "host");
+  const compartments = inPods.map(([here, there]) => [here.compartment, there.compartment] as const);
+  const ofPods = (index: 0 | 1): ReadonlySet<Compartment> => new Set(compartments.map((pair) => pair[index]));
+  const [left, right] = [ownCompartments(one, ofPods(0)), ownCompartments(other, ofPods(1))];
+  const own = left.flatMap((each, index) =>
+    right[index] === undefined ? [] : [[each, right[index]] as const],
+  );
+  const macs = macsOf([...own, ...compartments]);
+  const addresses = inPods.flatMap(([here, there]): (readonly [Ip, Ip])[] => [
+    [here.address, there.address],
+    ...(here.address6 === undefined || there.address6 === undefined
+      ? []
+      : [[here.address6, there.address6] as const]),
+  ]);
+  const names = pods.flatMap(([here, there]) => pairsOf(kinds.namesOf(here), kinds.namesOf(there)) ?? []);
+  const renaming = new Renaming({
+    names: [
+      [one.spec.name, other.spec.name],
+      ...(one.spec.hostname === one.spec.name ? [] : [[one.spec.hostname, other.spec.hostname] as const]),
+      ...names,
+    ],
+    addresses: [...nodes, ...addresses],
+    ranges,
+    macs,
+  });
+  return facts.areAlike(one, other, renaming) ? renaming : undefined;
+}
