@@ -1,9 +1,30 @@
-/* Where node.exe is. */
+/* Where this executable is, and node.exe. */
 #include "launcher.h"
 
 #include <stdlib.h>
 
 static const wchar_t NODE[] = L"node.exe";
+
+bool own_path(wchar_t *path) {
+  DWORD length = GetModuleFileNameW(NULL, path, TEXT_MAX);
+  return length > 0 && length < TEXT_MAX;
+}
+
+bool real_path(const wchar_t *path, wchar_t *real) {
+  const DWORD shared = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+  HANDLE file = CreateFileW(path, 0, shared, NULL, OPEN_EXISTING, 0, NULL);
+  if (file == INVALID_HANDLE_VALUE) return false;
+  DWORD length = GetFinalPathNameByHandleW(file, real, TEXT_MAX, FILE_NAME_NORMALIZED);
+  CloseHandle(file);
+  if (length == 0 || length >= TEXT_MAX) return false;
+  strip_prefix(real);
+  return true;
+}
+
+bool is_file(const wchar_t *path) {
+  DWORD attributes = GetFileAttributesW(path);
+  return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) == 0;
+}
 
 /* A variable of the environment as a text of its own; NULL when it is empty or not set. */
 static wchar_t *variable(const wchar_t *name) {
@@ -23,20 +44,10 @@ static wchar_t *variable(const wchar_t *name) {
  */
 static bool find_on_path(wchar_t *node) {
   wchar_t *path = variable(L"PATH");
+  wchar_t *rest = path;
   bool is_found = false;
-  for (wchar_t *folder = path; folder != NULL && !is_found;) {
-    wchar_t *end = wcschr(folder, L';');
-    wchar_t *next = end == NULL ? NULL : end + 1;
-    if (end != NULL) *end = L'\0';
-    size_t length = wcslen(folder);
-    if (length >= 2 && folder[0] == L'"' && folder[length - 1] == L'"') {
-      folder[length - 1] = L'\0';
-      folder++;
-      length -= 2;
-    }
-    is_found = is_absolute(folder) && join_path(node, folder, length, NODE) && is_file(node);
-    folder = next;
-  }
+  for (wchar_t *folder; !is_found && (folder = next_folder(&rest)) != NULL;)
+    is_found = is_absolute(folder) && join_path(node, folder, wcslen(folder), NODE) && is_file(node);
   free(path);
   return is_found;
 }

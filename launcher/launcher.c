@@ -13,57 +13,6 @@ static BOOL WINAPI on_console_event(DWORD event) {
   return TRUE;
 }
 
-/*
- * What follows the name of the program on the command line, exactly as it was written: whoever quoted it did it for
- * Node's rules, and nothing that is taken apart has to be put together again. The name ends as Windows' start-up code
- * has it: after the closing quote, or before the first blank.
- */
-static const wchar_t *arguments_of(const wchar_t *line) {
-  bool is_quoted = false;
-  for (; *line != L'\0' && (is_quoted || *line > L' '); line++) {
-    if (*line == L'"') is_quoted = !is_quoted;
-  }
-  return line;
-}
-
-static bool is_blank(wchar_t c) {
-  return c == L' ' || c == L'\t';
-}
-
-/*
- * The first argument of a service (service.c), which is not Node's: --windows-service, --windows-service=LOG or
- * --windows-service="LOG". Returns what follows it, or NULL when it is not there.
- */
-static const wchar_t *after_service_flag(const wchar_t *arguments, wchar_t *log) {
-  static const wchar_t flag[] = L"--windows-service";
-  while (is_blank(*arguments)) arguments++;
-  if (wcsncmp(arguments, flag, wcslen(flag)) != 0) return NULL;
-  arguments += wcslen(flag);
-  log[0] = L'\0';
-  if (*arguments == L'=') {
-    bool is_quoted = arguments[1] == L'"';
-    const wchar_t *path = arguments + (is_quoted ? 2 : 1);
-    size_t length = 0;
-    while (path[length] != L'\0' && (is_quoted ? path[length] != L'"' : !is_blank(path[length]))) length++;
-    wmemcpy(log, path, length);
-    log[length] = L'\0';
-    arguments = path + length + (is_quoted && path[length] == L'"' ? 1 : 0);
-  }
-  return *arguments == L'\0' || is_blank(*arguments) ? arguments : NULL;
-}
-
-/* `"NODE" "SCRIPT" ARGUMENTS`. No path has a quote in it: Windows does not allow that. */
-static bool command_line(wchar_t *line, const wchar_t *node, const wchar_t *script, const wchar_t *arguments) {
-  if (wcslen(node) + wcslen(script) + wcslen(arguments) + 6 >= TEXT_MAX) return false;
-  wcscpy(line, L"\"");
-  wcscat(line, node);
-  wcscat(line, L"\" \"");
-  wcscat(line, script);
-  wcscat(line, L"\"");
-  wcscat(line, arguments);
-  return true;
-}
-
 /* Finds NAME.cjs beside the executable, or beside the one that a symbolic link leads to. */
 static bool find_script(const wchar_t *const *homes, size_t count, wchar_t *script) {
   static wchar_t name[TEXT_MAX];

@@ -2,13 +2,9 @@
 #ifndef MULLION_LAUNCHER_H
 #define MULLION_LAUNCHER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <wchar.h>
-#include <windows.h>
+#include "texts.h"
 
-/* Windows knows no longer path, and no longer command line. */
-enum { TEXT_MAX = 32768 };
+#include <windows.h>
 
 /* What is started. */
 struct launch {
@@ -32,23 +28,14 @@ bool start_node(const struct launch *launch, PROCESS_INFORMATION *process);
  */
 int run_service(struct launch *launch, const wchar_t *log);
 
-/* paths.c: paths are texts of UTF-16, in buffers of TEXT_MAX. Functions that fill one return false when it is full. */
+/* find-node.c. Functions that fill a path return false when it is full. */
 
 /* The path of this executable. */
 bool own_path(wchar_t *path);
 /* The path with all symbolic links followed. */
 bool real_path(const wchar_t *path, wchar_t *real);
-/* The length of what stands before the last separator. */
-size_t folder_length(const wchar_t *path);
-/* The last part of a path without ".exe". */
-bool program_name(const wchar_t *path, wchar_t *name);
-/* "FOLDER\FILE", where FOLDER is the first `length` characters of `folder`. */
-bool join_path(wchar_t *path, const wchar_t *folder, size_t length, const wchar_t *file);
 bool is_file(const wchar_t *path);
-/* True for C:\ and \\server, false for what depends on the current folder or drive. */
-bool is_absolute(const wchar_t *path);
-
-/* find-node.c: MULLION_NODE, beside the executable, PATH. False after it has told what to do. */
+/* MULLION_NODE, beside the executable, PATH. False after it has told what to do. */
 bool find_node(const wchar_t *const *homes, size_t count, wchar_t *node);
 
 /* tell.c */

@@ -3,7 +3,7 @@
  *
  *   npm run fuzz -- [--seconds 20] [--seed N] [--target NAME,…] [--keep] [--replay FILE]
  *
- * The target `shim` is in C and needs clang; the others follow branches of src/. Each target has a corpus in `test/corpora/`. An input that reaches a new branch is changed on; one that throws what is no
+ * The targets `shim` and `launcher` are in C and need clang; the others follow branches of src/. Each target has a corpus in `test/corpora/`. An input that reaches a new branch is changed on; one that throws what is no
  * answer, or takes too long, is written to `out/fuzz/` and ends the run with 1. `--keep` writes the smallest inputs that
  * reach what was reached back into the corpus, and adds a line to `test/corpora/runs.txt`.
  */
@@ -16,12 +16,11 @@ import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { BranchCounts, countBranches, listTexts } from "./fuzz/count-branches.ts";
 import type { FuzzResult, Target } from "./fuzz/fuzzer.ts";
-import { fuzzShim, replayShim } from "./fuzz/shim.ts";
+import { C_TARGETS, type CTargetName, fuzzC, replayC } from "./fuzz/c-targets.ts";
 
 const CORPORA = "test/corpora";
 const FINDINGS = "out/fuzz";
 const SECONDS = 20;
-const SHIM = "shim";
 
 /** Counts branches of everything in `src/` that is loaded from now on. */
 function countEverything(): BranchCounts {
@@ -78,15 +77,15 @@ function tell(
 }
 
 /** @returns the line for the log. */
-function fuzzC(seed: number, seconds: number, keep: boolean): string {
-  const result = fuzzShim(readCorpus(SHIM), { seed, seconds, keep, findings: FINDINGS });
+function fuzzInC(name: CTargetName, seed: number, seconds: number, keep: boolean): string {
+  const result = fuzzC(name, readCorpus(name), { seed, seconds, keep, findings: FINDINGS });
   const findings = result.finding === undefined ? 0 : 1;
   process.stdout.write(
-    `${SHIM.padEnd(10)} ${String(result.runs).padStart(9)} runs ${(result.runs / seconds).toFixed(0).padStart(7)}/s ${String(result.features).padStart(6)} features ${String(result.corpus.length).padStart(5)} inputs ${String(findings).padStart(3)} findings  seed ${seed}\n${result.finding ?? ""}`,
+    `${name.padEnd(10)} ${String(result.runs).padStart(9)} runs ${(result.runs / seconds).toFixed(0).padStart(7)}/s ${String(result.features).padStart(6)} features ${String(result.corpus.length).padStart(5)} inputs ${String(findings).padStart(3)} findings  seed ${seed}\n${result.finding ?? ""}`,
   );
   if (findings > 0) process.exitCode = 1;
-  if (keep) writeCorpus(SHIM, result.corpus);
-  return `${SHIM} ${result.runs} runs, ${result.features} features, ${findings} findings, ${seconds} s`;
+  if (keep) writeCorpus(name, result.corpus);
+  return `${name} ${result.runs} runs, ${result.features} features, ${findings} findings, ${seconds} s`;
 }
 
 async function main(): Promise<void> {
@@ -105,10 +104,10 @@ async function main(): Promise<void> {
   const names = values.target?.split(",");
   const all = await listTargets();
   const targets = all.filter(({ name }) => names === undefined || names.includes(name));
-  const fuzzesShim = names?.includes(SHIM) ?? true;
-  const chosen = targets.length + (fuzzesShim ? 1 : 0);
+  const inC = C_TARGETS.filter((name) => names?.includes(name) ?? true);
+  const chosen = targets.length + inC.length;
   if (chosen === 0 || chosen < (names?.length ?? 0))
-    throw new Error(`--target takes ${[...all.map(({ name }) => name), SHIM].join(", ")}`);
+    throw new Error(`--target takes ${[...all.map(({ name }) => name), ...C_TARGETS].join(", ")}`);
   const nowMs = (): number => performance.now();
   if (values.replay !== undefined) {
     for (const target of targets) {
@@ -116,9 +115,11 @@ async function main(): Promise<void> {
       process.stdout.write(`${target.name}: ${what ?? "nothing wrong"}\n`);
       if (what !== undefined) process.exitCode = 1;
     }
-    const broken = names?.includes(SHIM) === true ? replayShim(values.replay) : undefined;
-    if (broken !== undefined) process.stdout.write(`${SHIM}: ${broken}\n`);
-    if (broken !== undefined) process.exitCode = 1;
+    for (const name of names === undefined ? [] : inC) {
+      const broken = replayC(name, values.replay);
+      process.stdout.write(`${name}: ${broken ?? "nothing wrong"}\n`);
+      if (broken !== undefined) process.exitCode = 1;
+    }
     return;
   }
   const seed = Number(values.seed ?? randomInt(2 ** 31));
@@ -144,7 +145,8 @@ async function main(): Promise<void> {
       `${target.name} ${result.runs} runs, ${result.features} features, ${result.findings.length} findings, ${seconds.toFixed(0)} s`,
     );
   }
-  if (fuzzesShim) lines.push(fuzzC(seed, Number(values.seconds ?? SECONDS), values.keep === true));
+  for (const name of inC)
+    lines.push(fuzzInC(name, seed, Number(values.seconds ?? SECONDS), values.keep === true));
   if (values.keep === true) {
     const commit = execFileSync("git", ["rev-parse", "--short=12", "HEAD"], { encoding: "utf8" }).trim();
     appendFileSync(

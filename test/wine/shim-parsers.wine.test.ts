@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, expect, it } from "vitest";
-import { fuzzShim } from "../../tools/fuzz/shim.ts";
+import { fuzzC } from "../../tools/fuzz/c-targets.ts";
 import { ROOT } from "./test-daemon.ts";
 
 const PROGRAM = join(ROOT, "out", "shim", "sanitized", "shim-fuzz");
@@ -60,7 +60,7 @@ it("libFuzzer with the inputs that it has kept finds nothing in some seconds; wi
     readFileSync(join(ROOT, "test", "corpora", "shim.json"), "utf8"),
   ) as readonly string[];
   const corpus = kept.map((text) => Buffer.from(text, "base64"));
-  const result = fuzzShim(corpus, { seed: SEED, seconds: 5, keep: false, findings: "out/fuzz" });
+  const result = fuzzC("shim", corpus, { seed: SEED, seconds: 5, keep: false, findings: "out/fuzz" });
   expect(result.finding).toBeUndefined();
   expect(result.runs).toBeGreaterThan(corpus.length);
 });

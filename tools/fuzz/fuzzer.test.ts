@@ -5,7 +5,7 @@ import { Prng } from "#core/base/prng.ts";
 import { change } from "./change-bytes.ts";
 import { BranchCounts, countBranches, listTexts } from "./count-branches.ts";
 import { fuzz, minimize } from "./fuzzer.ts";
-import { buildShimFuzzer } from "./shim.ts";
+import { C_TARGETS, buildCFuzzer } from "./c-targets.ts";
 
 /** A reader with a defect behind three bytes and a word; nobody hits it by chance. */
 const READER = `
@@ -103,10 +103,10 @@ describe("a fuzzer that follows branches", () => {
   });
 });
 
-it("fuzzing the shim without clang says what is missing, and how to go on", () => {
+it.each(C_TARGETS)("fuzzing the %s without clang says what is missing, and how to go on", (name) => {
   vi.stubEnv("PATH", "");
   try {
-    expect(() => buildShimFuzzer()).toThrowError(
+    expect(() => buildCFuzzer(name)).toThrowError(
       /^clang is missing.*\n {2}apt-get install .*clang libclang-rt-14-dev\nOr name other targets with --target\.$/,
     );
   } finally {
