@@ -7,14 +7,12 @@ import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cells/cell.ts";
 import { type CellLane, CellRun } from "./cells/cell-run.ts";
+import { SourcePorts } from "./cells/source-ports.ts";
 import type { Observation } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";
 
 /** Senders that are at work at the same time: more only make the clock's heap larger. */
 const LANES_MAX = 256;
-/** Ports of clients that the cell chooses itself count up from here: below every system's ephemeral range. */
-const FIRST_SOURCE_PORT = 20_000;
-const SOURCE_PORTS = 12_000;
 
 /** Steps of the clock between two pauses: some hundredths of a second. */
 const STEPS_PER_PAUSE = 500;
@@ -26,17 +24,12 @@ class Lane implements CellLane {
   private readonly observer: Observer;
   private next = 0;
   private running: CellRun | undefined;
-  private sourcePorts = 0;
+  readonly sourcePorts: SourcePorts = new SourcePorts();
 
   constructor(work: readonly Cell[], compartment: Compartment, observer: Observer) {
     this.work = work;
     this.compartment = compartment;
     this.observer = observer;
-  }
-
-  /** Ports in turn, each but once as long as there are enough. */
-  nextSourcePort(): number {
-    return FIRST_SOURCE_PORT + (this.sourcePorts++ % SOURCE_PORTS);
   }
 
   /** Begins the next cell; called again when it is done. */

@@ -36,6 +36,8 @@ function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
  */
 export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly Cell[]): Cluster {
   const copy = forkCluster(cluster);
+  // A sweep waits for every back end, not for luck.
+  for (const { host } of copy.nodes) host.root.netfilter?.chooseInTurn();
   const asked = isAskedAt(cells);
   const serve = (traceEnd: VerifySender, name: string): void => {
     const isTcp = asked.has(`tcp ${traceEnd.reference}`);

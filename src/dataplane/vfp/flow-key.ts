@@ -17,6 +17,7 @@
  * over paths, is no part of the key.
  */
 import { wordAt } from "#core/base/bytes.ts";
+import type { Ip } from "#core/net/ip.ts";
 import type { Headers } from "#core/wire/headers.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Packet } from "#core/wire/packet.ts";
@@ -96,6 +97,26 @@ export function hashKey(words: Int32Array, length: number): number {
 }
 
 const ECHO_TYPES: ReadonlySet<number> = new Set([0, 8, 128, 129]);
+
+/** A connection of TCP or UDP, as the machine that begins it sees it. */
+export interface ConnectionTuple {
+  /** `IpProtocol`. */
+  readonly protocol: number;
+  readonly source: Ip;
+  readonly destination: Ip;
+  readonly sourcePort: number;
+  readonly destinationPort: number;
+}
+
+/** @returns where the next words go. */
+function writeAddress(words: Int32Array, at: number, ip: Ip): number {
+  if (typeof ip === "number") {
+    words[at] = ip;
+    return at + 1;
+  }
+  for (let i = 0; i < 4; i++) words[at + i] = Number(BigInt.asIntN(32, ip >> BigInt(96 - 32 * i)));
+  return at + 4;
+}
 
 /** A reusable key. */
 export class FlowKey {
@@ -219,6 +240,15 @@ export class FlowKey {
         Math.imul(link2, F7)) |
         0,
     );
+  }
+
+  /** Holds the tuple of a connection on its way out, and no link. */
+  loadConnection({ protocol, source, destination, sourcePort, destinationPort }: ConnectionTuple): void {
+    const { words } = this;
+    words[0] = protocol | HAS_PORTS | (typeof source === "number" ? 0 : IS_IPV6);
+    words[1] = (sourcePort << 16) | destinationPort;
+    this.tupleLength = writeAddress(words, writeAddress(words, 2, source), destination);
+    this.length = this.tupleLength;
   }
 
   /** Takes over what another key holds. */

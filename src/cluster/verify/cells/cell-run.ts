@@ -17,6 +17,7 @@ import { parseIdentification } from "#dataplane/host/services/identification-ser
 import { type Ip, formatIp } from "#core/net/ip.ts";
 import type { Cell } from "./cell.ts";
 import type { CellAttempt } from "../observation.ts";
+import { type SourcePorts, SweepPorts } from "./source-ports.ts";
 
 /** Attempts of `same`. */
 const SAME_ATTEMPTS = 8;
@@ -24,7 +25,7 @@ const SAME_ATTEMPTS = 8;
 const LEFT_OUT_EXPONENT = 14;
 /** What a cell needs of the lane it runs in; the lane goes on when it is run. */
 export interface CellLane extends Task {
-  nextSourcePort(): number;
+  readonly sourcePorts: SourcePorts;
 }
 
 function attemptOf(result: ProbeResult, sourcePort: number | undefined): CellAttempt {
@@ -46,9 +47,12 @@ function attemptOf(result: ProbeResult, sourcePort: number | undefined): CellAtt
   };
 }
 
-/** How often a sweep tries before a back end counts as missing: the coupon collector's number, and a margin. */
+/**
+ * How often a sweep tries before a back end counts as missing: once for each place of the list, and where that was another
+ * list, the coupon collector's number and a margin.
+ */
 export function sweepAttemptsMax(backEnds: number): number {
-  return Math.ceil(backEnds * (Math.log(Math.max(1, backEnds)) + LEFT_OUT_EXPONENT));
+  return Math.ceil(backEnds * (Math.log(Math.max(1, backEnds)) + LEFT_OUT_EXPONENT + 1));
 }
 
 /** About how many attempts a cell will take when all is well: what a copy of the cluster will have to remember. */
@@ -63,10 +67,9 @@ export function attemptsExpected({ probe, target, among }: Cell): number {
     case "same":
       return SAME_ATTEMPTS;
     case "sweep":
-      // The coupon collector's mean.
-      return Math.ceil(backEnds * (Math.log(Math.max(1, backEnds)) + 1));
+      return backEnds;
     case "own":
-      return among;
+      return Math.ceil(among / 2);
   }
 }
 
@@ -103,6 +106,7 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   private readonly lane: CellLane;
   private readonly compartment: Compartment;
   private sourcePort: number | undefined;
+  private sweepPorts: SweepPorts | undefined;
   private resolvedIp: Ip | undefined;
 
   constructor(cell: Cell, lane: CellLane, compartment: Compartment) {
@@ -152,15 +156,28 @@ export class CellRun implements ProbeOwner, ResolverOwner<NameLookup>, Task {
   }
 
   private ask(destination: Ip): void {
-    const { protocol, target, probe } = this.cell;
+    const { protocol, target } = this.cell;
     const { compartment } = this;
-    this.sourcePort = probe === "once" || protocol === "icmp" ? undefined : this.lane.nextSourcePort();
+    this.sourcePort = this.chooseSourcePort(destination);
     const common = { compartment, destination, owner: this };
     const ports = {
       port: target.port,
       ...(this.sourcePort === undefined ? {} : { sourcePort: this.sourcePort }),
     };
     makeProbe(protocol, common, ports, target.question).start();
+  }
+
+  /** Undefined: the system chooses. */
+  private chooseSourcePort(destination: Ip): number | undefined {
+    const { protocol, source, probe, target, among } = this.cell;
+    if (probe === "once" || protocol === "icmp") return undefined;
+    const { sourcePorts } = this.lane;
+    const isSwept = probe === "sweep" || probe === "own";
+    if (!isSwept || source === undefined) return sourcePorts.next();
+    const ends = { protocol, source: source.address, destination, port: target.port };
+    const backEnds = probe === "own" ? among : (target.answerers?.length ?? 0);
+    this.sweepPorts ??= new SweepPorts(sourcePorts, ends, backEnds);
+    return this.sweepPorts.next();
   }
 
   private end(attempt: CellAttempt): void {

@@ -22,7 +22,6 @@ import type { VerifyModel, VerifyNode, VerifyPod, VerifyServicePort } from "../m
 const NODE_TIMES_PORT_MAX = 2_000;
 /** Connections of all sweeps together; beyond, the classes of nodes take turns. */
 const SWEEP_ATTEMPTS_MAX = 20_000;
-const EULER = 0.577;
 /** Ports that each node asks when there are too many. */
 const PORTS_PER_NODE = 4;
 
@@ -59,11 +58,6 @@ function clusterIpCell(
   });
 }
 
-/** How many connections a sweep of so many back ends takes on average: the coupon collector's number. */
-function sweepAttempts(backEnds: number): number {
-  return backEnds * (Math.log(Math.max(1, backEnds)) + EULER);
-}
-
 /**
  * Each Service port from one pod of each node class to each back end, and once more from every node. When that is too
  * much, the classes take turns: each port is swept from one of them and asked once from the others.
@@ -71,8 +65,7 @@ function sweepAttempts(backEnds: number): number {
 function toClusterIp(model: VerifyModel): readonly Cell[] {
   const ports = listPorts(model.services);
   const classes = [...clientsByClass(model).values()];
-  const attempts =
-    ports.reduce((sum, { port }) => sum + sweepAttempts(port.backEnds.length), 0) * classes.length;
+  const attempts = ports.reduce((sum, { port }) => sum + port.backEnds.length, 0) * classes.length;
   const isSmall = attempts <= SWEEP_ATTEMPTS_MAX;
   const cells = classes.flatMap((clients, turn) =>
     ports.flatMap((asked, index) => {

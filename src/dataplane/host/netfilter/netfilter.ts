@@ -63,6 +63,11 @@ export class Netfilter {
     return this.sets.flatMap((set) => set.listOwners());
   }
 
+  /** From now on no back end of a list is chosen again before all others of it were: for who wants to meet them all. */
+  chooseInTurn(): void {
+    this.translator.chooseInTurn();
+  }
+
   /** Asks the rules of `set` from now on, behind those of the sets that were given before or in front of them. */
   use(set: RuleSet, place: "first" | "last" = "last"): void {
     assert(!this.sets.includes(set), "a rule set is used once");

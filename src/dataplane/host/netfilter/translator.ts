@@ -24,12 +24,30 @@ export type DestinationHook = "PREROUTING" | "OUTPUT";
 /** Where sources are translated. */
 export type SourceHook = "INPUT" | "POSTROUTING";
 
+/** Chance without repetition, list by list: for who wants to meet every back end. */
+class BackEndTurns {
+  private readonly waiting = new Map<readonly DnatBackEnd[], readonly DnatBackEnd[]>();
+
+  /** Those whose turn is still to come. */
+  left(backEnds: readonly DnatBackEnd[]): readonly DnatBackEnd[] {
+    return this.waiting.get(backEnds) ?? backEnds;
+  }
+
+  take(backEnds: readonly DnatBackEnd[], chosen: DnatBackEnd): void {
+    const others = this.left(backEnds).filter((each) => each !== chosen);
+    if (others.length > 0) this.waiting.set(backEnds, others);
+    else this.waiting.delete(backEnds);
+  }
+}
+
 export class Translator {
   private readonly compartment: Stack;
   private readonly table: ConnectionTable;
   private readonly sets: readonly RuleSet[];
   private readonly prng: Prng;
   private readonly affinity = new AffinityTable();
+  /** Undefined: each choice is a new one. */
+  private turns: BackEndTurns | undefined;
 
   /** `sets` are asked in their order; the list may grow. */
   constructor(compartment: Stack, table: ConnectionTable, sets: readonly RuleSet[]) {
@@ -37,6 +55,11 @@ export class Translator {
     this.table = table;
     this.sets = sets;
     this.prng = compartment.prng.derive("netfilter");
+  }
+
+  /** From now on no back end of a list is chosen again before all others of it were. */
+  chooseInTurn(): void {
+    this.turns ??= new BackEndTurns();
   }
 
   /** Decides about the destination of a new connection, then translates that of the packet. */
@@ -73,8 +96,10 @@ export class Translator {
       affinitySeconds === undefined
         ? undefined
         : this.affinity.find(backEnds, client, affinitySeconds, nowMs);
-    const chosen = known ?? backEnds[this.prng.below(backEnds.length)];
+    const choices = this.turns?.left(backEnds) ?? backEnds;
+    const chosen = known ?? choices[this.prng.below(choices.length)];
     assert(chosen !== undefined, "a translation of destinations has a back end");
+    if (known === undefined) this.turns?.take(backEnds, chosen);
     if (affinitySeconds !== undefined) this.affinity.remember(chosen, client, nowMs);
     return chosen;
   }

@@ -4,7 +4,7 @@
  * as on a node, only one that behaves alike.
  */
 import { wordAt } from "#core/base/bytes.ts";
-import type { FlowKey } from "../flow-key.ts";
+import { type ConnectionTuple, FlowKey } from "../flow-key.ts";
 import type { Action, LbnatBackEnd, Distribution } from "../rule.ts";
 
 export type LbnatAction = Extract<Action, { type: "lbnat" }>;
@@ -30,6 +30,25 @@ export function hashForBackEnd(key: FlowKey, distribution: Distribution): number
 export function chooseBackEnd(action: LbnatAction, key: FlowKey): LbnatBackEnd | undefined {
   const { backEnds, distribution } = action;
   return backEnds[hashForBackEnd(key, distribution) % backEnds.length];
+}
+
+/**
+ * Says where connections of one client to one address and port will be led, by their source ports: for who wants to meet
+ * every back end, and not the same ones again and again.
+ */
+export class BackEndForecast {
+  private readonly key = new FlowKey();
+  private readonly connection: Omit<ConnectionTuple, "sourcePort">;
+
+  constructor(connection: Omit<ConnectionTuple, "sourcePort">) {
+    this.connection = connection;
+  }
+
+  /** The place of its back end in a list of so many, of a rule that looks at the whole tuple. */
+  placeOf(sourcePort: number, backEnds: number): number {
+    this.key.loadConnection({ ...this.connection, sourcePort });
+    return hashForBackEnd(this.key, "5-tuple") % backEnds;
+  }
 }
 
 function isSameBackEnd(a: LbnatBackEnd, b: LbnatBackEnd): boolean {
