@@ -228,6 +228,8 @@ interface VerifyOptions extends TargetOptions, ComparisonOptions {
   readonly shard?: ShardNumber;
   readonly workers?: number;
   readonly helper?: boolean;
+  readonly watch?: boolean;
+  readonly whole?: boolean;
 }
 
 const WORKERS_MAX = 64;
@@ -253,6 +255,30 @@ function checkSplit({ shard, workers, output }: VerifyOptions, isComparing: bool
       "Verify each state by itself, and compare the reports: --before REPORT.",
     );
   checkShardFormat(shard, output);
+}
+
+/** @throws Failure for options that do not go with --watch or --whole. */
+function checkWatch(
+  { watch, whole, shard, workers, output = "table", file = [] }: VerifyOptions,
+  isComparing: boolean,
+): void {
+  if (whole === true && (file.length > 0 || watch === true || isComparing))
+    throw usage(
+      "--whole is for a running cluster, which keeps what nothing has touched; here everything is judged once",
+      "Leave out --whole.",
+    );
+  if (watch !== true) return;
+  if (shard !== undefined || workers !== undefined || isComparing)
+    throw usage(
+      "--watch shows one matrix again and again, in one process",
+      "Leave out --shard, --workers, --before, and all builds of --profile but one.",
+    );
+  if (output !== "table")
+    throw usage(
+      "--watch is for a person: it shows text",
+      "Leave out -o, or run verify once for each report.",
+    );
+  if (file.includes("-")) throw usage("standard input does not change", "Name files with -f.");
 }
 
 /** @throws Failure for a form that cannot be merged. */
@@ -300,6 +326,8 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
         "how many processes try flows (default: for large clusters one for each processor)",
       ).argParser(parseWorkers),
     )
+    .option("--watch", "show the matrix again whenever the files or the running cluster change")
+    .option("--whole", "on a running cluster: judge everything, also what nothing has touched since")
     .addOption(new Option("--helper").hideHelp())
     .addOption(
       new Option(
@@ -319,19 +347,22 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
         "mullion verify -f new.yaml --before old.yaml --fail-on-change",
         "mullion verify -f cluster.yaml --as-documented 2021",
         "mullion verify -f dump.yaml --shard 1/4 > shard-1.json",
+        "mullion verify --watch -f cluster.yaml",
       ) +
         "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input,\n" +
-        "130 stopped by Ctrl-C: what is printed is a part.\n",
+        "130 stopped by Ctrl-C: what is printed is a part. With --watch, Ctrl-C ends with the code of what is shown.\n",
     )
     .action((options: VerifyOptions) =>
       run(() => {
-        const { output = "table", allow = [], shard, workers, helper } = options;
+        const { output = "table", allow = [], shard, workers, helper, watch, whole } = options;
         const target = clusterTarget(options);
         const comparison = comparisonRequest(options, target, output);
         const isComparing = comparison.before.length > 0 || comparison.profiles.length > 1;
         checkSplit(options, isComparing, target.files.length > 0);
+        checkWatch(options, isComparing);
         const split = { shard, workers, isHelper: helper === true };
-        return verify({ target, output, allowed: allow, comparison, ...split }, terminal);
+        const again = { isWatching: watch === true, isWhole: whole === true };
+        return verify({ target, output, allowed: allow, comparison, ...split, ...again }, terminal);
       }),
     );
 }

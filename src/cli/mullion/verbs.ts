@@ -114,6 +114,10 @@ export interface VerifyRequest {
   readonly shard: ShardNumber | undefined;
   /** Processes at work; undefined: as the cluster and the machine are. */
   readonly workers: number | undefined;
+  /** Go on, and show it again whenever the input or the running cluster changes. */
+  readonly isWatching: boolean;
+  /** Keep nothing that a running cluster knows from before. */
+  readonly isWhole: boolean;
   /** Started by `verify` itself, to try batches of its cells. */
   readonly isHelper: boolean;
 }

@@ -148,6 +148,29 @@ describe("--before", () => {
       expect(outcomes).toMatchObject([{ outcome: "works" }, { outcome: "denied", code: "no-route-back" }]);
   });
 
+  it("an earlier input: what cannot differ is kept, and counted", async () => {
+    const files = { ...SHOP, "new.yaml": SERVICE.replace("port: 80,", "port: 81,") };
+    const words = ["-f", "c.yaml", "-f", "new.yaml", "--before", "c.yaml", "--before", "s.yaml"];
+    const { sides, changes, nothingKept } = await compare(files, ...words);
+    expect(nothingKept).toBeUndefined();
+    const [before, now] = sides.map(({ kept }) => kept);
+    expect(before).toBeUndefined();
+    expect(now?.cells).toBeGreaterThan(0);
+    expect(now?.cells).toBeLessThan(now?.of ?? 0);
+    expect(changes.map(({ to }) => to)).toContain("service/default/web");
+    const { text } = await run(files, ...words);
+    expect(text).toMatch(
+      /\nKept: \d+ of \d+ cells of now; nothing that they can touch differs\.\nNot the same for all\.\n$/,
+    );
+  });
+
+  it("an earlier report: everything is judged, and it says why", async () => {
+    const report = await run({ "c.yaml": CLUSTER }, "-f", "c.yaml", "-o", "json");
+    const files = { "c.yaml": CLUSTER, "old.json": report.text };
+    const { text } = await run(files, "-f", "c.yaml", "--before", "old.json");
+    expect(text).toMatch(/\nEverything was judged: the report of before has outcomes, and not the state/);
+  });
+
   it("the same input: nothing changes", async () => {
     const { code, text } = await run(
       SHOP,

@@ -8,6 +8,8 @@ import {
   isVerification,
   readVerification,
 } from "#cluster/verify/compare.ts";
+import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
+import { withKept } from "#cluster/verify/kept/verify-again.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { type VerifyReport, WHOLE } from "#cluster/verify/report.ts";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
@@ -18,17 +20,22 @@ import { Failure } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 import type { ComparisonRequest } from "./verify-comparison-options.ts";
 
+/** Why a report of before saves nothing. */
+const NO_STATE = "the report of before has outcomes, and not the state by which some of them could be kept";
+
 /** Verifies the cluster that the texts describe. */
 async function verifyInputs(
   inputs: readonly InputText[],
   terminal: Terminal,
   overrides: FileOverrides = {},
+  known?: KeptResults,
 ): Promise<VerifyReport> {
-  const request = { inputs, overrides, shard: WHOLE, workers: 1, allowed: [], command: "" };
+  const common = { inputs, overrides, shard: WHOLE, workers: 1, allowed: [], command: "" };
+  const request = known === undefined ? common : { ...common, known };
   // All that simulates: what asks a running cluster starts without it.
   const { runVerification } = await import("./verify-run.ts");
-  const { part, isInterrupted } = await runVerification(request, terminal);
-  if (!isInterrupted) return reportOf([part]);
+  const { part, isInterrupted, kept } = await runVerification(request, terminal);
+  if (!isInterrupted) return withKept(reportOf([part]), kept);
   const advice = "Verify each side by itself, with -o json; --before takes the report.";
   throw new Failure(
     "verification-incomplete",
@@ -43,10 +50,11 @@ async function verifyTarget(
   target: ClusterTarget,
   terminal: Terminal,
   { profiles, asDocumented }: Pick<ComparisonRequest, "profiles" | "asDocumented">,
+  known: KeptResults,
 ): Promise<VerifyReport> {
   if (target.files.length === 0) return (await connectRunning(target)).verify();
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);
-  return verifyInputs(inputs, terminal, { build: profiles[0]?.build, asDocumented });
+  return verifyInputs(inputs, terminal, { build: profiles[0]?.build, asDocumented }, known);
 }
 
 /** A report as it may be, in JSON or as -o yaml writes it; undefined for what is none. */
@@ -75,12 +83,15 @@ async function earlier(
   before: readonly string[],
   isRecursive: boolean,
   terminal: Terminal,
-): Promise<ComparedReport> {
+  known: KeptResults,
+): Promise<{ readonly report: ComparedReport; readonly nothingKept: string | undefined }> {
   const inputs = await readClusterInputs(before, isRecursive, terminal);
   const [first, ...others] = inputs;
   const parsed = first === undefined || others.length > 0 ? undefined : parseReport(first.text);
-  if (first !== undefined && isVerification(parsed)) return reportIn(parsed, first.name);
-  return verifyInputs(inputs, terminal);
+  const isReport = first !== undefined && isVerification(parsed);
+  return isReport
+    ? { report: reportIn(parsed, first.name), nothingKept: NO_STATE }
+    : { report: await verifyInputs(inputs, terminal, {}, known), nothingKept: undefined };
 }
 
 /** The sides of the comparison that is asked for, in the order of their columns; undefined when none is. */
@@ -91,9 +102,12 @@ async function sidesOf(
 ): Promise<readonly ComparedSide[]> {
   const { profiles, before, asDocumented } = request;
   if (before.length > 0) {
+    const known = new KeptResults();
+    const { report, nothingKept } = await earlier(before, target.isRecursive, terminal, known);
+    const now = await verifyTarget(target, terminal, request, known);
     return [
-      { label: "before", report: await earlier(before, target.isRecursive, terminal) },
-      { label: "now", report: await verifyTarget(target, terminal, request) },
+      { label: "before", report },
+      { label: "now", report: now, nothingKept: target.files.length === 0 ? undefined : nothingKept },
     ];
   }
   const inputs = await readClusterInputs(target.files, target.isRecursive, terminal);

@@ -7,6 +7,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import type { InputText } from "#cluster/session/session.ts";
+import type { KeptResult, KeptResults } from "#cluster/verify/kept/kept-results.ts";
+import { PlanAgain } from "#cluster/verify/kept/verify-again.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
 import { type BatchResult, runBatch } from "#cluster/verify/run-batch.ts";
@@ -28,12 +30,16 @@ export interface RunRequest {
   readonly workers: number | undefined;
   readonly allowed: readonly string[];
   readonly command: string;
+  /** What is known of a cluster that was like it; with it, this process works alone. */
+  readonly known?: KeptResults;
 }
 
 export interface RunOutcome {
   readonly part: VerifyShard;
   /** The user has stopped it. */
   readonly isInterrupted: boolean;
+  /** Results that were known. */
+  readonly kept: readonly KeptResult[];
 }
 
 /** Of what is verified: the same on every machine that reads the same texts with the same flags, wherever they lie. */
@@ -244,7 +250,8 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   const { inputs, overrides, shard, allowed, command } = request;
   const told = new Told(terminal);
   const { plan, helpers } = await raise(request, told, terminal);
-  const queue = new BatchQueue(plan, shard);
+  const again = request.known === undefined ? undefined : new PlanAgain(plan, request.known);
+  const queue = new BatchQueue(again?.open ?? plan, shard);
   const stop = { isAsked: false };
   void untilStopped(terminal, stop);
   told.begin();
@@ -265,5 +272,10 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
     told.end();
   }
   const subject = { version: packageVersion(), input: digestOf(inputs, overrides), allowed, command };
-  return { part: shardOf(plan, shard, subject, queue.done), isInterrupted: stop.isAsked };
+  const done = again?.finish(queue.done, new Date().toISOString()) ?? queue.done;
+  return {
+    part: shardOf(plan, shard, subject, done),
+    isInterrupted: stop.isAsked,
+    kept: again?.kept ?? [],
+  };
 }

@@ -108,8 +108,23 @@ async function verifyFiles(request: VerifyRequest, terminal: Terminal): Promise<
   return isInterrupted ? 130 : report.counts.findings === 0 ? 0 : 1;
 }
 
+async function watch({ target, comparison, allowed }: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
+  const { profiles, asDocumented } = comparison;
+  const { watchVerification } = await import("./verify-watch.ts");
+  return watchVerification(
+    {
+      target,
+      overrides: { build: profiles[0]?.build, asDocumented },
+      allow: (report) => allowFindings(report, allowed),
+      command: traceCommand(target, asDocumented),
+    },
+    terminal,
+  );
+}
+
 export async function verify(request: VerifyRequest, terminal: Terminal): Promise<ExitCode> {
   const { target, comparison: asked, output, allowed } = request;
+  if (request.isWatching) return watch(request, terminal);
   const compared = await compareAsAsked(asked, target, terminal);
   if (compared !== undefined) {
     const { comparison, judged } = compared;
@@ -123,7 +138,8 @@ export async function verify(request: VerifyRequest, terminal: Terminal): Promis
     return hasFindings || (asked.failsOnChange && isChanged) ? 1 : 0;
   }
   if (target.files.length > 0) return verifyFiles(request, terminal);
-  const report = allowFindings(await (await connectRunning(target)).verify(), allowed);
+  const client = await connectRunning(target);
+  const report = allowFindings(await client.verify(request.isWhole), allowed);
   terminal.stdout(formatReport(report, output, traceCommand(target, asked.asDocumented), terminal));
   return report.counts.findings === 0 ? 0 : 1;
 }

@@ -44,11 +44,11 @@ import {
   readApplyRequest,
   readControlPlaneRequest,
   readDeleteRequest,
-  readEmptyRequest,
   readNodeRequest,
   readTimeRequest,
   readResolveQuestion,
   readTraceQuestion,
+  readVerifyRequest,
 } from "./requests.ts";
 import { apiOpenApi, apiSchema } from "./schema.ts";
 import { CONTROL_API_VERSION, ControlClient, HNS_KINDS } from "./client.ts";
@@ -176,10 +176,10 @@ async function resolve(held: HeldCluster, body: unknown): Promise<ResolutionRepo
 }
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
-  readEmptyRequest(body);
+  const { whole = false } = readVerifyRequest(body);
   return held.inTurn(async (session) => {
     await session.raise();
-    return held.verify(session, held.input);
+    return held.verify(session, held.input, whole);
   });
 }
 

@@ -154,8 +154,9 @@ export class ControlClient {
     return this.post("/resolve", question);
   }
 
-  verify(): Promise<VerifyReport> {
-    return this.post("/verify", {});
+  /** Tries what something has touched since it was tried last, or all flows. */
+  verify(isWhole = false): Promise<VerifyReport> {
+    return this.post("/verify", isWhole ? { whole: true } : {});
   }
 
   shutdown(): Promise<ShutdownAnswer> {

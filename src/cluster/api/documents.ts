@@ -315,6 +315,13 @@ export const RESOLVE_REQUEST = {
 export type ResolveQuestion = ValueOf<typeof RESOLVE_REQUEST>;
 
 /** A question without settings. */
+export const VERIFY_REQUEST = {
+  text: "Tries the flows; those that nothing has touched since they were tried last are kept.",
+  fields: {},
+  optional: { whole: { is: [true], text: "All flows are tried." } },
+} as const;
+export type VerifyBody = ValueOf<typeof VERIFY_REQUEST>;
+
 export const EMPTY_REQUEST = { text: "Nothing.", fields: {} } as const;
 
 export const SHUTDOWN = {

@@ -103,8 +103,8 @@ export interface ReadManifests {
 /** Reads manifests; `namespace` is for objects that name none. */
 export type ManifestReader = (inputs: readonly InputText[], namespace: string) => ReadManifests;
 
-/** Tries the flows of a cluster. */
-export type Verifier = (session: ClusterSession, input: InputRemarks) => VerifyReport;
+/** Tries the flows of a cluster; those that nothing has touched since are kept, unless all are to be tried. */
+export type Verifier = (session: ClusterSession, input: InputRemarks, isWhole: boolean) => VerifyReport;
 
 export interface HeldClusterOptions {
   readonly session: ClusterSession;

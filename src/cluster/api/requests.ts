@@ -18,6 +18,8 @@ import {
   type TimeBody,
   type ResolveQuestion,
   type TraceQuestion,
+  VERIFY_REQUEST,
+  type VerifyBody,
 } from "./documents.ts";
 import { KUBE_KIND_TABLE } from "./kube-kinds.ts";
 import { isFields } from "#core/base/json.ts";
@@ -182,9 +184,8 @@ export function readControlPlaneRequest(body: unknown): ControlPlaneBody {
   return readRequest(CONTROL_PLANE_REQUEST, body);
 }
 
-/** A question without settings. */
-export function readEmptyRequest(body: unknown): void {
-  readRequest(EMPTY_REQUEST, body);
+export function readVerifyRequest(body: unknown): VerifyBody {
+  return readRequest(VERIFY_REQUEST, body);
 }
 
 export function readResolveQuestion(body: unknown): ResolveQuestion {

@@ -14,7 +14,7 @@ import {
   fieldOf,
   fieldsOf,
 } from "#core/base/shape.ts";
-import { COMPARED_CELL, COMPARED_FINDING, FLOW_QUESTION } from "./report.ts";
+import { COMPARED_CELL, COMPARED_FINDING, FLOW_QUESTION, VERIFY_KEPT } from "./report.ts";
 
 /** What a comparison reads of a cell; reports of other versions may say more. */
 export type ComparedCell = Omit<ValueOf<typeof COMPARED_CELL>, "expected" | "verdict"> & {
@@ -27,12 +27,15 @@ export interface ComparedReport {
   readonly cluster: string;
   readonly cells: readonly ComparedCell[];
   readonly findings: readonly ValueOf<typeof COMPARED_FINDING>[];
+  readonly kept?: ValueOf<typeof VERIFY_KEPT>;
 }
 
 /** One run, by what it is called: `ws2019`, `before`. */
 export interface ComparedSide {
   readonly label: string;
   readonly report: ComparedReport;
+  /** Why it keeps no results of the side before it, where somebody might expect so. */
+  readonly nothingKept?: string | undefined;
 }
 
 /** What came of a flow on one side. */
@@ -86,6 +89,12 @@ export const VERIFY_COMPARISON = {
           flows: { is: "integer", text: "Cells of its report." },
           findings: { is: "integer", text: "Findings of its report." },
         },
+        optional: {
+          kept: {
+            is: (): typeof VERIFY_KEPT => VERIFY_KEPT,
+            text: "Results that are those of the side before, because nothing that they can touch differs.",
+          },
+        },
       },
       text: "At least two, in the order of the columns.",
     },
@@ -100,6 +109,7 @@ export const VERIFY_COMPARISON = {
     changes: { list: (): typeof CHANGED_FLOW => CHANGED_FLOW },
     input: { list: (): typeof CHANGED_INPUT => CHANGED_INPUT },
   },
+  optional: { nothingKept: { is: "text", text: "Why the last side keeps no results of the one before it." } },
 } as const;
 export type VerifyComparison = ValueOf<typeof VERIFY_COMPARISON>;
 
@@ -238,6 +248,7 @@ function changedInput(sides: readonly Side[]): readonly ChangedInput[] {
 
 /** Compares at least two sides; the flows stand in the order of the last one, then of those before it. */
 export function compareVerifications(compared: readonly ComparedSide[]): VerifyComparison {
+  const nothingKept = compared.at(-1)?.nothingKept;
   const sides = compared.map((each) => new Side(each));
   const questions = new Map(
     sides.toReversed().flatMap(({ report }) => report.cells.map((cell) => [questionOf(cell), cell] as const)),
@@ -257,10 +268,12 @@ export function compareVerifications(compared: readonly ComparedSide[]): VerifyC
       label,
       flows: report.cells.length,
       findings: report.findings.length,
+      ...(report.kept === undefined ? {} : { kept: report.kept }),
     })),
     counts: { flows: questions.size, changed: told.length, unchanged: questions.size - changes.length },
     changes: told,
     input: changedInput(sides),
+    ...(nothingKept === undefined ? {} : { nothingKept }),
   };
 }
 

@@ -101,6 +101,15 @@ function inputLines({ input }: VerifyComparison, style: TraceStyle): readonly st
   return [style.heading("Findings about the input that not all have"), ...lines, ""];
 }
 
+function keptLines({ sides, nothingKept }: VerifyComparison, style: TraceStyle): readonly string[] {
+  if (nothingKept !== undefined) return wrap(`Everything was judged: ${nothingKept}.`, style.columns);
+  return sides.flatMap(({ label, kept }) =>
+    kept === undefined
+      ? []
+      : [`Kept: ${kept.cells} of ${kept.of} cells of ${label}; nothing that they can touch differs.`],
+  );
+}
+
 export function formatComparison(comparison: VerifyComparison, style: TraceStyle = PLAIN_STYLE): string {
   const { cluster, sides, counts, changes } = comparison;
   const labels = sides.map(({ label }) => label);
@@ -116,6 +125,7 @@ export function formatComparison(comparison: VerifyComparison, style: TraceStyle
     ...[...flows.values()].flatMap((each) => flowLines(each, labels, style)),
     ...inputLines(comparison, style),
     ...wrap(`${summary} Against the documentation: ${findings}.`, style.columns),
+    ...keptLines(comparison, style),
     isChanged ? style.bad("Not the same for all.") : style.good("The same for all."),
   ];
   return `${lines.join("\n")}\n`;

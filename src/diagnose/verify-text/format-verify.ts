@@ -386,6 +386,19 @@ function summaryLine({ counts }: VerifyReport): string {
   return `${tried}. ${outcome}${unjudged}.`;
 }
 
+/** How many cells are kept, and from when: the time of day in UTC. */
+export function keptText({ kept }: VerifyReport): string | undefined {
+  if (kept === undefined) return undefined;
+  const time = /T(\d\d:\d\d:\d\d)/.exec(kept.since)?.[1];
+  const from = time === undefined ? kept.since : `${time} UTC`;
+  return `${kept.cells} of ${kept.of} cells from ${from}`;
+}
+
+function keptLines(report: VerifyReport): readonly string[] {
+  const text = keptText(report);
+  return text === undefined ? [] : [`Kept: ${text}; nothing has touched them since.`];
+}
+
 export function verdictLine(
   { findings, basis }: Pick<VerifyReport, "findings" | "basis">,
   style: TraceStyle,
@@ -441,6 +454,7 @@ export function formatVerification(
     ...shown,
     ...(hidden > 0 ? [`  … and ${hidden} more: -o json has them all.`, ""] : []),
     ...block(summaryLine(report), 0, style),
+    ...keptLines(report),
     verdictLine(report, style),
   ];
   return `${lines.join("\n")}\n`;

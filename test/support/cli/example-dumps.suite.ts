@@ -171,7 +171,7 @@ export async function checkFlows(name: string): Promise<void> {
 async function findingsOf(name: string): Promise<readonly string[]> {
   const { target, terminal } = targetOf(name);
   const comparison = { profiles: [], before: [], failsOnChange: false, asDocumented: undefined };
-  const split = { shard: undefined, workers: undefined, isHelper: false };
+  const split = { shard: undefined, workers: undefined, isHelper: false, isWatching: false, isWhole: false };
   const request = { target, output: "json", allowed: [ALLOW_NOT_JUDGED], comparison, ...split } as const;
   const code = await verify(request, terminal);
   const findings = (JSON.parse(terminal.output) as VerifyReport).findings.filter(({ allowed }) => !allowed);

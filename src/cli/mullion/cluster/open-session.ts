@@ -19,8 +19,10 @@ import {
   type SessionProblem,
   toSessionProblem,
 } from "#cluster/session/session.ts";
+import type { VerifyReport } from "#cluster/verify/report.ts";
 import { type VerifyOptions, type VerifyPlan, planVerification } from "#cluster/verify/plan.ts";
-import { verifyCluster } from "#cluster/verify/verify.ts";
+import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
+import { judgeAgain, verifyAgain } from "#cluster/verify/kept/verify-again.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
 
@@ -48,6 +50,8 @@ export interface OpenedCluster extends InputRemarks {
   readonly verify: Verifier;
   /** What `verify` would ask, for whoever asks it in parts. */
   readonly plan: () => VerifyPlan;
+  /** Verifies it, and keeps what is known already of a cluster that was like it. */
+  readonly judge: (known: KeptResults, at: string) => Generator<number, VerifyReport, undefined>;
   /** The cluster's Kubernetes API. */
   readonly openKubeSource: RunningCluster["openKubeSource"];
 }
@@ -60,8 +64,15 @@ function verifyOptions(session: ClusterSession, input: InputRemarks): VerifyOpti
   };
 }
 
-const verify: Verifier = (session, input) =>
-  explainVerification(verifyCluster(session.cluster, undefined, verifyOptions(session, input)));
+/** Verifies one cluster again and again. */
+function verifier(): Verifier {
+  const known = new KeptResults();
+  return (session, input, isWhole) => {
+    const at = new Date().toISOString();
+    const options = { ...verifyOptions(session, input), at, isWhole };
+    return explainVerification(verifyAgain(session.cluster, known, options));
+  };
+}
 
 /** An object that may say how many pods it asks for. */
 interface MaybeSized {
@@ -152,7 +163,8 @@ export async function openSession(
   return {
     session,
     readManifests,
-    verify,
+    verify: verifier(),
+    judge: (known, at) => judgeAgain(session.cluster, known, { ...verifyOptions(session, said), at }),
     plan: () => planVerification(session.cluster, undefined, verifyOptions(session, said)),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,

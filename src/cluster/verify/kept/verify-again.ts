@@ -14,7 +14,7 @@ export interface AgainOptions extends VerifyOptions {
 }
 
 /** The report, with what of it was tried at another time. */
-function withKept(report: VerifyReport, kept: readonly KeptResult[]): VerifyReport {
+export function withKept(report: VerifyReport, kept: readonly KeptResult[]): VerifyReport {
   if (kept.length === 0) return report;
   const times = new Map(kept.map(({ result, at }) => [result.position, at]));
   const cells = report.cells.map((cell, position) => {
@@ -25,9 +25,33 @@ function withKept(report: VerifyReport, kept: readonly KeptResult[]): VerifyRepo
   return { ...report, kept: { cells: kept.length, of: report.counts.tried, since }, cells };
 }
 
-/** The plan with batches of these cells alone. */
-function onlyCells(plan: VerifyPlan, positions: readonly number[]): VerifyPlan {
-  return { ...plan, batches: batchesOf(plan.cells, plan.model.pods.length, positions) };
+/** A plan of which some results are known. */
+export class PlanAgain {
+  /** With batches of the cells that are to be tried. */
+  readonly open: VerifyPlan;
+  readonly kept: readonly KeptResult[];
+  private readonly plan: VerifyPlan;
+  private readonly known: KeptResults;
+
+  constructor(plan: VerifyPlan, known: KeptResults) {
+    const { kept, open } = known.sort(plan);
+    this.plan = plan;
+    this.known = known;
+    this.kept = kept;
+    this.open = { ...plan, batches: batchesOf(plan.cells, plan.model.pods.length, open) };
+  }
+
+  /** What came of the batches, with what is kept; and keeps it. @param at what this moment is called in later reports. */
+  finish(done: readonly BatchResult[], at: string): readonly BatchResult[] {
+    this.known.remember(
+      this.plan,
+      done.flatMap((each) => each.results),
+      at,
+    );
+    const results = this.kept.map(({ result }) => result);
+    const sent = results.reduce((sum, result) => sum + (result.sent ?? 0), 0);
+    return [...done, { batch: done.length, sent, results }];
+  }
 }
 
 /**
@@ -42,19 +66,11 @@ export function* judgeAgain(
 ): Generator<number, VerifyReport, undefined> {
   const plan = planVerification(cluster, undefined, options);
   if (options.isWhole === true) known.forget();
-  const { kept, open } = known.sort(plan);
-  const again = onlyCells(plan, open);
+  const again = new PlanAgain(plan, known);
   const done: BatchResult[] = [];
-  for (const batch of again.batches.keys()) done.push(yield* runBatch(again, batch));
-  const results = kept.map(({ result }) => result);
-  const sent = results.reduce((sum, result) => sum + (result.sent ?? 0), 0);
-  const part = shardOf(plan, WHOLE, NO_SUBJECT, [...done, { batch: done.length, sent, results }]);
-  known.remember(
-    plan,
-    done.flatMap((each) => each.results),
-    options.at,
-  );
-  return withKept(reportOf([part]), kept);
+  for (const batch of again.open.batches.keys()) done.push(yield* runBatch(again.open, batch));
+  const part = shardOf(plan, WHOLE, NO_SUBJECT, again.finish(done, options.at));
+  return withKept(reportOf([part]), again.kept);
 }
 
 /** The same at once. */
