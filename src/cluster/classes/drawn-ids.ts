@@ -3,21 +3,13 @@
  * interface has. Between two nodes they match one to one.
  */
 
-/** In texts. What is made of a GUID names the same thing. */
-const IN_TEXT: RegExp = new RegExp(
-  [
-    // Addresses, a GUID and a number, without anything between them: the NAT pool of an endpoint.
-    String.raw`SLB_NATPOOL_\S+`,
-    String.raw`[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}`,
-    // The beginning of an endpoint's GUID.
-    String.raw`(?<=Container NIC )[\da-f]{8}`,
-    // The beginning of a load balancer's GUID, in names of rules.
-    String.raw`(?<=[a-z_])[\dA-F]{5}(?=_)`,
-    // What kube-proxy makes of the GUIDs of the back ends, at the end of a key.
-    String.raw`(?<=\|)-?\d+ -?\d+$`,
-  ].join("|"),
-  "g",
-);
+/**
+ * In texts. What is made of a GUID names the same thing: the NAT pool of an endpoint (addresses, a GUID and a number, without
+ * anything between them), GUIDs, the beginning of an endpoint's GUID, that of a load balancer's in names of rules, and what
+ * kube-proxy makes of the GUIDs of back ends, at the end of a key.
+ */
+const IN_TEXT =
+  /SLB_NATPOOL_\S+|[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}|(?<=Container NIC )[\da-f]{8}|(?<=[a-z_])[\dA-F]{5}(?=_)|(?<=\|)-?\d+ -?\d+$/g;
 
 /** MACs that Hyper-V and HNS draw. */
 const FIRST_DRAWN = 0x0015_5d00_0000;
