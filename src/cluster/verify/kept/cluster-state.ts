@@ -7,7 +7,7 @@ import { type Digest, type NamedObjects, StateWalk } from "#core/base/state-dige
 import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster } from "../../cluster.ts";
-import { type FrozenState, type ServicePart, ServiceParts } from "./service-parts.ts";
+import { type FrozenState, type ServicePart, ServiceParts, addressesIn } from "./service-parts.ts";
 
 /** What is no node: the router, hosts outside, machines of the API server, and all that nodes have in common. */
 export const BETWEEN = "between";
@@ -119,8 +119,9 @@ export class ClusterState {
     const addresses = new Set<Ip>();
     const labels = new Set<string>();
     const differs = (part: ServicePart | undefined): void => {
-      for (const address of part?.addresses ?? []) addresses.add(address);
-      if (part?.label !== undefined) labels.add(part.label);
+      if (part === undefined) return;
+      for (const address of addressesIn(part)) addresses.add(address);
+      if (part.label !== undefined) labels.add(part.label);
     };
     for (const name of new Set([...this.machines.keys(), ...before.machines.keys()])) {
       const [old, now] = [before.machines.get(name), this.machines.get(name)];

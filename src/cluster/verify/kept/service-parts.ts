@@ -19,8 +19,8 @@ const ADDRESS_MIN = 0x0100_0000;
 /** One Service's piece of a machine's state. */
 export interface ServicePart {
   readonly digest: Digest;
-  /** Every address that it names. */
-  readonly addresses: Set<Ip>;
+  /** The rules or records that it is made of, which are frozen. */
+  readonly sources: object[];
   /** The name of a Service that names lead to; undefined for rules. */
   readonly label: string | undefined;
 }
@@ -29,7 +29,7 @@ export interface ServicePart {
 interface Piece {
   readonly key: string;
   readonly digest: Digest;
-  readonly addresses: ReadonlySet<Ip>;
+  readonly source: object;
 }
 
 interface GroupPieces {
@@ -59,9 +59,10 @@ function collectAddresses(value: unknown, found: Set<Ip>): void {
     for (const each of Object.values(value)) collectAddresses(each, found);
 }
 
-function addressesIn(...values: readonly unknown[]): ReadonlySet<Ip> {
+/** Every address that a part names. It is asked of parts that differ alone, and kept of none. */
+export function addressesIn({ sources }: ServicePart): ReadonlySet<Ip> {
   const found = new Set<Ip>();
-  for (const value of values) collectAddresses(value, found);
+  for (const source of sources) collectAddresses(source, found);
   return found;
 }
 
@@ -110,7 +111,7 @@ export class ServiceParts {
     for (const each of [name, direction, family, priority, match, condition]) walk.add(each);
     const { rest, pieces } = this.piecesOf(group, walk);
     for (const each of rest) walk.add(each);
-    for (const { key, digest, addresses } of pieces) this.add(key, digest, addresses);
+    for (const { key, digest, source } of pieces) this.add(key, digest, source);
   }
 
   private piecesOf(group: Group, walk: StateWalk): GroupPieces {
@@ -120,7 +121,7 @@ export class ServiceParts {
     const pieces: Piece[] = [];
     const take = (each: Rule | MissNote, key: string | undefined): void => {
       if (key === undefined || !asksForAddresses(each)) rest.push(each);
-      else pieces.push({ key, digest: walk.ofFrozen(effectOf(each)), addresses: addressesIn(each) });
+      else pieces.push({ key, digest: walk.ofFrozen(effectOf(each)), source: each });
     };
     for (const rule of group.rules) {
       const { object, name: frontEnd } = rule.provenance;
@@ -141,7 +142,7 @@ export class ServiceParts {
             (prefix) => prefix !== undefined && isOneAddress(prefix),
           );
           if (rule.provenance.object === "Service" && isOfOne)
-            this.add(`netfilter ${owner} ${hook}`, walk.ofFrozen(rule), addressesIn(rule));
+            this.add(`netfilter ${owner} ${hook}`, walk.ofFrozen(rule), rule);
           else {
             walk.add(owner);
             walk.add(hook);
@@ -159,15 +160,14 @@ export class ServiceParts {
     for (const service of zone.listServices()) {
       const records = [service, ...zone.listSlices(service)];
       const key = `name ${service.namespace}/${service.name}`;
-      for (const record of records) this.add(key, walk.ofFrozen(record), addressesIn(record), service.name);
+      for (const record of records) this.add(key, walk.ofFrozen(record), record, service.name);
     }
   }
 
-  private add(key: string, digest: Digest, addresses: ReadonlySet<Ip>, label?: string): void {
+  private add(key: string, digest: Digest, source: object, label?: string): void {
     let part = this.parts.get(key);
-    if (part === undefined)
-      this.parts.set(key, (part = { digest: new Digest(), addresses: new Set(), label }));
+    if (part === undefined) this.parts.set(key, (part = { digest: new Digest(), sources: [], label }));
     part.digest.addDigest(digest);
-    for (const address of addresses) part.addresses.add(address);
+    part.sources.push(source);
   }
 }
