@@ -6,12 +6,13 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
-import type { InputText } from "#cluster/session/session.ts";
+import type { ClusterSession, InputText } from "#cluster/session/session.ts";
 import type { KeptResult, KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import { PlanAgain } from "#cluster/verify/kept/verify-again.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
-import { type BatchResult, runBatch } from "#cluster/verify/run-batch.ts";
+import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
+import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { formatDuration } from "#core/base/duration.ts";
@@ -146,12 +147,14 @@ function checkMemory(when: string, more = 0): void {
 
 /** What is still to do, and what is known, of one shard. */
 class BatchQueue {
+  private readonly session: ClusterSession;
   private readonly plan: VerifyPlan;
   private readonly waiting: number[];
   readonly done: BatchResult[] = [];
   readonly cells: number;
 
-  constructor(plan: VerifyPlan, shard: ShardNumber) {
+  constructor(session: ClusterSession, plan: VerifyPlan, shard: ShardNumber) {
+    this.session = session;
     this.plan = plan;
     const own = batchesOfShard(plan, shard);
     this.waiting = [...own];
@@ -178,17 +181,24 @@ class BatchQueue {
     return this.done.reduce((sum, { sent }) => sum + sent, 0);
   }
 
-  run(batch: number): Generator<number, BatchResult, undefined> {
-    return runBatch(this.plan, batch);
+  run(batch: number): AsyncGenerator<number, BatchResult, undefined> {
+    return tryBatch(this.session, this.plan, batch);
   }
 }
 
-/** Resolves with the cluster's plan; processes that will help begin at the same time. */
+/** What was raised to be verified. */
+interface Raised {
+  readonly session: ClusterSession;
+  readonly plan: VerifyPlan;
+  readonly helpers: VerifyWorkers | undefined;
+}
+
+/** Resolves with the cluster, of which machines come up when cells need them; processes that will help begin at the same time. */
 async function raise(
   { inputs, overrides, workers }: RunRequest,
   told: Told,
   terminal: Terminal,
-): Promise<{ readonly plan: VerifyPlan; readonly helpers: VerifyWorkers | undefined }> {
+): Promise<Raised> {
   let helpers: VerifyWorkers | undefined;
   const begins = (size: ClusterSize): void => {
     warnOfMemory(size, terminal);
@@ -208,8 +218,9 @@ async function raise(
         },
       },
       overrides,
+      "when asked",
     );
-    return { plan: opened.plan(), helpers };
+    return { session: opened.session, plan: opened.plan(), helpers };
   } catch (error) {
     helpers?.end();
     throw error;
@@ -234,7 +245,7 @@ async function runHere(
 ): Promise<void> {
   const work = queue.run(batch);
   while (!stop.isAsked) {
-    const step = work.next();
+    const step = await work.next();
     if (step.done === true) return queue.end(step.value);
     tell(step.value);
     checkMemory("while flows are tried");
@@ -249,9 +260,11 @@ async function runHere(
 export async function runVerification(request: RunRequest, terminal: Terminal): Promise<RunOutcome> {
   const { inputs, overrides, shard, allowed, command } = request;
   const told = new Told(terminal);
-  const { plan, helpers } = await raise(request, told, terminal);
+  const { session, plan, helpers } = await raise(request, told, terminal);
+  // What is compared is the whole state: that of a machine which is not up says nothing.
+  if (request.known !== undefined) await session.raise();
   const again = request.known === undefined ? undefined : new PlanAgain(plan, request.known);
-  const queue = new BatchQueue(again?.open ?? plan, shard);
+  const queue = new BatchQueue(session, again?.open ?? plan, shard);
   const stop = { isAsked: false };
   void untilStopped(terminal, stop);
   told.begin();

@@ -1,12 +1,14 @@
 /**
  * Further processes that try batches of one verification: each is this command once more, reads the same input and raises
- * the same cluster. They talk over a channel, in numbers of batches and what came of them, and end with who started them.
+ * the machines of its own cells. They talk over a channel, in numbers of batches and what came of them, and end with who started them.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
-import type { InputText } from "#cluster/session/session.ts";
+import type { ClusterSession, InputText } from "#cluster/session/session.ts";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
-import { type BatchResult, atOnce, runBatch } from "#cluster/verify/run-batch.ts";
+import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
+import type { BatchResult } from "#cluster/verify/run-batch.ts";
+import type { VerifyPlan } from "#cluster/verify/plan.ts";
 import { type ClusterSize, openSession } from "./cluster/open-session.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 
@@ -139,7 +141,15 @@ export class VerifyWorkers {
   }
 }
 
-/** The helper's side: raises the cluster, and tries batches as they come, until the channel ends. */
+async function resultOf(session: ClusterSession, plan: VerifyPlan, batch: number): Promise<BatchResult> {
+  const work = tryBatch(session, plan, batch);
+  for (;;) {
+    const step = await work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** The helper's side: raises the machines of its cells, and tries batches as they come, until the channel ends. */
 export async function helpToVerify(
   inputs: readonly InputText[],
   overrides: FileOverrides,
@@ -148,12 +158,15 @@ export async function helpToVerify(
   const ended = new Promise<void>((resolve) => {
     process.once("disconnect", resolve);
   });
-  const plan = (await openSession(inputs, {}, overrides)).plan();
+  const opened = await openSession(inputs, {}, overrides, "when asked");
+  const { session } = opened;
+  const plan = opened.plan();
   const post = (told: Told): void => {
     process.send?.(told);
   };
+  // One batch after the other: the next one comes when this one is told.
   process.on("message", (batch: number) => {
-    post({ type: "done", result: atOnce(runBatch(plan, batch)) });
+    void resultOf(session, plan, batch).then((result) => post({ type: "done", result }));
   });
   post({ type: "ready", digest });
   await ended;

@@ -179,20 +179,38 @@ export class RunningCluster implements ClusterSession {
   }
 
   async ask<T>(question: (cluster: Cluster) => T): Promise<T> {
-    const { demand, file, clock } = this.cluster;
-    // What waits for its time, and what IPv6 tells everybody, may be any machine's.
-    const isWhole = file.ipv6 !== undefined || clock.nextAtMs() !== undefined;
-    let part = isWhole ? undefined : ClusterPart.of(this.cluster);
+    const steps = this.askInSteps((cluster) => inOneStep(question, cluster), []);
+    for (;;) {
+      const { done, value } = await steps.next();
+      if (done === true) return value;
+    }
+  }
+
+  async *askInSteps<P, T>(
+    question: (cluster: Cluster) => Generator<P, T, undefined>,
+    touched: Iterable<string>,
+  ): AsyncGenerator<P, T, undefined> {
+    const { demand } = this.cluster;
+    let part = this.emptyPart()?.with(touched);
+    await this.raiseAll(touched);
     for (;;) {
       demand.nodes.clear();
+      const isMissing = (): boolean =>
+        this.proxies.waiting(demand.nodes).length > 0 ||
+        [...demand.nodes].some((node) => part?.has(node) === false);
       const cluster = part === undefined ? this.cluster : { ...this.cluster, part };
-      const answer = answerOf(question, cluster);
-      const asked = [...demand.nodes];
-      const late = this.proxies.waiting(asked);
-      if (late.length === 0 && asked.every((node) => part?.has(node) !== false)) return answer();
-      part = part?.with(asked);
-      await this.raiseAll(late);
+      const answer = yield* untilMissing(question(cluster), isMissing);
+      if (answer !== undefined) return answer();
+      part = part?.with(demand.nodes);
+      await this.raiseAll(demand.nodes);
     }
+  }
+
+  /** What waits for its time, and what IPv6 tells everybody, may be any machine's: such clusters are copied whole. */
+  private emptyPart(): ClusterPart | undefined {
+    const { file, clock } = this.cluster;
+    const isWhole = file.ipv6 !== undefined || clock.nextAtMs() !== undefined;
+    return isWhole ? undefined : ClusterPart.of(this.cluster);
   }
 
   async apply(objects: readonly LoadedObject[]): Promise<ApplyReport> {
@@ -567,15 +585,33 @@ export class RunningCluster implements ClusterSession {
   }
 }
 
-/** The answer of a question that may refuse to be asked. */
-function answerOf<T>(question: (cluster: Cluster) => T, cluster: Cluster): () => T {
-  try {
-    const answer = question(cluster);
-    return () => answer;
-  } catch (error) {
-    return () => {
+/** Work with one pause, when all is done. */
+function* inOneStep<T>(
+  question: (cluster: Cluster) => T,
+  cluster: Cluster,
+): Generator<undefined, T, undefined> {
+  const answer = question(cluster);
+  yield undefined;
+  return answer;
+}
+
+/** The answer of work that may refuse to go on; undefined: a machine is missing. */
+function* untilMissing<P, T>(
+  work: Generator<P, T, undefined>,
+  isMissing: () => boolean,
+): Generator<P, (() => T) | undefined, undefined> {
+  for (;;) {
+    let step: IteratorResult<P, T>;
+    try {
+      step = work.next();
+    } catch (error) {
+      if (isMissing()) return undefined;
       throw error;
-    };
+    }
+    if (isMissing()) return undefined;
+    const { done, value } = step;
+    if (done === true) return () => value;
+    yield value;
   }
 }
 

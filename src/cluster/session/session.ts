@@ -276,6 +276,14 @@ export interface ClusterSession {
    * (`forkCluster`), which hold the machines that it touches, and changes nothing.
    */
   ask<T>(question: (cluster: Cluster) => T): Promise<T>;
+  /**
+   * As `ask`, of work that pauses: what it yields is passed on. What it finds out before it meets a machine that is not up, or
+   * not in its copies, it forgets. `touched` are nodes that it will need.
+   */
+  askInSteps<P, T>(
+    question: (cluster: Cluster) => Generator<P, T, undefined>,
+    touched: Iterable<string>,
+  ): AsyncGenerator<P, T, undefined>;
   /** Creates or replaces objects, runs controllers, kubelets, kube-proxies and DNS; time settles. */
   apply(objects: readonly LoadedObject[]): Promise<ApplyReport>;
   /** Removes objects and what the controllers made of them; time settles. */

@@ -8,6 +8,7 @@ import type { Cluster } from "../cluster.ts";
 import type { Cell } from "./cells/cell.ts";
 import { type CellLane, CellRun } from "./cells/cell-run.ts";
 import { SourcePorts } from "./cells/source-ports.ts";
+import { nodeOf } from "./facts.ts";
 import type { Observation } from "./observation.ts";
 import { compartmentOf } from "./stage.ts";
 
@@ -58,7 +59,10 @@ class Observer {
   constructor(cluster: Cluster, cells: readonly Cell[]) {
     const bySender = new Map<Compartment, Cell[]>();
     for (const cell of cells) {
-      const sender = compartmentOf(cluster, defined(cell.source, "a cell that is tried has a sender"));
+      const source = defined(cell.source, "a cell that is tried has a sender");
+      const node = nodeOf(source);
+      if (node !== undefined) cluster.part?.require(node.name);
+      const sender = compartmentOf(cluster, source);
       const work = bySender.get(sender);
       if (work === undefined) bySender.set(sender, [cell]);
       else work.push(cell);

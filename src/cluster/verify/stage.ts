@@ -6,11 +6,12 @@ import { assert, defined } from "#core/base/assert.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
+import { nodeOf } from "./facts.ts";
 import type { Cell } from "./cells/cell.ts";
 import type { VerifyModel, VerifySender } from "./model.ts";
 import { VERIFY_PORT } from "./cells/pod-cells.ts";
 
-/** The stack that a sender has in `cluster`. */
+/** The stack that a sender has in `cluster`. Who sends from it has asked for its machine (`isThere`). */
 export function compartmentOf(cluster: Cluster, sender: VerifySender): Compartment {
   switch (sender.kind) {
     case "pod":
@@ -20,6 +21,12 @@ export function compartmentOf(cluster: Cluster, sender: VerifySender): Compartme
     case "outside":
       return defined(cluster.outside[sender.index], "a copy has the hosts of the original").compartment;
   }
+}
+
+/** False for a machine that the copy does not hold: it is looked at and must not be touched. */
+export function isThere({ part }: Cluster, sender: VerifySender): boolean {
+  const node = nodeOf(sender);
+  return part === undefined || node === undefined || part.has(node.name);
 }
 
 function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
@@ -37,12 +44,13 @@ function isAskedAt(cells: readonly Cell[]): ReadonlySet<string> {
 export function setStage(cluster: Cluster, model: VerifyModel, cells: readonly Cell[]): Cluster {
   const copy = forkCluster(cluster);
   // A sweep waits for every back end, not for luck.
-  for (const { host } of copy.nodes) host.root.netfilter?.chooseInTurn();
+  for (const { spec, host } of copy.nodes)
+    if (copy.part?.has(spec.name) !== false) host.root.netfilter?.chooseInTurn();
   const asked = isAskedAt(cells);
   const serve = (traceEnd: VerifySender, name: string): void => {
     const isTcp = asked.has(`tcp ${traceEnd.reference}`);
     const isUdp = asked.has(`udp ${traceEnd.reference}`);
-    if (!isTcp && !isUdp) return;
+    if ((!isTcp && !isUdp) || !isThere(copy, traceEnd)) return;
     const server = new IdentificationServer(compartmentOf(copy, traceEnd), name);
     const failures = [
       isTcp ? server.listenTcp(VERIFY_PORT) : undefined,

@@ -127,6 +127,13 @@ export class FixedSession implements ClusterSession {
     return Promise.resolve().then(() => question(this.cluster));
   }
 
+  async *askInSteps<P, T>(
+    question: (cluster: Cluster) => Generator<P, T, undefined>,
+  ): AsyncGenerator<P, T, undefined> {
+    await this.raise();
+    return yield* question(this.cluster);
+  }
+
   async apply(): Promise<ApplyReport> {
     return Promise.resolve().then(refuseChange);
   }
