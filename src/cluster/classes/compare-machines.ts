@@ -61,37 +61,47 @@ function rowsOf(holder: object, columns: readonly string[]): readonly Entry[] {
   return (lists[0] ?? []).map((_, index): Entry => [lists.map((list) => list[index])]);
 }
 
-/** What an entry says, and its key alone. */
-interface EntryText {
-  readonly key: string;
-  readonly whole: string;
-}
+/** Finds for each entry here the place of its partner there, of as many. */
+class Partners {
+  private readonly order: (number | undefined)[];
+  private readonly left: Set<number>;
 
-function placesBy(texts: readonly string[]): Map<string, number[]> {
-  const places = new Map<string, number[]>();
-  for (const [index, text] of texts.entries()) addToList(places, text, index);
-  return places;
-}
+  constructor(count: number) {
+    this.order = Array.from({ length: count });
+    this.left = new Set(this.order.keys());
+  }
 
-/**
- * For each entry the place of its partner among as many others: who says the same, else who has the same key, else whoever is
- * left. Each has one: whether they are equal is for the comparison to say.
- */
-function partnersOf(here: readonly EntryText[], there: readonly EntryText[]): readonly number[] {
-  const order: (number | undefined)[] = here.map(() => undefined);
-  const left = new Set(there.keys());
-  for (const by of ["whole", "key"] as const) {
-    const places = placesBy(there.map((each, index) => (left.has(index) ? each[by] : "")));
-    for (const [index, each] of here.entries()) {
-      if (order[index] !== undefined) continue;
-      const place = places.get(each[by])?.find((found) => left.has(found));
-      if (place === undefined) continue;
-      order[index] = place;
-      left.delete(place);
+  /** Places here that have no partner yet. */
+  get missing(): readonly number[] {
+    return [...this.order.keys()].filter((index) => this.order[index] === undefined);
+  }
+
+  get free(): readonly number[] {
+    return [...this.left];
+  }
+
+  /** Those who say the same find each other; `once`: where nobody else says it. Texts by place, of who has no partner. */
+  match(here: ReadonlyMap<number, string>, there: ReadonlyMap<number, string>, once: boolean): void {
+    const [askers, places] = [new Map<string, number[]>(), new Map<string, number[]>()];
+    for (const [place, text] of here) addToList(askers, text, place);
+    for (const [place, text] of there) addToList(places, text, place);
+    for (const [text, asking] of askers) {
+      const found = places.get(text) ?? [];
+      if (once && (asking.length > 1 || found.length > 1)) continue;
+      for (const [index, place] of asking.entries()) {
+        const partner = found[index];
+        if (partner === undefined) continue;
+        this.order[place] = partner;
+        this.left.delete(partner);
+      }
     }
   }
-  const rest = [...left].values();
-  return order.map((place) => place ?? rest.next().value ?? -1);
+
+  /** Whoever is left gets whoever is left: whether they are equal is for the comparison to say. */
+  finish(): readonly number[] {
+    const rest = [...this.left].values();
+    return this.order.map((place) => place ?? rest.next().value ?? -1);
+  }
 }
 
 class Comparison {
@@ -192,13 +202,23 @@ class Comparison {
       this.differ(path, `${one.length} entries`, `${other.length} entries`);
       return;
     }
-    const here = one.map((each) => this.textOf(each, 0));
-    const there = other.map((each) => this.textOf(each, 1));
-    if (!isLast && new Set(there.map(({ whole }) => whole)).size < there.length) {
-      this.later.push(lists);
-      return;
+    const partners = new Partners(one.length);
+    // Most keys are an entry's own under the renaming; the rest of an entry tells the others apart.
+    for (const part of ["key", "whole"] as const) {
+      const here = this.textsOf(one, partners.missing, part, 0);
+      const there = this.textsOf(other, partners.free, part, 1);
+      if (part === "whole" && !isLast && new Set(there.values()).size < there.size) {
+        this.later.push(lists);
+        return;
+      }
+      partners.match(here, there, part === "key");
     }
-    const order = partnersOf(here, there);
+    partners.match(
+      this.textsOf(one, partners.missing, "key", 0),
+      this.textsOf(other, partners.free, "key", 1),
+      false,
+    );
+    const order = partners.finish();
     for (const [index, [key, value]] of one.entries()) {
       const partner = other[order[index] ?? -1] ?? [undefined];
       const at = `${path}[${typeof key === "object" ? index : shown(key)}]`;
@@ -209,10 +229,19 @@ class Comparison {
     if (swapped !== undefined) this.differ(`${path}[${swapped[1]}]`, `after rule ${swapped[0]}`, "before it");
   }
 
-  private textOf([key, value]: Entry, side: number): EntryText {
-    const reading = this.readings[side === 0 ? 0 : 1];
-    const text = partText(key, reading);
-    return { key: text, whole: `${text}=${partText(value, reading)}` };
+  private textsOf(
+    entries: readonly Entry[],
+    places: readonly number[],
+    part: "key" | "whole",
+    side: 0 | 1,
+  ): ReadonlyMap<number, string> {
+    const reading = this.readings[side];
+    return new Map(
+      places.map((place) => {
+        const entry = entries[place] ?? [undefined];
+        return [place, partText(part === "key" ? entry[0] : entry, reading)] as const;
+      }),
+    );
   }
 
   private compareFields({ one, other, path }: Pair, columns: readonly string[]): void {

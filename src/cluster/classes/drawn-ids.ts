@@ -21,7 +21,11 @@ export interface PlainText {
   readonly ids: readonly string[];
 }
 
+const NO_IDS: readonly string[] = Object.freeze([]);
+
 export function withoutIds(text: string): PlainText {
+  // All ids have a sign in or before them; most texts have none.
+  if (!/[-_|]|LoopBack|NIC /.test(text)) return { plain: text, ids: NO_IDS };
   const ids: string[] = [];
   const plain = text.replace(IN_TEXT, (id) => {
     ids.push(id.toLowerCase());

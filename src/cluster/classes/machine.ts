@@ -46,6 +46,8 @@ function commonOf(cluster: Cluster): readonly (readonly [object | undefined, str
 export interface ProgramMemories {
   /** Of one node, by program. */
   readonly of: (node: string) => Readonly<Record<string, unknown>>;
+  /** False for a node whose programs wait until somebody asks. */
+  readonly isUp: (node: string) => boolean;
   /** What programs of several nodes share, and what that is. */
   readonly shared: readonly (readonly [object, string])[];
 }
@@ -74,6 +76,8 @@ export class Machines {
       if (other.hns !== undefined) outside.set(other.hns, `HNS ${name}`);
     }
     const pods = cluster.pods.filter((pod) => pod.node === node);
+    // What a pod is asked to be is input, and the renaming is read from it.
+    for (const { spec } of pods) outside.set(spec, `input ${spec.namespace}/${spec.name}`);
     const byName = new Map(pods.map((pod) => [`${pod.spec.namespace}/${pod.spec.name}`, pod]));
     const programs = this.memories.of(node.spec.name);
     return { node: node.spec.name, parts: { node, pods: byName, ...programs }, outside, macs };

@@ -9,7 +9,7 @@ import { type Cluster, forkCluster } from "../cluster.ts";
 import { comparedFields, isLeftOut } from "./left-out.ts";
 import { type Machine, Machines } from "./machine.ts";
 
-const NO_MEMORIES = { of: () => ({}), shared: [] };
+const NO_MEMORIES = { of: () => ({}), isUp: () => true, shared: [] };
 const NAMES = Object.keys(NETWORKS) as readonly NetworkName[];
 
 /** Everything of a machine that may change, as the comparison meets it. */

@@ -6,7 +6,7 @@ import { compareMachines } from "./compare-machines.ts";
 import { Machines } from "./machine.ts";
 import { classesOf } from "./node-classes.ts";
 
-const NO_MEMORIES = { of: () => ({}), shared: [] };
+const NO_MEMORIES = { of: () => ({}), isUp: () => true, shared: [] };
 
 describe("machines of one class", () => {
   it("are equal, with what their programs remember", async () => {

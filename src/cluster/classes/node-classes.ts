@@ -81,13 +81,16 @@ export interface ComparedMachine {
   readonly difference: Difference | undefined;
 }
 
+/** Compares what is up: a machine that waits for a question has not done its work. */
 export function compareAll(
   cluster: Cluster,
   memories: ProgramMemories,
   comparisons: readonly Comparison[],
 ): readonly ComparedMachine[] {
   const machines = new Machines(cluster, memories);
-  return comparisons.map(({ member: { node, renaming }, like }) => {
+  const isUp = ({ spec }: ClusterNode): boolean => memories.isUp(spec.name);
+  const up = comparisons.filter(({ member, like }) => isUp(member.node) && isUp(like));
+  return up.map(({ member: { node, renaming }, like }) => {
     node.hns?.settle();
     like.hns?.settle();
     const difference = compareMachines(machines.of(node), machines.of(like), renaming);

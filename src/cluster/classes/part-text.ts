@@ -29,15 +29,17 @@ function numberOf(value: number | bigint, { renaming, isKnownMac }: Reading): st
 
 /** A prefix or a range as the other side has it; undefined for anything else. */
 export function rangeText(value: object, renaming: Renaming): string | undefined {
-  const names = Object.keys(value).join();
-  if (names === "address,length") {
+  const names = Object.keys(value);
+  if (names.length !== 2) return undefined;
+  if (names[0] === "address" && names[1] === "length") {
     const { address, length } = renaming.ofPrefix(value as Prefix);
     return `${address}/${length}`;
   }
-  if (names !== "first,last") return undefined;
+  if (names[0] !== "first" || names[1] !== "last") return undefined;
   const { first, last } = value as { readonly first: unknown; readonly last: unknown };
-  // MACs that a network gives out.
-  if (typeof first !== "number" || typeof last !== "number" || isDrawnMac(first)) return undefined;
+  if (typeof first !== "number" || typeof last !== "number") return undefined;
+  // MACs that a network gives out lie anywhere.
+  if (isDrawnMac(first)) return `${last - first + 1} MACs`;
   return [first, last].map((each) => renaming.ofPlace(each)).join("-");
 }
 

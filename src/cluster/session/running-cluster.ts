@@ -287,6 +287,7 @@ export class RunningCluster implements ClusterSession {
   memories(): ProgramMemories {
     const { kube, proxies, flannel, names, kubelets } = this;
     return {
+      isUp: (node) => proxies.waiting([node]).length === 0,
       of: (node) => ({
         kubelet: kubelets.get(node),
         "kube-proxy": proxies.programOn(node),

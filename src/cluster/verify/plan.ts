@@ -2,6 +2,7 @@
 import { defined } from "#core/base/assert.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type Ip, prefixContains } from "#core/net/ip.ts";
+import type { ProgramMemories } from "../classes/machine.ts";
 import type { Cluster } from "../cluster.ts";
 import { FlowEnds } from "../limits/flow-ends.ts";
 import { type FlowLimit, type LimitReason, type LimitedFlow, reasonOf } from "../session/flow-limit.ts";
@@ -148,6 +149,8 @@ export interface VerifyOptions {
   readonly input?: InputRemarks;
   /** What keeps flows from being judged. */
   readonly limits?: readonly FlowLimit[];
+  /** What the nodes' programs remember; absent: machines are not compared. */
+  readonly memories?: ProgramMemories;
 }
 
 /** Attempts of one batch: a copy of the cluster is made for each, and remembers each connection, some 12 KB of it. */

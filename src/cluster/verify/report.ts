@@ -198,6 +198,20 @@ export const VERIFY_COUNTS = {
 } as const;
 export type VerifyCounts = ValueOf<typeof VERIFY_COUNTS>;
 
+export const VERIFY_MACHINES = {
+  text: "Nodes that the input tells apart by names, addresses and pods alone, and whether their machines are equal.",
+  fields: {
+    classes: { is: "integer", text: "Classes of such nodes; a node that is like no other is one by itself." },
+    compared: {
+      is: "integer",
+      text: "Machines that were compared whole with another of their class, each as its own programs made it.",
+    },
+    equal: { is: "integer", text: "Those of them that are equal; each other one is a finding." },
+    seed: { is: "text", text: "What chose them, where there are more: the digest of the input." },
+  },
+} as const;
+export type VerifyMachines = ValueOf<typeof VERIFY_MACHINES>;
+
 export const SHARD_NUMBER = {
   text: "Which one of how many.",
   fields: { index: { is: "position", text: "From 1." }, count: "position" },
@@ -273,6 +287,10 @@ export const VERIFY_REPORT = {
     findings: { list: (): typeof VERIFY_FINDING => VERIFY_FINDING },
   },
   optional: {
+    machines: {
+      is: (): typeof VERIFY_MACHINES => VERIFY_MACHINES,
+      text: "Absent when no two nodes are alike, and for a cluster that was up before.",
+    },
     partial: {
       is: (): typeof VERIFY_PARTIAL => VERIFY_PARTIAL,
       text: "Absent for a report of all cells.",

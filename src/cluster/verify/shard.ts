@@ -15,6 +15,7 @@ import {
   nodesByReference,
   troubleFindings,
 } from "./describe.ts";
+import { SHARD_MACHINES, compareInShard, machineFindings, machinesOf } from "./machines.ts";
 import type { VerifyPlan } from "./plan.ts";
 import {
   CELL_OUTCOME,
@@ -79,6 +80,12 @@ export const VERIFY_SHARD = {
     shares: { list: "count", text: "Cells of each shard, in their order." },
     attempts: { is: "count", text: "What this shard has sent." },
     outcomes: { list: (): typeof CELL_OUTCOME => CELL_OUTCOME, text: "Of the cells of this shard." },
+  },
+  optional: {
+    machines: {
+      is: (): typeof SHARD_MACHINES => SHARD_MACHINES,
+      text: "Absent of a shard that was stopped, and of a cluster that was up before.",
+    },
   },
 } as const;
 export type VerifyShard = ValueOf<typeof VERIFY_SHARD>;
@@ -179,6 +186,11 @@ export function shardOf(
     const evaluated = { cell, result, limits: isAsked.has(cell) ? limits.of(cell) : [] };
     return describeOutcome(result.position, evaluated, nodes);
   });
+  const shares = sharesOf(plan, shard.count).map((own) =>
+    own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0),
+  );
+  const isWhole = outcomes.length === shares[shard.index - 1];
+  const { memories } = options;
   const { problems, notes, contradictions = [], facts = [] } = options.input ?? { problems: [], notes: [] };
   return {
     apiVersion: DOCUMENT_VERSION,
@@ -190,11 +202,12 @@ export function shardOf(
     input: { problems, notes, contradictions, facts },
     troubles: troubleFindings(model, options.troubles ?? []),
     limits: limits.reasons,
-    shares: sharesOf(plan, shard.count).map((own) =>
-      own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0),
-    ),
+    shares,
     attempts: done.reduce((sum, { sent }) => sum + sent, 0),
     outcomes,
+    ...(isWhole && memories !== undefined
+      ? { machines: compareInShard(plan.cluster, memories, shard, subject.input) }
+      : {}),
   };
 }
 
@@ -287,10 +300,12 @@ export function reportOf(parts: readonly VerifyShard[]): VerifyReport {
   const partial = partialOf(parts);
   const listed = [
     ...(partial === undefined ? [] : partialFindings(one, partial)),
+    ...machineFindings(parts.map(({ machines }) => machines)),
     ...listFindings(one, basis, outcomes, summary.cells, partial === undefined),
   ];
   const findings = withCauses(listed, outcomes);
   const attempts = parts.reduce((sum, part) => sum + part.attempts, 0);
+  const machines = machinesOf(parts.map((part) => part.machines));
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "Verification",
@@ -299,6 +314,7 @@ export function reportOf(parts: readonly VerifyShard[]): VerifyReport {
     ...(partial === undefined ? {} : { partial }),
     basis,
     counts: countCells(summary.cells, attempts, findings.length),
+    ...(machines === undefined ? {} : { machines }),
     cells: summary.cells,
     findings,
   };

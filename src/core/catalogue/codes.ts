@@ -361,6 +361,7 @@ export const KNOWLEDGE_CODES = [
   "bad-usage",
   "input-without-documents",
   "log-unreadable",
+  "machines-of-class-differ",
   "memory-nearly-full",
   "nothing-tried",
   "shards-differ",

@@ -379,6 +379,16 @@ interface FindingContext {
   readonly others: readonly VerifyFinding[];
 }
 
+/** What was compared in place of being tried; nothing where no two nodes are alike. */
+function machinesLine({ machines }: VerifyReport): readonly string[] {
+  if (machines === undefined) return [];
+  const { classes, compared, equal } = machines;
+  const differing = compared - equal;
+  const outcome = differing === 0 ? "all are equal" : `${differing} not equal`;
+  const of = `${plural(compared, "machine")} compared whole with another of the same class`;
+  return [`${of}, ${classes === 1 ? "1 class" : `${classes} classes`} of nodes: ${outcome}.`];
+}
+
 function summaryLine({ counts }: VerifyReport): string {
   const tried = `${counts.cells} cells, ${counts.tried} of them tried for all with ${counts.attempts} attempts`;
   const outcome = `Works: ${counts.works}, denied as documented: ${counts.denied}, does not apply: ${counts.notApplicable}`;
@@ -455,6 +465,7 @@ export function formatVerification(
     ...(hidden > 0 ? [`  … and ${hidden} more: -o json has them all.`, ""] : []),
     ...block(summaryLine(report), 0, style),
     ...keptLines(report),
+    ...machinesLine(report).flatMap((line) => block(line, 0, style)),
     verdictLine(report, style),
   ];
   return `${lines.join("\n")}\n`;

@@ -2,16 +2,13 @@
  * Machines of one class, compared whole: equal while nobody touches them, and named when a value of one is changed from
  * outside. Whole in `test:long`, a slice in the fast tests.
  */
-import { type Cluster, forkCluster } from "#cluster/cluster.ts";
-import { type ProgramMemories } from "#cluster/classes/machine.ts";
+import type { Cluster } from "#cluster/cluster.ts";
+import type { ProgramMemories } from "#cluster/classes/machine.ts";
 import { classesOf, compareAll, comparisonsOf } from "#cluster/classes/node-classes.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { Prng } from "#core/base/prng.ts";
 import { deviate } from "./deviations.ts";
 import { askTwin, changedAnswers, raiseTwin, twinQuestions } from "./naive-twin.ts";
-
-/** What programs remember stays with the cluster that was copied. */
-const NO_MEMORIES: ProgramMemories = Object.freeze({ of: () => ({}), shared: [] });
 
 export interface ClassCount {
   /** Nodes in each class. */
@@ -68,36 +65,44 @@ function isNamedIn(text: string, node: string): boolean {
   return text.split(":", 1)[0]?.split(" ").includes(node) === true;
 }
 
+/** The same cluster with other chance. */
+function withSeed(texts: readonly InputText[], seed: number): readonly InputText[] {
+  return texts.map(({ name, text }) => ({
+    name,
+    text: text.replace("\nunderlay:", `\nseed: ${seed}\nunderlay:`),
+  }));
+}
+
 /**
- * Draws a deviation for each seed, on a node that is not alone in its class, in a copy of the cluster. When no comparison
- * names it, every question is asked again.
+ * For each seed a cluster is raised and compared, which is to find nothing; then a deviation is drawn on a node that is not
+ * alone in its class. When no comparison names it, every question is asked with and without it.
  */
 export async function countDeviations(
   texts: readonly InputText[],
   seeds: readonly number[],
 ): Promise<DeviationCount> {
-  const { cluster } = await raiseTwin(texts);
-  const classes = classesOf(cluster).filter(({ others }) => others.length > 0);
-  const names = classes.flatMap(({ first, others }) =>
-    [first, ...others.map(({ node }) => node)].map(({ spec }) => spec.name),
-  );
-  const senders = sendersTried(cluster);
-  let answers: ReturnType<typeof askTwin> | undefined;
   const missed: string[] = [];
   const falseAlarms: string[] = [];
   let [named, tried] = [0, 0];
   for (const seed of seeds) {
+    const seeded = withSeed(texts, seed);
+    const session = await raiseTwin(seeded);
+    const { cluster } = session;
+    falseAlarms.push(...compareClasses(cluster, session.memories()).differences);
     const prng = new Prng(seed);
-    falseAlarms.push(...compareClasses(forkCluster(cluster), NO_MEMORIES).differences);
-    const copy = forkCluster(cluster);
-    const { node, kind, path, change } = deviate(copy, prng, names[prng.below(names.length)]);
-    if (compareClasses(copy, NO_MEMORIES).differences.some((text) => isNamedIn(text, node))) {
+    const names = classesOf(cluster)
+      .filter(({ others }) => others.length > 0)
+      .flatMap(({ first, others }) => [first, ...others.map(({ node }) => node)])
+      .map(({ spec }) => spec.name);
+    const senders = sendersTried(cluster);
+    const { node, kind, path, change } = deviate(cluster, prng, names[prng.below(names.length)]);
+    if (compareClasses(cluster, session.memories()).differences.some((text) => isNamedIn(text, node))) {
       named++;
       continue;
     }
-    const questions = twinQuestions(cluster);
-    answers ??= askTwin(cluster, questions);
-    const changed = changedAnswers(answers, askTwin(copy, questions));
+    const { cluster: before } = await raiseTwin(seeded);
+    const questions = twinQuestions(before);
+    const changed = changedAnswers(askTwin(before, questions), askTwin(cluster, questions));
     if (changed.some((text) => senders.has(text.split(" ", 1)[0] ?? ""))) tried++;
     else if (changed.length > 0) missed.push(`${seed}: ${node} ${kind} ${path} ${change}: ${changed[0]}`);
   }

@@ -165,7 +165,11 @@ export async function openSession(
     readManifests,
     verify: verifier(),
     judge: (known, at) => judgeAgain(session.cluster, known, { ...verifyOptions(session, said), at }),
-    plan: () => planVerification(session.cluster, undefined, verifyOptions(session, said)),
+    plan: () =>
+      planVerification(session.cluster, undefined, {
+        ...verifyOptions(session, said),
+        memories: session.memories(),
+      }),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,
     notes: [...contradictions, ...[...notes, ...begun.notes].map(toSessionProblem)],

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import { twinTexts } from "#test/support/cluster/naive-twin.suite.ts";
+import { raiseTwin } from "#test/support/cluster/naive-twin.ts";
+import type { RunningCluster } from "../session/running-cluster.ts";
+import type { ShardNumber, VerifyReport } from "./report.ts";
+import { compareInShard, machineFindings, machinesOf } from "./machines.ts";
+import { verifyCluster } from "./verify.ts";
+
+const SEED = "digest of the input";
+
+/** What all shards together say of the machines. */
+function told(session: RunningCluster, count: number): unknown {
+  const shards = Array.from({ length: count }, (_, index): ShardNumber => ({ index: index + 1, count }));
+  const parts = shards.map((shard) => compareInShard(session.cluster, session.memories(), shard, SEED));
+  return { machines: machinesOf(parts), findings: machineFindings(parts) };
+}
+
+function machinesIn({ machines, findings }: VerifyReport): unknown {
+  return { ...machines, found: findings.filter(({ code }) => code === "machines-of-class-differ").length };
+}
+
+describe("machines in the report", () => {
+  it("are counted, and one that differs is a finding that names it, its place and both values", async () => {
+    // Three of four Windows nodes are alike but for what they call their own; the Linux node is the only one.
+    const session = await raiseTwin(twinTexts("Transparent", "broken", 5));
+    const options = { troubles: session.troubles(), limits: session.limits(), memories: session.memories() };
+    const verified = verifyCluster(session.cluster, undefined, options);
+    expect(machinesIn(verified)).toMatchObject({ classes: 3, compared: 2, equal: 2, found: 0 });
+    const before = told(session, 1);
+    expect(told(session, 3)).toEqual(before);
+
+    const n3 = session.cluster.nodes.find(({ spec }) => spec.name === "n3");
+    for (const each of n3?.host.root.listInterfaces() ?? []) each.mtuBytes = 1_400;
+    const after = told(session, 2);
+    expect(after).toMatchObject({ machines: { compared: 2, equal: 1 } });
+    expect(after).toMatchObject({
+      findings: [
+        {
+          about: "node/n3",
+          code: "machines-of-class-differ",
+          observed: expect.stringMatching(/mtuBytes is 1400, and 1500 on node\/n2$/) as string,
+        },
+      ],
+    });
+  });
+
+  it("are not in a report of a cluster whose programs nobody can ask", async () => {
+    const { cluster } = await raiseTwin(twinTexts("Transparent", "healthy", 3));
+    expect(verifyCluster(cluster).machines).toBeUndefined();
+  });
+});

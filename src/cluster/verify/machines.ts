@@ -1,0 +1,85 @@
+/** Whether machines of one class are equal: part of what a verification finds out, shard by shard. */
+import type { ValueOf } from "#core/base/shape.ts";
+import type { ProgramMemories } from "../classes/machine.ts";
+import { classesOf, compareAll, comparisonsOf } from "../classes/node-classes.ts";
+import type { Cluster } from "../cluster.ts";
+import type { ShardNumber, VerifyFinding, VerifyMachines } from "./report.ts";
+
+/** A machine that was held against another of its class. */
+export const MACHINE_OUTCOME = {
+  text: "A machine that was compared whole with another of its class.",
+  fields: { node: "text", like: { is: "text", text: "The node that stands for the class." } },
+  optional: {
+    difference: {
+      is: {
+        text: "Absent when they are equal.",
+        fields: {
+          path: { is: "text", text: "Where in the machine." },
+          one: { is: "text", text: "What is there on the node." },
+          other: { is: "text", text: "What is there on the node that stands for the class." },
+        },
+      },
+      text: "The first value that differs.",
+    },
+  },
+} as const;
+
+export const SHARD_MACHINES = {
+  text: "Machines of nodes that are alike.",
+  fields: {
+    classes: { is: "count", text: "Classes of nodes; a node that is like no other is one by itself." },
+    chosen: { is: "count", text: "Machines that all shards together compare." },
+    seed: { is: "text", text: "What chooses them, where there are more: the digest of the input." },
+    compared: { list: (): typeof MACHINE_OUTCOME => MACHINE_OUTCOME, text: "Those of this shard." },
+  },
+} as const;
+export type ShardMachines = ValueOf<typeof SHARD_MACHINES>;
+
+/** Compares what falls to a shard: each as many as the others. `seed`: of the input, so that all choose the same. */
+export function compareInShard(
+  cluster: Cluster,
+  memories: ProgramMemories,
+  { index, count }: ShardNumber,
+  seed: string,
+): ShardMachines {
+  const classes = classesOf(cluster);
+  const chosen = comparisonsOf(classes, seed);
+  const own = chosen.filter((_, position) => position % count === index - 1);
+  const compared = compareAll(cluster, memories, own).map(({ node, like, difference }) => ({
+    node,
+    like,
+    ...(difference === undefined ? {} : { difference }),
+  }));
+  return { classes: classes.length, chosen: chosen.length, seed, compared };
+}
+
+/** Of all shards that have compared; undefined when nothing was to be compared. */
+export function machinesOf(parts: readonly (ShardMachines | undefined)[]): VerifyMachines | undefined {
+  const known = parts.filter((each) => each !== undefined);
+  const [first] = known;
+  if (first === undefined || first.chosen === 0) return undefined;
+  const compared = known.flatMap((each) => each.compared);
+  return {
+    classes: first.classes,
+    compared: compared.length,
+    equal: compared.filter(({ difference }) => difference === undefined).length,
+    seed: first.seed,
+  };
+}
+
+/** Machines that are not equal, by name of the node. */
+export function machineFindings(parts: readonly (ShardMachines | undefined)[]): readonly VerifyFinding[] {
+  const compared = parts.flatMap((each) => each?.compared ?? []);
+  return compared
+    .toSorted((a, b) => (a.node < b.node ? -1 : 1))
+    .flatMap(({ node, like, difference }) => {
+      if (difference === undefined) return [];
+      const { path, one, other } = difference;
+      return {
+        about: `node/${node}`,
+        expected: `the machine is as that of node/${like}: the input tells them apart by names, addresses and pods alone`,
+        observed: `${path} is ${one}, and ${other} on node/${like}`,
+        code: "machines-of-class-differ" as const,
+      };
+    });
+}
