@@ -32,6 +32,32 @@ describe("machines of one class", () => {
   });
 });
 
+describe("what programs remember", () => {
+  it("is a part of the machine: kube-proxy forgets a load balancer", async () => {
+    const session = await raiseTwin(twinTexts("L2Bridge", "healthy", 4));
+    const memories = session.memories();
+    const [pair] = classesOf(session.cluster).flatMap(({ first, others }) =>
+      others.slice(0, 1).map((member) => ({ first, ...member })),
+    );
+    const { first, node, renaming } = pair ?? expect.fail("two nodes are alike");
+    const proxy = memories.of(node.spec.name)["kube-proxy"] as {
+      readonly proxiers: readonly {
+        readonly state: { readonly loadBalancers: { readonly cache: Map<string, string> } };
+      }[];
+    };
+    const cache =
+      proxy.proxiers[0]?.state.loadBalancers.cache ?? expect.fail("kube-proxy has load balancers");
+    const [key = ""] = cache.keys();
+    cache.delete(key);
+    const machines = new Machines(session.cluster, memories);
+    expect(compareMachines(machines.of(node), machines.of(first), renaming)).toEqual({
+      path: "kube-proxy.proxiers.0.state.loadBalancers.cache",
+      one: `${cache.size} entries`,
+      other: `${cache.size + 1} entries`,
+    });
+  });
+});
+
 describe("one deviation among many", () => {
   // A slice of the long run.
   it("is found, and nothing else is", async () => {
