@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { remedyOf } from "./explain-verification.ts";
 import { formatVerification } from "./format-verify.ts";
+import { formatJunit } from "./junit.ts";
 import { PLAIN_STYLE } from "#cluster/trace/format-trace.ts";
 import type { VerifyCell, VerifyReport } from "#cluster/verify/report.ts";
 
@@ -58,6 +59,29 @@ describe("a finding of verify", () => {
         "",
       ].join("\n"),
     );
+  });
+});
+
+describe("machines that were compared", () => {
+  it.each([
+    [
+      { classes: 3, compared: 7, equal: 7, seed: "a1" },
+      "7 machines compared whole with another of the same class, 3 classes of nodes: all are equal.",
+    ],
+    [
+      { classes: 1, compared: 1, equal: 0, seed: "a1" },
+      "1 machine compared whole with another of the same class, 1 class of nodes: 1 not equal.",
+    ],
+  ])("are counted in text and in JUnit: %o", (machines, line) => {
+    const report = { ...REPORT, machines };
+    const style = { ...PLAIN_STYLE, columns: 200 };
+    expect(formatVerification(report, "mullion trace", style).split("\n")).toContain(line);
+    expect(formatJunit(report)).toContain(`<property name="machines" value="${line}"/>`);
+  });
+
+  it("are not mentioned where no two nodes are alike", () => {
+    expect(formatVerification(REPORT)).not.toContain("machine");
+    expect(formatJunit(REPORT)).not.toContain("machine");
   });
 });
 

@@ -379,8 +379,8 @@ interface FindingContext {
   readonly others: readonly VerifyFinding[];
 }
 
-/** What was compared in place of being tried; nothing where no two nodes are alike. */
-function machinesLine({ machines }: VerifyReport): readonly string[] {
+/** Which machines were compared; nothing where no two nodes are alike. */
+export function machinesLine({ machines }: Pick<VerifyReport, "machines">): readonly string[] {
   if (machines === undefined) return [];
   const { classes, compared, equal } = machines;
   const differing = compared - equal;

@@ -2,7 +2,7 @@
 import { groupBy } from "#cluster/verify/classes.ts";
 import { type XmlElement, formatXml, xmlElement } from "#core/base/xml.ts";
 import { formatReason } from "#cluster/session/flow-limit.ts";
-import { FLOW_TITLES, INPUT_TITLE, differenceText, keptText } from "./format-verify.ts";
+import { FLOW_TITLES, INPUT_TITLE, differenceText, keptText, machinesLine } from "./format-verify.ts";
 import { type ClusterFact, placeOf } from "#cluster/session/session.ts";
 import type { VerifyCell, VerifyFinding, VerifyReport } from "#cluster/verify/report.ts";
 
@@ -84,7 +84,10 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
   const keptCells = keptText(report);
   const kept =
     keptCells === undefined ? [] : [xmlElement("property", { name: "kept", value: keptCells }, [])];
-  if (findings.length + remarks.length + facts.length + kept.length === 0) return [];
+  const compared = machinesLine(report).map((value) =>
+    xmlElement("property", { name: "machines", value }, []),
+  );
+  if (findings.length + remarks.length + facts.length + kept.length + compared.length === 0) return [];
   const said = remarks.map(([name, remark]) => {
     const place = placeOf(remark);
     const value = `${place === "" ? "" : `${place}: `}${remark.message} [${remark.code}]`;
@@ -97,7 +100,7 @@ function inputSuite(report: VerifyReport, command: string): readonly XmlElement[
   const skipped = findings.filter(({ allowed }) => allowed === true).length;
   const failures = cases.length - skipped;
   const counts = { name: INPUT_TITLE, tests: cases.length, failures, skipped };
-  const properties = [...facts, ...said, ...kept];
+  const properties = [...facts, ...said, ...kept, ...compared];
   const listed = properties.length === 0 ? [] : [xmlElement("properties", {}, properties)];
   return [xmlElement("testsuite", counts, [...listed, ...cases])];
 }
