@@ -8,8 +8,7 @@ import {
   isVerification,
   readVerification,
 } from "#cluster/verify/compare.ts";
-import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
-import { withKept } from "#cluster/verify/kept/verify-again.ts";
+import type { KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { type VerifyReport, WHOLE } from "#cluster/verify/report.ts";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
@@ -34,6 +33,7 @@ async function verifyInputs(
   const request = known === undefined ? common : { ...common, known };
   // All that simulates: what asks a running cluster starts without it.
   const { runVerification } = await import("./verify-run.ts");
+  const { withKept } = await import("#cluster/verify/kept/verify-again.ts");
   const { part, isInterrupted, kept } = await runVerification(request, terminal);
   if (!isInterrupted) return withKept(reportOf([part]), kept);
   const advice = "Verify each side by itself, with -o json; --before takes the report.";
@@ -102,7 +102,8 @@ async function sidesOf(
 ): Promise<readonly ComparedSide[]> {
   const { profiles, before, asDocumented } = request;
   if (before.length > 0) {
-    const known = new KeptResults();
+    const { KeptResults: Known } = await import("#cluster/verify/kept/kept-results.ts");
+    const known = new Known();
     const { report, nothingKept } = await earlier(before, target.isRecursive, terminal, known);
     const now = await verifyTarget(target, terminal, request, known);
     return [

@@ -11,6 +11,7 @@ import type { KeptResult, KeptResults } from "#cluster/verify/kept/kept-results.
 import { PlanAgain } from "#cluster/verify/kept/verify-again.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
+import { nodesCompared } from "#cluster/classes/node-classes.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
@@ -265,6 +266,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   if (request.known !== undefined) await session.raise();
   const again = request.known === undefined ? undefined : new PlanAgain(plan, request.known);
   const queue = new BatchQueue(session, again?.open ?? plan, shard);
+  const input = digestOf(inputs, overrides);
   const stop = { isAsked: false };
   void untilStopped(terminal, stop);
   told.begin();
@@ -280,11 +282,14 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
       else if (helpers?.isBusy === true) await helpers.untilChange(() => tell(0));
       else break;
     }
+    // Which machines came up for the cells depends on who tried them; which are compared does not.
+    for (const node of stop.isAsked ? [] : nodesCompared(plan.cluster, shard, input))
+      await session.raise(node);
   } finally {
     helpers?.end();
     told.end();
   }
-  const subject = { version: packageVersion(), input: digestOf(inputs, overrides), allowed, command };
+  const subject = { version: packageVersion(), input, allowed, command };
   const done = again?.finish(queue.done, new Date().toISOString()) ?? queue.done;
   return {
     part: shardOf(plan, shard, subject, done),

@@ -97,3 +97,55 @@ export function compareAll(
     return { node: node.spec.name, like: like.spec.name, difference };
   });
 }
+
+/** Which of so many that share the work, from 1. */
+interface ShardNumber {
+  readonly index: number;
+  readonly count: number;
+}
+
+interface ShardComparisons {
+  readonly classes: readonly NodeClass[];
+  readonly chosen: readonly Comparison[];
+  /** What falls to the shard. */
+  readonly own: readonly Comparison[];
+}
+
+function comparisonsIn(cluster: Cluster, { index, count }: ShardNumber, seed: string): ShardComparisons {
+  const classes = classesOf(cluster);
+  const chosen = comparisonsOf(classes, seed);
+  return { classes, chosen, own: chosen.filter((_, position) => position % count === index - 1) };
+}
+
+/** Nodes whose machines a shard compares, by name: they have to be up. */
+export function nodesCompared(cluster: Cluster, shard: ShardNumber, seed: string): readonly string[] {
+  const { own } = comparisonsIn(cluster, shard, seed);
+  return [...new Set(own.flatMap(({ member, like }) => [like.spec.name, member.node.spec.name]))];
+}
+
+interface ComparedInShard {
+  readonly classes: number;
+  readonly chosen: number;
+  readonly seed: string;
+  readonly compared: readonly {
+    readonly node: string;
+    readonly like: string;
+    readonly difference?: Difference;
+  }[];
+}
+
+/** Compares what falls to a shard: each as many as the others. `seed`: of the input, so that all choose the same. */
+export function compareInShard(
+  cluster: Cluster,
+  memories: ProgramMemories,
+  shard: ShardNumber,
+  seed: string,
+): ComparedInShard {
+  const { classes, chosen, own } = comparisonsIn(cluster, shard, seed);
+  const compared = compareAll(cluster, memories, own).map(({ node, like, difference }) => ({
+    node,
+    like,
+    ...(difference === undefined ? {} : { difference }),
+  }));
+  return { classes: classes.length, chosen: chosen.length, seed, compared };
+}

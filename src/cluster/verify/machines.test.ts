@@ -3,7 +3,8 @@ import { twinTexts } from "#test/support/cluster/naive-twin.suite.ts";
 import { raiseTwin } from "#test/support/cluster/naive-twin.ts";
 import type { RunningCluster } from "../session/running-cluster.ts";
 import type { ShardNumber, VerifyReport } from "./report.ts";
-import { compareInShard, machineFindings, machinesOf } from "./machines.ts";
+import { compareInShard } from "../classes/node-classes.ts";
+import { type ShardMachines, machineFindings, machinesOf } from "./machines.ts";
 import { verifyCluster } from "./verify.ts";
 
 const SEED = "digest of the input";
@@ -23,7 +24,9 @@ describe("machines in the report", () => {
   it("are counted, and one that differs is a finding that names it, its place and both values", async () => {
     // Three of four Windows nodes are alike but for what they call their own; the Linux node is the only one.
     const session = await raiseTwin(twinTexts("Transparent", "broken", 5));
-    const options = { troubles: session.troubles(), limits: session.limits(), memories: session.memories() };
+    const compareMachines = (shard: ShardNumber, seed: string): ShardMachines =>
+      compareInShard(session.cluster, session.memories(), shard, seed);
+    const options = { troubles: session.troubles(), limits: session.limits(), compareMachines };
     const verified = verifyCluster(session.cluster, undefined, options);
     expect(machinesIn(verified)).toMatchObject({ classes: 3, compared: 2, equal: 2, found: 0 });
     const before = told(session, 1);

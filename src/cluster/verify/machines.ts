@@ -1,9 +1,6 @@
 /** Whether machines of one class are equal: part of what a verification finds out, shard by shard. */
 import type { ValueOf } from "#core/base/shape.ts";
-import type { ProgramMemories } from "../classes/machine.ts";
-import { classesOf, compareAll, comparisonsOf } from "../classes/node-classes.ts";
-import type { Cluster } from "../cluster.ts";
-import type { ShardNumber, VerifyFinding, VerifyMachines } from "./report.ts";
+import type { VerifyFinding, VerifyMachines } from "./report.ts";
 
 /** A machine that was held against another of its class. */
 export const MACHINE_OUTCOME = {
@@ -34,24 +31,6 @@ export const SHARD_MACHINES = {
   },
 } as const;
 export type ShardMachines = ValueOf<typeof SHARD_MACHINES>;
-
-/** Compares what falls to a shard: each as many as the others. `seed`: of the input, so that all choose the same. */
-export function compareInShard(
-  cluster: Cluster,
-  memories: ProgramMemories,
-  { index, count }: ShardNumber,
-  seed: string,
-): ShardMachines {
-  const classes = classesOf(cluster);
-  const chosen = comparisonsOf(classes, seed);
-  const own = chosen.filter((_, position) => position % count === index - 1);
-  const compared = compareAll(cluster, memories, own).map(({ node, like, difference }) => ({
-    node,
-    like,
-    ...(difference === undefined ? {} : { difference }),
-  }));
-  return { classes: classes.length, chosen: chosen.length, seed, compared };
-}
 
 /** Of all shards that have compared; undefined when nothing was to be compared. */
 export function machinesOf(parts: readonly (ShardMachines | undefined)[]): VerifyMachines | undefined {

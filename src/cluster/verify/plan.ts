@@ -2,7 +2,6 @@
 import { defined } from "#core/base/assert.ts";
 import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type Ip, prefixContains } from "#core/net/ip.ts";
-import type { ProgramMemories } from "../classes/machine.ts";
 import type { Cluster } from "../cluster.ts";
 import { FlowEnds } from "../limits/flow-ends.ts";
 import { type FlowLimit, type LimitReason, type LimitedFlow, reasonOf } from "../session/flow-limit.ts";
@@ -16,7 +15,8 @@ import { readModel } from "./model-of-cluster.ts";
 import type { Observation } from "./observation.ts";
 import { ownCells } from "./cells/own-cells.ts";
 import { podCells } from "./cells/pod-cells.ts";
-import type { CellLimit } from "./report.ts";
+import type { ShardMachines } from "./machines.ts";
+import type { CellLimit, ShardNumber } from "./report.ts";
 import { serviceCells } from "./cells/service-cells.ts";
 import { stateCells } from "./cells/state-cells.ts";
 
@@ -149,8 +149,8 @@ export interface VerifyOptions {
   readonly input?: InputRemarks;
   /** What keeps flows from being judged. */
   readonly limits?: readonly FlowLimit[];
-  /** What the nodes' programs remember; absent: machines are not compared. */
-  readonly memories?: ProgramMemories;
+  /** Compares machines of equal nodes, those that fall to a shard; absent: they are not compared. */
+  readonly compareMachines?: (shard: ShardNumber, seed: string) => ShardMachines;
 }
 
 /** Attempts of one batch: a copy of the cluster is made for each, and remembers each connection, some 12 KB of it. */

@@ -15,7 +15,7 @@ import {
   nodesByReference,
   troubleFindings,
 } from "./describe.ts";
-import { SHARD_MACHINES, compareInShard, machineFindings, machinesOf } from "./machines.ts";
+import { SHARD_MACHINES, machineFindings, machinesOf } from "./machines.ts";
 import type { VerifyPlan } from "./plan.ts";
 import {
   CELL_OUTCOME,
@@ -190,7 +190,7 @@ export function shardOf(
     own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0),
   );
   const isWhole = outcomes.length === shares[shard.index - 1];
-  const { memories } = options;
+  const { compareMachines } = options;
   const { problems, notes, contradictions = [], facts = [] } = options.input ?? { problems: [], notes: [] };
   return {
     apiVersion: DOCUMENT_VERSION,
@@ -205,9 +205,7 @@ export function shardOf(
     shares,
     attempts: done.reduce((sum, { sent }) => sum + sent, 0),
     outcomes,
-    ...(isWhole && memories !== undefined
-      ? { machines: compareInShard(plan.cluster, memories, shard, subject.input) }
-      : {}),
+    ...(isWhole && compareMachines !== undefined ? { machines: compareMachines(shard, subject.input) } : {}),
   };
 }
 

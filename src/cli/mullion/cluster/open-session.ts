@@ -1,4 +1,5 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
+import { compareInShard } from "#cluster/classes/node-classes.ts";
 import { getHeapStatistics } from "node:v8";
 import { ProblemsError } from "#cluster/api/error-details.ts";
 import { isFields } from "#core/base/json.ts";
@@ -168,7 +169,7 @@ export async function openSession(
     plan: () =>
       planVerification(session.cluster, undefined, {
         ...verifyOptions(session, said),
-        memories: session.memories(),
+        compareMachines: (shard, seed) => compareInShard(session.cluster, session.memories(), shard, seed),
       }),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,
