@@ -206,6 +206,35 @@ describe("a folder of logs", () => {
     expect(terminal.output).toContain("3 files read, 2 with a known error, 1 without");
   });
 
+  // What collection scripts put into one folder: logs of programs, exports of events, what HNS holds, traces.
+  it("tells the likeliest fault first, whatever the files are called", async () => {
+    const said = (lines: string): Uint8Array => new Uint8Array(Buffer.from(`\ufeff${lines}`, "utf16le"));
+    const terminal = new MemoryTerminal();
+    const files = {
+      "node/1_hyper-v.csv": '"TimeCreated","Id","Message"\n"1/7/2019","2000","result 0xC0370110"\n',
+      "node/azure-vnet.log":
+        "Failed to create endpoint: hnsCall failed in Win32: Element not found. (0x490).\n",
+      "node/describe.out":
+        'Events:\n  Warning  FailedCreatePodSandBox  2m  kubelet  failed to setup network for sandbox "1": plugin type="azure-vnet" failed (add): timed out locking store\n',
+      "node/endpoint.txt": said(
+        'Id IpAddress\r\n-- ---------\r\n{ "Health": { "LastErrorCode": 2151350279 } }\r\n',
+      ),
+      "node/ip.txt": said("Windows IP Configuration\r\n"),
+      "node/packets.etl": new Uint8Array([0, 1, 2, 3, 0, 0, 0, 9]),
+    };
+    for (const [file, bytes] of Object.entries(files)) terminal.files.set(file, bytes);
+    const argv = ["explain", "--log", "node"];
+    await runMullion({ argv, verbs: {}, terminal, version: "0", isDebug: false });
+    const told = [...terminal.output.matchAll(/^(\S+): \d+ lines?, \d+ known/gmu)].map(([, file]) => file);
+    expect(told).toEqual([
+      "node/azure-vnet.log",
+      "node/describe.out",
+      "node/endpoint.txt",
+      "node/1_hyper-v.csv",
+    ]);
+    expect(terminal.output).toContain("skipped: node/packets.etl: it is not text");
+  });
+
   it("of one file is told as one", async () => {
     const terminal = new MemoryTerminal({ "logs/quiet.log": "all is well\n" });
     const argv = ["explain", "--log", "logs"];
@@ -220,8 +249,8 @@ describe("a folder of logs", () => {
     const { kind, logs } = JSON.parse(terminal.output) as { kind: string; logs: readonly { file: string }[] };
     expect(kind).toBe("LogFolderFindings");
     expect(logs.map(({ file }) => file)).toEqual([
-      "logs/deep/wins.log",
       "logs/kube-proxy.log",
+      "logs/deep/wins.log",
       "logs/quiet.log",
     ]);
   });

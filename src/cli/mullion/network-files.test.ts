@@ -180,6 +180,13 @@ describe("files of a folder", () => {
     expect(findings).toEqual([]);
   });
 
+  it("without any says which endings it looks for", async () => {
+    const terminal = new MemoryTerminal({ "in/cni.conf.template": "{}" });
+    await expect(readClusterInputs(["in"], false, terminal)).rejects.toMatchObject({
+      message: 'there are no files .yaml, .yml, .json, .conf, .conflist in the folder "in"',
+    });
+  });
+
   it("a list of plugins is read", async () => {
     const { facts } = await seen({
       "10.conflist":

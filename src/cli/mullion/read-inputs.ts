@@ -57,10 +57,10 @@ function endsWith(file: string, endings: readonly string[]): boolean {
   return endings.includes(extname(file).toLowerCase());
 }
 
-function emptyFolder(folder: string, isRecursive: boolean): Failure {
+function emptyFolder(folder: string, endings: readonly string[], isRecursive: boolean): Failure {
   return new Failure(
     "input-without-documents",
-    `there are no files ${ENDINGS.join(", ")} in the folder ${JSON.stringify(folder)}`,
+    `there are no files ${endings.join(", ")} in the folder ${JSON.stringify(folder)}`,
     isRecursive ? "Name the files themselves." : "Add -R to look into the folders below it, too.",
   );
 }
@@ -81,8 +81,9 @@ async function listFiles(
   const doubtful = new Set<string>();
   for (const path of paths) {
     const inside = path === "-" ? undefined : await terminal.listFolder(path, isRecursive);
-    const found = inside?.filter((file) => endsWith(file, [...ENDINGS, ...endings])) ?? [path];
-    if (found.length === 0) throw emptyFolder(path, isRecursive);
+    const wanted = [...ENDINGS, ...endings];
+    const found = inside?.filter((file) => endsWith(file, wanted)) ?? [path];
+    if (found.length === 0) throw emptyFolder(path, wanted, isRecursive);
     files.push(...found);
     if (inside === undefined) continue;
     for (const file of found) if (!endsWith(file, ENDINGS)) doubtful.add(file);
@@ -139,6 +140,7 @@ export async function readInputs(
     }
   }
   const [first] = paths;
-  if (inputs.length === 0 && first !== undefined) throw emptyFolder(first, isRecursive);
+  if (inputs.length === 0 && first !== undefined)
+    throw emptyFolder(first, [...ENDINGS, ...further.endings], isRecursive);
   return inputs;
 }

@@ -12,3 +12,8 @@ export function findTemplate(text: string): number | undefined {
 export function holdsTemplate(text: string): boolean {
   return EXPRESSION.test(text);
 }
+
+/** What only charts of Helm have: other programs fill Go's templates, too. */
+export function isOfHelm(text: string): boolean {
+  return /\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\binclude\b)/.test(text);
+}

@@ -44,6 +44,11 @@ const SILENT: readonly (readonly [name: string, file: string, text: string])[] =
     '{"Name":"nat","Type":"nat","CurrentEndpointCount":0,"Policies":[],"Subnets":[{"AddressPrefix":"172.28.0.0/20","GatewayAddress":"172.28.0.1"}],"Extensions":[{"Id":"e7c3b2f0-f3c5-48df-af2b-10fed6d72e7a","IsEnabled":false,"Name":"Microsoft Windows Filtering Platform"},{"Id":"f74f241b-440f-4433-bb28-00f89eaa20d8","IsEnabled":false,"Name":"Microsoft Azure VFP Switch Filter Extension"}]}',
   ],
   [
+    "a file for the loopback network, without a name as on Linux",
+    "99-loopback.conf",
+    '{ "cniVersion": "0.3.1", "type": "loopback" }',
+  ],
+  [
     "an MTU of 1450",
     "subnet.env",
     "FLANNEL_NETWORK=10.244.0.0/16\nFLANNEL_SUBNET=10.244.2.1/24\nFLANNEL_MTU=1450\nFLANNEL_IPMASQ=true\n",

@@ -10,7 +10,7 @@ import { Failure, describeSystemError } from "../failure.ts";
 import { type TextFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { formatFindings, formatFolder } from "#diagnose/catalogue/log/format-findings.ts";
-import { logFindings, logFolderFindings } from "#diagnose/catalogue/log/findings.ts";
+import { type FileLog, logFindings, logFolderFindings } from "#diagnose/catalogue/log/findings.ts";
 import { type ReadLog, readLog } from "#diagnose/catalogue/log/read-log.ts";
 import { type Signatures, buildSignatures } from "#diagnose/catalogue/log/signatures.ts";
 
@@ -112,7 +112,7 @@ async function explainFolder(
 ): Promise<ExitCode> {
   if (files.length === 0) throw unreadable(path, "the folder holds no files", "Name a folder with logs.");
   const signatures = buildSignatures();
-  const logs: { readonly file: string; readonly log: ReadLog }[] = [];
+  const logs: FileLog[] = [];
   const skipped: { readonly file: string; readonly reason: string }[] = [];
   for (const file of files) {
     const reading = await readOne(file, signatures, terminal);

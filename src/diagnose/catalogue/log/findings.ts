@@ -46,6 +46,28 @@ export function findingsOf(scan: LogScan): readonly LogFinding[] {
   });
 }
 
+/** A file of a folder, read. */
+export interface FileLog {
+  readonly file: string;
+  readonly log: ReadLog;
+}
+
+/** Files of a folder: the one with the likeliest fault first, then those with unknown numbers, then silent ones. */
+export function byLikeliestFault(logs: readonly FileLog[]): readonly FileLog[] {
+  const read = logs.map((each) => {
+    const [worst] = findingsOf(each.log);
+    // Lines of different files do not compare.
+    const counted = worst && { ...worst, certainty: worst.error.certainty, firstLine: 0 };
+    return { each, counted, unknown: each.log.unknown.size };
+  });
+  const sorted = read.toSorted((a, b) => {
+    if (a.counted !== undefined && b.counted !== undefined) return byLikelihood(a.counted, b.counted);
+    if (a.counted !== undefined || b.counted !== undefined) return a.counted === undefined ? 1 : -1;
+    return Number(b.unknown > 0) - Number(a.unknown > 0);
+  });
+  return sorted.map(({ each }) => each);
+}
+
 /** Codes of HNS and HCS that the table does not have, the frequent ones first. */
 export function unknownNumbersOf(scan: LogScan): readonly UnknownNumber[] {
   const numbers = [...scan.unknown].map(([hresult, sighting]) => ({ hresult, ...placesOf(sighting) }));
@@ -113,7 +135,7 @@ export const LOG_FOLDER_FINDINGS = {
     folder: "words",
     logs: {
       list: (): typeof LOG_FINDINGS => LOG_FINDINGS,
-      text: "Each file that was read, also those that show nothing.",
+      text: "Each file that was read: the one with the likeliest fault first, those that show nothing last.",
     },
     skipped: {
       list: { text: "A file that is no log.", fields: { file: "words", reason: "words" } },
@@ -130,14 +152,14 @@ export function logFolderFindingsSchema(): JsonSchema {
 /** The document that `mullion explain --log FOLDER -o json` prints. */
 export function logFolderFindings(
   folder: string,
-  logs: readonly { readonly file: string; readonly log: ReadLog }[],
+  logs: readonly FileLog[],
   skipped: LogFolderFindings["skipped"],
 ): LogFolderFindings {
   return {
     apiVersion: DOCUMENT_VERSION,
     kind: "LogFolderFindings",
     folder,
-    logs: logs.map(({ file, log }) => logFindings(file, log)),
+    logs: byLikeliestFault(logs).map(({ file, log }) => logFindings(file, log)),
     skipped,
   };
 }

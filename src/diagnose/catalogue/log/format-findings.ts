@@ -2,7 +2,14 @@
 import { type Emphasis, formatCertainty, formatExplanation, nameOf } from "../errors/format-error.ts";
 import { decodeHresult, formatNumber } from "../errors/windows/hresult.ts";
 import type { Standing } from "../errors/known-error.ts";
-import { type LogFinding, type UnknownNumber, findingsOf, unknownNumbersOf } from "./findings.ts";
+import {
+  type FileLog,
+  type LogFinding,
+  type UnknownNumber,
+  byLikeliestFault,
+  findingsOf,
+  unknownNumbersOf,
+} from "./findings.ts";
 import { type ReadLog, formatDescribed } from "./read-log.ts";
 
 const INDENT = "   ";
@@ -76,9 +83,9 @@ export function formatFindings(file: string, log: ReadLog, columns: number, bold
   return parts.join("\n");
 }
 
-/** The findings of a folder's files, each file by itself; then how many show nothing, and what was not read. */
+/** The findings of a folder's files, each file by itself, the likeliest fault first; then how many show nothing, and what was not read. */
 export function formatFolder(
-  logs: readonly { readonly file: string; readonly log: ReadLog }[],
+  logs: readonly FileLog[],
   skipped: readonly { readonly file: string; readonly reason: string }[],
   columns: number,
   bold: Emphasis,
@@ -91,7 +98,7 @@ export function formatFolder(
     ...skipped.map(({ file, reason }) => `skipped: ${file}: ${reason}`),
   ];
   return [
-    ...telling.map(({ file, log }) => formatFindings(file, log, columns, bold)),
+    ...byLikeliestFault(telling).map(({ file, log }) => formatFindings(file, log, columns, bold)),
     `${summary.join("\n")}\n`,
   ].join("\n");
 }

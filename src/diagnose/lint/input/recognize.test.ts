@@ -112,6 +112,37 @@ spec:
     expect(read("n.txt", "hello").passedBy[0]?.reason).toMatch(/not a file that lint reads/);
   });
 
+  it.each([
+    // Each name, a text to be filled in: as values, unquoted, right at the beginning.
+    [
+      "Go's, as a value",
+      '{ "name": "{{ .Name }}", "cniVersion": "0.3.1", "type": "calico", "mode": "vxlan" }',
+    ],
+    [
+      "Go's, unquoted",
+      '{ "name": "{{ .Name }}", "cniVersion": "0.3.1", "type": "calico", "vxlan_vni": {{ .Vni }} }',
+    ],
+    ["Calico's", '{ "name": "Calico", "cniVersion": "0.3.1", "type": "calico", "vxlan_vni": __VNI__ }'],
+  ])("reads a CNI template: %s", (_, text) => {
+    const { documents, passedBy } = read("cni.conf.template", text);
+    expect(documents.map(({ kind }) => kind)).toEqual(["cni"]);
+    expect(passedBy).toEqual([]);
+  });
+
+  it.each([
+    [
+      "containerd's template",
+      "cni.template",
+      '{ "plugins": [ {{range .Routes}}{"dst": "{{.}}"}{{end}} ] }',
+      false,
+    ],
+    ["a chart's", "pod.yaml", "kind: Pod\napiVersion: v1\nspec: {{ .Values.spec }}\nx: {{ end }}\n", true],
+  ])("names Helm only for what Helm renders: %s", (_, file, text, isOfHelm) => {
+    const [passed] = read(file, text).passedBy;
+    expect(passed?.reason).toContain("a template that is not rendered");
+    expect(passed?.reason.includes("helm template")).toBe(isOfHelm);
+  });
+
   it("reads the documents around a broken one", () => {
     const text =
       "apiVersion: v1\nkind: Pod\n---\napiVersion: v1\n  kind: ConfigMap\n---\napiVersion: v1\nkind: Service\n";

@@ -3,7 +3,7 @@ import { fileNameOf } from "#core/base/text-edges.ts";
 import { LIMITS } from "#core/base/limits.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { KINDS, isKubeKind } from "#contracts/kubernetes/kinds.ts";
-import { findTemplate, holdsTemplate } from "#control-plane/load/helm.ts";
+import { findTemplate, isOfHelm } from "#control-plane/load/helm.ts";
 import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import type { Piece } from "#contracts/kubernetes/text/piece.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
@@ -177,7 +177,9 @@ class FileReader {
         this.found,
         this.source,
         base + (template ?? 0),
-        "a template that is not rendered (helm template RELEASE CHART)",
+        isOfHelm(piece.text)
+          ? "a template that is not rendered (helm template RELEASE CHART)"
+          : "a template that is not rendered",
       );
       return;
     }
@@ -378,6 +380,9 @@ function addShown(into: Recognition, source: SourceText): void {
   passBy(into, source, 0, reason);
 }
 
+/** A bracket whose content a program writes: an expression of a template that is a value of JSON is one of its values. */
+const BEGINS_WITH_EXPRESSION = /^\s*[[{]\s*\{\{/;
+
 /** Reads one file. Never throws. */
 export function recognize(given: SourceText): Recognition {
   const shown = withoutPrompts(given.text);
@@ -403,7 +408,7 @@ export function recognize(given: SourceText): Recognition {
   const isPrinted =
     /\.txt$/i.test(source.file) && /^\s*(?:\{|\[\s*\{|apiVersion:|["']?[\w.-]+\/[\w.-]+["']?:)/.test(head);
   const isScript = SCRIPTS.test(source.file) && !isPrinted;
-  if (!isScript && beginsAsJson(head) && !holdsTemplate(head.slice(0, 64))) {
+  if (!isScript && beginsAsJson(head) && !BEGINS_WITH_EXPRESSION.test(head)) {
     const isManifest = /^[\s{[]*"(?:apiVersion|kind)"/.test(head) || /"items"\s*:\s*\[/.test(head);
     if (!isManifest && reader.addConfiguration()) return reader.found;
     reader.addManifests(splitJson(text));

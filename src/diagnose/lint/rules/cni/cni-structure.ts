@@ -88,6 +88,8 @@ const NETWORK_NAME: LintRule = {
     // Somebody else may give a fragment its name: Multus does.
     const isFile = /\.conf(?:list)?$/i.test(document.source.file) || view.isWindows;
     if (document.host !== undefined || !isFile || !isConfiguration(view)) return;
+    // Runtimes bring the loopback network along; a file for it is a habit from Linux that nobody reads.
+    if (view.plugins.every(({ type }) => type === "loopback")) return;
     if (view.name === undefined)
       yield {
         at: { path: [] },
