@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { Prng } from "#core/base/prng.ts";
 import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "#hns/http/http-server.node.ts";
-import { CnsHttpService } from "#programs/plugins/cns/http-service.node.ts";
+import { CnsHttpService } from "#test/support/cni/cns-http-service.ts";
 import { CnsService } from "#programs/plugins/cns/service.ts";
 import { pool } from "#test/support/cni/cns-node.ts";
 import { hnsNode } from "#test/support/hns/hns-node.ts";

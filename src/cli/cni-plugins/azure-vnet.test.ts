@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { createNamespace, createNetwork, listEndpoints } from "#contracts/hcn/operations.ts";
 import { HnsHttpServer } from "#hns/http/http-server.node.ts";
-import { CnsHttpService } from "#programs/plugins/cns/http-service.node.ts";
+import { CnsHttpService } from "#test/support/cni/cns-http-service.ts";
 import { CnsService } from "#programs/plugins/cns/service.ts";
 import { pool } from "#test/support/cni/cns-node.ts";
 import { type HnsNode, hnsNode } from "#test/support/hns/hns-node.ts";

@@ -8,6 +8,7 @@ import { forkCluster } from "../cluster.ts";
 
 /** What the twin and the deviations may use: what raises a cluster at once, what sends, and values. */
 const ALLOWED = [
+  "../dataplane/name-probe.ts",
   "#cluster/cluster.ts",
   "#cluster/input/read-input.ts",
   "#cluster/machines/raise-machines.ts",
@@ -17,7 +18,6 @@ const ALLOWED = [
   "#core/net/ip.ts",
   "#dataplane/host/compartment.ts",
   "#dataplane/host/probes/dns-probe.ts",
-  "#dataplane/host/probes/name-probe.ts",
   "#dataplane/host/probes/probe.ts",
   "#dataplane/host/services/identification-server.ts",
   "#dataplane/vfp/flows/flow-table.ts",

@@ -10,7 +10,7 @@ import { RunningCluster } from "#cluster/session/running-cluster.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import { DnsProbe, DnsTcpProbe } from "#dataplane/host/probes/dns-probe.ts";
-import { NameProbe } from "#dataplane/host/probes/name-probe.ts";
+import { NameProbe } from "../dataplane/name-probe.ts";
 import { EchoProbe, TcpProbe, UdpProbe } from "#dataplane/host/probes/probe.ts";
 import { parseIdentification } from "#dataplane/host/services/identification-server.ts";
 import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";

@@ -16,7 +16,7 @@ import { LinuxBridge } from "#dataplane/fabric/linux-bridge.ts";
 import { LAYER_NAMES } from "#hns/compile/layers.ts";
 import { ServiceContext } from "#hns/service/service-context.ts";
 import { SwitchDatapath } from "#hns/ports/switch-datapath.ts";
-import { NameProbe } from "#dataplane/host/probes/name-probe.ts";
+import { NameProbe } from "../dataplane/name-probe.ts";
 import type { ProbeResult } from "#dataplane/host/probes/probe.ts";
 import { parseIdentification } from "#dataplane/host/services/identification-server.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";

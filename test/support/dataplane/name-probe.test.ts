@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
-import { type NameWorld, makeNameWorld } from "#test/support/dataplane/name-world.ts";
-import { eventsOf } from "#test/support/dataplane/routed-pair.ts";
-import { ip } from "#test/support/dataplane/stack-world.ts";
+import { type NameWorld, makeNameWorld } from "./name-world.ts";
+import { eventsOf } from "./routed-pair.ts";
+import { ip } from "./stack-world.ts";
 import { NameProbe, type NameProbeOptions, formatResolution } from "./name-probe.ts";
-import { IdentificationServer } from "../services/identification-server.ts";
+import { IdentificationServer } from "#dataplane/host/services/identification-server.ts";
 
 function world(): NameWorld {
   const made = makeNameWorld();

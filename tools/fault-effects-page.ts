@@ -1,7 +1,13 @@
 /** The tables of effects in docs/reference/hns-faults.md. */
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
-import type { FaultEffectName } from "./fault.ts";
-import { CALL_FIELDS, EFFECT_FIELDS, EFFECT_MEANINGS, type FieldShape, type Fields } from "./fault-fields.ts";
+import type { FaultEffectName } from "#hns/failures/faults/fault.ts";
+import {
+  CALL_FIELDS,
+  EFFECT_FIELDS,
+  EFFECT_MEANINGS,
+  type FieldShape,
+  type Fields,
+} from "#hns/failures/faults/fault-fields.ts";
 
 /** Fields that most effects share; they have a table of their own. */
 const SCHEDULE: readonly string[] = ["calls", "nth", "after", "every", "rate", "times"];

@@ -2,7 +2,7 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { LIMITS } from "#core/base/limits.ts";
-import type { CnsService } from "./service.ts";
+import type { CnsService } from "#programs/plugins/cns/service.ts";
 
 const LOOPBACK = "127.0.0.1";
 const HTTP_TOO_LARGE = 413;

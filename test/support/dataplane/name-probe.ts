@@ -2,10 +2,17 @@
 import type { Task } from "#core/base/clock.ts";
 import { assert } from "#core/base/assert.ts";
 import { type Ip, formatIp } from "#core/net/ip.ts";
-import type { Compartment } from "../compartment.ts";
-import { type Probe, type ProbeOwner, type ProbeResult, EchoProbe, TcpProbe, UdpProbe } from "./probe.ts";
-import { NameLookup } from "../resolver/name-lookup.ts";
-import type { NameResult, ResolverOwner } from "../resolver/name-result.ts";
+import type { Compartment } from "#dataplane/host/compartment.ts";
+import {
+  type Probe,
+  type ProbeOwner,
+  type ProbeResult,
+  EchoProbe,
+  TcpProbe,
+  UdpProbe,
+} from "#dataplane/host/probes/probe.ts";
+import { NameLookup } from "#dataplane/host/resolver/name-lookup.ts";
+import type { NameResult, ResolverOwner } from "#dataplane/host/resolver/name-result.ts";
 
 export interface NameProbeOptions {
   /** Who asks. */
