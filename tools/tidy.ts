@@ -19,7 +19,7 @@ const isRules = (path: string): boolean => path.startsWith("tools/tidy");
 const WRITES_OUTPUT: ReadonlySet<string> = new Set([
   "src/cli/output.ts",
   // The text of a program that says with constants that its own files are gone.
-  "src/cli/programs/launcher-text.ts",
+  "src/cli/programs/launchers.ts",
 ]);
 
 const WRITES_FILES = "src/core/base/owner-only.node.ts";

@@ -2,7 +2,7 @@
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import { parseIp, parsePrefix, prefixContains } from "#core/net/ip.ts";
-import { daemonRunsOn } from "../controllers/daemon-set.ts";
+import { daemonRunsOn } from "../controllers/workloads.ts";
 import { KUBELET_REFUSALS } from "../controllers/kubelet-admission.ts";
 import { conditionOf, controllerOf, isHostNetwork, podAddresses } from "#contracts/kubernetes/pod.ts";
 import type { EndpointSlice, KubeObject, Pod } from "#contracts/kubernetes/objects.ts";

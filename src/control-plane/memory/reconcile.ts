@@ -1,13 +1,15 @@
 /** Lets the controllers run, each on what has changed, until nothing changes any more. */
 import { LIMITS } from "#core/base/limits.ts";
 import type { WantedChanges, NamePods } from "../controllers/changes.ts";
-import { reconcileDaemonSet } from "../controllers/daemon-set.ts";
-import { reconcileDeployment } from "../controllers/deployment.ts";
-import { reconcileJob } from "../controllers/job.ts";
+import {
+  reconcileDaemonSet,
+  reconcileDeployment,
+  reconcileJob,
+  reconcileReplicaSet,
+  reconcileStatefulSet,
+} from "../controllers/workloads.ts";
 import { kubeletRefusal } from "../controllers/kubelet-admission.ts";
-import { reconcileReplicaSet } from "../controllers/replica-set.ts";
 import { Scheduler } from "../controllers/scheduler.ts";
-import { reconcileStatefulSet } from "../controllers/stateful-set.ts";
 import { COUNTED_KINDS, equalStatus, workloadStatus } from "../controllers/workload-status.ts";
 import type { LabelSelector } from "#contracts/kubernetes/labels.ts";
 import type { Job, KubeObject, Node, Pod, PodSpec } from "#contracts/kubernetes/objects.ts";

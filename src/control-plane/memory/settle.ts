@@ -3,7 +3,7 @@
  * that was dumped, with its gaps: nobody makes pods or slices again that are there already.
  */
 import { SERVICE_NAME_LABEL } from "#contracts/kubernetes/labels.ts";
-import { presentReplicaSet } from "../controllers/deployment.ts";
+import { presentReplicaSet } from "../controllers/workloads.ts";
 import { MANAGED_BY_LABEL, SLICE_CONTROLLER } from "../controllers/endpoint-slices.ts";
 import { MIRRORING_CONTROLLER } from "../controllers/mirror-endpoints.ts";
 import type { LoadedObject } from "../load/manifests.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fork } from "#core/base/fork.ts";
 import { Prng } from "#core/base/prng.ts";
-import { reconcileReplicaSet } from "../controllers/replica-set.ts";
+import { reconcileReplicaSet } from "../controllers/workloads.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { MemoryKube } from "./memory-kube.ts";
 import {

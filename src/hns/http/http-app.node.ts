@@ -5,14 +5,18 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { LIMITS } from "#core/base/limits.ts";
 import { type Log, SILENT_LOG } from "#core/base/log.ts";
-import type { HcnClient, NotificationScope } from "#contracts/hcn/client.ts";
-import type { JsonValue } from "#core/base/json.ts";
+import {
+  type HcnClient,
+  type HcnNotification,
+  type NotificationScope,
+  HCN_KINDS,
+} from "#contracts/hcn/client.ts";
+import { type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { errorCodeOf } from "#contracts/hcn/error-codes.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { FAULT_PATHS } from "../failures/faults/fault-paths.ts";
 import type { FaultStatus } from "../failures/faults/fault.ts";
 import type { HnsVersion } from "#contracts/hcn/features.ts";
-import { HCN_KINDS } from "#contracts/hcn/client.ts";
 import { HTTP_OPERATIONS, type HttpOperation, isHttpOperation } from "#contracts/hcn/http/http-operations.ts";
 import {
   HTTP_NOTIFICATIONS_PATH,
@@ -23,8 +27,7 @@ import {
   httpStatusOf,
 } from "#contracts/hcn/http/http-protocol.ts";
 import { JsonReader, parseJsonText } from "#contracts/hcn/description/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
-import { checkScope } from "#contracts/hcn/notification.ts";
+import { NOTIFICATION_TYPES, checkScope } from "#contracts/hcn/notification.ts";
 import { hnsOpenApi } from "./openapi.ts";
 import { getHnsVersion } from "#contracts/hcn/v1-operations.ts";
 import { addDumpPaths } from "../dump/http-dumps.node.ts";
@@ -32,7 +35,100 @@ import type { FaultInjector } from "../failures/faults/fault-injector.ts";
 import { HnsMetrics } from "./http-metrics.ts";
 import { InProcessHcnClient } from "../service/in-process-client.ts";
 import type { StoreFault } from "../store/folder-files.node.ts";
-import { NotificationFeed } from "./notification-feed.node.ts";
+import type { ServerResponse } from "node:http";
+import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+
+// Notifications to those who listen over HTTP: one JSON object per line.
+
+const GOODBYE: HcnNotification = Object.freeze({
+  type: NOTIFICATION_TYPES.ServiceDisconnect,
+  status: 0,
+  data: Object.freeze({ ID: ZERO_GUID, Flags: 0 }),
+});
+
+/** An empty line so often, so that both ends notice when the other is gone. */
+const KEEP_ALIVE_MS = 15_000;
+
+function nameOf(type: number): string {
+  const found = Object.entries(NOTIFICATION_TYPES).find(([, number]) => number === type);
+  return found === undefined ? String(type) : found[0];
+}
+
+export class NotificationFeed {
+  private readonly client: HcnClient;
+  /** Each with what ends its registration. */
+  private readonly streams = new Map<ServerResponse, () => void>();
+  private readonly count: (type: string) => void;
+  private stopCounting: () => void;
+  private readonly keepAlive: NodeJS.Timeout;
+
+  /** `count` hears the name of each notification of the service. */
+  constructor(client: HcnClient, count: (type: string) => void) {
+    this.client = client;
+    this.count = count;
+    this.stopCounting = this.startCounting();
+    this.keepAlive = setInterval(() => {
+      for (const stream of this.streams.keys()) this.write(stream, "\n");
+    }, KEEP_ALIVE_MS);
+    this.keepAlive.unref();
+  }
+
+  /** Goes on when the service behind the client has restarted. */
+  private startCounting(): () => void {
+    return this.client.subscribe(({ type }) => {
+      this.count(nameOf(type));
+      if (type === NOTIFICATION_TYPES.ServiceDisconnect) this.stopCounting = this.startCounting();
+    }, "all");
+  }
+
+  /** Streams that are open. */
+  get size(): number {
+    return this.streams.size;
+  }
+
+  /** Makes a stream of a response. @throws HcnError when too many are open. */
+  open(response: ServerResponse, scope: NotificationScope): void {
+    if (this.streams.size >= LIMITS.notificationStreamsMax) {
+      throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
+        detail: `${LIMITS.notificationStreamsMax} streams of notifications are open already; close one of them`,
+      });
+    }
+    const unsubscribe = this.client.subscribe((notification) => {
+      this.write(response, `${JSON.stringify(notification)}\n`);
+      if (notification.type === NOTIFICATION_TYPES.ServiceDisconnect) this.end(response);
+    }, scope);
+    response.writeHead(200, { "content-type": "application/x-ndjson" });
+    response.flushHeaders();
+    this.streams.set(response, unsubscribe);
+    response.on("close", () => this.forget(response));
+  }
+
+  /** Says good-bye to everybody (hcn.md §1.4). */
+  close(): void {
+    this.stopCounting();
+    clearInterval(this.keepAlive);
+    for (const stream of this.streams.keys()) {
+      this.write(stream, `${JSON.stringify(GOODBYE)}\n`);
+      this.end(stream);
+    }
+  }
+
+  private write(stream: ServerResponse, line: string): void {
+    stream.write(line);
+    // Whoever does not read is cut off, and hears that the service disconnected.
+    if (stream.writableLength > LIMITS.notificationBytesWaitingMax) stream.destroy();
+  }
+
+  private end(stream: ServerResponse): void {
+    this.forget(stream);
+    stream.end();
+  }
+
+  private forget(stream: ServerResponse): void {
+    this.streams.get(stream)?.();
+    this.streams.delete(stream);
+  }
+}
 
 /** What the service says of itself beside its objects. */
 export interface ServedFacts {

@@ -13,7 +13,7 @@ import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import { createEndpoint, createNetwork, listNetworks } from "#contracts/hcn/operations.ts";
 import { CBR0, hnsNode } from "#test/support/hns/hns-node.ts";
 import { HnsHttpServer } from "./http-server.node.ts";
-import { NotificationFeed } from "./notification-feed.node.ts";
+import { NotificationFeed } from "./http-app.node.ts";
 
 let folder = "";
 let socketPath = "";

@@ -3,13 +3,11 @@
  * words and ids come in either letter case, and what stands behind a question mark is about the answer's form.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
-import type { Guid } from "#contracts/hcn/guid.ts";
+import { type Guid, checkGuid } from "#contracts/hcn/guid.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
-import { checkGuid } from "#contracts/hcn/guid.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import type { Handler, Routes } from "./route.ts";
-import { ACCELNET_ROUTES } from "./routes/accelnet.ts";
-import { DIAGNOSTIC_ROUTES } from "./routes/diagnostics.ts";
+import { ACCELNET_ROUTES, DIAGNOSTIC_ROUTES } from "./routes/diagnostics.ts";
 import { ENDPOINT_ROUTES } from "./routes/endpoints.ts";
 import { NAMESPACE_ROUTES } from "./routes/namespaces.ts";
 import { NETWORK_ROUTES } from "./routes/networks.ts";

@@ -1,9 +1,9 @@
 // A cluster of the command line, and more connections than the process has memory for.
 import { execFileSync } from "node:child_process";
-import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 
-const FLOOD = resolve("test/support/cli/flood-cluster.ts");
+const FLOOD = fileURLToPath(new URL("../../../../test/support/cli/flood-cluster.ts", import.meta.url));
 /** Without a bound, 60 000 connections through two nodes end a process of this size ("heap out of memory"). */
 const HEAP_MB = 320;
 const CONNECTIONS = 60_000;

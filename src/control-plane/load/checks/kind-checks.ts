@@ -1,10 +1,8 @@
 /** Which checks an object of each kind must pass. */
 import type { KubeKind } from "#contracts/kubernetes/objects.ts";
-import { ENDPOINTS, ENDPOINT_SLICE } from "./check-endpoints.ts";
-import { metadataOf } from "./check-metadata.ts";
-import { NETWORK_POLICY } from "./check-network-policy.ts";
+import { SELECTOR, metadataOf } from "./check-metadata.ts";
 import { NODE, NO_FIELDS, POD } from "./check-pod.ts";
-import { SERVICE } from "./check-service.ts";
+import { SERVICE, notSpecial } from "./check-service.ts";
 import {
   CONFIG_MAP,
   CRON_JOB,
@@ -15,18 +13,182 @@ import {
   STATEFUL_SET,
 } from "./check-workload.ts";
 import {
-  COUNT,
   type Check,
   type FieldFaults,
+  COUNT,
+  PORT,
+  all,
   anyText,
+  flag,
   integer,
+  isAbsent,
   list,
+  mappingOf,
+  mappingsOf,
   object,
+  oneOf,
   required,
   text,
 } from "./field-check.ts";
-import { CIDR } from "./names.ts";
+import { CIDR, DNS_LABEL, DNS_SUBDOMAIN, IP_ADDRESS, PORT_NAME } from "./names.ts";
 import { type Fields } from "#core/base/json.ts";
+import { parseInterfaceAddress, parseIp, prefixContains, prefixCovers, prefixOf } from "#core/net/ip.ts";
+import { below } from "#contracts/kubernetes/text/field-path.ts";
+
+// EndpointSlices and Endpoints (k8s.io/kubernetes, `pkg/apis/discovery/validation`, `ValidateEndpoints`).
+
+const TARGET: Check = object({ kind: anyText, name: anyText, namespace: anyText, uid: anyText });
+
+const SLICE: Check = object({
+  addressType: required(oneOf("IPv4", "IPv6", "FQDN"), "Write addressType: IPv4."),
+  endpoints: list(
+    object({
+      addresses: required(list(anyText), "Write the address of the endpoint."),
+      conditions: object({ ready: flag, serving: flag, terminating: flag }),
+      hostname: text(DNS_LABEL, true),
+      nodeName: text(DNS_SUBDOMAIN, true),
+      targetRef: TARGET,
+      zone: anyText,
+    }),
+  ),
+  ports: list(
+    object({
+      name: text(DNS_LABEL, true),
+      port: PORT,
+      protocol: oneOf("TCP", "UDP", "SCTP"),
+      appProtocol: anyText,
+    }),
+  ),
+});
+
+/** The API takes at most so many endpoints in one slice. */
+const ENDPOINTS_MAX = 1_000;
+const ADDRESSES_MAX = 100;
+
+const addressesAreOfType: Check = (value, path, faults) => {
+  const { addressType, endpoints } = mappingOf(value);
+  const items = mappingsOf(endpoints);
+  if (items.length > ENDPOINTS_MAX) {
+    const detail = `must have at most ${ENDPOINTS_MAX} items`;
+    faults.invalid(below(path, "endpoints"), items.length, detail, "Make several slices of them.");
+  }
+  for (const [index, { addresses }] of items.entries()) {
+    const at = below(path, "endpoints", index, "addresses");
+    const texts: readonly unknown[] = Array.isArray(addresses) ? addresses : [];
+    if (texts.length > ADDRESSES_MAX) {
+      faults.invalid(at, texts.length, `must have at most ${ADDRESSES_MAX} items`, "Leave some out.");
+    }
+    for (const [position, address] of texts.entries()) {
+      if (typeof address !== "string") continue;
+      const place = below(at, position);
+      if (addressType === "FQDN") {
+        text(DNS_SUBDOMAIN)(address, place, faults);
+        continue;
+      }
+      const ip = parseIp(address);
+      const isRight = addressType === "IPv6" ? typeof ip === "bigint" : typeof ip === "number";
+      const noun = addressType === "IPv6" ? "IPv6" : "IPv4";
+      if (isRight) notSpecial(address, place, faults);
+      else faults.invalid(place, address, `must be a valid ${noun} address`, `Write an ${noun} address.`);
+    }
+  }
+};
+
+const ENDPOINT_SLICE: Check = all(SLICE, addressesAreOfType);
+
+const ADDRESS: Check = object({
+  ip: required(all(text(IP_ADDRESS), notSpecial), "Write the address."),
+  hostname: text(DNS_LABEL, true),
+  nodeName: anyText,
+  targetRef: TARGET,
+});
+
+const ENDPOINTS: Check = object({
+  subsets: list(
+    object({
+      addresses: list(ADDRESS),
+      notReadyAddresses: list(ADDRESS),
+      ports: list(
+        object({
+          name: text(DNS_LABEL, true),
+          port: required(PORT, "Write the port."),
+          protocol: oneOf("TCP", "UDP", "SCTP"),
+        }),
+      ),
+    }),
+  ),
+});
+
+// NetworkPolicies (k8s.io/kubernetes, `pkg/apis/networking/validation`).
+
+const portOrName: Check = (value, path, faults) => {
+  if (typeof value === "number") PORT(value, path, faults);
+  else if (typeof value === "string") text(PORT_NAME)(value, path, faults);
+  else faults.wrongType(path, value, "a number, or the name of a port");
+};
+
+const rangeFits: Check = (value, path, faults) => {
+  const { port, endPort } = mappingOf(value);
+  if (typeof endPort !== "number") return;
+  const at = below(path, "endPort");
+  if (typeof port !== "number") {
+    const detail = isAbsent(port)
+      ? "may not be specified when `port` is not specified"
+      : "may not be specified when `port` is non-numeric";
+    faults.invalid(at, endPort, detail, "Write port as a number, or remove endPort.");
+  } else if (endPort < port) {
+    faults.invalid(at, endPort, "must be greater than or equal to `port`", "Write the larger number last.");
+  }
+};
+
+const POLICY_PORT: Check = all(
+  object({ port: portOrName, endPort: PORT, protocol: oneOf("TCP", "UDP", "SCTP") }),
+  rangeFits,
+);
+
+const exceptionsLieInside: Check = (value, path, faults) => {
+  const { cidr, except } = mappingOf(value);
+  const outer = typeof cidr === "string" ? parseInterfaceAddress(cidr) : undefined;
+  if (outer === undefined || !Array.isArray(except)) return;
+  const range = prefixOf(outer.ip, outer.length);
+  for (const [index, exception] of (except as unknown[]).entries()) {
+    const inner = typeof exception === "string" ? parseInterfaceAddress(exception) : undefined;
+    if (inner === undefined) continue;
+    const isSmaller = inner.length > range.length && prefixContains(range, inner.ip);
+    if (isSmaller && prefixCovers(range, prefixOf(inner.ip, inner.length))) continue;
+    const detail = `must be a strict subset of \`cidr\``;
+    faults.invalid(below(path, "except", index), exception, detail, `Write a part of ${String(cidr)}.`);
+  }
+};
+
+const IP_BLOCK: Check = all(
+  object({ cidr: required(text(CIDR), "Write the range."), except: list(text(CIDR)) }),
+  exceptionsLieInside,
+);
+
+const onePeer: Check = (value, path, faults) => {
+  const { podSelector, namespaceSelector, ipBlock } = mappingOf(value);
+  const hasSelector = !isAbsent(podSelector) || !isAbsent(namespaceSelector);
+  if (!isAbsent(ipBlock) && hasSelector) {
+    const detail = "may not specify both ipBlock and another peer";
+    faults.forbidden(path, detail, "Write it as two peers.");
+  } else if (isAbsent(ipBlock) && !hasSelector) {
+    faults.required(path, "Write a podSelector, a namespaceSelector or an ipBlock.", "must specify a peer");
+  }
+};
+
+const PEERS: Check = list(
+  all(object({ podSelector: SELECTOR, namespaceSelector: SELECTOR, ipBlock: IP_BLOCK }), onePeer),
+);
+
+const NETWORK_POLICY: Check = object({
+  spec: object({
+    podSelector: SELECTOR,
+    policyTypes: list(oneOf("Ingress", "Egress")),
+    ingress: list(object({ from: PEERS, ports: list(POLICY_PORT) })),
+    egress: list(object({ to: PEERS, ports: list(POLICY_PORT) })),
+  }),
+});
 
 const TRANSITIONS_MAX = 2_147_483_647;
 
