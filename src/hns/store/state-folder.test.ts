@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type StateFolder, type StateFolderOptions, openStateFolder } from "./state-folder.node.ts";
 import { StateFolderError } from "./folder-files.node.ts";
 import { loadSqlite } from "./store-disk.node.ts";
@@ -173,6 +173,26 @@ describe("a state folder", () => {
     expect(folder.recoveries).toEqual([
       "changes-1.log: the checksum is wrong there; all acknowledged changes could be taken from position",
     ]);
+  });
+
+  it("keeps all changes, in their order, while the clock of the machine jumps both ways", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const years = [2026, 1971, 2100, 2000, 2038];
+      for (const [index, year] of years.entries()) {
+        vi.setSystemTime(Date.UTC(year, 0, 1));
+        const folder = open();
+        expect(folder.incarnation).toBe(index + 1);
+        await folder.write([putOf(storedObject("Network", `n${index}`, "old"))]);
+        vi.setSystemTime(Date.UTC(year - 1, 0, 1));
+        await folder.write([putOf(storedObject("Network", `n${index}`, "new"))]);
+        await folder.close();
+      }
+      const wanted = years.map((_year, index) => storedObject("Network", `n${index}`, "new"));
+      expect(await open().list()).toEqual(wanted);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("takes garbage behind the end of the log for nothing", async () => {
