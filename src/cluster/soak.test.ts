@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { findLeaks, kill, serve } from "#test/support/cluster/soak.suite.ts";
+import { findLeaks, kill, resolve, serve } from "#test/support/cluster/soak.suite.ts";
 
 describe("a cluster that does the same work again and again", () => {
   it("holds no more afterwards", async () => {
-    expect(await findLeaks("", [serve], 1)).toEqual([]);
+    expect(await findLeaks("", [serve, resolve], 1)).toEqual([]);
   });
 
   it("shows what grows, by its path", async () => {

@@ -194,13 +194,17 @@ export function askMany(
 
 /** Resolves `name` and asks its first address, in a copy: `web saw …`, or why the name does not resolve. */
 export function askName(world: SessionWorld, from: string, name: string, question: Question = {}): string {
-  const copy = forkCluster(world.session.cluster);
+  return attemptName(forkCluster(world.session.cluster), from, name, question);
+}
+
+/** The same in this cluster, which remembers it. */
+export function attemptName(cluster: Cluster, from: string, name: string, question: Question = {}): string {
   const { protocol = "tcp", port = 80 } = question;
-  const compartment = defined(findTraceEnd(copy, from).compartment, `${from} sends`);
+  const compartment = defined(findTraceEnd(cluster, from).compartment, `${from} sends`);
   const probe = new NameProbe({ compartment, name, protocol, port });
   probe.start();
-  const endMs = copy.clock.nowMs + 120_000;
-  while (probe.result === undefined && copy.clock.nowMs < endMs && copy.clock.step());
+  const endMs = cluster.clock.nowMs + 120_000;
+  while (probe.result === undefined && cluster.clock.nowMs < endMs && cluster.clock.step());
   const { resolution, result } = probe;
   if (resolution?.outcome === "failed") return `no such name: ${resolution.code}`;
   return describe(defined(result, "a probe ends"));

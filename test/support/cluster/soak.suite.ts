@@ -3,11 +3,13 @@
  * (`heap-census.ts`); those that may grow stand in a table, with what bounds them.
  */
 import { LIMITS } from "#core/base/limits.ts";
+import { hcnClientOf } from "#cluster/machines/windows-node.ts";
 import { type HeapCensus, grown, takeCensus } from "../heap-census.ts";
 import {
   type SessionWorld,
   apply,
   attempt,
+  attemptName,
   clusterText,
   deployment,
   openSessionWorld,
@@ -44,6 +46,14 @@ const BOUNDED: readonly Bound[] = [
   {
     path: /^\.cluster\.(nodes\[\]\.host|outside\[\]).*\.neighbors\.entries/,
     why: `${LIMITS.neighborsPerInterfaceMax} neighbours of an interface (neighbor-table.ts)`,
+  },
+  {
+    path: /^\.cluster\.(nodes\[\]\.host|outside\[\]).*\.nameCache\.answers/,
+    why: `${LIMITS.dnsCacheNamesMax} names of a compartment, then the oldest goes (known-names.ts)`,
+  },
+  {
+    path: /^\.cluster\.nodes\[\]\.hns\.context\.shared\.conditions/,
+    why: "65 536 front ends, then all go (compile-cache.ts)",
   },
   { path: /^\.flannel\.daemons\{\}\.log\.lines/, why: "1 000 lines (flannel-log.ts)" },
   {
@@ -118,6 +128,42 @@ export async function lose(world: SessionWorld): Promise<void> {
   await world.session.setApiServer("up");
 }
 
+/** Names that are there and names that never are, each time others, from pods and from nodes. */
+export async function resolve(world: SessionWorld, cycle: number): Promise<void> {
+  const name = `web-${cycle}`;
+  await apply(
+    world,
+    deployment(name, "windows", 1) +
+      deployment("asks", "linux", 1) +
+      service(name, `selector: { app: ${name} }, ports: [{ port: 80, targetPort: 8080 }]`),
+  );
+  const { cluster } = world.session;
+  for (const from of [podOf(world, name), podOf(world, "asks"), "node/win-1"])
+    for (const asked of [`${name}.default.svc.cluster.local`, `${name}.nowhere.example.com`])
+      attemptName(cluster, from, asked);
+  await remove(world, `deployment/${name}`, "deployment/asks", `service/${name}`);
+}
+
+/** When what is written over the API counts as written. */
+const START = "2026-01-01T00:00:00Z";
+
+/** Who watches HNS and the API server comes, hears of changes, and goes. */
+export async function watch(world: SessionWorld): Promise<void> {
+  const { session } = world;
+  const source = session.openKubeSource({ now: () => START, inTurn: (work) => work() });
+  const stops: (() => void)[] = [];
+  for (const kind of ["Pod", "Service", "EndpointSlice"] as const) {
+    const { resourceVersion } = await source.list(kind);
+    stops.push(source.watch(kind, resourceVersion, () => undefined));
+  }
+  for (const node of session.cluster.nodes)
+    if (node.hns !== undefined)
+      for (const scope of ["service", "all"] as const)
+        stops.push(hcnClientOf(node).subscribe(() => undefined, scope));
+  await kill(world);
+  for (const stop of stops) stop();
+}
+
 /** Flows and neighbours end with time. */
 const SILENCE_MS = 600_000;
 
@@ -168,4 +214,4 @@ export const SOAKED: Readonly<Record<string, string>> = {
     "network: { plugin: flannel, backend: vxlan, vni: 4096, name: vxlan0 }|compat: hardened,",
 };
 
-export const WORKS: readonly Work[] = [serve, scan, kill, lose, restart];
+export const WORKS: readonly Work[] = [serve, scan, kill, lose, restart, resolve, watch];
