@@ -47,6 +47,23 @@ describe("machines in the report", () => {
     });
   });
 
+  it("are told of once where it is the one that all others are compared with", async () => {
+    const session = await raiseTwin(twinTexts("Transparent", "broken", 5));
+    const n2 = session.cluster.nodes.find(({ spec }) => spec.name === "n2");
+    for (const each of n2?.host.root.listInterfaces() ?? []) each.mtuBytes = 1_400;
+    for (const count of [1, 2])
+      expect(told(session, count)).toMatchObject({
+        machines: { compared: 2, equal: 0 },
+        findings: [
+          {
+            about: "node/n2",
+            expected: expect.stringMatching(/^the machine is as those of node\/n3, node\/n4:/) as string,
+            observed: expect.stringMatching(/mtuBytes is 1400, and 1500 on node\/n3$/) as string,
+          },
+        ],
+      });
+  });
+
   it("are not in a report of a cluster whose programs nobody can ask", async () => {
     const { cluster } = await raiseTwin(twinTexts("Transparent", "healthy", 3));
     expect(verifyCluster(cluster).machines).toBeUndefined();

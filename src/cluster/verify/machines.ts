@@ -46,19 +46,43 @@ export function machinesOf(parts: readonly (ShardMachines | undefined)[]): Verif
   };
 }
 
+type MachineOutcome = ShardMachines["compared"][number];
+
+const CODE = "machines-of-class-differ" as const;
+const APART_BY = "the input tells them apart by names, addresses and pods alone";
+
+/** Where all that were compared with a node differ from it, it is the one that differs, and is told of once. */
+function findingsOfClass(outcomes: readonly MachineOutcome[]): readonly VerifyFinding[] {
+  const differing = outcomes.filter(({ difference }) => difference !== undefined);
+  const [first] = differing;
+  if (first?.difference === undefined) return [];
+  if (differing.length === outcomes.length && differing.length > 1) {
+    const others = differing.map(({ node }) => `node/${node}`);
+    const { path, one, other } = first.difference;
+    return [
+      {
+        about: `node/${first.like}`,
+        expected: `the machine is as those of ${others.join(", ")}: ${APART_BY}`,
+        observed: `${path} is ${other}, and ${one} on node/${first.node}`,
+        code: CODE,
+      },
+    ];
+  }
+  return differing.flatMap(({ node, like, difference }) => {
+    if (difference === undefined) return [];
+    const { path, one, other } = difference;
+    return {
+      about: `node/${node}`,
+      expected: `the machine is as that of node/${like}: ${APART_BY}`,
+      observed: `${path} is ${one}, and ${other} on node/${like}`,
+      code: CODE,
+    };
+  });
+}
+
 /** Machines that are not equal, by name of the node. */
 export function machineFindings(parts: readonly (ShardMachines | undefined)[]): readonly VerifyFinding[] {
   const compared = parts.flatMap((each) => each?.compared ?? []);
-  return compared
-    .toSorted((a, b) => (a.node < b.node ? -1 : 1))
-    .flatMap(({ node, like, difference }) => {
-      if (difference === undefined) return [];
-      const { path, one, other } = difference;
-      return {
-        about: `node/${node}`,
-        expected: `the machine is as that of node/${like}: the input tells them apart by names, addresses and pods alone`,
-        observed: `${path} is ${one}, and ${other} on node/${like}`,
-        code: "machines-of-class-differ" as const,
-      };
-    });
+  const sorted = compared.toSorted((a, b) => (a.node < b.node ? -1 : 1));
+  return [...Map.groupBy(sorted, ({ like }) => like).values()].flatMap(findingsOfClass);
 }
