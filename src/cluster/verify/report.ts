@@ -270,7 +270,6 @@ export const VERIFY_KEPT = {
     since: { is: "text", text: "When the first of them was tried." },
   },
 } as const;
-export type VerifyKept = ValueOf<typeof VERIFY_KEPT>;
 
 export const VERIFY_REPORT = {
   text: "Which flows of a cluster work, which are denied, and whether that is what is documented.",
