@@ -5,6 +5,7 @@
 import { BASE, DNS, POLICY, ROUTE } from "../documents/base-document.ts";
 import { type Schema, component, propertiesOf, schemaOf } from "./description-schema.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
+import { GUEST_NETWORK_SERVICE, MIRRORED_INTERFACE } from "../documents/guest-network-service.ts";
 import { IP_SUBNET, NETWORK, SUBNET } from "../documents/network.ts";
 import { LOAD_BALANCER, PORT_MAPPING } from "../documents/load-balancer.ts";
 import { NAMESPACE } from "../documents/namespace.ts";
@@ -42,12 +43,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
   IpSubnet: schemaOf(IP_SUBNET),
   Subnet: schemaOf(SUBNET),
   PortMapping: schemaOf(PORT_MAPPING),
-  MirroredInterface: object("An interface of the host as the guest has it.", {
-    EndpointId: GUID,
-    InterfaceGuid: GUID,
-    State: TEXT,
-    MissedNotifications: TEXT,
-  }),
+  MirroredInterface: schemaOf(MIRRORED_INTERFACE),
 };
 
 const OBJECTS: Readonly<Record<string, Schema>> = {
@@ -66,18 +62,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
     },
     ["ID", "SchemaVersion"],
   ),
-  GuestNetworkService: object(
-    "What mirrors the host's networking into a virtual machine.",
-    {
-      ...BASE_FIELDS,
-      VirtualMachineId: GUID,
-      MirroredInterfaces: list(component("MirroredInterface")),
-      MirrorHostNetworking: { type: "boolean" },
-      GnsRpcServerInformation: { type: "object" },
-      Flags: NUMBER,
-    },
-    ["ID", "SchemaVersion"],
-  ),
+  GuestNetworkService: schemaOf(GUEST_NETWORK_SERVICE),
 };
 
 const CALLS: Readonly<Record<string, Schema>> = {

@@ -10,6 +10,7 @@ import {
   referredObject,
 } from "./description.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
+import { GUEST_NETWORK_SERVICE } from "../documents/guest-network-service.ts";
 import { LOAD_BALANCER } from "../documents/load-balancer.ts";
 import { NAMESPACE } from "../documents/namespace.ts";
 import { NETWORK } from "../documents/network.ts";
@@ -153,6 +154,6 @@ function onlyOnce(documents: readonly string[]): readonly string[] {
 
 /** All described documents. */
 export function formatDocumentsPage(): string {
-  const documents = [NETWORK, ENDPOINT, NAMESPACE, LOAD_BALANCER].map(formatDocument);
+  const documents = [NETWORK, ENDPOINT, NAMESPACE, LOAD_BALANCER, GUEST_NETWORK_SERVICE].map(formatDocument);
   return [`## Every document\n\n${formatDocument(BASE)}`, ...onlyOnce(documents)].join("\n\n");
 }

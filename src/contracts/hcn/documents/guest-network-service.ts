@@ -1,9 +1,9 @@
 /** `GuestNetworkService`: mirrors the host's networking into a virtual machine (hcn.md §2.11). */
-import type { BaseDocument } from "./base-document.ts";
-import { readBase } from "../description/object-json.ts";
+import { BASE } from "./base-document.ts";
+import type { ObjectOf } from "../description/description.ts";
+import { type ObjectReader, readerOf } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
-import type { Guid } from "../guid.ts";
-import { JsonReader, present } from "../description/json.ts";
+import { JsonReader } from "../description/json.ts";
 
 /** Inferred: the numbers of `State` are the order of the names in the schema, from `None` 0. */
 export const GUEST_NETWORK_SERVICE_STATES = [
@@ -19,50 +19,76 @@ export const GUEST_NETWORK_SERVICE_STATES = [
 ] as const;
 export type GuestNetworkServiceState = (typeof GUEST_NETWORK_SERVICE_STATES)[number];
 
-export type GuestInterfaceState = "Created" | "Bootstrapping" | "Synchronized" | "Desynchronized" | "Paused";
-
 /** What a request can change of a guest network service. */
 export const GUEST_NETWORK_SERVICE_RESOURCE_TYPES = ["State"] as const;
 
-const ENDPOINT_TYPES = ["HvSocket", "LRpc"] as const;
-
 /** Where the guest's own service is reached (schema 2.11). */
-export interface GnsRpcServerInformation {
-  readonly NetworkAddress?: string;
-  readonly EndpointAddress?: string;
-  readonly EndpointType?: (typeof ENDPOINT_TYPES)[number];
-  readonly ObjectUuid?: Guid;
-}
+export const GNS_RPC_SERVER = {
+  text: "Where the guest's own service is reached.",
+  fields: {
+    NetworkAddress: { is: "text", text: "The machine." },
+    EndpointAddress: { is: "text", text: "The port, or the name of the endpoint." },
+    EndpointType: { is: "enumeration", names: ["HvSocket", "LRpc"], text: "How it is called." },
+    ObjectUuid: { is: "guid", text: "The object that is called." },
+  },
+} as const;
+export type GnsRpcServerInformation = ObjectOf<typeof GNS_RPC_SERVER>;
 
 /** An interface of the host as the guest has it. */
-export interface MirroredInterface {
-  readonly EndpointId: Guid;
-  readonly InterfaceGuid: Guid;
-  readonly State: GuestInterfaceState;
-  readonly MissedNotifications: string;
-}
+export const MIRRORED_INTERFACE = {
+  text: "An interface of the host as the guest has it.",
+  name: "MirroredInterface",
+  fields: {
+    EndpointId: { is: "guid", text: "The endpoint that stands for it." },
+    InterfaceGuid: { is: "guid", text: "Its name in the guest." },
+    State: {
+      is: "enumeration",
+      names: ["Created", "Bootstrapping", "Synchronized", "Desynchronized", "Paused"],
+      text: "How far the guest has it.",
+    },
+    MissedNotifications: { is: "text", text: "What the guest was not told." },
+  },
+  needs: ["EndpointId", "InterfaceGuid", "State", "MissedNotifications"],
+} as const;
+export type MirroredInterface = ObjectOf<typeof MIRRORED_INTERFACE>;
+export type GuestInterfaceState = MirroredInterface["State"];
 
-export interface GuestNetworkService extends BaseDocument {
-  readonly VirtualMachineId?: Guid;
-  readonly MirroredInterfaces?: readonly MirroredInterface[];
-  readonly MirrorHostNetworking?: boolean;
-  readonly GnsRpcServerInformation?: GnsRpcServerInformation;
-  /** 1 IsFlowsteered, 2 IsFlowsteeredSelfManaged. */
-  readonly Flags?: number;
-}
+/** The one place that names the fields of a guest network service; `description.ts` says what comes from it. */
+export const GUEST_NETWORK_SERVICE = {
+  text: "What mirrors the host's networking into a virtual machine.",
+  name: "GuestNetworkService",
+  base: (): typeof BASE => BASE,
+  fields: {
+    VirtualMachineId: { is: "guid", text: "The virtual machine.", absent: "none" },
+    MirroredInterfaces: {
+      is: "list",
+      of: (): typeof MIRRORED_INTERFACE => MIRRORED_INTERFACE,
+      text: "The interfaces that the guest has; requests have no say in it.",
+      by: "service",
+    },
+    MirrorHostNetworking: {
+      is: "boolean",
+      text: "The guest gets the host's interfaces.",
+      absent: "false",
+    },
+    GnsRpcServerInformation: {
+      is: "object",
+      of: (): typeof GNS_RPC_SERVER => GNS_RPC_SERVER,
+      text: "Where the guest's own service is reached.",
+      since: "2.11",
+    },
+    Flags: {
+      is: "flags",
+      bits: { IsFlowsteered: 1, IsFlowsteeredSelfManaged: 2 },
+      text: "IsFlowsteered: traffic is steered to the guest; IsFlowsteeredSelfManaged: the guest does it by itself.",
+      absent: "0",
+    },
+  },
+  always: ["ID", "SchemaVersion"],
+} as const;
+export type GuestNetworkService = ObjectOf<typeof GUEST_NETWORK_SERVICE>;
 
-function readRpcServer(reader: JsonReader): GnsRpcServerInformation | undefined {
-  const server = reader.object("GnsRpcServerInformation");
-  return (
-    server &&
-    present<GnsRpcServerInformation>({
-      NetworkAddress: server.text("NetworkAddress"),
-      EndpointAddress: server.text("EndpointAddress"),
-      EndpointType: server.enumeration("EndpointType", ENDPOINT_TYPES),
-      ObjectUuid: server.guid("ObjectUuid"),
-    })
-  );
-}
+const READER: ObjectReader<GuestNetworkService> = readerOf(GUEST_NETWORK_SERVICE);
 
 /**
  * Checks the shape of a document; `MirroredInterfaces` is the service's own and not read.
@@ -70,14 +96,8 @@ function readRpcServer(reader: JsonReader): GnsRpcServerInformation | undefined 
  */
 export function parseGuestNetworkService(document: JsonValue): GuestNetworkService {
   const reader = JsonReader.of(document, "guest network service", "HCN_E_INVALID_JSON");
-  return present<GuestNetworkService>({
-    ...readBase(reader),
-    VirtualMachineId: reader.guid("VirtualMachineId"),
-    MirroredInterfaces: undefined,
-    MirrorHostNetworking: reader.boolean("MirrorHostNetworking"),
-    GnsRpcServerInformation: readRpcServer(reader),
-    Flags: reader.u32("Flags"),
-  });
+  const { MirroredInterfaces: _own, ...said } = reader.whole();
+  return READER.read(JsonReader.of(said, "guest network service", "HCN_E_INVALID_JSON"));
 }
 
 /**
