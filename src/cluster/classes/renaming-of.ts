@@ -2,6 +2,8 @@
 import { controllerOf } from "#contracts/kubernetes/pod.ts";
 import type { Ip, Prefix } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
+import { solicitedNodeMulticast } from "#core/wire/icmpv6/nd.ts";
+import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
 import { servicesByPod } from "../cluster-objects.ts";
@@ -142,6 +144,29 @@ function macsOf(compartments: Pairs<Compartment>): Pairs<Mac> {
   });
 }
 
+/** Addresses of a link, which follow from MACs or chance as well, and the groups that neighbours of IPv6 ask. */
+function linkAddressesOf(compartments: Pairs<Compartment>, known: Pairs<Ip>): Pairs<Ip> {
+  const onLinks = compartments.flatMap(([one, other]) => {
+    const there = other.listInterfaces();
+    return one.listInterfaces().flatMap(({ addresses }, index): Pairs<Ip> => {
+      const [here, partners] = [addresses, there[index]?.addresses ?? []].map((list) =>
+        list.map(({ ip }) => ip).filter((ip) => isLinkLocal(ip)),
+      );
+      return (here ?? []).flatMap((ip, at): Pairs<Ip> => {
+        const partner = partners?.[at];
+        return partner === undefined ? [] : [[ip, partner]];
+      });
+    });
+  });
+  const groups = [...onLinks, ...known].flatMap(
+    ([one, other]): Pairs<Ip> =>
+      typeof one === "bigint" && typeof other === "bigint"
+        ? [[solicitedNodeMulticast(one), solicitedNodeMulticast(other)]]
+        : [],
+  );
+  return [...onLinks, ...groups];
+}
+
 /** The compartments of a node that are no pod's. */
 function ownCompartments({ host }: ClusterNode, ofPods: ReadonlySet<Compartment>): readonly Compartment[] {
   return host.listCompartments().filter((each) => !ofPods.has(each));
@@ -196,7 +221,11 @@ export function renamingOf(
       ...(one.spec.hostname === one.spec.name ? [] : [[one.spec.hostname, other.spec.hostname] as const]),
       ...names,
     ],
-    addresses: [...nodes, ...addresses],
+    addresses: [
+      ...linkAddressesOf([...own, ...compartments], [...nodes, ...addresses]),
+      ...nodes,
+      ...addresses,
+    ],
     ranges,
     macs,
   });
