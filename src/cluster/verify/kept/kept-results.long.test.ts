@@ -5,8 +5,13 @@ const seed = Number(process.env["SEED"] ?? Math.trunc(Math.random() * 2 ** 31));
 
 describe(`a cluster that is judged again after each change, replay: SEED=${seed} npm run test:long -- cluster/verify/kept`, () => {
   it("says after 1 000 changes what a whole verification says", { timeout: 3_600_000 }, async () => {
-    const { cells, kept, mixed } = await surviveJudgingAgain(seed, Number(process.env["COURSES"] ?? 125), 8);
+    // Some courses end early, with a machine that is damaged for good.
+    const courses = Number(process.env["COURSES"] ?? 200);
+    const survived = await surviveJudgingAgain(seed, courses, 8);
+    process.stderr.write(`${JSON.stringify(survived)}\n`);
+    const { changed, cells, kept, mixed } = survived;
+    expect(changed).toBeGreaterThanOrEqual(courses * 5);
     expect(kept).toBeGreaterThan(cells / 10);
-    expect(mixed).toBeGreaterThan(100);
+    expect(mixed).toBeGreaterThan(changed / 10);
   });
 });
