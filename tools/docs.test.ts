@@ -22,6 +22,7 @@ function verbNames(): ReadonlySet<string> {
   const verbs: Verbs = {
     trace: none,
     resolve: none,
+    exec: none,
     get: none,
     verify: none,
     merge: none,

@@ -14,6 +14,7 @@ import { API_ROUTES, API_SHAPES, type ApiRoute } from "#cluster/api/schema.ts";
 import { NODE_REQUEST } from "#cluster/life/node-change.ts";
 import { NODE_EVENT, NOTE_EVENT, OBJECT_EVENT, PROGRESS_EVENT } from "#cluster/session/session.ts";
 import { GAP_EVENT } from "#cluster/api/documents.ts";
+import { EXEC_REPORT } from "#cluster/exec/exec-report.ts";
 import { NAME_LOOKUP, RESOLUTION_REPORT } from "#cluster/trace/resolve-report.ts";
 import { TRACE_LEG, TRACE_REPORT, TRACE_RESOLUTION, TRACE_STEP } from "#cluster/trace/trace-report.ts";
 import { VERIFY_BASIS, VERIFY_CELL, VERIFY_FINDING, VERIFY_REPORT } from "#cluster/verify/report.ts";
@@ -40,6 +41,7 @@ export const REPORT_SHAPES: Readonly<Record<string, Shape>> = {
   TraceResolution: TRACE_RESOLUTION,
   Resolution: RESOLUTION_REPORT,
   NameLookup: NAME_LOOKUP,
+  ExecReport: EXEC_REPORT,
   Verification: VERIFY_REPORT,
   VerificationBasis: VERIFY_BASIS,
   VerificationCell: VERIFY_CELL,

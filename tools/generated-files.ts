@@ -5,6 +5,7 @@ import { clusterSchema, formatFieldTables } from "#cluster/file/schema.ts";
 import { cniReportSchema } from "#cli/mullion/cni/report.ts";
 import { callSchema } from "#cli/mullion/wine/call-record.ts";
 import { BRING_UP_SCHEMA } from "#cluster/bring-up/report.ts";
+import { EXEC_SCHEMA } from "#cluster/exec/exec-report.ts";
 import { RESOLUTION_SCHEMA } from "#cluster/trace/resolve-report.ts";
 import { TRACE_SCHEMA } from "#cluster/trace/trace-report.ts";
 import { formatDocumentsPage } from "#contracts/hcn/description/format-documents-page.ts";
@@ -78,6 +79,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/api.openapi.json", text: formatJson(apiOpenApi()) },
     { path: "schemas/trace.v1alpha1.json", text: formatJson(TRACE_SCHEMA) },
     { path: "schemas/resolve.v1alpha1.json", text: formatJson(RESOLUTION_SCHEMA) },
+    { path: "schemas/exec.v1alpha1.json", text: formatJson(EXEC_SCHEMA) },
     { path: "schemas/bring-up.v1alpha1.json", text: formatJson(BRING_UP_SCHEMA) },
     { path: "schemas/verify.v1alpha1.json", text: formatJson(VERIFY_SCHEMA) },
     { path: "schemas/verify-comparison.v1alpha1.json", text: formatJson(COMPARISON_SCHEMA) },

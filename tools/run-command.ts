@@ -13,6 +13,7 @@ import { runMullion } from "#cli/mullion/program.ts";
 import { realPrograms } from "#cli/mullion/programs/programs.ts";
 import { resolve, trace } from "#cli/mullion/trace.ts";
 import type { Verbs } from "#cli/mullion/verbs.ts";
+import { exec } from "#cli/mullion/exec.ts";
 import { verify } from "#cli/mullion/verify.ts";
 import { diff, ports, show } from "#cli/mullion/vfp/vfp.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
@@ -26,6 +27,7 @@ async function notHere(): Promise<never> {
 export const VERBS: Verbs = {
   trace,
   resolve,
+  exec,
   get,
   verify,
   merge,

@@ -12,6 +12,7 @@ function endQuietly(error: NodeJS.ErrnoException): void {
 
 const VERBS: Verbs = {
   trace: async (...given) => (await import("./trace.ts")).trace(...given),
+  exec: async (...given) => (await import("./exec.ts")).exec(...given),
   resolve: async (...given) => (await import("./trace.ts")).resolve(...given),
   get: async (...given) => (await import("./get/get.ts")).get(...given),
   verify: async (...given) => (await import("./verify.ts")).verify(...given),

@@ -28,6 +28,7 @@ import {
   shardOption,
   usage,
 } from "./options.ts";
+import { addExec } from "./exec-command.ts";
 import { addResolve } from "./resolve-command.ts";
 import { addPrograms, addRun, splitRun } from "./programs/commands.ts";
 import { addApply, addDelete, addDown, addUp } from "./cluster/running-commands.ts";
@@ -572,6 +573,7 @@ export function createProgram(verbs: GivenVerbs, terminal: Terminal, version: st
     );
   if (verbs.trace !== undefined) addTrace(program, run, verbs.trace, terminal);
   if (verbs.resolve !== undefined) addResolve(program, run, verbs.resolve, terminal);
+  if (verbs.exec !== undefined) addExec(program, run, verbs.exec, terminal);
   if (verbs.get !== undefined) addGet(program, run, verbs.get, terminal);
   if (verbs.verify !== undefined) addVerify(program, run, verbs.verify, terminal);
   if (verbs.up !== undefined) addUp(program, run, verbs.up, terminal);

@@ -58,6 +58,16 @@ export interface ResolveVerbRequest {
   readonly output: TextFormat;
 }
 
+export interface ExecVerbRequest {
+  readonly target: ClusterTarget;
+  /** Undefined: as the input says itself. */
+  readonly asDocumented: Edition | undefined;
+  /** Undefined: the commands are to be listed. */
+  readonly from: string | undefined;
+  readonly command: readonly string[];
+  readonly output: TextFormat;
+}
+
 /** Which objects of a kind are meant. */
 export interface ListScope {
   readonly namespace: string;
@@ -216,6 +226,7 @@ export interface Verbs {
   lint(request: LintRequest, terminal: Terminal): Promise<ExitCode>;
   readonly trace: (request: TraceVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly resolve: (request: ResolveVerbRequest, terminal: Terminal) => Promise<ExitCode>;
+  readonly exec: (request: ExecVerbRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly get: (request: GetRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly up: (request: UpRequest, terminal: Terminal) => Promise<ExitCode>;
   readonly apply: (request: ApplyRequest, terminal: Terminal) => Promise<ExitCode>;

@@ -8,6 +8,7 @@ import { SILENT_LOG } from "#core/base/log.ts";
 import { parseClusterFile } from "../file/parse-cluster-file.ts";
 import { FixedSession } from "#test/support/cluster/fixed-session.ts";
 import { openCluster } from "../session/open-cluster.ts";
+import { EXEC_SCHEMA } from "../exec/exec-report.ts";
 import { RESOLUTION_SCHEMA } from "../trace/resolve-report.ts";
 import { TRACE_SCHEMA } from "../trace/trace-report.ts";
 import { VERIFY_SCHEMA } from "../verify/report.ts";
@@ -160,13 +161,18 @@ const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true }
 ajv.addSchema(apiSchema(), "api.v1alpha1.json");
 ajv.addSchema(TRACE_SCHEMA, "trace.v1alpha1.json");
 ajv.addSchema(RESOLUTION_SCHEMA, "resolve.v1alpha1.json");
+ajv.addSchema(EXEC_SCHEMA, "exec.v1alpha1.json");
 ajv.addSchema(VERIFY_SCHEMA, "verify.v1alpha1.json");
+
+/** Documents that have a schema of their own. */
+const SCHEMA_FILES: Readonly<Record<string, string>> = {
+  Verification: "verify.v1alpha1.json",
+  ExecReport: "exec.v1alpha1.json",
+};
 
 /** Holds a document against its part of the schema. */
 function expectValid(name: string, document: unknown): void {
-  const validate = ajv.getSchema(
-    name === "Verification" ? "verify.v1alpha1.json" : `api.v1alpha1.json#/$defs/${name}`,
-  );
+  const validate = ajv.getSchema(SCHEMA_FILES[name] ?? `api.v1alpha1.json#/$defs/${name}`);
   if (validate === undefined) throw new Error(`the schema has no ${name}`);
   void validate(document);
   expect({ name, errors: validate.errors ?? null }).toEqual({ name, errors: null });
@@ -241,12 +247,28 @@ describe("answers fit the published schema", () => {
     ["POST /shutdown", {}, 202, "Shutdown", undefined],
     ["GET /nothing", undefined, 404, "Error", undefined],
     ["POST /trace", { from: "pod/nobody", to: "pod/api" }, 404, "Error", "TraceRequest"],
+    ["POST /exec", { from: "pod/client", command: ["ipconfig", "/all"] }, 200, "ExecReport", "ExecRequest"],
+    ["POST /exec", { from: "pod/nobody", command: ["ipconfig"] }, 404, "Error", "ExecRequest"],
     ["GET /hns/networks?node=win-9", undefined, 404, "Error", undefined],
   ])("%s %j", async (line, body, status, name, request) => {
     if (request !== undefined) expectValid(request, body);
     const { status: found, answer } = await ask(world().app, line, body);
     expect(found).toBe(status);
     expectValid(name, answer);
+  });
+
+  it("a command that changes something changes the machine, and one that looks does not", async () => {
+    const { app } = world();
+    const exec = async (line: string): Promise<string> => {
+      const { answer } = await ask(app, "POST /exec", { from: "pod/client", command: line.split(" ") });
+      return JSON.stringify(answer);
+    };
+    expect(await exec("ping -n 1 10.244.1.3")).toContain("Received = 1");
+    expect(await exec("arp -a")).not.toContain("10.244.1.3");
+    expect(await exec("route add 192.0.2.0 mask 255.255.255.0 10.244.1.2")).toContain(" OK!");
+    expect(await exec("route print -4")).toContain("192.0.2.0    255.255.255.0       10.244.1.2");
+    expect(await exec("route delete 192.0.2.0 mask 255.255.255.0")).toContain(" OK!");
+    expect(await exec("route print -4")).not.toContain("192.0.2.0");
   });
 
   it("a node that is not there is answered with those that are", async () => {
@@ -260,6 +282,7 @@ describe("answers fit the published schema", () => {
     ["api", apiSchema()],
     ["trace", TRACE_SCHEMA],
     ["resolve", RESOLUTION_SCHEMA],
+    ["exec", EXEC_SCHEMA],
     ["verify", VERIFY_SCHEMA],
   ])("serves the schema %s itself", async (name, schema) => {
     const { answer } = await ask(world().app, `GET /schemas/${name}.v1alpha1.json`);

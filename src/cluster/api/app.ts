@@ -2,13 +2,15 @@
  * The control API: paths and what answers them. Pure: it takes a request and gives a response; `server.node.ts` puts
  * it on a socket, `inProcessClient` calls it directly.
  */
-import type { Cluster } from "../cluster.ts";
+import { type Cluster, forkCluster } from "../cluster.ts";
 import type { ObjectReference } from "../session/session.ts";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
+import { EXEC_SCHEMA, type ExecReport } from "../exec/exec-report.ts";
+import { execute } from "../exec/exec.ts";
 import { RESOLUTION_SCHEMA, type ResolutionReport } from "../trace/resolve-report.ts";
 import { resolveNames } from "../trace/resolve.ts";
 import { TRACE_SCHEMA } from "../trace/trace-report.ts";
@@ -46,6 +48,7 @@ import {
   readDeleteRequest,
   readNodeRequest,
   readTimeRequest,
+  readExecQuestion,
   readResolveQuestion,
   readTraceQuestion,
   readVerifyRequest,
@@ -65,6 +68,7 @@ const SCHEMAS: ReadonlyMap<string, () => object> = new Map([
   ["api.openapi.json", () => apiOpenApi()],
   ["trace.v1alpha1.json", () => TRACE_SCHEMA],
   ["resolve.v1alpha1.json", () => RESOLUTION_SCHEMA],
+  ["exec.v1alpha1.json", () => EXEC_SCHEMA],
   ["verify.v1alpha1.json", () => VERIFY_SCHEMA],
 ]);
 
@@ -173,6 +177,17 @@ async function resolve(held: HeldCluster, body: unknown): Promise<ResolutionRepo
   return held.inTurn(async (session) =>
     session.ask((cluster) => resolveNames(cluster, { ...request, program }, held.limits)),
   );
+}
+
+/** In a copy; a command that changes something is run once more where it counts. */
+async function exec(held: HeldCluster, body: unknown): Promise<ExecReport> {
+  const question = readExecQuestion(body);
+  return held.inTurn(async (session) => {
+    const report = await session.ask((cluster) => execute(forkCluster(cluster), question));
+    if (!report.isChange) return report;
+    await session.raise();
+    return execute(session.cluster, question);
+  });
 }
 
 async function verify(held: HeldCluster, body: unknown): Promise<VerifyReport> {
@@ -312,6 +327,7 @@ function addWorking(app: Hono, held: HeldCluster): void {
   app.post("/time", async (context) => context.json(await passTime(held, await readBody(context))));
   app.post("/trace", async (context) => context.json(await trace(held, await readBody(context))));
   app.post("/resolve", async (context) => context.json(await resolve(held, await readBody(context))));
+  app.post("/exec", async (context) => context.json(await exec(held, await readBody(context))));
   app.post("/verify", async (context) => context.json(await verify(held, await readBody(context))));
   app.post("/shutdown", (context) => context.json(shutdown(held), ACCEPTED));
 }

@@ -1,5 +1,6 @@
 /** Talks to a control API, over whatever carries requests: the same calls in process and over a socket. */
 import type { NodeRequest } from "../life/node-change.ts";
+import type { ExecReport } from "../exec/exec-report.ts";
 import type { ResolutionReport } from "../trace/resolve-report.ts";
 import type { VerifyReport } from "../verify/report.ts";
 import type {
@@ -16,6 +17,7 @@ import type {
   ObjectList,
   PacketCounterList,
   ShutdownAnswer,
+  ExecQuestion,
   ResolveQuestion,
   TraceAnswer,
   TraceQuestion,
@@ -152,6 +154,10 @@ export class ControlClient {
 
   resolve(question: ResolveQuestion): Promise<ResolutionReport> {
     return this.post("/resolve", question);
+  }
+
+  exec(question: ExecQuestion): Promise<ExecReport> {
+    return this.post("/exec", question);
   }
 
   /** Tries what something has touched since it was tried last, or all flows. */

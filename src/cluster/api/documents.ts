@@ -314,6 +314,15 @@ export const RESOLVE_REQUEST = {
 } as const;
 export type ResolveQuestion = ValueOf<typeof RESOLVE_REQUEST>;
 
+export const EXEC_REQUEST = {
+  text: "A command to be run.",
+  fields: {
+    from: { is: "text", text: "Where: pod/NAMESPACE/NAME, pod/NAME, node/NAME." },
+    command: { list: "text", min: 1, text: "The program and its arguments: ipconfig, /all." },
+  },
+} as const;
+export type ExecQuestion = ValueOf<typeof EXEC_REQUEST>;
+
 /** A question without settings. */
 export const VERIFY_REQUEST = {
   text: "Tries the flows; those that nothing has touched since they were tried last are kept.",

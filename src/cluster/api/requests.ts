@@ -13,9 +13,11 @@ import {
   type DeleteBody,
   EMPTY_REQUEST,
   TIME_REQUEST,
+  EXEC_REQUEST,
   RESOLVE_REQUEST,
   TRACE_REQUEST,
   type TimeBody,
+  type ExecQuestion,
   type ResolveQuestion,
   type TraceQuestion,
   VERIFY_REQUEST,
@@ -190,6 +192,10 @@ export function readVerifyRequest(body: unknown): VerifyBody {
 
 export function readResolveQuestion(body: unknown): ResolveQuestion {
   return readRequest(RESOLVE_REQUEST, body);
+}
+
+export function readExecQuestion(body: unknown): ExecQuestion {
+  return readRequest(EXEC_REQUEST, body);
 }
 
 export function readTraceQuestion(body: unknown): TraceQuestion {

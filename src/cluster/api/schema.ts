@@ -12,6 +12,7 @@ import {
   PROGRESS_EVENT,
   SESSION_PROBLEM,
 } from "../session/session.ts";
+import { EXEC_REPORT } from "../exec/exec-report.ts";
 import { RESOLUTION_REPORT } from "../trace/resolve-report.ts";
 import { TRACE_REPORT } from "../trace/trace-report.ts";
 import { PACKET_COMPONENT, PACKET_COUNT } from "../views/packet-counters.ts";
@@ -46,6 +47,7 @@ import {
   NODE_SUMMARY,
   OBJECT_LIST,
   PACKET_COUNTER_LIST,
+  EXEC_REQUEST,
   RESOLVE_REQUEST,
   SERVICE_LIST,
   SHUTDOWN,
@@ -81,6 +83,7 @@ export const API_SHAPES: Readonly<Record<string, Shape>> = {
   TraceRequest: TRACE_REQUEST,
   TraceAnswer: TRACE_ANSWER,
   ResolveRequest: RESOLVE_REQUEST,
+  ExecRequest: EXEC_REQUEST,
   VerifyRequest: VERIFY_REQUEST,
   Shutdown: SHUTDOWN,
   Error: ERROR_ANSWER,
@@ -110,6 +113,7 @@ export const API_SHAPES: Readonly<Record<string, Shape>> = {
 const ELSEWHERE: SchemaNames = new Map<Shape, string>([
   [TRACE_REPORT, "trace.v1alpha1.json"],
   [RESOLUTION_REPORT, "resolve.v1alpha1.json"],
+  [EXEC_REPORT, "exec.v1alpha1.json"],
   [VERIFY_REPORT, "verify.v1alpha1.json"],
 ]);
 
@@ -167,7 +171,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     method: "GET",
     path: "/schemas/FILE",
     answers: "a JSON schema",
-    text: "`api.v1alpha1.json`, `trace.v1alpha1.json`, `resolve.v1alpha1.json`, `verify.v1alpha1.json`; `api.openapi.json`",
+    text: "`api.v1alpha1.json`, `trace.v1alpha1.json`, `resolve.v1alpha1.json`, `exec.v1alpha1.json`, `verify.v1alpha1.json`; `api.openapi.json`",
   },
   {
     method: "GET",
@@ -265,6 +269,13 @@ export const API_ROUTES: readonly ApiRoute[] = [
     request: RESOLVE_REQUEST,
     answer: RESOLUTION_REPORT,
     text: "looks a name up as each sender does; the cluster stays as it is",
+  },
+  {
+    method: "POST",
+    path: "/exec",
+    request: EXEC_REQUEST,
+    answer: EXEC_REPORT,
+    text: "runs a command on a pod or node; only one that is meant to change something does",
   },
   {
     method: "POST",

@@ -4,11 +4,11 @@
  */
 
 /**
- * In texts. What is made of a GUID names the same thing: the NAT pool of an endpoint (addresses, a GUID and a number, without
- * anything between them), GUIDs, the beginning of an endpoint's GUID, that of a load balancer's in names of rules, and what
- * kube-proxy makes of the GUIDs of back ends, at the end of a key.
+ * In texts; what is made of a GUID names the same thing. The NAT pool of an endpoint: addresses, a GUID and a number without
+ * anything between them. A GUID. The beginning of an endpoint's, of a container's port. The beginning of a load balancer's, in
+ * names of rules. What kube-proxy makes of those of the back ends, at the end of a key.
  */
-const IN_TEXT =
+const IN_TEXT: RegExp =
   /SLB_NATPOOL_\S+|[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}|(?<=Container NIC )[\da-f]{8}|(?<=[a-z_])[\dA-F]{5}(?=_)|(?<=\|)-?\d+ -?\d+$/g;
 
 /** MACs that Hyper-V and HNS draw. */

@@ -10,6 +10,7 @@ export function allVerbs(keep: Keep, given: GivenVerbs = {}): Verbs {
   return {
     trace: keep,
     resolve: keep,
+    exec: keep,
     get: keep,
     verify: keep,
     merge: keep,

@@ -19,7 +19,7 @@ async function script(shell: string): Promise<string> {
 /** Words as bash cuts a line, and where the cursor stands. */
 const LINES: readonly (readonly [line: string, words: readonly string[], offered: RegExp])[] = [
   ["verbs by their beginning", ["mullion", "tr"], /^trace$/],
-  ["all verbs", ["mullion", ""], /^trace resolve get verify up .*completion help$/],
+  ["all verbs", ["mullion", ""], /^trace resolve exec get verify up .*completion help$/],
   ["verbs of a group", ["mullion", "hns", "fault", "re"], /^remove release restart reboot$/],
   ["options of a verb", ["mullion", "trace", "--pc"], /^--pcap --pcap-on$/],
   ["options behind arguments", ["mullion", "trace", "pod/a", "pod/b", "--prot"], /^--protocol$/],

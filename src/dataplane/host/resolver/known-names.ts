@@ -45,6 +45,14 @@ export interface CachedAnswer {
   readonly expiresAtMs: number;
 }
 
+/** What the cache holds of one name and type. */
+export interface KnownName {
+  /** As it was asked for, with its final dot. */
+  readonly name: string;
+  readonly type: AddressType;
+  readonly answer: CachedAnswer;
+}
+
 const POSITIVE_SECONDS_MAX = 86_400;
 const NEGATIVE_SECONDS = 300;
 const MS_PER_SECOND = 1_000;
@@ -68,23 +76,28 @@ function cacheKey(name: string, type: string): string {
  */
 export class NameCache {
   /** The oldest first. */
-  private readonly answers = new Map<string, CachedAnswer>();
+  private readonly answers = new Map<string, KnownName>();
 
-  get(name: string, type: string, nowMs: number): CachedAnswer | undefined {
+  get(name: string, type: AddressType, nowMs: number): CachedAnswer | undefined {
     const key = cacheKey(name, type);
-    const answer = this.answers.get(key);
+    const answer = this.answers.get(key)?.answer;
     if (answer === undefined || answer.expiresAtMs > nowMs) return answer;
     this.answers.delete(key);
     return undefined;
   }
 
-  set(name: string, type: string, answer: CachedAnswer): void {
+  set(name: string, type: AddressType, answer: CachedAnswer): void {
     const key = cacheKey(name, type);
     this.answers.delete(key);
-    this.answers.set(key, Object.freeze(answer));
+    this.answers.set(key, Object.freeze({ name, type, answer: Object.freeze(answer) }));
     if (this.answers.size <= LIMITS.dnsCacheNamesMax) return;
     const oldest = this.answers.keys().next();
     if (oldest.done !== true) this.answers.delete(oldest.value);
+  }
+
+  /** What is still remembered, the oldest first. */
+  list(nowMs: number): readonly KnownName[] {
+    return [...this.answers.values()].filter(({ answer }) => answer.expiresAtMs > nowMs);
   }
 
   /** `ipconfig /flushdns`. */

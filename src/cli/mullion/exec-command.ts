@@ -1,0 +1,66 @@
+/** The command line of `mullion exec`. */
+import { Argument, type Command, Option } from "commander";
+import {
+  EXAMPLE,
+  type EditionOptions,
+  type Run,
+  type TargetOptions,
+  addTargetOptions,
+  clusterTarget,
+  editionAsked,
+  editionOption,
+  examples,
+  usage,
+} from "./options.ts";
+import { type TextFormat, outputOption } from "./print-document.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Verbs } from "./verbs.ts";
+
+interface ExecOptions extends TargetOptions, EditionOptions {
+  readonly list?: true;
+  readonly output: TextFormat;
+}
+
+const EXEC_EXAMPLES = examples(
+  `mullion exec -f ${EXAMPLE} pod/client -- ipconfig /all`,
+  `mullion exec -f ${EXAMPLE} node/win-1 -- route print -4`,
+  "mullion exec pod/web -- ipconfig /flushdns",
+  "mullion exec --list",
+);
+
+export function addExec(program: Command, run: Run, exec: Verbs["exec"], terminal: Terminal): void {
+  const command = program
+    .command("exec")
+    .summary("run a command of Windows or Linux on a pod or node")
+    .description(
+      "Runs a command on a simulated pod or node, and prints what the real one would print there. A command\n" +
+        "that only looks runs in a copy; one that changes something changes the running cluster.",
+    )
+    .addArgument(new Argument("[pod]", "where: pod/NAMESPACE/NAME, pod/NAME, node/NAME"))
+    .addArgument(new Argument("[command...]", "behind --: the program and its arguments"));
+  addTargetOptions(command)
+    .addOption(new Option("--list", "say which commands there are"))
+    .addOption(outputOption())
+    .addOption(editionOption())
+    .addHelpText(
+      "after",
+      `${EXEC_EXAMPLES}\nExit codes: 0 the command ended with 0, 1 with another code, 2 bad usage or bad input.\n`,
+    )
+    .action((from: string | undefined, words: readonly string[], options: ExecOptions) =>
+      run(() => {
+        const { list, output } = options;
+        if (list !== true && (from === undefined || words.length === 0))
+          throw usage(
+            from === undefined
+              ? "exec takes a pod or node, and a command"
+              : `there is no command for ${from}`,
+            "Write both: mullion exec pod/web -- ipconfig. mullion exec --list shows which commands there are.",
+          );
+        if (list === true && from !== undefined)
+          throw usage("--list takes no pod and no command", "Leave one of them out.");
+        const target = clusterTarget(options);
+        const asDocumented = editionAsked(options, target);
+        return exec({ target, asDocumented, from, command: words, output }, terminal);
+      }),
+    );
+}

@@ -1,0 +1,35 @@
+/** `mullion exec`: a command on a pod or node. */
+import { connectCluster } from "./cluster/cluster-target.ts";
+import { formatDocument } from "./print-document.ts";
+import type { ExitCode, Terminal } from "./terminal.ts";
+import type { ExecVerbRequest } from "./verbs.ts";
+
+async function listCommands(): Promise<string> {
+  // All that simulates: what asks a running cluster starts without it.
+  const { COMMANDS } = await import("#cluster/exec/commands.ts");
+  const named = (["windows", "linux"] as const).flatMap((os) => {
+    const usages = COMMANDS.filter((each) => each.os === os).flatMap((each) => each.usages);
+    return usages.length === 0
+      ? []
+      : [`On ${os === "windows" ? "Windows" : "Linux"}:`, ...usages.map((usage) => `  ${usage}`)];
+  });
+  return `${named.join("\n")}\n`;
+}
+
+export async function exec(request: ExecVerbRequest, terminal: Terminal): Promise<ExitCode> {
+  const { target, asDocumented, from, command, output } = request;
+  if (from === undefined) {
+    terminal.stdout(await listCommands());
+    return 0;
+  }
+  const client = await connectCluster(target, terminal, { asDocumented });
+  const report = await client.exec({ from, command: [...command] });
+  if (output === "text") {
+    terminal.stdout(report.stdout);
+    terminal.stderr(report.stderr);
+    if (!report.isListed)
+      terminal.stderr("Mullion does not have this command: mullion exec --list says which there are.\n");
+    if (report.exitCode !== 0) terminal.stderr(`The command ended with exit code ${report.exitCode}.\n`);
+  } else terminal.stdout(formatDocument(report, output));
+  return report.exitCode === 0 ? 0 : 1;
+}

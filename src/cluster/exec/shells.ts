@@ -1,0 +1,68 @@
+/** What stands around a command: `cmd /c`, `powershell -Command`, `sh -c`; and what a shell says of a command it does not know. */
+import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
+import type { CommandOutput } from "./command.ts";
+
+export type Shell = "cmd" | "powershell" | "sh";
+
+/** A cmdlet's name: a verb and a noun. */
+const CMDLET = /^[a-z]+-[a-z][a-z0-9]*$/i;
+const WRAPPERS: readonly {
+  readonly os: OperatingSystem;
+  readonly shell: Shell;
+  readonly begin: readonly RegExp[];
+}[] = [
+  { os: "windows", shell: "cmd", begin: [/^cmd(\.exe)?$/i, /^\/[cs]$/i] },
+  { os: "windows", shell: "powershell", begin: [/^(powershell|pwsh)(\.exe)?$/i, /^[-/]c(ommand)?$/i] },
+  { os: "windows", shell: "powershell", begin: [/^(powershell|pwsh)(\.exe)?$/i] },
+  { os: "linux", shell: "sh", begin: [/^(sh|bash|\/bin\/sh|\/bin\/bash)$/, /^-c$/] },
+];
+
+/** The command without the shell that it was given to. One that names no shell is read as it would be typed. */
+export function withoutShell(
+  os: OperatingSystem,
+  command: readonly string[],
+): { readonly shell: Shell; readonly words: readonly string[] } {
+  const wrapper = WRAPPERS.find(
+    (each) =>
+      each.os === os &&
+      command.length > each.begin.length &&
+      each.begin.every((word, index) => word.test(command[index] ?? "")),
+  );
+  const rest = wrapper === undefined ? command : command.slice(wrapper.begin.length);
+  // A shell takes a whole line as one word, too.
+  const words = rest.length === 1 ? (rest[0] ?? "").trim().split(/\s+/) : rest;
+  if (wrapper !== undefined) return { shell: wrapper.shell, words };
+  if (os === "linux") return { shell: "sh", words };
+  return { shell: CMDLET.test(words[0] ?? "") ? "powershell" : "cmd", words };
+}
+
+const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {
+  // `cmd /c` ends with 1; 9009 is the ERRORLEVEL inside a batch file.
+  cmd: (word) => ({
+    stdout: [],
+    stderr: [
+      `'${word}' is not recognized as an internal or external command,`,
+      "operable program or batch file.",
+    ],
+    exitCode: 1,
+  }),
+  powershell: (word) => ({
+    stdout: [],
+    stderr: [
+      `${word} : The term '${word}' is not recognized as the name of a cmdlet, function, script file, or operable program. Check the spelling of the name, or if a path was included, verify that the path is correct and try again.`,
+      "At line:1 char:1",
+      `+ ${word}`,
+      `+ ${"~".repeat(word.length)}`,
+      `    + CategoryInfo          : ObjectNotFound: (${word}:String) [], CommandNotFoundException`,
+      "    + FullyQualifiedErrorId : CommandNotFoundException",
+      " ",
+    ],
+    exitCode: 1,
+  }),
+  // POSIX, XCU 2.8.2: 127.
+  sh: (word) => ({ stdout: [], stderr: [`sh: 1: ${word}: not found`], exitCode: 127 }),
+};
+
+export function unknownCommand(shell: Shell, word: string): CommandOutput {
+  return NOT_FOUND[shell](word);
+}

@@ -1,0 +1,285 @@
+/**
+ * `route`. The form of `route print` is that of two containers in one public repository's log (default gateway as
+ * persistent route `Default`, loopback before the adapter), of docker/for-win#12297 and of microsoft/WSL#5068.
+ */
+import {
+  type Ip,
+  type Ipv4,
+  type Prefix,
+  formatIp,
+  formatPrefix,
+  hostPrefix,
+  lastIp,
+  parseIpv4,
+  prefixOf,
+} from "#core/net/ip.ts";
+import { formatMac } from "#core/net/mac.ts";
+import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
+import type { Machine } from "../machine.ts";
+import { formatMask, parseMask } from "./mask.ts";
+
+const RULE = "=".repeat(75);
+/** dataplane.md §5.2: the interface metric of the loopback. */
+const LOOPBACK_METRIC = 75;
+const IMPLIED_METRIC = 256;
+const IPV6_NEXT_LINE = " ".repeat(36);
+const LOOPBACK_PREFIXES = ["127.0.0.0/8", "127.0.0.1/32", "127.255.255.255/32"];
+const GROUPS = ["224.0.0.0/4", "255.255.255.255/32"];
+
+/** A line of the table. */
+interface Line {
+  readonly prefix: Prefix;
+  readonly gateway: string;
+  readonly source: string;
+  readonly index: number;
+  readonly metric: number;
+}
+
+function prefixFrom(text: string): Prefix {
+  const [address = "", length = ""] = text.split("/");
+  return prefixOf(parseIpv4(address) ?? (0 as Ipv4), Number(length));
+}
+
+function loopbackLines({ loopback }: Machine): readonly Line[] {
+  return [...LOOPBACK_PREFIXES, ...GROUPS].map((text) => ({
+    prefix: prefixFrom(text),
+    gateway: "On-link",
+    source: "127.0.0.1",
+    index: loopback.index,
+    metric: IMPLIED_METRIC + LOOPBACK_METRIC,
+  }));
+}
+
+/** What Windows adds for an address: the address itself, and where all of the subnet and of the link listen. */
+function impliedLines({ adapters }: Machine, family: 4 | 6): readonly Line[] {
+  return adapters.flatMap(({ link, index }) => {
+    const metric = IMPLIED_METRIC + link.metric;
+    const own = link.addresses.filter(({ ip }) => (typeof ip === "number") === (family === 4));
+    const lines = (source: Ip, prefixes: readonly Prefix[]): readonly Line[] =>
+      prefixes.map((prefix) => ({ prefix, gateway: "On-link", source: formatIp(source), index, metric }));
+    return own.flatMap(({ ip, length }, position) => {
+      if (family === 6) return lines(ip, [hostPrefix(ip)]);
+      const broadcast = length < 31 ? [hostPrefix(lastIp(prefixOf(ip, length)))] : [];
+      const groups = position === 0 ? GROUPS.map(prefixFrom) : [];
+      return lines(ip, [hostPrefix(ip), ...broadcast, ...groups]);
+    });
+  });
+}
+
+function tableLines({ compartment, adapters }: Machine, family: 4 | 6): readonly Line[] {
+  return compartment.listRoutes().flatMap((route) => {
+    const adapter = adapters.find(({ link }) => link === route.interface);
+    if (adapter === undefined || (typeof route.prefix.address === "number") !== (family === 4)) return [];
+    const source = adapter.link.addresses.find(({ ip }) => typeof ip === "number")?.ip;
+    return {
+      prefix: route.prefix,
+      gateway: route.nextHop === undefined ? "On-link" : formatIp(route.nextHop),
+      source: source === undefined ? "" : formatIp(source),
+      index: adapter.index,
+      metric: route.metric + adapter.link.metric,
+    };
+  });
+}
+
+/** By destination; of one destination the loopback's first. */
+function inOrder(lines: readonly Line[]): readonly Line[] {
+  return lines.toSorted((a, b) => {
+    if (a.prefix.address !== b.prefix.address) return a.prefix.address < b.prefix.address ? -1 : 1;
+    return a.prefix.length - b.prefix.length;
+  });
+}
+
+function ipv4Lines(machine: Machine): readonly string[] {
+  const lines = inOrder([...loopbackLines(machine), ...tableLines(machine, 4), ...impliedLines(machine, 4)]);
+  return lines.map(({ prefix, gateway, source, metric }) =>
+    [
+      formatIp(prefix.address).padStart(17),
+      formatMask(prefix.length).padStart(17),
+      // Windows writes a blank behind the word, which counts.
+      (gateway === "On-link" ? `${gateway} ` : gateway).padStart(17),
+      source.padStart(17),
+      String(metric).padStart(7),
+    ].join(""),
+  );
+}
+
+function ipv6Lines(machine: Machine): readonly string[] {
+  const all = prefixOf(0xff00_0000_0000_0000_0000_0000_0000_0000n as Ip, 8);
+  const loopback: Line = {
+    prefix: hostPrefix(1n as Ip),
+    gateway: "On-link",
+    source: "::1",
+    index: machine.loopback.index,
+    metric: IMPLIED_METRIC + LOOPBACK_METRIC,
+  };
+  const links = machine.adapters.filter(({ link }) =>
+    link.addresses.some(({ ip }) => typeof ip === "bigint"),
+  );
+  const groups = links.map(({ link, index }) => ({
+    ...loopback,
+    prefix: all,
+    index,
+    metric: IMPLIED_METRIC + link.metric,
+  }));
+  const lines = [loopback, ...tableLines(machine, 6), ...impliedLines(machine, 6)];
+  return [...inOrder(lines), { ...loopback, prefix: all }, ...groups].flatMap(
+    ({ prefix, gateway, index, metric }) => {
+      const head = `${String(index).padStart(3)}${String(metric).padStart(7)} `;
+      const destination = formatPrefix(prefix);
+      return destination.length <= 24
+        ? [head + destination.padEnd(25) + gateway]
+        : [head + destination, IPV6_NEXT_LINE + gateway];
+    },
+  );
+}
+
+/** Inferred: of the routes that are there, default gateways are kept with their interface; others were not added with -p. */
+function persistentLines({ compartment }: Machine): readonly string[] {
+  const hops = compartment
+    .listRoutes()
+    .flatMap(({ prefix, nextHop }) =>
+      prefix.length === 0 && typeof nextHop === "number" ? [formatIp(nextHop)] : [],
+    );
+  if (hops.length === 0) return ["  None"];
+  const any = "0.0.0.0".padStart(17);
+  return [
+    "  Network Address          Netmask  Gateway Address  Metric",
+    ...hops.map((hop) => `${any}${any}${hop.padStart(17)}  Default`),
+  ];
+}
+
+function interfaceLines({ loopback, adapters }: Machine): readonly string[] {
+  return [
+    `${String(loopback.index).padStart(3)}...........................${loopback.description}`,
+    ...adapters.map(({ index, description, link }) => {
+      const mac = formatMac(link.mac).replaceAll("-", " ").toLowerCase();
+      return `${String(index).padStart(3)}...${mac} ......${description}`;
+    }),
+  ];
+}
+
+function print(machine: Machine, families: readonly (4 | 6)[]): CommandOutput {
+  const ipv4 = [
+    "",
+    "IPv4 Route Table",
+    RULE,
+    "Active Routes:",
+    "Network Destination        Netmask          Gateway       Interface  Metric",
+    ...ipv4Lines(machine),
+    RULE,
+    "Persistent Routes:",
+    ...persistentLines(machine),
+    ...(machine.compartment.listRoutes().some(({ prefix }) => prefix.length === 0) ? [RULE] : []),
+  ];
+  const ipv6 = [
+    "",
+    "IPv6 Route Table",
+    RULE,
+    "Active Routes:",
+    " If Metric Network Destination      Gateway",
+    ...ipv6Lines(machine),
+    RULE,
+    "Persistent Routes:",
+    "  None",
+  ];
+  const tables = [...(families.includes(4) ? ipv4 : []), ...(families.includes(6) ? ipv6 : [])];
+  return { stdout: [RULE, "Interface List", ...interfaceLines(machine), RULE, ...tables], exitCode: 0 };
+}
+
+const FAILED: Readonly<Record<"add" | "delete", CommandOutput>> = {
+  add: { stdout: [], stderr: ["The route addition failed: The parameter is incorrect.", ""], exitCode: 1 },
+  delete: { stdout: [], stderr: ["The route deletion failed: Element not found.", ""], exitCode: 1 },
+};
+const DONE: CommandOutput = { stdout: [" OK!"], exitCode: 0 };
+
+/** The words behind the verb: `10.1.0.0 mask 255.255.0.0 10.0.0.1 metric 5 if 2`. */
+interface Given {
+  readonly prefix: Prefix;
+  readonly gateway: Ipv4 | undefined;
+  readonly metric: number;
+  readonly index: number | undefined;
+}
+
+function readRoute(words: readonly string[]): Given | undefined {
+  const rest = words.map((word) => word.toLowerCase());
+  const take = (name: string): string | undefined => {
+    const at = rest.indexOf(name);
+    return at < 0 ? undefined : rest.splice(at, 2)[1];
+  };
+  const [mask, metric, index] = [take("mask") ?? "255.255.255.255", take("metric"), take("if")];
+  const [address, gateway] = rest.map(parseIpv4);
+  const length = parseMask(mask);
+  if (address === undefined || length === undefined) return undefined;
+  if (rest.length > 2 || (rest.length === 2 && gateway === undefined)) return undefined;
+  const prefix = prefixOf(address, length);
+  // The real program refuses bits of the host behind the mask.
+  if (prefix.address !== address) return undefined;
+  return {
+    prefix,
+    gateway,
+    metric: Number(metric ?? 1),
+    index: index === undefined ? undefined : Number(index),
+  };
+}
+
+function add({ compartment, adapters }: Machine, given: Given): CommandOutput {
+  const { prefix, gateway, metric, index } = given;
+  if (gateway === undefined || !Number.isInteger(metric) || metric < 1 || metric > 9_999) return FAILED.add;
+  const named = adapters.find((each) => each.index === index)?.link;
+  const reaching = adapters.find(
+    ({ link }) => compartment.output.routeFor(gateway)?.interface === link,
+  )?.link;
+  const link = index === undefined ? reaching : named;
+  if (link === undefined) return FAILED.add;
+  const isOwn = link.hasAddress(gateway);
+  compartment.addRoute({ prefix, interface: link, metric, ...(isOwn ? {} : { nextHop: gateway }) });
+  return DONE;
+}
+
+function remove({ compartment }: Machine, { prefix, gateway }: Given): CommandOutput {
+  const routes = compartment
+    .routesTo(prefix)
+    .filter(({ origin, nextHop }) => origin === "static" && (gateway === undefined || nextHop === gateway));
+  if (routes.length === 0) return FAILED.delete;
+  for (const route of routes) compartment.removeRoute(route);
+  return DONE;
+}
+
+/** The verb, and the words behind it; options in front of it say the family. */
+function readWords(args: readonly string[]): {
+  readonly verb: string;
+  readonly words: readonly string[];
+  readonly options: readonly string[];
+} {
+  const options = args.filter((arg) => /^[-/][a-z0-9?]$/i.test(arg)).map((arg) => optionOf(arg) ?? "");
+  const [verb = "", ...words] = args.filter((arg) => optionOf(arg) === undefined || arg.length !== 2);
+  return { verb: verb.toLowerCase(), words, options };
+}
+
+export const ROUTE: ListedCommand = {
+  name: "route",
+  os: "windows",
+  usages: [
+    "route print [-4|-6]",
+    "route add DESTINATION mask MASK GATEWAY [metric METRIC] [if INDEX]",
+    "route delete DESTINATION [mask MASK] [GATEWAY]",
+  ],
+  isChange: (args) => ["add", "delete"].includes(readWords(args).verb),
+  run: (machine, args) => {
+    const { verb, words, options } = readWords(args);
+    const other = options.find((each) => each !== "4" && each !== "6");
+    if (other !== undefined) return notBuilt(ROUTE, `-${other}`);
+    if (verb === "print") {
+      if (words.length > 0) return notBuilt(ROUTE, `print ${words.join(" ")}`);
+      const families = ([4, 6] as const).filter(
+        (each) => options.length === 0 || options.includes(String(each)),
+      );
+      return print(machine, families);
+    }
+    if (verb === "change") return notBuilt(ROUTE, "change");
+    if (verb !== "add" && verb !== "delete") return notBuilt(ROUTE, verb);
+    const given = readRoute(words);
+    if (given === undefined) return FAILED.add;
+    return verb === "add" ? add(machine, given) : remove(machine, given);
+  },
+};
