@@ -1,6 +1,7 @@
 // Commands on pods and nodes. A command line in, the program's text and exit code out; forms are those of the threads
 // that the files of src/cluster/exec name.
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { EXEC_SCHEMA, type ExecReport } from "#cluster/exec/exec-report.ts";
 import { MemoryTerminal } from "#test/support/cli/memory-terminal.ts";
@@ -347,5 +348,14 @@ describe("what is not there", () => {
     expect(missing.code).toBe(1);
     expect(missing.errors).toContain("mullion exec --list");
     expect(missing.errors).toContain("exit code 1");
+  });
+
+  it("-o yaml has what -o json has", async () => {
+    const asked = ["-f", "c.yaml", "pod/shop/win", "-o"];
+    const [json, yaml] = [
+      await run([...asked, "json", "--", "arp", "-a"]),
+      await run([...asked, "yaml", "--", "arp", "-a"]),
+    ];
+    expect(parse(yaml.text)).toEqual(JSON.parse(json.text));
   });
 });

@@ -12,7 +12,7 @@ import { ip, prefix } from "#test/support/dataplane/stack-world.ts";
 import type { Mac } from "#core/net/mac.ts";
 import { buildIcmpFrame } from "#core/wire/build-frame.ts";
 import type { EchoOwner } from "./echo-request.ts";
-import { Ping } from "#test/support/dataplane/ping.ts";
+import { Ping } from "./ping.ts";
 import { EchoProbe, TcpProbe, UdpProbe, type Probe } from "./probe.ts";
 import {
   formatIdentification,

@@ -1,9 +1,9 @@
 /** The `ping` of a system: several echo requests, one second apart, and what came of each. */
 import type { Task, Timer } from "#core/base/clock.ts";
 import type { Ip } from "#core/net/ip.ts";
-import type { Compartment } from "#dataplane/host/compartment.ts";
-import type { DeliveryFailure, SocketFailure } from "#dataplane/host/delivery-failure.ts";
-import type { EchoOptions, EchoOwner, EchoReply, EchoRequest } from "#dataplane/host/probes/echo-request.ts";
+import type { Compartment } from "../compartment.ts";
+import type { DeliveryFailure, SocketFailure } from "../delivery-failure.ts";
+import type { EchoOptions, EchoOwner, EchoReply, EchoRequest } from "./echo-request.ts";
 
 const INTERVAL_MS = 1_000;
 const TIMEOUT_MS = 4_000;
