@@ -216,6 +216,14 @@ describe("route", () => {
       /^The route addition failed: The parameter is incorrect\./,
       1,
     ],
+    [
+      "route add 192.0.2.0 mask 255.255.255.0 198.51.100.1",
+      "",
+      /^The route addition failed: Either the interface index is wrong or the gateway does not lie on the same network/,
+      1,
+    ],
+    ["route delete 0.0.0.0", " OK!\r\n", "", 0],
+    ["route delete 192.0.2.0 mask 1.2.3.4", "", /^The route deletion failed: /, 1],
     ["route delete 192.0.2.0", "", /^The route deletion failed: Element not found\./, 1],
   ])("%s", async (line, stdout, stderr, exitCode) => {
     const answer = await report(line, "node/win-1");

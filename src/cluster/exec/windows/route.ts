@@ -10,6 +10,7 @@ import {
   formatPrefix,
   hostPrefix,
   lastIp,
+  prefixContains,
   parseIpv4,
   prefixOf,
 } from "#core/net/ip.ts";
@@ -190,11 +191,21 @@ const FAILED: Readonly<Record<"add" | "delete", CommandOutput>> = {
   add: { stdout: [], stderr: ["The route addition failed: The parameter is incorrect.", ""], exitCode: 1 },
   delete: { stdout: [], stderr: ["The route deletion failed: Element not found.", ""], exitCode: 1 },
 };
+const NOT_NEAR: CommandOutput = {
+  stdout: [],
+  stderr: [
+    "The route addition failed: Either the interface index is wrong or the gateway does not lie on the same network as the interface. Check the IP Address Table for the machine.",
+    "",
+  ],
+  exitCode: 1,
+};
 const DONE: CommandOutput = { stdout: [" OK!"], exitCode: 0 };
 
 /** The words behind the verb: `10.1.0.0 mask 255.255.0.0 10.0.0.1 metric 5 if 2`. */
 interface Given {
   readonly prefix: Prefix;
+  /** Without a mask `delete` takes every route to the address; `add` one to the host. */
+  readonly hasMask: boolean;
   readonly gateway: Ipv4 | undefined;
   readonly metric: number;
   readonly index: number | undefined;
@@ -206,9 +217,9 @@ function readRoute(words: readonly string[]): Given | undefined {
     const at = rest.indexOf(name);
     return at < 0 ? undefined : rest.splice(at, 2)[1];
   };
-  const [mask, metric, index] = [take("mask") ?? "255.255.255.255", take("metric"), take("if")];
+  const [mask, metric, index] = [take("mask"), take("metric"), take("if")];
   const [address, gateway] = rest.map(parseIpv4);
-  const length = parseMask(mask);
+  const length = parseMask(mask ?? "255.255.255.255");
   if (address === undefined || length === undefined) return undefined;
   if (rest.length > 2 || (rest.length === 2 && gateway === undefined)) return undefined;
   const prefix = prefixOf(address, length);
@@ -216,6 +227,7 @@ function readRoute(words: readonly string[]): Given | undefined {
   if (prefix.address !== address) return undefined;
   return {
     prefix,
+    hasMask: mask !== undefined,
     gateway,
     metric: Number(metric ?? 1),
     index: index === undefined ? undefined : Number(index),
@@ -231,15 +243,23 @@ function add({ compartment, adapters }: Machine, given: Given): CommandOutput {
   )?.link;
   const link = index === undefined ? reaching : named;
   if (link === undefined) return FAILED.add;
+  const isNear = link.addresses.some(({ ip, length }) => prefixContains(prefixOf(ip, length), gateway));
+  if (!isNear) return NOT_NEAR;
   const isOwn = link.hasAddress(gateway);
   compartment.addRoute({ prefix, interface: link, metric, ...(isOwn ? {} : { nextHop: gateway }) });
   return DONE;
 }
 
-function remove({ compartment }: Machine, { prefix, gateway }: Given): CommandOutput {
+function remove({ compartment }: Machine, { prefix, gateway, hasMask }: Given): CommandOutput {
   const routes = compartment
-    .routesTo(prefix)
-    .filter(({ origin, nextHop }) => origin === "static" && (gateway === undefined || nextHop === gateway));
+    .listRoutes()
+    .filter(
+      ({ prefix: each, origin, nextHop }) =>
+        origin === "static" &&
+        each.address === prefix.address &&
+        (!hasMask || each.length === prefix.length) &&
+        (gateway === undefined || nextHop === gateway),
+    );
   if (routes.length === 0) return FAILED.delete;
   for (const route of routes) compartment.removeRoute(route);
   return DONE;
@@ -279,7 +299,7 @@ export const ROUTE: ListedCommand = {
     if (verb === "change") return notBuilt(ROUTE, "change");
     if (verb !== "add" && verb !== "delete") return notBuilt(ROUTE, verb);
     const given = readRoute(words);
-    if (given === undefined) return FAILED.add;
+    if (given === undefined) return FAILED[verb];
     return verb === "add" ? add(machine, given) : remove(machine, given);
   },
 };
