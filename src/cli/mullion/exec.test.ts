@@ -265,7 +265,7 @@ describe("ping", () => {
   it.each([
     ["ping nobody", "Ping request could not find host nobody. Please check the name and try again.\r\n"],
     ["ping -q 10.0.0.11", "Bad option -q.\r\n"],
-    ["ping 10.0.0.11 -n 0", "Bad value for option -n, valid range is from 1 to 1000.\r\n"],
+    ["ping 10.0.0.11 -n 0", "Bad value for option -n, valid range is from 1 to 4294967295.\r\n"],
     ["ping 10.0.0.11 -n", "Value must be supplied for option -n.\r\n"],
   ])("%s", async (line, stdout) => {
     expect(await report(line)).toMatchObject({ stdout, exitCode: 1 });
@@ -341,6 +341,11 @@ describe("what is not there", () => {
       /ipconfig \/all/,
     ],
     [["-f", "c.yaml", "pod/shop/win", "--", "ping", "-t", "10.0.0.11"], /ping -t is not one/, /-n COUNT/],
+    [
+      ["-f", "c.yaml", "pod/shop/win", "--", "ping", "-n", "5000", "10.0.0.11"],
+      /takes longer/,
+      /1000 at most/,
+    ],
   ])("%j is refused", async (argv, message, advice) => {
     const { code, text, errors } = await run(argv);
     expect({ code, text }).toEqual({ code: 2, text: "" });

@@ -68,6 +68,7 @@ function adapterLines(machine: Machine, adapter: Adapter, isAll: boolean): reado
   const details = [
     ...field("Description", adapter.description),
     ...field("Physical Address", formatMac(adapter.link.mac)),
+    // Inferred: of addresses that are leased as well; no source was found that shows them in a container.
     ...field("DHCP Enabled", "No"),
     ...field("Autoconfiguration Enabled", "Yes"),
   ];
@@ -204,6 +205,7 @@ export const IPCONFIG: ListedCommand = {
     if (others.length === 0 && option === "all") return show(machine, true);
     if (others.length === 0 && option === "displaydns") return displayDns(machine);
     if (others.length === 0 && option === "flushdns") return flushDns(machine);
+    // Inferred: no printed output was found.
     return { stdout: ["", "Error: unrecognized or incomplete command line."], exitCode: 1 };
   },
 };

@@ -26,7 +26,10 @@ function addressLines(addresses: readonly Ip[]): readonly string[] {
   return [`Addresses:  ${first}`, ...others.map((each) => `          ${each}`)];
 }
 
-/** What it says of a name that it found nothing for; what it waited for stands before that. */
+/**
+ * What it says of a name that it found nothing for; what it waited for stands before that. Inferred: the line of a name without
+ * addresses, and that these lines stand on stderr.
+ */
 function failureLines(result: NameResult, name: string): readonly string[] {
   const silent = result.questions.find(({ outcome }) => outcome === "timed-out");
   if (silent !== undefined)

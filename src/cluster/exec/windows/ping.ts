@@ -8,15 +8,19 @@ import type { FailureReason } from "#dataplane/host/delivery-failure.ts";
 import { Ping, type PingOutcome } from "#dataplane/host/probes/ping.ts";
 import { resolveName } from "../../trace/trace-name.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
+import { RequestError } from "../../request-error.ts";
 import type { Machine } from "../machine.ts";
 
-/** A letter, and what the number behind it may be. */
+const UINT32_MAX = 4_294_967_295;
+/** A letter, and what the number behind it may be. Inferred: the sentences about options that are wrong. */
 const NUMBERS: Readonly<Record<string, readonly [number, number]>> = {
-  n: [1, 1_000],
+  n: [1, UINT32_MAX],
   l: [0, 65_500],
   i: [1, 255],
-  w: [1, 60_000],
+  w: [0, UINT32_MAX],
 };
+/** Of these the real program takes more than a copy of the cluster is kept for: requests, and milliseconds. */
+const MOST: Readonly<Record<string, number>> = { n: 1_000, w: 60_000 };
 const FLAGS = new Set(["4", "6", "f"]);
 /** What the program takes besides, from its own help. */
 const OTHERS = new Set(
@@ -29,6 +33,15 @@ interface Given {
   readonly numbers: Readonly<Record<string, number>>;
   readonly flags: ReadonlySet<string>;
   readonly fault: string | undefined;
+}
+
+/** @throws RequestError */
+function tooMuch(option: string, text: string, most: number): never {
+  throw new RequestError(
+    "bad-usage",
+    `ping ${option} ${text} takes longer than Mullion waits`,
+    `Write ${option} with ${most} at most.`,
+  );
 }
 
 function readArguments(args: readonly string[]): Given {
@@ -48,8 +61,9 @@ function readArguments(args: readonly string[]): Given {
       const value = Number(text);
       if (range === undefined) fault ??= `Bad option ${arg}.`;
       else if (text === undefined) fault ??= `Value must be supplied for option ${arg}.`;
-      else if (!/^\d{1,6}$/.test(text) || value < range[0] || value > range[1])
+      else if (!/^\d{1,10}$/.test(text) || value < range[0] || value > range[1])
         fault ??= `Bad value for option ${arg}, valid range is from ${range[0]} to ${range[1]}.`;
+      else if (value > (MOST[option] ?? value)) tooMuch(arg, text, MOST[option] ?? value);
       else numbers[option] = value;
     }
   }

@@ -187,6 +187,7 @@ function print(machine: Machine, families: readonly (4 | 6)[]): CommandOutput {
   return { stdout: [RULE, "Interface List", ...interfaceLines(machine), RULE, ...tables], exitCode: 0 };
 }
 
+/** Inferred: these sentences, that they stand on stderr, and the exit code. */
 const FAILED: Readonly<Record<"add" | "delete", CommandOutput>> = {
   add: { stdout: [], stderr: ["The route addition failed: The parameter is incorrect.", ""], exitCode: 1 },
   delete: { stdout: [], stderr: ["The route deletion failed: Element not found.", ""], exitCode: 1 },
