@@ -239,8 +239,9 @@ describe("ping", () => {
     expect(text).toEqual([
       "",
       "Pinging 10.0.0.11 with 32 bytes of data:",
-      ...Array.from({ length: 4 }, () =>
-        expect.stringMatching(/^Reply from 10\.0\.0\.11: bytes=32 time(<1|=\d+)ms TTL=128$/),
+      ...Array.from(
+        { length: 4 },
+        () => expect.stringMatching(/^Reply from 10\.0\.0\.11: bytes=32 time(<1|=\d+)ms TTL=128$/) as string,
       ),
       "",
       "Ping statistics for 10.0.0.11:",
