@@ -4,7 +4,7 @@ import { raiseTwin } from "#test/support/cluster/naive-twin.ts";
 import type { RunningCluster } from "../session/running-cluster.ts";
 import type { ShardNumber, VerifyReport } from "./report.ts";
 import { compareInShard } from "../classes/node-classes.ts";
-import { type ShardMachines, machineFindings, machinesOf } from "./machines.ts";
+import { type ShardMachines, machineNotes, machinesOf } from "./machines.ts";
 import { verifyCluster } from "./verify.ts";
 
 const SEED = "digest of the input";
@@ -13,15 +13,15 @@ const SEED = "digest of the input";
 function told(session: RunningCluster, count: number): unknown {
   const shards = Array.from({ length: count }, (_, index): ShardNumber => ({ index: index + 1, count }));
   const parts = shards.map((shard) => compareInShard(session.cluster, session.memories(), shard, SEED));
-  return { machines: machinesOf(parts), findings: machineFindings(parts) };
+  return { machines: machinesOf(parts), notes: machineNotes(parts) };
 }
 
-function machinesIn({ machines, findings }: VerifyReport): unknown {
-  return { ...machines, found: findings.filter(({ code }) => code === "machines-of-class-differ").length };
+function machinesIn({ machines, basis }: VerifyReport): unknown {
+  return { ...machines, found: basis.notes.filter(({ code }) => code === "machines-of-class-differ").length };
 }
 
 describe("machines in the report", () => {
-  it("are counted, and one that differs is a finding that names it, its place and both values", async () => {
+  it("are counted, and one that differs is a note that names it, its place and both values", async () => {
     // Three of four Windows nodes are alike but for what they call their own; the Linux node is the only one.
     const session = await raiseTwin(twinTexts("Transparent", "broken", 5));
     const compareMachines = (shard: ShardNumber, seed: string): ShardMachines =>
@@ -37,11 +37,12 @@ describe("machines in the report", () => {
     const after = told(session, 2);
     expect(after).toMatchObject({ machines: { compared: 2, equal: 1 } });
     expect(after).toMatchObject({
-      findings: [
+      notes: [
         {
-          about: "node/n3",
           code: "machines-of-class-differ",
-          observed: expect.stringMatching(/mtuBytes is 1400, and 1500 on node\/n2$/) as string,
+          message: expect.stringMatching(
+            /^node\/n3: .*mtuBytes is 1400, and 1500 on node\/n2; it should be as node\/n2: /,
+          ) as string,
         },
       ],
     });
@@ -54,11 +55,11 @@ describe("machines in the report", () => {
     for (const count of [1, 2])
       expect(told(session, count)).toMatchObject({
         machines: { compared: 2, equal: 0 },
-        findings: [
+        notes: [
           {
-            about: "node/n2",
-            expected: expect.stringMatching(/^the machine is as those of node\/n3, node\/n4:/) as string,
-            observed: expect.stringMatching(/mtuBytes is 1400, and 1500 on node\/n3$/) as string,
+            message: expect.stringMatching(
+              /^node\/n2: .*mtuBytes is 1400, and 1500 on node\/n3; it should be as node\/n3, node\/n4: /,
+            ) as string,
           },
         ],
       });

@@ -1,6 +1,7 @@
 /** Whether machines of one class are equal: part of what a verification finds out, shard by shard. */
 import type { ValueOf } from "#core/base/shape.ts";
-import type { VerifyFinding, VerifyMachines } from "./report.ts";
+import type { SessionProblem } from "../session/session.ts";
+import type { VerifyMachines } from "./report.ts";
 
 /** A machine that was held against another of its class. */
 export const MACHINE_OUTCOME = {
@@ -49,10 +50,18 @@ export function machinesOf(parts: readonly (ShardMachines | undefined)[]): Verif
 type MachineOutcome = ShardMachines["compared"][number];
 
 const CODE = "machines-of-class-differ" as const;
-const APART_BY = "the input tells them apart by names, addresses and pods alone";
+const ADVICE = "Report it with the input: it is a fault of Mullion. No flow was left out because of it.";
+
+function noteOf(difference: string): SessionProblem {
+  return {
+    code: CODE,
+    message: `${difference}: the input tells them apart by names, addresses and pods alone`,
+    advice: ADVICE,
+  };
+}
 
 /** Where all that were compared with a node differ from it, it is the one that differs, and is told of once. */
-function findingsOfClass(outcomes: readonly MachineOutcome[]): readonly VerifyFinding[] {
+function notesOfClass(outcomes: readonly MachineOutcome[]): readonly SessionProblem[] {
   const differing = outcomes.filter(({ difference }) => difference !== undefined);
   const [first] = differing;
   if (first?.difference === undefined) return [];
@@ -60,29 +69,26 @@ function findingsOfClass(outcomes: readonly MachineOutcome[]): readonly VerifyFi
     const others = differing.map(({ node }) => `node/${node}`);
     const { path, one, other } = first.difference;
     return [
-      {
-        about: `node/${first.like}`,
-        expected: `the machine is as those of ${others.join(", ")}: ${APART_BY}`,
-        observed: `${path} is ${other}, and ${one} on node/${first.node}`,
-        code: CODE,
-      },
+      noteOf(
+        `node/${first.like}: ${path} is ${other}, and ${one} on node/${first.node}; it should be as ${others.join(", ")}`,
+      ),
     ];
   }
   return differing.flatMap(({ node, like, difference }) => {
     if (difference === undefined) return [];
     const { path, one, other } = difference;
-    return {
-      about: `node/${node}`,
-      expected: `the machine is as that of node/${like}: ${APART_BY}`,
-      observed: `${path} is ${one}, and ${other} on node/${like}`,
-      code: CODE,
-    };
+    return noteOf(
+      `node/${node}: ${path} is ${one}, and ${other} on node/${like}; it should be as node/${like}`,
+    );
   });
 }
 
-/** Machines that are not equal, by name of the node. */
-export function machineFindings(parts: readonly (ShardMachines | undefined)[]): readonly VerifyFinding[] {
+/**
+ * Machines that are not equal, by name of the node. Each flow is tried whatever is said here, so it is worth knowing and no
+ * finding.
+ */
+export function machineNotes(parts: readonly (ShardMachines | undefined)[]): readonly SessionProblem[] {
   const compared = parts.flatMap((each) => each?.compared ?? []);
   const sorted = compared.toSorted((a, b) => (a.node < b.node ? -1 : 1));
-  return [...Map.groupBy(sorted, ({ like }) => like).values()].flatMap(findingsOfClass);
+  return [...Map.groupBy(sorted, ({ like }) => like).values()].flatMap(notesOfClass);
 }

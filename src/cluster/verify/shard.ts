@@ -15,7 +15,7 @@ import {
   nodesByReference,
   troubleFindings,
 } from "./describe.ts";
-import { SHARD_MACHINES, machineFindings, machinesOf } from "./machines.ts";
+import { SHARD_MACHINES, machineNotes, machinesOf } from "./machines.ts";
 import type { VerifyPlan } from "./plan.ts";
 import {
   CELL_OUTCOME,
@@ -294,11 +294,11 @@ export function reportOf(parts: readonly VerifyShard[]): VerifyReport {
     one.limits,
     outcomes.map(({ cell }) => cell),
   );
-  const basis = basisOf(one.input, summary.notJudged);
+  const said = basisOf(one.input, summary.notJudged);
+  const basis = { ...said, notes: [...said.notes, ...machineNotes(parts.map(({ machines }) => machines))] };
   const partial = partialOf(parts);
   const listed = [
     ...(partial === undefined ? [] : partialFindings(one, partial)),
-    ...machineFindings(parts.map(({ machines }) => machines)),
     ...listFindings(one, basis, outcomes, summary.cells, partial === undefined),
   ];
   const findings = withCauses(listed, outcomes);
