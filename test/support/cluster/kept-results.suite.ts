@@ -152,9 +152,13 @@ type Told =
   | { readonly cells: readonly unknown[]; readonly findings: readonly unknown[]; readonly rest: unknown }
   | { readonly thrown: string };
 
-/** True when chance says which of several back ends answers a cell, and one of them does not answer. */
-function isByChance({ to, relation }: VerifyCell, troubled: ReadonlySet<string>): boolean {
-  return relation === "service" && troubled.has(to);
+/** Of a lookup that got no answer: the DNS servers are back ends of a Service, too. */
+const NAMES = "names";
+
+/** True when chance says which of several back ends answers a cell, or a name of it, and one of them does not answer. */
+function isByChance({ to, relation, name, flow }: VerifyCell, troubled: ReadonlySet<string>): boolean {
+  if (relation === "service" && troubled.has(to)) return true;
+  return troubled.has(NAMES) && (name !== undefined || flow.endsWith("-name") || flow.includes("dns"));
 }
 
 /**
@@ -182,7 +186,10 @@ function tell(report: VerifyReport, troubled: ReadonlySet<string>): Told {
 function troubledIn(reports: readonly VerifyReport[]): ReadonlySet<string> {
   return new Set(
     reports.flatMap(({ cells, findings }) =>
-      findings.flatMap(({ cell }) => (cell === undefined ? [] : (cells[cell]?.to ?? []))),
+      findings.flatMap(({ cell, code }) => [
+        ...(code === "dns-timeout" ? [NAMES] : []),
+        ...(cell === undefined ? [] : [cells[cell]?.to ?? ""]),
+      ]),
     ),
   );
 }
