@@ -9,6 +9,7 @@ const SECONDS_MAX = 3;
 describe("a megabyte of one kind", () => {
   it.each([
     ["x.yaml", " "],
+    ["x.yaml", "{{"],
     ["x.json", "/**///\n"],
     ["x.json", '{"ID":"x"}'],
     ["net.conflist", "\t"],

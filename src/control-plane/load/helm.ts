@@ -15,5 +15,5 @@ export function holdsTemplate(text: string): boolean {
 
 /** What only charts of Helm have: other programs fill Go's templates, too. */
 export function isOfHelm(text: string): boolean {
-  return /\{\{[^}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\binclude\b)/.test(text);
+  return /\{\{[^{}\n]*(?:\.(?:Values|Release|Chart|Capabilities|Files)\b|\binclude\b)/.test(text);
 }
