@@ -13,11 +13,12 @@ import { IdentificationServer } from "#dataplane/host/services/identification-se
 import { OVERLAY_MACS } from "#test/support/dataplane/overlay-stages.ts";
 import { type OverlayPod, OverlayWorld, remoteSubnet } from "#test/support/dataplane/overlay-world.ts";
 import { formatMac } from "#core/net/mac.ts";
+import { removeLeftovers } from "./leftovers.ts";
 
 const run = promisify(execFile);
 
 const NAMESPACE = `mullion-vx-${process.pid}`;
-const VETH = `mlvx${process.pid % 100_000}`;
+const VETH = `mlvx${process.pid}`;
 /** This machine, and the kernel's node, on the cable between them. */
 const HERE = "10.77.89.1";
 const THERE = "10.77.89.2";
@@ -105,6 +106,7 @@ let cable: Cable;
 const children: ChildProcess[] = [];
 
 beforeAll(async () => {
+  removeLeftovers("mullion-vx-", "mlvx");
   try {
     ip("netns", "add", NAMESPACE);
   } catch (error) {

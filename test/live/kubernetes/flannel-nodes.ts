@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findProgram } from "../../../tools/live-programs.ts";
+import { removeLeftovers } from "../leftovers.ts";
 import { Program } from "./processes.ts";
 
 /** The machine's own address on the bridge. */
@@ -37,7 +38,8 @@ export class FlannelLink {
   private readonly nodes: FlannelNode[] = [];
 
   constructor() {
-    this.bridge = `mfl${process.pid % 100_000}`;
+    removeLeftovers("mfl");
+    this.bridge = `mfl${process.pid}`;
     ip("link", "add", this.bridge, "type", "bridge");
     ip("addr", "add", `${HOST_ADDRESS}/${PREFIX_LENGTH}`, "dev", this.bridge);
     ip("link", "set", this.bridge, "up");

@@ -1,0 +1,46 @@
+/**
+ * What a run that was killed left in the kernel: its devices carry the addresses of the next run, which then talks to nobody.
+ * Needs root and iproute2.
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+
+/** `PREFIX` and the id of the process that made it; what follows tells its devices and namespaces apart. */
+function ownerOf(name: string, prefix: string): number | undefined {
+  if (!name.startsWith(prefix)) return undefined;
+  const digits = /^\d+/.exec(name.slice(prefix.length))?.[0];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Whether a test runner has the id. Another program may have been given it since. */
+function isRunning(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("vitest");
+  } catch {
+    return false;
+  }
+}
+
+function namesOf(...words: readonly string[]): readonly string[] {
+  const text = execFileSync("ip", ["-json", ...words], { encoding: "utf8" });
+  const entries = JSON.parse(text === "" ? "[]" : text) as readonly { name?: string; ifname?: string }[];
+  return entries.flatMap(({ name, ifname }) => name ?? ifname ?? []);
+}
+
+/** Deletes the namespaces and devices of this machine that are called `PREFIX` and the id of a process that has ended. */
+export function removeLeftovers(...prefixes: readonly string[]): void {
+  const isLeft = (name: string): boolean =>
+    prefixes.some((prefix) => {
+      const owner = ownerOf(name, prefix);
+      return owner !== undefined && !isRunning(owner);
+    });
+  for (const name of namesOf("netns", "list").filter(isLeft)) execFileSync("ip", ["netns", "delete", name]);
+  // The second end of a pair goes with the first, or went with its namespace, which the kernel ends a little later.
+  for (const name of namesOf("link", "show").filter(isLeft)) {
+    try {
+      execFileSync("ip", ["link", "delete", name], { stdio: "pipe" });
+    } catch (error) {
+      if (namesOf("link", "show").includes(name)) throw error;
+    }
+  }
+}
