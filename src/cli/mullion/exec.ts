@@ -6,7 +6,7 @@ import type { ExecVerbRequest } from "./verbs.ts";
 
 async function listCommands(): Promise<string> {
   // All that simulates: what asks a running cluster starts without it.
-  const { COMMANDS } = await import("#cluster/exec/commands.ts");
+  const { COMMANDS } = await import("#cluster/exec/exec.ts");
   const named = (["windows", "linux"] as const).flatMap((os) => {
     const usages = COMMANDS.filter((each) => each.os === os).flatMap((each) => each.usages);
     return usages.length === 0

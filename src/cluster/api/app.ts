@@ -10,7 +10,7 @@ import { encodeBase64 } from "hono/utils/encode";
 import { LIMITS } from "#core/base/limits.ts";
 import { CAPTURE_EPOCH_MS, captureTrace } from "../trace/capture.ts";
 import { EXEC_SCHEMA, type ExecReport } from "../exec/exec-report.ts";
-import { execute } from "../exec/exec.ts";
+import { changesMachine, execute } from "../exec/exec.ts";
 import { RESOLUTION_SCHEMA, type ResolutionReport } from "../trace/resolve-report.ts";
 import { resolveNames } from "../trace/resolve.ts";
 import { TRACE_SCHEMA } from "../trace/trace-report.ts";
@@ -179,12 +179,12 @@ async function resolve(held: HeldCluster, body: unknown): Promise<ResolutionRepo
   );
 }
 
-/** In a copy; a command that changes something is run once more where it counts. */
+/** What only looks runs in a copy; a command that changes something where it counts. */
 async function exec(held: HeldCluster, body: unknown): Promise<ExecReport> {
   const question = readExecQuestion(body);
   return held.inTurn(async (session) => {
-    const report = await session.ask((cluster) => execute(forkCluster(cluster), question));
-    if (!report.isChange) return report;
+    const isChange = await session.ask((cluster) => changesMachine(cluster, question));
+    if (!isChange) return session.ask((cluster) => execute(forkCluster(cluster), question));
     await session.raise();
     return execute(session.cluster, question);
   });

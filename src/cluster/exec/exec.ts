@@ -3,12 +3,19 @@ import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { Cluster } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
-import { findSender } from "../trace/trace.ts";
+import { type Sender, findSender } from "../trace/trace.ts";
 import type { CommandOutput, ListedCommand } from "./command.ts";
-import { COMMANDS } from "./commands.ts";
 import type { ExecReport } from "./exec-report.ts";
 import { machineOf } from "./machine.ts";
-import { unknownCommand, withoutShell } from "./shells.ts";
+import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
+import { ARP } from "./windows/arp.ts";
+import { IPCONFIG } from "./windows/ipconfig.ts";
+import { NSLOOKUP } from "./windows/nslookup.ts";
+import { PING } from "./windows/ping.ts";
+import { ROUTE } from "./windows/route.ts";
+
+/** The commands that there are. */
+export const COMMANDS: readonly ListedCommand[] = [IPCONFIG, ROUTE, ARP, PING, NSLOOKUP];
 
 export interface ExecRequest {
   /** Where: as the sender of a trace is written. */
@@ -32,11 +39,19 @@ function textOf(os: OperatingSystem, lines: readonly string[] = []): string {
   return lines.map((line) => line + end).join("");
 }
 
-/**
- * Runs the command in `cluster` itself, on whose clock time passes, and which it may change.
- * @throws RequestError for a machine that does not exist, and for options that Mullion's command does not have.
- */
-export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
+/** A request as its shell understands it. */
+interface CommandLine {
+  readonly sender: Sender;
+  readonly os: OperatingSystem;
+  readonly shell: Shell;
+  readonly word: string;
+  readonly args: readonly string[];
+  /** Undefined for a command that Mullion does not have. */
+  readonly command: ListedCommand | undefined;
+}
+
+/** @throws RequestError for a machine that does not exist, and for an empty command. */
+function readCommandLine(cluster: Cluster, request: ExecRequest): CommandLine {
   const sender = findSender(cluster, request.from);
   const { os } = sender.compartment.profile;
   const { shell, words } = withoutShell(os, request.command);
@@ -47,7 +62,24 @@ export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
       "there is no command",
       "Write it after --: mullion exec pod/web -- ipconfig. mullion exec --list shows which there are.",
     );
-  const command = findCommand(os, word);
+  return { sender, os, shell, word, args, command: findCommand(os, word) };
+}
+
+/**
+ * True for a command that changes the pod or node, which is known before it runs.
+ * @throws RequestError as `execute` does before it runs anything.
+ */
+export function changesMachine(cluster: Cluster, request: ExecRequest): boolean {
+  const { command, args } = readCommandLine(cluster, request);
+  return command?.isChange?.(args) ?? false;
+}
+
+/**
+ * Runs the command in `cluster` itself, on whose clock time passes, and which it may change.
+ * @throws RequestError for a machine that does not exist, and for options that Mullion's command does not have.
+ */
+export function execute(cluster: Cluster, request: ExecRequest): ExecReport {
+  const { sender, os, shell, word, args, command } = readCommandLine(cluster, request);
   const startMs = cluster.clock.nowMs;
   const output: CommandOutput =
     command === undefined ? unknownCommand(shell, word) : command.run(machineOf(cluster, sender), args);
