@@ -133,6 +133,19 @@ export function maskIp(ip: Ip, length: number): Ip {
   return ((ip >> hostBits) << hostBits) as Ipv6;
 }
 
+const ALL_ONES = 0xffff_ffff as Ipv4;
+
+/** The IPv4 mask of `length` ones: 255.255.255.0 of 24. */
+export function maskOf(length: number): Ipv4 {
+  return maskIp(ALL_ONES, length) as Ipv4;
+}
+
+/** How many ones an IPv4 mask begins with; undefined for what is no mask. */
+export function lengthOfMask(mask: Ipv4): number | undefined {
+  const length = Math.clz32(~mask);
+  return maskOf(length) === mask ? length : undefined;
+}
+
 /** An address with a prefix length, host bits kept: what an interface carries. */
 export interface InterfaceAddress {
   readonly ip: Ip;

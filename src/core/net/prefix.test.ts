@@ -13,9 +13,12 @@ import {
   formatPrefix,
   hostPrefix,
   lastIp,
+  lengthOfMask,
   maskIp,
+  maskOf,
   parseInterfaceAddress,
   parseIp,
+  parseIpv4,
   parsePrefix,
   prefixContains,
   prefixCovers,
@@ -69,6 +72,24 @@ describe("parsePrefix", () => {
     expect(parseInterfaceAddress("10.244.1.10/24")).toEqual({ ip: ip("10.244.1.10"), length: 24 });
     expect(parseInterfaceAddress("10.244.1.10")).toBeUndefined();
     expect(parseInterfaceAddress("10.244.1.10/33")).toBeUndefined();
+  });
+});
+
+describe("masks of IPv4", () => {
+  it.each([
+    [0, "0.0.0.0"],
+    [1, "128.0.0.0"],
+    [16, "255.255.0.0"],
+    [23, "255.255.254.0"],
+    [31, "255.255.255.254"],
+    [32, "255.255.255.255"],
+  ])("/%d is %s", (length, text) => {
+    expect(formatIp(maskOf(length))).toBe(text);
+    expect(lengthOfMask(parseIpv4(text)!)).toBe(length);
+  });
+
+  it.each(["255.0.255.0", "0.255.255.255", "0.0.0.1", "255.255.255.253"])("%s is none", (text) => {
+    expect(lengthOfMask(parseIpv4(text)!)).toBeUndefined();
   });
 });
 

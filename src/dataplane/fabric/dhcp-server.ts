@@ -6,7 +6,7 @@ import type { Compartment } from "../host/compartment.ts";
 import type { Interface } from "../host/interface.ts";
 import type { SocketFailure } from "../host/delivery-failure.ts";
 import type { UdpDatagram, UdpOwner, UdpSocket } from "../host/udp.ts";
-import { type Ipv4, type Prefix, prefixContains } from "#core/net/ip.ts";
+import { type Ipv4, type Prefix, maskOf, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import {
   DHCP_CLIENT_PORT,
@@ -132,7 +132,7 @@ export class DhcpServer implements UdpOwner {
       leaseSeconds = LEASE_SECONDS,
     } = this.options;
     const base = { type, transaction, clientMac, yourIp, serverId: this.ownIp };
-    const subnetMask = ((0xffff_ffff << (32 - subnet.length)) >>> 0) as Ipv4;
+    const subnetMask = maskOf(subnet.length);
     const message = type === "nak" ? base : { ...base, leaseSeconds, subnetMask, router, dnsServers };
     // Who has an address is answered there (RFC 2131 §4.1); a refusal is for everybody to hear.
     if (clientIp === undefined || type === "nak")

@@ -254,11 +254,14 @@ describe("a network in VLAN 7", () => {
 describe("DHCP from outside", () => {
   const DHCP: HostComputeNetwork = { Ipams: [{ Type: "Dhcp" }] };
 
-  function served(world: DriverWorld, last = "10.0.0.101", leaseSeconds = 86_400): DhcpServer {
+  function served(
+    world: DriverWorld,
+    { last = "10.0.0.101", leaseSeconds = 86_400, length = 24 } = {},
+  ): DhcpServer {
     const server = new DhcpServer({
       compartment: world.neighbour.root,
       netInterface: world.neighbour.root.getInterface("eth0")!,
-      subnet: prefixOf(ip("10.0.0.0"), 24),
+      subnet: prefixOf(ip("10.0.0.0"), length),
       first: ip("10.0.0.100") as Ipv4,
       last: ip(last) as Ipv4,
       router: ip("10.0.0.1") as Ipv4,
@@ -285,6 +288,15 @@ describe("DHCP from outside", () => {
     });
     expect(world.ask(world.node.root, "icmp", "10.0.0.100")).toMatchObject({ outcome: "answered" });
     expect(await world.client.query("Endpoint", a.endpoint)).not.toHaveProperty("Health.NotEnforced");
+  });
+
+  it("a subnet of all addresses has the mask 0.0.0.0", async () => {
+    const world = new DriverWorld();
+    const network = await world.network("Transparent", undefined, DHCP);
+    served(world, { length: 0 });
+    const pod = await world.pod("A", network, {});
+    world.run();
+    expect(pod.compartment.listInterfaces()[0]?.addresses).toEqual([{ ip: ip("10.0.0.100"), length: 0 }]);
   });
 
   it("WALK-T-4: the frame of the DISCOVER", async () => {
@@ -360,7 +372,7 @@ describe("DHCP from outside", () => {
   it("a lease is renewed with its server from half of its time on, by unicast", async () => {
     const world = new DriverWorld();
     const network = await world.network("Transparent", undefined, DHCP);
-    const server = served(world, "10.0.0.101", 1_000);
+    const server = served(world, { leaseSeconds: 1_000 });
     const { compartment } = await world.pod("A", network, {});
     const [nic] = compartment.listInterfaces();
     world.run(10_000);
@@ -374,7 +386,7 @@ describe("DHCP from outside", () => {
   it("when the server is gone everybody is asked from seven eighths on; then the address goes, too", async () => {
     const world = new DriverWorld();
     const network = await world.network("Transparent", undefined, DHCP);
-    const server = served(world, "10.0.0.101", 1_000);
+    const server = served(world, { leaseSeconds: 1_000 });
     const { compartment } = await world.pod("A", network, {});
     const [nic] = compartment.listInterfaces();
     world.run(10_000);
@@ -392,7 +404,7 @@ describe("DHCP from outside", () => {
   it("a lease that nobody renews is another pod's when it is over", async () => {
     const world = new DriverWorld();
     const network = await world.network("Transparent", undefined, DHCP);
-    const server = served(world, "10.0.0.100", 1_000);
+    const server = served(world, { last: "10.0.0.100", leaseSeconds: 1_000 });
     const first = await world.pod("A", network, {});
     world.run(10_000);
     await world.client.delete("Endpoint", first.endpoint);

@@ -2,13 +2,12 @@
  * `ipconfig`. Its form is that of kubernetes-sigs/sig-windows-tools#340, flannel-io/flannel#1091, microsoft/Windows-Containers#59
  * (all of them `/all` in a pod), Azure/azure-container-networking#206 (without options) and Azure/aks-engine#853 (a node).
  */
-import { type InterfaceAddress, type Ip, formatIp } from "#core/net/ip.ts";
+import { type InterfaceAddress, type Ip, formatIp, maskOf } from "#core/net/ip.ts";
 import { formatMac } from "#core/net/mac.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { KnownName } from "#dataplane/host/resolver/known-names.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import type { Adapter, Machine } from "../machine.ts";
-import { formatMask } from "./mask.ts";
 
 /** Where values stand: behind the dots and the colon. */
 const LABEL_COLUMNS = 34;
@@ -44,7 +43,7 @@ function addressFields(adapter: Adapter, isAll: boolean): readonly string[] {
     ...addresses.flatMap(({ ip, length }) =>
       typeof ip === "bigint"
         ? []
-        : [...field("IPv4 Address", formatIp(ip) + state), ...field("Subnet Mask", formatMask(length))],
+        : [...field("IPv4 Address", formatIp(ip) + state), ...field("Subnet Mask", formatIp(maskOf(length)))],
     ),
   ];
 }

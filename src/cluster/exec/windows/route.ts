@@ -10,6 +10,8 @@ import {
   formatPrefix,
   hostPrefix,
   lastIp,
+  lengthOfMask,
+  maskOf,
   prefixContains,
   parseIpv4,
   prefixOf,
@@ -17,7 +19,6 @@ import {
 import { formatMac } from "#core/net/mac.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import type { Machine } from "../machine.ts";
-import { formatMask, parseMask } from "./mask.ts";
 
 const RULE = "=".repeat(75);
 /** dataplane.md §5.2: the interface metric of the loopback. */
@@ -95,7 +96,7 @@ function ipv4Lines(machine: Machine): readonly string[] {
   return lines.map(({ prefix, gateway, source, metric }) =>
     [
       formatIp(prefix.address).padStart(17),
-      formatMask(prefix.length).padStart(17),
+      formatIp(maskOf(prefix.length)).padStart(17),
       // Windows writes a blank behind the word, which counts.
       (gateway === "On-link" ? `${gateway} ` : gateway).padStart(17),
       source.padStart(17),
@@ -220,7 +221,8 @@ function readRoute(words: readonly string[]): Given | undefined {
   };
   const [mask, metric, index] = [take("mask"), take("metric"), take("if")];
   const [address, gateway] = rest.map(parseIpv4);
-  const length = parseMask(mask ?? "255.255.255.255");
+  const ones = parseIpv4(mask ?? "255.255.255.255");
+  const length = ones === undefined ? undefined : lengthOfMask(ones);
   if (address === undefined || length === undefined) return undefined;
   if (rest.length > 2 || (rest.length === 2 && gateway === undefined)) return undefined;
   const prefix = prefixOf(address, length);

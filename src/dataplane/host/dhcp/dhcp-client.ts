@@ -5,7 +5,7 @@
  * (§4.4.5): from half of its time on its server is asked, from seven eighths on everybody; when it ends, the address goes.
  */
 import type { Task, Timer } from "#core/base/clock.ts";
-import { ANY_IPV4, type Ipv4 } from "#core/net/ip.ts";
+import { ANY_IPV4, type Ipv4, lengthOfMask } from "#core/net/ip.ts";
 import {
   DHCP_CLIENT_PORT,
   DHCP_SERVER_PORT,
@@ -36,6 +36,8 @@ const RETRY_MS_MIN = 60_000;
 const OWN_FIRST = 0xa9fe_0100;
 const OWN_COUNT = 0xfe00;
 const OWN_LENGTH = 16;
+/** Of who has no mask. */
+const HOST_LENGTH = 32;
 
 /** What a server granted. */
 export interface DhcpLease {
@@ -182,7 +184,7 @@ export class DhcpClient implements UdpOwner, Task {
     leaseSeconds = 0,
     serverId,
   }: DhcpMessage): void {
-    const length = lengthOf(subnetMask);
+    const length = (subnetMask === undefined ? undefined : lengthOfMask(subnetMask)) ?? HOST_LENGTH;
     const { nowMs } = this.compartment;
     const lease: DhcpLease = Object.freeze({
       ip: yourIp,
@@ -241,9 +243,4 @@ export class DhcpClient implements UdpOwner, Task {
     this.stop();
     this.wake(NEXT_ROUND_MS);
   }
-}
-
-/** The number of leading ones; 32 without a mask. */
-function lengthOf(mask: Ipv4 | undefined): number {
-  return mask === undefined ? 32 : Math.clz32(~mask);
 }

@@ -1,5 +1,5 @@
 /** The programs of an overlay network's ports: those of its endpoints, of its distributed router, and of the host. */
-import { type Ip, type Ipv4, parseIpv4, prefixContains } from "#core/net/ip.ts";
+import { type Ip, type Ipv4, maskOf, parseIpv4, prefixContains } from "#core/net/ip.ts";
 import type { Mac } from "#core/net/mac.ts";
 import type { Group } from "#dataplane/vfp/group.ts";
 import type { PortAddressInfo } from "#dataplane/vfp/port-settings.ts";
@@ -79,7 +79,7 @@ function leaseOf({ plan }: OverlayView, endpoint: EndpointRecord): DhcpLease | u
   const { ServerList = [] } = endpoint.dns ?? plan.network.dns ?? {};
   return Object.freeze({
     ip,
-    subnetMask: ((0xffff_ffff << (32 - subnet.prefix.length)) >>> 0) as Ipv4,
+    subnetMask: maskOf(subnet.prefix.length),
     router,
     routerMac: plan.routerMac,
     dnsServers: Object.freeze(ServerList.map(parseIpv4).filter((server) => server !== undefined)),
