@@ -27,6 +27,18 @@ export function collect(text: string, previous: readonly string[] | undefined): 
   return [...(previous ?? []), text];
 }
 
+/** The reader of a flag that takes from 1 to `max`. It fails with `advice`, which says how to write one. */
+export function countFor(
+  flag: string,
+  { max, advice = "Write digits alone." }: { readonly max: number; readonly advice?: string },
+): (text: string) => number {
+  return (text) => {
+    const count = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+    if (count >= 1 && count <= max) return count;
+    throw usage(`${flag} takes a number from 1 to ${max}, not ${JSON.stringify(text)}`, advice);
+  };
+}
+
 function editionOf(text: string): Edition {
   const edition = parseEdition(text);
   if (typeof edition === "string") return edition;

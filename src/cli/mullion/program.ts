@@ -22,6 +22,7 @@ import {
   type TargetOptions,
   addTargetOptions,
   clusterTarget,
+  countFor,
   editionAsked,
   editionOption,
   examples,
@@ -235,15 +236,6 @@ interface VerifyOptions extends TargetOptions, ComparisonOptions {
 
 const WORKERS_MAX = 64;
 
-function parseWorkers(text: string): number {
-  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0;
-  if (count >= 1 && count <= WORKERS_MAX) return count;
-  throw usage(
-    `--workers takes a number from 1 to ${WORKERS_MAX}, not ${JSON.stringify(text)}`,
-    "1 tries everything in one process.",
-  );
-}
-
 /** @throws Failure for options that do not go together. */
 function checkSplit({ shard, workers, output }: VerifyOptions, isComparing: boolean, isBuilt: boolean): void {
   const flag = shard === undefined ? "--workers" : "--shard";
@@ -325,7 +317,7 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
       new Option(
         "--workers <n>",
         "how many processes try flows (default: for large clusters one for each processor)",
-      ).argParser(parseWorkers),
+      ).argParser(countFor("--workers", { max: WORKERS_MAX, advice: "1 tries everything in one process." })),
     )
     .option("--watch", "show the matrix again whenever the files or the running cluster change")
     .option("--whole", "on a running cluster: judge everything, also what nothing has touched since")

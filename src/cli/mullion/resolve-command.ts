@@ -9,6 +9,7 @@ import {
   type TargetOptions,
   addTargetOptions,
   clusterTarget,
+  countFor,
   editionAsked,
   editionOption,
   examples,
@@ -28,15 +29,6 @@ interface ResolveOptions extends TargetOptions, EditionOptions {
   readonly times?: number;
   readonly interval?: number;
   readonly output: TextFormat;
-}
-
-function parseTimes(text: string): number {
-  const times = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (times >= 1 && times <= TIMES_MAX) return times;
-  throw usage(
-    `--times takes how often to ask, not ${JSON.stringify(text)}`,
-    `Write a number from 1 to ${TIMES_MAX}.`,
-  );
 }
 
 function parseInterval(text: string): number {
@@ -88,7 +80,9 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
       new Option("--family <name>", "ipv4 asks for A, ipv6 for AAAA (default: A)").choices(["ipv4", "ipv6"]),
     )
     .addOption(
-      new Option("--times <n>", "ask so often: what is remembered shows (default: 1)").argParser(parseTimes),
+      new Option("--times <n>", "ask so often: what is remembered shows (default: 1)").argParser(
+        countFor("--times", { max: TIMES_MAX }),
+      ),
     )
     .addOption(
       new Option("--interval <time>", "virtual time between two of them (default: 1s)").argParser(

@@ -18,6 +18,7 @@ import {
   type Run,
   addFileOptions,
   collect,
+  countFor,
   examples,
   inputPaths,
   usage,
@@ -80,12 +81,6 @@ function parseVariable(text: string): readonly [string, string] {
   );
 }
 
-function parseCount(flag: string, text: string, max: number): number {
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= max) return value;
-  throw usage(`${flag} takes a number from 1 to ${max}, not ${JSON.stringify(text)}`, "Write digits alone.");
-}
-
 function requestOf(options: BringUpOptions): BringUpRequest {
   const { flanneld, joinedBefore, scripts, runtime } = options;
   const inputs = inputPaths(options);
@@ -120,7 +115,7 @@ function requestOf(options: BringUpOptions): BringUpRequest {
     faults: new Set(options.fault ?? []),
     edits: new Set(options.edit ?? []),
     formerRange,
-    runs: parseCount("--runs", options.runs, RUNS_MAX),
+    runs: countFor("--runs", { max: RUNS_MAX })(options.runs),
     patienceMs: Math.round(
       parseDuration(options.patience, {
         name: "--patience",
