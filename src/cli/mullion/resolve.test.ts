@@ -135,6 +135,13 @@ describe("mullion resolve asks for the names that the system asks for", () => {
   });
 });
 
+it("lookups at the same time are one first lookup of each sender and others again", async () => {
+  const { text } = await run(["pod/listed,pod/listed", "depot", "--times", "2", "--interval", "0s"]);
+  const headings = text.split("\n").filter((line) => line.startsWith("pod/") || line.includes("again"));
+  const first: unknown = expect.stringMatching(/^pod\/default\/listed /);
+  expect(headings).toEqual([first, "  again, 0 ms after the first", first, "  again, 0 ms after the first"]);
+});
+
 it("senders are shown beside each other; nothing is kept in the cluster", async () => {
   const { text, code } = await run(["pod/win,pod/tux", "web.other"]);
   const headings = text.split("\n").filter((line) => line.startsWith("pod/"));

@@ -1,4 +1,5 @@
 /** A bring-up as text: one line for each step, then what was found; with `isWide` what each step said and changed. */
+import { formatSpan } from "#core/base/duration.ts";
 import { wrap } from "#core/base/text-layout.ts";
 import type { TraceStyle } from "../trace/format-trace.ts";
 import type { BringUpReport, Change, StepOutcome, StepReport } from "./report.ts";
@@ -27,11 +28,8 @@ const SINGULARS: Readonly<Record<string, string>> = {
   "node-field": "field of the Node",
 };
 
-/** `1.5 s`, `5 min`. */
-function formatSpan(ms: number): string {
-  if (ms === 0) return "0 s";
-  if (ms >= 60_000 && ms % 60_000 === 0) return `${ms / 60_000} min`;
-  return `${Number((ms / 1_000).toFixed(1))} s`;
+function spanOf(ms: number): string {
+  return formatSpan(ms, "s");
 }
 
 /** `2 files, 1 network`; what does not fit into so many columns is left out. */
@@ -66,8 +64,8 @@ function formatTable({ steps }: BringUpReport, style: TraceStyle): readonly stri
     step.script,
     step.name,
     WORDS[step.outcome],
-    formatSpan(step.beganMs - beganMs),
-    formatSpan(step.tookMs),
+    spanOf(step.beganMs - beganMs),
+    spanOf(step.tookMs),
   ]);
   const widths = titles.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -113,7 +111,7 @@ function formatDetails(step: StepReport, style: TraceStyle): readonly string[] {
   const outcome = paint(step.outcome, WORDS[step.outcome], style);
   const heading = style.heading(`${step.number}  ${step.script}: ${step.name}`);
   return [
-    `${heading}  ${outcome}, ${formatSpan(step.tookMs)}`,
+    `${heading}  ${outcome}, ${spanOf(step.tookMs)}`,
     `    ${style.faint(step.command)}`,
     ...step.output.map((line) => `    | ${line}`),
     ...step.changes.map(formatChange),
@@ -123,7 +121,7 @@ function formatDetails(step: StepReport, style: TraceStyle): readonly string[] {
 }
 
 function formatVerdict({ node, outcome, tookMs, steps }: BringUpReport): string {
-  const span = `after ${formatSpan(tookMs)} of virtual time`;
+  const span = `after ${spanOf(tookMs)} of virtual time`;
   const last = steps.findLast((step) => step.outcome === "waits");
   if (outcome === "up") return `${node} is up ${span}.`;
   if (outcome === "up-with-findings") return `${node} is up ${span}, with findings.`;

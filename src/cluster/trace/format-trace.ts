@@ -18,7 +18,7 @@ import type {
 } from "./trace-report.ts";
 
 const LAYER_WIDTH = 27;
-const INDENT = " ".repeat(5);
+export const INDENT: string = " ".repeat(5);
 const DETAIL = `${INDENT}${" ".repeat(4)}`;
 
 const TRANSPOSITION_PARTS: readonly (readonly [keyof TranspositionWords, string])[] = [
@@ -54,7 +54,8 @@ export const PLAIN_STYLE: TraceStyle = Object.freeze({
   columns: 100,
 });
 
-function block(text: string, indent: string, { columns }: TraceStyle): string[] {
+/** A paragraph in lines with `indent` before each. */
+export function block(text: string, indent: string, { columns }: TraceStyle): string[] {
   return wrap(text, columns - indent.length).map((line) => indent + line);
 }
 

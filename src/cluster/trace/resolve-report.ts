@@ -13,6 +13,7 @@ export const NAME_LOOKUP = {
   base: (): typeof TRACE_RESOLUTION => TRACE_RESOLUTION,
   fields: {
     from: (): typeof TRACE_END => TRACE_END,
+    number: { is: "number", text: "Which lookup of this sender it is, counted from 1." },
     afterMs: { is: "number", text: "When it began, counted from the first lookup of this sender." },
     tookMs: { is: "number", text: "Until the result was known." },
   },

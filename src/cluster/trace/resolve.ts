@@ -1,7 +1,6 @@
 /** `mullion resolve`: one name as pods and nodes resolve it, beside each other, each in a copy of the cluster. */
 import { DOCUMENT_VERSION } from "#core/base/shape.ts";
 import { parseIp } from "#core/net/ip.ts";
-import { isDnsName } from "#core/wire/dns/dns-structure.ts";
 import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
 import { type Cluster, forkCluster } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
@@ -9,6 +8,7 @@ import type { FlowLimit, LimitReason } from "../session/flow-limit.ts";
 import type { LookupProgram, NameLookupReport, ResolutionReport } from "./resolve-report.ts";
 import { type NameRequest, describeResolution, resolveName } from "./trace-name.ts";
 import type { AddressFamily } from "./trace-report.ts";
+import { checkDnsName } from "./trace-target.ts";
 import { DNS_PORT, type Sender, findSender, reasonsAgainst } from "./trace.ts";
 
 export interface ResolveRequest {
@@ -31,12 +31,7 @@ const INTERVAL_MS = 1_000;
 function checkName(name: string): void {
   if (parseIp(name) !== undefined)
     throw new RequestError("bad-usage", `${name} is an address`, "Write the name that is to be looked up.");
-  if (!isDnsName(name))
-    throw new RequestError(
-      "bad-usage",
-      `${JSON.stringify(name)} is not a DNS name`,
-      "Write a name such as web, web.shop or kubernetes.default.svc.cluster.local.",
-    );
+  checkDnsName(name, "Write a name such as web, web.shop or kubernetes.default.svc.cluster.local.");
 }
 
 /** @throws RequestError for a command that the sender's system does not have. */
@@ -83,6 +78,7 @@ function lookupsOf(
     const notJudged = reasonsOf(copy, { from: sender, result }, limits);
     return {
       from: sender.description,
+      number: index + 1,
       afterMs,
       tookMs: result.tookMs,
       ...describeResolution(sender.compartment, result, manner),

@@ -44,6 +44,12 @@ function splitHost(
   return { host, port: port === undefined ? undefined : readPort(port, whole) };
 }
 
+/** @throws RequestError with `advice` for what is no name. */
+export function checkDnsName(name: string, advice: string): void {
+  if (!isDnsName(name))
+    throw new RequestError("bad-usage", `${JSON.stringify(name)} is not a DNS name`, advice);
+}
+
 function hostTarget(host: string, port: number | undefined, whole: string): TraceTarget {
   if (parseIp(host) !== undefined) return { kind: "end", reference: host, port };
   if (isDnsName(host)) return { kind: "name", name: host, port };
@@ -87,12 +93,8 @@ export function readTraceTarget(
 ): TraceTarget {
   if (text.startsWith(LOOKUP_PREFIX) || protocol === "dns") {
     const name = text.startsWith(LOOKUP_PREFIX) ? text.slice(LOOKUP_PREFIX.length) : text;
-    if (isDnsName(name)) return { kind: "lookup", name };
-    throw new RequestError(
-      "bad-usage",
-      `${JSON.stringify(name)} is not a DNS name`,
-      "Write name/kubernetes.default.",
-    );
+    checkDnsName(name, "Write name/kubernetes.default.");
+    return { kind: "lookup", name };
   }
   const [, scheme, rest] = /^([a-z][a-z\d+.-]*):\/\/(.*)$/i.exec(text) ?? [];
   if (scheme !== undefined) return urlTarget(scheme, rest ?? "", text);

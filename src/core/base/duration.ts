@@ -27,6 +27,13 @@ export function readDuration(text: string, bare?: DurationUnit): number | undefi
   return Number(ms.toFixed(6));
 }
 
+/** Rounded, as sentences say it: `5 min`, `1.5 s`; less than a second in the smallest unit that they use. */
+export function formatSpan(ms: number, smallest: "ms" | "s" = "ms"): string {
+  if (ms >= UNITS.m && ms % UNITS.m === 0) return `${ms / UNITS.m} min`;
+  const unit = ms >= UNITS.s ? "s" : smallest;
+  return `${Number((ms / UNITS[unit]).toFixed(1))} ${unit}`;
+}
+
 /** In the largest unit that leaves no fraction: `90s`, `2h`. */
 export function formatDuration(ms: number): string {
   const unit =
