@@ -48,7 +48,6 @@ export {
   NAT_FLAGS,
   type OutBoundNatPolicySetting,
   type PortMappingPolicySetting,
-  type SdnRoutePolicySetting,
   parseEndpointPolicies,
   parseEndpointPolicy,
 } from "./documents/endpoint-policy.ts";
@@ -147,7 +146,7 @@ export {
   type NetworkPolicyType,
 } from "./documents/policy-type.ts";
 export type { L4ProxyPolicySetting, L4WfpProxyPolicySetting } from "./documents/proxy-policy.ts";
-export { type HostComputeRoute, parseSdnRoute } from "./documents/sdn-route.ts";
+export { type HostComputeRoute, type SdnRoutePolicySetting, parseSdnRoute } from "./documents/sdn-route.ts";
 export {
   addSdnRoute,
   addSdnRouteEndpoint,

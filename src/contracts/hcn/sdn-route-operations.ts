@@ -4,10 +4,9 @@ import type { JsonObject } from "#core/base/json.ts";
 import { type Stored, storedOf } from "./description/object-json.ts";
 import { type Guid, parseGuid } from "./guid.ts";
 import { HcnError } from "./error.ts";
-import type { SdnRoutePolicySetting } from "./documents/endpoint-policy.ts";
 import { firstFound, listDocuments, queryBy, requestDocument } from "./operations.ts";
 import { SCHEMA_V2_0 } from "./documents/base-document.ts";
-import { type HostComputeRoute, parseSdnRoute } from "./documents/sdn-route.ts";
+import { type HostComputeRoute, type SdnRoutePolicySetting, parseSdnRoute } from "./documents/sdn-route.ts";
 
 /** As a service answers it. */
 export type StoredRoute = Stored<HostComputeRoute>;

@@ -7,7 +7,7 @@
  * the host routes them, so that layer has no rules.
  */
 import { parseAddressOrPrefix, prefixOfAddress } from "#contracts/hcn/documents/address-list.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
 import {
   type Ip,
   type IpFamily,

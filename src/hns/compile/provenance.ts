@@ -6,7 +6,7 @@ import type { Provenance } from "#core/base/recorder.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkRecord } from "../service/network/network-record.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
 
 /** Rules that HNS adds although no policy asks for them. */
 export const HNS_DEFAULT: Provenance = Object.freeze({ object: "default", id: "", name: "HNS" });

@@ -4,7 +4,8 @@
  * `docs/reference/fidelity.md` lists them.
  */
 import type { AclPolicySetting } from "#contracts/hcn/documents/acl-policy.ts";
-import type { EndpointPolicy, SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { EndpointPolicy } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
 import type { InterfaceConstraintPolicySetting } from "#contracts/hcn/documents/interface-policy.ts";
 import type {
   NetworkPolicy,

@@ -1,6 +1,6 @@
 /** An SDN route object as the service keeps it: checked values, frozen, replaced as a whole on each change (hcn.md §2.8). */
 import type { Guid } from "#contracts/hcn/guid.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/sdn-route.ts";
 import type { RecordBase } from "./network/network-record.ts";
 
 export interface SdnRouteRecord extends RecordBase {

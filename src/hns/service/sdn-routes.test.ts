@@ -147,6 +147,35 @@ describe("an SDN route", () => {
     expect(await listSdnRoutes(node.client)).toEqual(before);
   });
 
+  it.each([
+    [
+      { Routes: [{ NextHop: "10.0.0.1" }] },
+      "HCN_E_INVALID_POLICY",
+      /Routes\[0\]\.DestinationPrefix is nothing/,
+    ],
+    [
+      { Routes: [SETTING, { DestinationPrefix: "10.0.0.0/40" }] },
+      "HCN_E_INVALID_POLICY",
+      /Routes\[1\].*a CIDR/,
+    ],
+    [
+      { Setting: [{ ...SETTING, NextHop: "here" }] },
+      "HCN_E_INVALID_POLICY",
+      /Setting\[0\]\.NextHop is "here"/,
+    ],
+    [{ Setting: [{ ...SETTING, NeedEncap: 3 }] }, "HCN_E_INVALID_POLICY", /NeedEncap is 3.*true or false/],
+    [{ Routes: "10.0.0.0/8" }, "HCN_E_INVALID_JSON", /Routes is "10\.0\.0\.0\/8"; it must be a list/],
+  ])("%j is refused with the place", async (fields, code, message) => {
+    const { client, endpoints } = await fixture();
+    const document = {
+      SchemaVersion: { Major: 2, Minor: 0 },
+      HostComputeEndpoints: [endpoints[0]],
+      ...fields,
+    };
+    const refused = client.create("SdnRoute", document);
+    await expect(refused).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
+  });
+
   it("hcsshim's helper refuses a route without endpoints before any call", async () => {
     const { client } = await fixture();
     await expect(addSdnRoute(client, [], SETTING)).rejects.toThrow("missing endpoints");

@@ -1,26 +1,14 @@
 /** What the views of all objects share: base fields in the schema's order, defaults left out (hcn.md §1.6). */
-import { BASE, type PolicyDocument, type ROUTE } from "#contracts/hcn/documents/base-document.ts";
+import type { BASE, PolicyDocument, ROUTE } from "#contracts/hcn/documents/base-document.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { policyDocument } from "#contracts/hcn/documents/endpoint-policy.ts";
-import { type PrintableOf, isDefault, printerOf } from "#contracts/hcn/description/object-json.ts";
+import type { PrintableOf } from "#contracts/hcn/description/object-json.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
 import type { NotEnforced } from "../service/enforcement.ts";
 import type { RecordBase, RouteRecord } from "../service/network/network-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { Prng } from "#core/base/prng.ts";
 import { type Guid, formatUpperGuid } from "#contracts/hcn/guid.ts";
-
-/**
- * Leaves out fields that hold their default: undefined, empty text, zero, and an empty list.
- * Fields that have to be there although they are empty are added behind.
- */
-export function withoutDefaults(fields: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  const kept: Record<string, JsonValue> = {};
-  for (const [field, value] of Object.entries(fields)) {
-    if (value !== undefined && !isDefault(value)) kept[field] = value;
-  }
-  return kept;
-}
 
 /** `Health.Data` of v2 documents, `Health` of v1 documents. */
 export function healthData(
@@ -48,13 +36,6 @@ export function baseValues(record: RecordBase, state: number): PrintableOf<typeo
     SchemaVersion: { Major: record.schemaVersion.Major, Minor: record.schemaVersion.Minor },
     State: state,
   };
-}
-
-const BASE_PRINTER = printerOf(BASE);
-
-/** The base fields of a v2 document, in order. */
-export function baseFields(record: RecordBase, health: JsonObject, state: number): JsonObject {
-  return BASE_PRINTER.print({ ...baseValues(record, state), Health: health });
 }
 
 /** The fields of a route. */

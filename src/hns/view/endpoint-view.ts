@@ -17,7 +17,6 @@ import {
   routeValues,
   allocator,
   resourcesDocument,
-  withoutDefaults,
 } from "./document-fields.ts";
 import { type PrintableOf, printerOf } from "#contracts/hcn/description/object-json.ts";
 import { ENDPOINT_FORM } from "#contracts/hcn/documents/v1-documents.ts";
@@ -82,17 +81,23 @@ function health(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
 
 const PRINTER = printerOf(ENDPOINT);
 
+type EndpointValues = PrintableOf<typeof ENDPOINT>;
+
+function addressValues({ ipConfigs }: EndpointRecord): EndpointValues["IpConfigurations"] {
+  return ipConfigs.map(({ ip, length, ipSubnetId }) => ({
+    IpAddress: formatIp(ip),
+    PrefixLength: length,
+    IpSubnetId: ipSubnetId,
+  }));
+}
+
 /** What both dialects show of an endpoint. */
-function valuesOf(context: ServiceContext, endpoint: EndpointRecord): PrintableOf<typeof ENDPOINT> {
+function valuesOf(context: ServiceContext, endpoint: EndpointRecord): EndpointValues {
   return {
     ...baseValues(endpoint, endpointState(endpoint)),
     HostComputeNetwork: endpoint.networkId,
     HostComputeNamespace: endpoint.attachment?.namespaceId,
-    IpConfigurations: endpoint.ipConfigs.map((config) => ({
-      IpAddress: formatIp(config.ip),
-      PrefixLength: config.length,
-      IpSubnetId: config.ipSubnetId,
-    })),
+    IpConfigurations: addressValues(endpoint),
     Dns: dnsOf(context, endpoint),
     Routes: endpoint.routes.map(routeValues),
     MacAddress: endpoint.macText,
@@ -197,13 +202,8 @@ export function endpointStatisticsDocument(context: ServiceContext, endpoint: En
 export function endpointAddressesDocument(endpoint: EndpointRecord): JsonObject {
   return {
     EndpointId: formatUpperGuid(endpoint.id),
-    IpConfigurations: endpoint.ipConfigs.map((config) =>
-      withoutDefaults({
-        IpAddress: formatIp(config.ip),
-        PrefixLength: config.length,
-        IpSubnetId: config.ipSubnetId,
-      }),
-    ),
+    IpConfigurations: [],
+    ...PRINTER.print({ IpConfigurations: addressValues(endpoint) }),
     MacAddress: endpoint.macText,
   };
 }

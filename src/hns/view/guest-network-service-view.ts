@@ -1,14 +1,20 @@
 /** A guest network service as results show it; v1 never knew it, so both dialects show the same (hcn.md §2.11). */
 import type { JsonObject } from "#core/base/json.ts";
-import { GUEST_NETWORK_SERVICE_STATES } from "#contracts/hcn/documents/guest-network-service.ts";
+import {
+  GUEST_NETWORK_SERVICE,
+  GUEST_NETWORK_SERVICE_STATES,
+} from "#contracts/hcn/documents/guest-network-service.ts";
+import { printerOf } from "#contracts/hcn/description/object-json.ts";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
 import type { GuestNetworkServiceRecord } from "../service/guest/guest-network-service-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
-import { baseFields, healthData, withoutDefaults } from "./document-fields.ts";
+import { baseValues, healthData } from "./document-fields.ts";
 
 function stateNumber(service: GuestNetworkServiceRecord): number {
   return GUEST_NETWORK_SERVICE_STATES.indexOf(service.state);
 }
+
+const PRINTER = printerOf(GUEST_NETWORK_SERVICE);
 
 /** A guest network service in v2 shape. */
 export function guestNetworkServiceDocument(
@@ -16,8 +22,9 @@ export function guestNetworkServiceDocument(
   service: GuestNetworkServiceRecord,
 ): JsonObject {
   const health: JsonObject = { Data: healthData(context, service, []) };
-  return withoutDefaults({
-    ...baseFields(service, health, stateNumber(service)),
+  return PRINTER.print({
+    ...baseValues(service, stateNumber(service)),
+    Health: health,
     VirtualMachineId: service.virtualMachineId === ZERO_GUID ? undefined : service.virtualMachineId,
     MirroredInterfaces: service.interfaces.map(({ endpointId, state }) => ({
       EndpointId: endpointId,
@@ -27,7 +34,7 @@ export function guestNetworkServiceDocument(
       MissedNotifications: "None",
     })),
     MirrorHostNetworking: service.mirrorsHost ? true : undefined,
-    GnsRpcServerInformation: service.rpcServer === undefined ? undefined : { ...service.rpcServer },
+    GnsRpcServerInformation: service.rpcServer,
     Flags: service.flags,
   });
 }

@@ -16,8 +16,8 @@ import {
 import type { LoadBalancerRecord } from "../service/load-balancer/load-balancer-record.ts";
 import type { ServiceContext } from "../service/service-context.ts";
 import { withKept } from "../store/kept-fields.ts";
-import { baseFields, baseValues, healthData, sortFields, withoutDefaults } from "./document-fields.ts";
-import type { SdnRoutePolicySetting } from "#contracts/hcn/documents/endpoint-policy.ts";
+import { baseValues, healthData, sortFields } from "./document-fields.ts";
+import { SDN_ROUTE } from "#contracts/hcn/documents/sdn-route.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
 
 /** hcn.md §2.10. */
@@ -138,25 +138,23 @@ export function loadBalancerFilterFields(
 /** hcn.md §2.10 has no row for routes. Inferred: applied is 2, as for the load balancers that they are kept with. */
 const ROUTE_APPLIED = 2;
 
-function routeDocument(route: SdnRoutePolicySetting): JsonObject {
-  return { ...route };
-}
+const ROUTE_PRINTER = printerOf(SDN_ROUTE);
 
 /**
  * Inferred (hcn.md §11.24): the routes come back under both names, `Routes` as the schema has it and `Setting` as
  * hcsshim reads it, so that a client which writes back what it read loses none.
  */
 export function sdnRouteDocument(context: ServiceContext, route: SdnRouteRecord): JsonObject {
-  const routes = route.routes.map(routeDocument);
   const network = context.state.networks.get(route.networkId);
   const health: JsonObject = { Data: healthData(context, route, notEnforcedOnSdnRoute(route, network)) };
   const hasNetwork = context.windows.profile.schemaMinor >= SCHEMA_WITH_NETWORK;
-  const document = withoutDefaults({
-    ...baseFields(route, health, ROUTE_APPLIED),
+  const document = ROUTE_PRINTER.print({
+    ...baseValues(route, ROUTE_APPLIED),
+    Health: health,
     HostComputeNetwork: hasNetwork ? route.networkId : undefined,
     HostComputeEndpoints: route.endpointIds,
-    Routes: routes,
-    Setting: routes,
+    Routes: route.routes,
+    Setting: route.routes,
   });
   return withKept(document, route.kept?.v2);
 }

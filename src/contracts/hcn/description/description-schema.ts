@@ -23,6 +23,8 @@ const U16: Schema = { type: "integer", minimum: 0, maximum: 65_535 };
 
 const SCALAR_SCHEMAS: Readonly<Record<ScalarKind, Schema>> = {
   text: TEXT,
+  address: TEXT,
+  prefix: TEXT,
   guid: component("Guid"),
   boolean: { type: "boolean" },
   u16: U16,

@@ -21,6 +21,10 @@ export interface HnsPolicy extends JsonObject {
 /** Values that consist of nothing else, by the word that a field says in `is`. */
 export interface ScalarValues {
   readonly text: string;
+  /** Of IP, in text. May be empty. */
+  readonly address: string;
+  /** `10.0.0.0/8`, or an address alone, in text. Bits of the host are allowed. */
+  readonly prefix: string;
   readonly guid: Guid;
   readonly boolean: boolean;
   /** From 0 to 65 535. */
@@ -152,6 +156,8 @@ export interface ObjectDescription {
   readonly text: string;
   /** Its name among the published schemas, where it has one. */
   readonly name?: string;
+  /** What a wrong field of it fails with, where that is not what the document fails with. */
+  readonly code?: HcnErrorCode;
   /** Fields that come before its own. */
   base?(): ObjectDescription;
   /** In the order in which results list them. */

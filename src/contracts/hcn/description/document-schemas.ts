@@ -2,13 +2,14 @@
  * The documents of HNS as JSON schemas, for the published description (hcn.md §2). They say how answers look; requests
  * may be written more freely (§1.6), so a request is not held against them. Unknown fields are allowed everywhere.
  */
-import { BASE, DNS, POLICY, ROUTE } from "../documents/base-document.ts";
-import { type Schema, component, propertiesOf, schemaOf } from "./description-schema.ts";
+import { DNS, POLICY, ROUTE } from "../documents/base-document.ts";
+import { type Schema, component, schemaOf } from "./description-schema.ts";
 import { ENDPOINT } from "../documents/endpoint.ts";
 import { GUEST_NETWORK_SERVICE, MIRRORED_INTERFACE } from "../documents/guest-network-service.ts";
 import { IP_SUBNET, NETWORK, SUBNET } from "../documents/network.ts";
 import { LOAD_BALANCER, PORT_MAPPING } from "../documents/load-balancer.ts";
 import { NAMESPACE } from "../documents/namespace.ts";
+import { SDN_ROUTE, SDN_ROUTE_SETTING } from "../documents/sdn-route.ts";
 
 function object(
   description: string,
@@ -18,18 +19,11 @@ function object(
   return { type: "object", description, properties, ...(required.length > 0 && { required }) };
 }
 
-function list(items: Schema): Schema {
-  return { type: "array", items };
-}
-
 const TEXT: Schema = { type: "string" };
 const NUMBER: Schema = { type: "integer", minimum: 0 };
 const U16: Schema = { type: "integer", minimum: 0, maximum: 65_535 };
 const ANY: Schema = {};
 const GUID = component("Guid");
-
-/** What every document begins with (hcn.md §2.1). */
-const BASE_FIELDS = propertiesOf(BASE);
 
 const PARTS: Readonly<Record<string, Schema>> = {
   Guid: { type: "string", pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
@@ -44,6 +38,7 @@ const PARTS: Readonly<Record<string, Schema>> = {
   Subnet: schemaOf(SUBNET),
   PortMapping: schemaOf(PORT_MAPPING),
   MirroredInterface: schemaOf(MIRRORED_INTERFACE),
+  SdnRoutePolicySetting: schemaOf(SDN_ROUTE_SETTING),
 };
 
 const OBJECTS: Readonly<Record<string, Schema>> = {
@@ -51,17 +46,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
   HostComputeEndpoint: schemaOf(ENDPOINT),
   HostComputeNamespace: schemaOf(NAMESPACE),
   HostComputeLoadBalancer: schemaOf(LOAD_BALANCER),
-  HostComputeRoute: object(
-    "An SDN route.",
-    {
-      ...BASE_FIELDS,
-      HostComputeNetwork: TEXT,
-      HostComputeEndpoints: list(TEXT),
-      Routes: list({ type: "object" }),
-      Setting: list({ type: "object" }),
-    },
-    ["ID", "SchemaVersion"],
-  ),
+  HostComputeRoute: schemaOf(SDN_ROUTE),
   GuestNetworkService: schemaOf(GUEST_NETWORK_SERVICE),
 };
 

@@ -14,9 +14,12 @@ import { GUEST_NETWORK_SERVICE } from "../documents/guest-network-service.ts";
 import { LOAD_BALANCER } from "../documents/load-balancer.ts";
 import { NAMESPACE } from "../documents/namespace.ts";
 import { NETWORK } from "../documents/network.ts";
+import { SDN_ROUTE } from "../documents/sdn-route.ts";
 
 const SCALAR_NOUNS: Readonly<Record<ScalarKind, string>> = {
   text: "text",
+  address: "address",
+  prefix: "prefix or address",
   guid: "GUID",
   boolean: "true or false",
   u16: "0 to 65535",
@@ -154,6 +157,8 @@ function onlyOnce(documents: readonly string[]): readonly string[] {
 
 /** All described documents. */
 export function formatDocumentsPage(): string {
-  const documents = [NETWORK, ENDPOINT, NAMESPACE, LOAD_BALANCER, GUEST_NETWORK_SERVICE].map(formatDocument);
+  const documents = [NETWORK, ENDPOINT, NAMESPACE, LOAD_BALANCER, SDN_ROUTE, GUEST_NETWORK_SERVICE].map(
+    formatDocument,
+  );
   return [`## Every document\n\n${formatDocument(BASE)}`, ...onlyOnce(documents)].join("\n\n");
 }

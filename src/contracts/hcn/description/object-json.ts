@@ -14,6 +14,7 @@ import {
   type ValueOf,
 } from "./description.ts";
 import { HcnError } from "../error.ts";
+import type { HcnErrorCode } from "../error-codes.ts";
 import type { Guid } from "../guid.ts";
 import { type JsonReader, present, readOnce } from "./json.ts";
 import {
@@ -26,6 +27,7 @@ import {
   type Route,
   SCHEMA_V2_0,
 } from "../documents/base-document.ts";
+import { PREFIX_WORDS, readAddressOrPrefix, readOptionalIp } from "../documents/address-list.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 
 /** A document that a service has given out or keeps: it has an id. */
@@ -69,6 +71,8 @@ export const SCALAR_READERS: {
   readonly [K in ScalarKind]: (reader: JsonReader, name: string) => ScalarValues[K] | undefined;
 } = {
   text: (reader, name) => reader.text(name),
+  address: readOptionalIp,
+  prefix: readAddressOrPrefix,
   guid: (reader, name) => reader.guid(name),
   boolean: (reader, name) => reader.boolean(name),
   u16: (reader, name) => reader.u16(name),
@@ -127,6 +131,7 @@ function fieldReader(field: Field): ReadField {
 
 /** What a field that an object cannot be without has to be, in words. */
 function wantedOf(field: Field | undefined): string {
+  if (field?.is === "prefix") return PREFIX_WORDS;
   if (field?.is === "enumeration") return field.names.filter((name) => name !== undefined).join(" or ");
   if (field?.is !== "object") return "there";
   const [needed = ""] = referredObject(field.of).needs ?? [];
@@ -144,8 +149,10 @@ interface ReadableField {
 /** A reader of a described object. Strict about types, tolerant where Windows is: unknown fields are passed by. */
 export class ObjectReader<T extends object> {
   private readonly fields: readonly ReadableField[];
+  private readonly code: HcnErrorCode | undefined;
 
   constructor(description: ObjectDescription) {
+    this.code = description.code;
     this.fields = fieldsOf(description).map(([name, field]) => {
       const read = fieldReader(field);
       const wanted = description.needs?.includes(name) === true ? wantedOf(field) : undefined;
@@ -154,7 +161,8 @@ export class ObjectReader<T extends object> {
   }
 
   /** All described fields, in their order; absent ones stay absent. @throws HcnError for a field of the wrong type. */
-  read(reader: JsonReader): T {
+  read(given: JsonReader): T {
+    const reader = this.code === undefined ? given : given.failingWith(this.code);
     const values: Record<string, unknown> = {};
     for (const { name, read, wanted } of this.fields) {
       const value = read(reader, name);

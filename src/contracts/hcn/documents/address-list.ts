@@ -36,6 +36,16 @@ export function readAddressList(reader: JsonReader, field: string): readonly str
   return items;
 }
 
+/** What a prefix is, for who wrote another thing. */
+export const PREFIX_WORDS = "a CIDR such as 10.96.0.0/12";
+
+/** Reads an address or CIDR, which keeps its text. */
+export function readAddressOrPrefix(reader: JsonReader, field: string): string | undefined {
+  const text = reader.text(field);
+  if (text !== undefined && parseAddressOrPrefix(text) === undefined) throw reader.fail(field, PREFIX_WORDS);
+  return text;
+}
+
 /** Reads an address that may be empty. */
 export function readOptionalIp(reader: JsonReader, field: string): string | undefined {
   const text = reader.text(field);

@@ -2,7 +2,7 @@
  * Endpoint policies as checked values: one reader per type (hcn.md §3.3). Those that only endpoints have, which
  * translate, steer and secure, are read here.
  */
-import { parseAddressOrPrefix, readAddressList, readOptionalIp } from "./address-list.ts";
+import { readAddressList, readOptionalIp } from "./address-list.ts";
 import { HcnError } from "../error.ts";
 import { JsonReader, enumerationName, present } from "../description/json.ts";
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
@@ -32,6 +32,7 @@ import {
   readL4Proxy,
   readL4WfpProxy,
 } from "./proxy-policy.ts";
+import { SDN_ROUTE_SETTING_READER, type SdnRoutePolicySetting } from "./sdn-route.ts";
 
 /** Bits of the `Flags` of OutBoundNAT and PortMapping. Inferred (hcn.md §11.12): v2 takes ExternalPortReserved, which v1 has. */
 export const NAT_FLAGS = { LocalRoutedVip: 1, IPv6: 2, ExternalPortReserved: 4 } as const;
@@ -56,13 +57,6 @@ export interface PortMappingPolicySetting {
   /** The node's address that listens; empty: all. */
   readonly VIP?: string;
   readonly Flags?: number;
-}
-
-export interface SdnRoutePolicySetting {
-  readonly DestinationPrefix: string;
-  readonly NextHop?: string;
-  readonly NeedEncap?: boolean;
-  readonly AutomaticEndpointMonitor?: boolean;
 }
 
 export function readOutBoundNat(reader: JsonReader): OutBoundNatPolicySetting {
@@ -97,18 +91,6 @@ export function readPortMapping(reader: JsonReader): PortMappingPolicySetting {
     ExternalPort: reader.u16("ExternalPort"),
     VIP: readOptionalIp(reader, "VIP"),
     Flags: reader.u32("Flags"),
-  });
-}
-
-export function readSdnRoute(reader: JsonReader): SdnRoutePolicySetting {
-  const prefix = reader.text("DestinationPrefix");
-  if (prefix === undefined || parseAddressOrPrefix(prefix) === undefined)
-    throw reader.fail("DestinationPrefix", "a CIDR such as 10.96.0.0/12");
-  return present<SdnRoutePolicySetting>({
-    DestinationPrefix: prefix,
-    NextHop: readOptionalIp(reader, "NextHop"),
-    NeedEncap: reader.boolean("NeedEncap"),
-    AutomaticEndpointMonitor: reader.boolean("AutomaticEndpointMonitor"),
   });
 }
 
@@ -218,7 +200,7 @@ const READERS: {
   QOS: readQos,
   L2Driver: () => NO_SETTING,
   OutBoundNAT: readOutBoundNat,
-  SDNRoute: readSdnRoute,
+  SDNRoute: (reader) => SDN_ROUTE_SETTING_READER.read(reader),
   L4Proxy: readL4Proxy,
   L4WFPPROXY: readL4WfpProxy,
   ProviderAddress: readProviderAddress,

@@ -31,6 +31,8 @@ function objectIn(value: JsonValue): JsonObject | undefined {
 /** What a dump says, by the kind that is expected. */
 const DUMPED: Readonly<Record<V1Kind, (value: JsonValue) => unknown>> = {
   text: textIn,
+  address: textIn,
+  prefix: textIn,
   guid(value) {
     const id = typeof value === "string" ? parseGuid(value) : undefined;
     return id === ZERO_GUID ? undefined : id;
