@@ -13,6 +13,10 @@ export interface ListedCommand {
   /** In small letters; Windows takes any spelling, with or without `.exe`. */
   readonly name: string;
   readonly os: OperatingSystem;
+  /** Other names for it, in small letters. */
+  readonly aliases?: readonly string[];
+  /** The one shell that knows it. Default: every one. */
+  readonly shell?: "powershell";
   /** Each way to call it, as `mullion exec --list` shows it. */
   readonly usages: readonly string[];
   /** True for arguments with which it changes the machine. Default: it never does. */
@@ -27,10 +31,10 @@ export function optionOf(arg: string): string | undefined {
 }
 
 /** @throws RequestError for what the real program takes, and Mullion's does not. */
-export function notBuilt(command: ListedCommand, text: string): never {
+export function notBuilt({ name, usages }: Pick<ListedCommand, "name" | "usages">, text: string): never {
   throw new RequestError(
     "bad-usage",
-    `${command.name} ${text} is not one of the commands that Mullion has`,
-    `Mullion has: ${command.usages.join(", ")}. mullion exec --list shows all.`,
+    `${name} ${text} is not one of the commands that Mullion has`,
+    `Mullion has: ${usages.join(", ")}. mullion exec --list shows all.`,
   );
 }

@@ -10,12 +10,21 @@ import { machineOf } from "./machine.ts";
 import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
 import { ARP } from "./windows/arp.ts";
 import { IPCONFIG } from "./windows/ipconfig.ts";
+import { CMDLETS } from "./windows/cmdlets/cmdlets.ts";
 import { NSLOOKUP } from "./windows/nslookup.ts";
 import { PING } from "./windows/ping.ts";
+import { pipelineCommand } from "./windows/powershell/pipeline.ts";
 import { ROUTE } from "./windows/route.ts";
 
 /** The commands that there are. */
-export const COMMANDS: readonly ListedCommand[] = [IPCONFIG, ROUTE, ARP, PING, NSLOOKUP];
+export const COMMANDS: readonly ListedCommand[] = [
+  IPCONFIG,
+  ROUTE,
+  ARP,
+  PING,
+  NSLOOKUP,
+  ...CMDLETS.map(pipelineCommand),
+];
 
 export interface ExecRequest {
   /** Where: as the sender of a trace is written. */
@@ -28,9 +37,14 @@ function programName(os: OperatingSystem, word: string): string {
   return os === "windows" ? word.toLowerCase().replace(/\.exe$/, "") : word;
 }
 
-function findCommand(os: OperatingSystem, word: string): ListedCommand | undefined {
+function findCommand(os: OperatingSystem, shell: Shell, word: string): ListedCommand | undefined {
   const name = programName(os, word);
-  return COMMANDS.find((each) => each.os === os && each.name === name);
+  return COMMANDS.find(
+    (each) =>
+      each.os === os &&
+      (each.name === name || each.aliases?.includes(name) === true) &&
+      (each.shell ?? shell) === shell,
+  );
 }
 
 /** Lines with the ends of the system, the last one, too. */
@@ -62,7 +76,7 @@ function readCommandLine(cluster: Cluster, request: ExecRequest): CommandLine {
       "there is no command",
       "Write it after --: mullion exec pod/web -- ipconfig. mullion exec --list shows which there are.",
     );
-  return { sender, os, shell, word, args, command: findCommand(os, word) };
+  return { sender, os, shell, word, args, command: findCommand(os, shell, word) };
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What stands around a command: `cmd /c`, `powershell -Command`, `sh -c`; and what a shell says of a command it does not know. */
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { CommandOutput } from "./command.ts";
+import { powershellWords, quoteWord } from "./windows/powershell/words.ts";
 
 export type Shell = "cmd" | "powershell" | "sh";
 
@@ -17,6 +18,12 @@ const WRAPPERS: readonly {
   { os: "linux", shell: "sh", begin: [/^(sh|bash|\/bin\/sh|\/bin\/bash)$/, /^-c$/] },
 ];
 
+/** Where a command would be typed that names no shell. */
+function shellOf(os: OperatingSystem, word: string): Shell {
+  if (os === "linux") return "sh";
+  return CMDLET.test(powershellWords(word)[0] ?? "") ? "powershell" : "cmd";
+}
+
 /** The command without the shell that it was given to. One that names no shell is read as it would be typed. */
 export function withoutShell(
   os: OperatingSystem,
@@ -31,9 +38,11 @@ export function withoutShell(
   const rest = wrapper === undefined ? command : command.slice(wrapper.begin.length);
   // A shell takes a whole line as one word, too.
   const words = rest.length === 1 ? (rest[0] ?? "").trim().split(/\s+/) : rest;
-  if (wrapper !== undefined) return { shell: wrapper.shell, words };
-  if (os === "linux") return { shell: "sh", words };
-  return { shell: CMDLET.test(words[0] ?? "") ? "powershell" : "cmd", words };
+  const shell = wrapper?.shell ?? shellOf(os, words[0] ?? "");
+  if (shell !== "powershell") return { shell, words };
+  // PowerShell itself joins what it is given, and reads it as a line; of a command without it each word is one.
+  const isLine = wrapper !== undefined || rest.length === 1;
+  return { shell, words: powershellWords((isLine ? rest : rest.map(quoteWord)).join(" ")) };
 }
 
 const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {

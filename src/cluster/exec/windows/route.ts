@@ -3,13 +3,10 @@
  * persistent route `Default`, loopback before the adapter), of docker/for-win#12297 and of microsoft/WSL#5068.
  */
 import {
-  type Ip,
   type Ipv4,
   type Prefix,
   formatIp,
   formatPrefix,
-  hostPrefix,
-  lastIp,
   lengthOfMask,
   maskOf,
   prefixContains,
@@ -19,120 +16,32 @@ import {
 import { formatMac } from "#core/net/mac.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import type { Machine } from "../machine.ts";
+import { effectiveRoutes } from "./effective-routes.ts";
 
 const RULE = "=".repeat(75);
-/** dataplane.md §5.2: the interface metric of the loopback. */
-const LOOPBACK_METRIC = 75;
-const IMPLIED_METRIC = 256;
 const IPV6_NEXT_LINE = " ".repeat(36);
-const LOOPBACK_PREFIXES = ["127.0.0.0/8", "127.0.0.1/32", "127.255.255.255/32"];
-const GROUPS = ["224.0.0.0/4", "255.255.255.255/32"];
-
-/** A line of the table. */
-interface Line {
-  readonly prefix: Prefix;
-  readonly gateway: string;
-  readonly source: string;
-  readonly index: number;
-  readonly metric: number;
-}
-
-function prefixFrom(text: string): Prefix {
-  const [address = "", length = ""] = text.split("/");
-  return prefixOf(parseIpv4(address) ?? (0 as Ipv4), Number(length));
-}
-
-function loopbackLines({ loopback }: Machine): readonly Line[] {
-  return [...LOOPBACK_PREFIXES, ...GROUPS].map((text) => ({
-    prefix: prefixFrom(text),
-    gateway: "On-link",
-    source: "127.0.0.1",
-    index: loopback.index,
-    metric: IMPLIED_METRIC + LOOPBACK_METRIC,
-  }));
-}
-
-/** What Windows adds for an address: the address itself, and where all of the subnet and of the link listen. */
-function impliedLines({ adapters }: Machine, family: 4 | 6): readonly Line[] {
-  return adapters.flatMap(({ link, index }) => {
-    const metric = IMPLIED_METRIC + link.metric;
-    const own = link.addresses.filter(({ ip }) => (typeof ip === "number") === (family === 4));
-    const lines = (source: Ip, prefixes: readonly Prefix[]): readonly Line[] =>
-      prefixes.map((prefix) => ({ prefix, gateway: "On-link", source: formatIp(source), index, metric }));
-    return own.flatMap(({ ip, length }, position) => {
-      if (family === 6) return lines(ip, [hostPrefix(ip)]);
-      const broadcast = length < 31 ? [hostPrefix(lastIp(prefixOf(ip, length)))] : [];
-      const groups = position === 0 ? GROUPS.map(prefixFrom) : [];
-      return lines(ip, [hostPrefix(ip), ...broadcast, ...groups]);
-    });
-  });
-}
-
-function tableLines({ compartment, adapters }: Machine, family: 4 | 6): readonly Line[] {
-  return compartment.listRoutes().flatMap((route) => {
-    const adapter = adapters.find(({ link }) => link === route.interface);
-    if (adapter === undefined || (typeof route.prefix.address === "number") !== (family === 4)) return [];
-    const source = adapter.link.addresses.find(({ ip }) => typeof ip === "number")?.ip;
-    return {
-      prefix: route.prefix,
-      gateway: route.nextHop === undefined ? "On-link" : formatIp(route.nextHop),
-      source: source === undefined ? "" : formatIp(source),
-      index: adapter.index,
-      metric: route.metric + adapter.link.metric,
-    };
-  });
-}
-
-/** By destination; of one destination the loopback's first. */
-function inOrder(lines: readonly Line[]): readonly Line[] {
-  return lines.toSorted((a, b) => {
-    if (a.prefix.address !== b.prefix.address) return a.prefix.address < b.prefix.address ? -1 : 1;
-    return a.prefix.length - b.prefix.length;
-  });
-}
-
 function ipv4Lines(machine: Machine): readonly string[] {
-  const lines = inOrder([...loopbackLines(machine), ...tableLines(machine, 4), ...impliedLines(machine, 4)]);
-  return lines.map(({ prefix, gateway, source, metric }) =>
+  return effectiveRoutes(machine, 4).map(({ prefix, nextHop, source, metric, linkMetric }) =>
     [
       formatIp(prefix.address).padStart(17),
       formatIp(maskOf(prefix.length)).padStart(17),
       // Windows writes a blank behind the word, which counts.
-      (gateway === "On-link" ? `${gateway} ` : gateway).padStart(17),
+      (nextHop === undefined ? "On-link " : formatIp(nextHop)).padStart(17),
       source.padStart(17),
-      String(metric).padStart(7),
+      String(metric + linkMetric).padStart(7),
     ].join(""),
   );
 }
 
 function ipv6Lines(machine: Machine): readonly string[] {
-  const all = prefixOf(0xff00_0000_0000_0000_0000_0000_0000_0000n as Ip, 8);
-  const loopback: Line = {
-    prefix: hostPrefix(1n as Ip),
-    gateway: "On-link",
-    source: "::1",
-    index: machine.loopback.index,
-    metric: IMPLIED_METRIC + LOOPBACK_METRIC,
-  };
-  const links = machine.adapters.filter(({ link }) =>
-    link.addresses.some(({ ip }) => typeof ip === "bigint"),
-  );
-  const groups = links.map(({ link, index }) => ({
-    ...loopback,
-    prefix: all,
-    index,
-    metric: IMPLIED_METRIC + link.metric,
-  }));
-  const lines = [loopback, ...tableLines(machine, 6), ...impliedLines(machine, 6)];
-  return [...inOrder(lines), { ...loopback, prefix: all }, ...groups].flatMap(
-    ({ prefix, gateway, index, metric }) => {
-      const head = `${String(index).padStart(3)}${String(metric).padStart(7)} `;
-      const destination = formatPrefix(prefix);
-      return destination.length <= 24
-        ? [head + destination.padEnd(25) + gateway]
-        : [head + destination, IPV6_NEXT_LINE + gateway];
-    },
-  );
+  return effectiveRoutes(machine, 6).flatMap(({ prefix, nextHop, index, metric, linkMetric }) => {
+    const head = `${String(index).padStart(3)}${String(metric + linkMetric).padStart(7)} `;
+    const destination = formatPrefix(prefix);
+    const gateway = nextHop === undefined ? "On-link" : formatIp(nextHop);
+    return destination.length <= 24
+      ? [head + destination.padEnd(25) + gateway]
+      : [head + destination, IPV6_NEXT_LINE + gateway];
+  });
 }
 
 /** Inferred: of the routes that are there, default gateways are kept with their interface; others were not added with -p. */

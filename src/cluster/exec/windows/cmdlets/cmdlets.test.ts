@@ -1,0 +1,315 @@
+/** Cmdlets on a pod and a node, and what a pipeline makes of their objects. */
+import { beforeAll, describe, expect, it } from "vitest";
+import { type ExecWorld, makeExecWorld } from "#test/support/cluster/exec-world.ts";
+
+let world: ExecWorld;
+beforeAll(async () => {
+  world = await makeExecWorld();
+});
+
+/** The address of the Windows pod, as its own ipconfig has it. */
+function ownAddress(): string {
+  return /IPv4 Address[ .]*: ([\d.]+)/.exec(world.report("ipconfig").stdout)?.[1] ?? "";
+}
+
+describe("Resolve-DnsName", () => {
+  const head = [
+    "",
+    "Name                                           Type   TTL   Section    IPAddress",
+    "----                                           ----   ---   -------    ---------",
+  ];
+
+  it("shows the whole name of a short one, and what it found", () => {
+    expect(world.lines("Resolve-DnsName web")).toEqual([
+      ...head,
+      expect.stringMatching(/^web\.shop\.svc\.cluster\.local {21}A {6}\d+ {3,4}Answer {5}10\.96\.0\.20$/),
+      "",
+      "",
+    ]);
+  });
+
+  it("shows an alias in a table of its own, and its address below as a list", () => {
+    expect(world.lines("Resolve-DnsName -Name shortcut -Type A")).toEqual([
+      "",
+      "Name                           Type   TTL   Section    NameHost",
+      "----                           ----   ---   -------    --------",
+      expect.stringMatching(
+        /^shortcut\.shop\.svc\.cluster\.loca CNAME {2}\d+ +Answer {5}web\.shop\.svc\.cluster\.local$/,
+      ),
+      "l",
+      "",
+      "Name       : web.shop.svc.cluster.local",
+      "QueryType  : A",
+      expect.stringMatching(/^TTL {8}: \d+$/),
+      "Section    : Answer",
+      "IP4Address : 10.96.0.20",
+      "",
+      "",
+    ]);
+  });
+
+  it("a name that does not exist is an error with its place in the line", () => {
+    const { stdout, stderr, exitCode } = world.report("Resolve-DnsName gone.");
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });
+    expect(stderr.split("\r\n")).toEqual([
+      "Resolve-DnsName : gone. : DNS name does not exist",
+      "At line:1 char:1",
+      "+ Resolve-DnsName gone.",
+      "+ ~~~~~~~~~~~~~~~~~~~~~",
+      "    + CategoryInfo          : ResourceUnavailable: (gone.:String) [Resolve-DnsName], Win32Exception",
+      "    + FullyQualifiedErrorId : DNS_ERROR_RCODE_NAME_ERROR,Microsoft.DnsClient.Commands.ResolveDnsName",
+      " ",
+      "",
+    ]);
+  });
+
+  it("-ErrorAction SilentlyContinue keeps it silent, and it has failed nevertheless", () => {
+    const silent = world.report("Resolve-DnsName gone. -ErrorAction SilentlyContinue");
+    expect(silent).toMatchObject({ stdout: "", stderr: "", exitCode: 1 });
+  });
+
+  it("has numbers for types where they go into JSON", () => {
+    const text = world.lines("Resolve-DnsName web -Type A | Select Name, Type, IPAddress | ConvertTo-Json");
+    expect(text).toEqual([
+      "{",
+      '    "Name":  "web.shop.svc.cluster.local",',
+      '    "Type":  1,',
+      '    "IPAddress":  "10.96.0.20"',
+      "}",
+    ]);
+  });
+});
+
+describe("what an adapter has", () => {
+  it("Get-NetAdapter cuts a long name and a long description at their ends", () => {
+    const [, title, rule, row, ...end] = world.lines("Get-NetAdapter");
+    expect([title, rule]).toEqual([
+      "Name                      InterfaceDescription                    ifIndex Status       MacAddress             LinkSpeed",
+      "----                      --------------------                    ------- ------       ----------             ---------",
+    ]);
+    expect(row).toMatch(
+      /^vEthernet \(shop_storef\.\.\. Hyper-V Virtual Ethernet Container A\.\.\. {6}\d\d Up {11}00-15-5D(-[0-9A-F]{2}){3} {8}10 Gbps$/,
+    );
+    expect(end).toEqual(["", ""]);
+  });
+
+  it("Get-NetAdapter | fl has a list of its own", () => {
+    const text = world.lines("Get-NetAdapter -Name * | fl");
+    expect(text.map((line) => line.split(" : ")[0]?.trimEnd())).toEqual([
+      "",
+      "",
+      "Name",
+      "InterfaceDescription",
+      "InterfaceIndex",
+      "MacAddress",
+      "MediaType",
+      "PhysicalMediaType",
+      "InterfaceOperationalStatus",
+      "AdminStatus",
+      "LinkSpeed(Gbps)",
+      "MediaConnectionState",
+      "ConnectorPresent",
+      "",
+      "",
+    ]);
+    expect(text).toContain("PhysicalMediaType          : Unspecified");
+    expect(text).toContain("ConnectorPresent           : False");
+  });
+
+  it("Get-DnsClientServerAddress has two lines of title and a row for each family", () => {
+    const text = world.lines("Get-DnsClientServerAddress");
+    expect(text.slice(0, 4)).toEqual([
+      "",
+      "InterfaceAlias               Interface Address ServerAddresses",
+      "                             Index     Family",
+      "--------------               --------- ------- ---------------",
+    ]);
+    expect(text[4]).toMatch(/^vEthernet \(shop_storefron\.\.\. {8}\d\d IPv4 {4}\{10\.96\.0\.10\}$/);
+    expect(text[5]).toMatch(/^vEthernet \(shop_storefron\.\.\. {8}\d\d IPv6 {4}\{\}$/);
+    expect(text[6]).toMatch(/^Loopback Pseudo-Interface \d {9}\d\d IPv4 {4}\{\}$/);
+    expect(text[7]).toMatch(/IPv6 {4}\{fec0:0:0:ffff::1, fec0:0:0:ffff::2, fec0:0:0:ffff::3\}$/);
+  });
+
+  it("Get-DnsClientGlobalSetting lists the suffixes", () => {
+    expect(world.lines("Get-DnsClientGlobalSetting")).toEqual([
+      "",
+      "",
+      "UseSuffixSearchList : True",
+      "SuffixSearchList    : {shop.svc.cluster.local, svc.cluster.local, cluster.local}",
+      "UseDevolution       : True",
+      "DevolutionLevel     : 0",
+      "",
+      "",
+    ]);
+  });
+
+  it("Get-NetIPConfiguration lists address, gateway and server", () => {
+    const text = world.lines("Get-NetIPConfiguration");
+    expect(text.slice(2)).toEqual([
+      expect.stringMatching(/^InterfaceAlias {7}: vEthernet \(/),
+      expect.stringMatching(/^InterfaceIndex {7}: \d+$/),
+      expect.stringMatching(/^InterfaceDescription : Hyper-V Virtual Ethernet Container Adapter/),
+      `IPv4Address          : ${ownAddress()}`,
+      "IPv6DefaultGateway   :",
+      expect.stringMatching(/^IPv4DefaultGateway {3}: 10\.244\.\d+\.2$/),
+      "DNSServer            : 10.96.0.10",
+      "",
+      "",
+    ]);
+  });
+
+  it("Get-NetRoute shows the highest destination first and the default gateway last", () => {
+    const text = world.lines("Get-NetRoute -AddressFamily IPv4");
+    expect(text.slice(1, 3)).toEqual([
+      "ifIndex DestinationPrefix                              NextHop                                  RouteMetric ifMetric PolicyStore",
+      "------- -----------------                              -------                                  ----------- -------- -----------",
+    ]);
+    const routes = text.slice(3, -2);
+    expect(routes.map((line) => line.slice(8, 54).trim())).toEqual([
+      "255.255.255.255/32",
+      "255.255.255.255/32",
+      "224.0.0.0/4",
+      "224.0.0.0/4",
+      "127.255.255.255/32",
+      "127.0.0.1/32",
+      "127.0.0.0/8",
+      expect.stringMatching(/^10\.244\.\d+\.255\/32$/),
+      `${ownAddress()}/32`,
+      expect.stringMatching(/^10\.244\.\d+\.0\/24$/),
+      "0.0.0.0/0",
+    ]);
+    expect(routes[1]).toMatch(/^\d+ +255\.255\.255\.255\/32 {29}0\.0\.0\.0 {42}256 75 {7}ActiveStore$/);
+    expect(routes.at(-1)).toMatch(/ 10\.244\.\d+\.2 +\d+ 15 +ActiveStore$/);
+  });
+
+  it("Get-NetCompartment: a node has all, a pod its own", () => {
+    expect(world.lines("Get-NetCompartment -CompartmentId 1", "node/win-1").slice(2, 5)).toEqual([
+      "CompartmentId          : 1",
+      "CompartmentDescription : Default Compartment",
+      "CompartmentGuid        : {b1062982-2b18-4b4f-b3d5-a78ddb9cdd49}",
+    ]);
+    const ids = world.lines("Get-NetCompartment | Select -ExpandProperty CompartmentId", "node/win-1");
+    const own = world.lines("Get-NetCompartment | Select -ExpandProperty CompartmentId");
+    expect(ids[0]).toBe("1");
+    expect(own).toHaveLength(1);
+    expect(ids).toContain(own[0]);
+    expect(world.lines("Get-NetCompartment | select CompartmentDescription").join()).toMatch(
+      /\\Container_[0-9a-f-]{36}/i,
+    );
+  });
+});
+
+describe("a pipeline", () => {
+  it.each([
+    ['Get-NetAdapter | ? Name -EQ "vEthernet (Ethernet)" | Select ifIndex', "ifIndex"],
+    ["get-netadapter | Where-Object { $_.Name -like '*(Ethernet)' } | select-object IFINDEX", "ifIndex"],
+    ["Get-NetAdapter | where Status -ne Down | ? { $_.ConnectorPresent -eq $false } | ft ifIndex", "ifIndex"],
+    ["Get-NetAdapter 'vEthernet (Ethernet)' | Select ifIndex -First 1", "ifIndex"],
+  ])("%s", (line, title) => {
+    const [, first, rule, value, ...rest] = world.lines(line, "node/win-1");
+    expect([first, rule]).toEqual([title, "-------"]);
+    expect(value).toMatch(/^ +\d+$/);
+    expect(rest.slice(-2)).toEqual(["", ""]);
+  });
+
+  it("five selected properties make a list, and one that is not there is empty", () => {
+    const text = world.lines("Get-NetAdapter | Select Status, MtuSize, MediaType, AdminStatus, Colour");
+    expect(text.slice(2, 7)).toEqual([
+      "Status      : Up",
+      expect.stringMatching(/^MtuSize     : 1\d{3}$/),
+      "MediaType   : 802.3",
+      "AdminStatus : Up",
+      "Colour      :",
+    ]);
+  });
+
+  it("several objects become a list of JSON; lists stand below their bracket", () => {
+    const text = world.lines(
+      "Get-DnsClientServerAddress -AddressFamily IPv4 | Select AddressFamily, ServerAddresses | ConvertTo-Json",
+    );
+    expect(text).toEqual([
+      "[",
+      "    {",
+      '        "AddressFamily":  2,',
+      '        "ServerAddresses":  [',
+      '                                "10.96.0.10"',
+      "                            ]",
+      "    },",
+      "    {",
+      '        "AddressFamily":  2,',
+      '        "ServerAddresses":  [',
+      "",
+      "                            ]",
+      "    }",
+      "]",
+    ]);
+    expect(
+      world.lines("Get-DnsClientGlobalSetting | select UseDevolution | convertto-json -Compress"),
+    ).toEqual(['{"UseDevolution":true}']);
+  });
+
+  it("nothing left is nothing printed", () => {
+    expect(world.report("Get-NetAdapter | ? Name -EQ nothing")).toMatchObject({
+      stdout: "",
+      stderr: "",
+      exitCode: 0,
+    });
+  });
+
+  it("is read the same behind powershell -Command, in one word or several", () => {
+    const line = "Get-NetRoute 0.0.0.0/0 | select NextHop";
+    const expected = world.lines(line);
+    expect(expected[3]).toMatch(/^10\.244\./);
+    expect(world.lines(["powershell", "-Command", line])).toEqual(expected);
+    expect(world.lines(["powershell.exe", ...line.split(" ")])).toEqual(expected);
+    expect(world.lines(line.split(" "))).toEqual(expected);
+  });
+});
+
+describe("what goes wrong", () => {
+  it.each([
+    [
+      "Get-NetAdapter -Name zz",
+      "Get-NetAdapter : No MSFT_NetAdapter objects found with property 'Name' equal to 'zz'.  Verify the value of the property and retry.",
+      "ObjectNotFound: (zz:String) [Get-NetAdapter], CimJobException",
+      "CmdletizationQuery_NotFound_Name,Get-NetAdapter",
+    ],
+    [
+      "Get-NetRoute -Colour red",
+      "Get-NetRoute : A parameter cannot be found that matches parameter name 'Colour'.",
+      "InvalidArgument: (:) [Get-NetRoute], ParameterBindingException",
+      "NamedParameterNotFound,Get-NetRoute",
+    ],
+    [
+      "Get-NetAdapter | frobnicate",
+      "frobnicate : The term 'frobnicate' is not recognized as the name of a cmdlet, function, script file, or operable program.",
+      "ObjectNotFound: (frobnicate:String) [frobnicate], CommandNotFoundException",
+      "CommandNotFoundException",
+    ],
+  ])("%s", (line, message, category, id) => {
+    const { stdout, stderr, exitCode } = world.report(line);
+    expect({ stdout, exitCode }).toEqual({ stdout: "", exitCode: 1 });
+    expect(stderr.startsWith(message)).toBe(true);
+    expect(stderr).toContain(`    + CategoryInfo          : ${category}\r\n`);
+    expect(stderr).toContain(`    + FullyQualifiedErrorId : ${id}\r\n`);
+  });
+
+  it("a pattern that fits nothing is no error", () => {
+    expect(world.report("Get-NetAdapter z*")).toMatchObject({ stdout: "", stderr: "", exitCode: 0 });
+  });
+
+  it("cmd.exe has no cmdlets", () => {
+    expect(world.report("cmd /c Get-NetAdapter".split(" "))).toMatchObject({ isListed: false, exitCode: 1 });
+  });
+
+  it.each([
+    ["Get-NetRoute -PolicyStore PersistentStore", /Get-NetRoute -PolicyStore is not one/],
+    ["Get-NetAdapter | Sort-Object Name", /\| Sort-Object Name is not one/],
+    ["Get-NetAdapter | ? Name -match x", /\| \? Name -match x is not one/],
+    ["Get-NetAdapter; Get-NetRoute", /a second command/],
+    ["Resolve-DnsName web -Type SRV", /-Type SRV is not one/],
+    ["Resolve-DnsName", /without a name/],
+  ])("%s is refused rather than answered wrongly", (line, message) => {
+    expect(() => world.report(line)).toThrow(message);
+  });
+});

@@ -1,0 +1,18 @@
+/** The cmdlets that there are. */
+import type { Cmdlet } from "../powershell/cmdlet.ts";
+import { GET_DNS_CLIENT_GLOBAL_SETTING, GET_DNS_CLIENT_SERVER_ADDRESS } from "./dns-client.ts";
+import { GET_NET_ADAPTER } from "./net-adapter.ts";
+import { GET_NET_COMPARTMENT } from "./net-compartment.ts";
+import { GET_NET_IP_CONFIGURATION } from "./net-ip-configuration.ts";
+import { GET_NET_ROUTE } from "./net-route.ts";
+import { RESOLVE_DNS_NAME } from "./resolve-dns-name.ts";
+
+export const CMDLETS: readonly Cmdlet[] = [
+  RESOLVE_DNS_NAME,
+  GET_DNS_CLIENT_SERVER_ADDRESS,
+  GET_DNS_CLIENT_GLOBAL_SETTING,
+  GET_NET_IP_CONFIGURATION,
+  GET_NET_ADAPTER,
+  GET_NET_ROUTE,
+  GET_NET_COMPARTMENT,
+];

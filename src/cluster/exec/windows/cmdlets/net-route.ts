@@ -1,0 +1,100 @@
+/**
+ * `Get-NetRoute`. Its form is that of kubernetes-sigs/sig-windows-tools#214, aws/amazon-ecs-agent#3022 and antrea-io/antrea#2344:
+ * the highest destination first, of one destination the last interface first, IPv6 behind IPv4.
+ */
+import { formatIp, formatPrefix } from "#core/net/ip.ts";
+import type { Machine } from "../../machine.ts";
+import { type EffectiveRoute, effectiveRoutes } from "../effective-routes.ts";
+import { type Cmdlet, type Filter, filterObjects } from "../powershell/cmdlet.ts";
+import { type ObjectKind, makeObject } from "../powershell/objects.ts";
+
+interface RouteRow {
+  readonly route: EffectiveRoute;
+  readonly alias: string;
+  readonly family: 4 | 6;
+}
+
+function nextHop({ route, family }: RouteRow): string {
+  if (route.nextHop !== undefined) return formatIp(route.nextHop);
+  return family === 4 ? "0.0.0.0" : "::";
+}
+
+const NET_ROUTE: ObjectKind<RouteRow> = {
+  properties: [
+    { name: "ifIndex", read: ({ route }) => route.index },
+    { name: "InterfaceIndex", read: ({ route }) => route.index },
+    { name: "InterfaceAlias", read: ({ alias }) => alias },
+    {
+      name: "AddressFamily",
+      read: ({ family }) => (family === 4 ? { text: "IPv4", number: 2 } : { text: "IPv6", number: 23 }),
+    },
+    { name: "DestinationPrefix", read: ({ route }) => formatPrefix(route.prefix) },
+    { name: "NextHop", read: nextHop },
+    { name: "RouteMetric", read: ({ route }) => route.metric },
+    { name: "ifMetric", read: ({ route }) => route.linkMetric },
+    { name: "InterfaceMetric", read: ({ route }) => route.linkMetric },
+    { name: "PolicyStore", read: () => "ActiveStore" },
+  ],
+  table: [
+    { name: "ifIndex", width: 7 },
+    { name: "DestinationPrefix", width: 46 },
+    { name: "NextHop", width: 40 },
+    { name: "RouteMetric", width: 11, isRight: true },
+    { name: "ifMetric", width: 8 },
+    { name: "PolicyStore", width: 11 },
+  ],
+};
+
+function routeRows(machine: Machine): readonly RouteRow[] {
+  const aliasOf = (index: number): string =>
+    machine.adapters.find((each) => each.index === index)?.link.name ??
+    `Loopback Pseudo-Interface ${machine.compartment.id}`;
+  return ([4, 6] as const).flatMap((family) =>
+    effectiveRoutes(machine, family)
+      .toReversed()
+      .map((route) => ({ route, alias: aliasOf(route.index), family })),
+  );
+}
+
+const FILTERS: readonly Filter[] = [
+  { parameter: "DestinationPrefix", property: "DestinationPrefix" },
+  { parameter: "InterfaceIndex", property: "InterfaceIndex" },
+  { parameter: "ifIndex", property: "InterfaceIndex" },
+  { parameter: "InterfaceAlias", property: "InterfaceAlias" },
+  { parameter: "NextHop", property: "NextHop" },
+  { parameter: "AddressFamily", property: "AddressFamily" },
+  { parameter: "RouteMetric", property: "RouteMetric" },
+];
+
+export const GET_NET_ROUTE: Cmdlet = {
+  name: "Get-NetRoute",
+  usages: [
+    "Get-NetRoute [[-DestinationPrefix] PREFIX] [-InterfaceIndex INDEX] [-InterfaceAlias NAME] [-NextHop ADDRESS] [-AddressFamily IPv4|IPv6]",
+  ],
+  parameters: FILTERS.map(({ parameter }) => parameter),
+  positions: 1,
+  switches: [],
+  others: [
+    "IncludeAllCompartments",
+    "CompartmentId",
+    "PolicyStore",
+    "State",
+    "Protocol",
+    "Publish",
+    "InterfaceMetric",
+    "PreferredLifetime",
+    "ValidLifetime",
+    "AssociatedIPInterface",
+    "CimSession",
+    "ThrottleLimit",
+    "AsJob",
+  ],
+  run: (machine, given) =>
+    filterObjects(
+      "Get-NetRoute",
+      "MSFT_NetRoute",
+      routeRows(machine).map((each) => makeObject(NET_ROUTE, each)),
+      FILTERS,
+      given,
+    ),
+};

@@ -1,0 +1,99 @@
+/** The objects that go down a pipeline of PowerShell: each kind is described once, in the order in which Windows names its properties. */
+
+/** A number that people read as a word: `IPv4`, which ConvertTo-Json writes as 2. */
+export interface Enumerated {
+  readonly text: string;
+  readonly number: number;
+}
+
+/** Undefined for what the object has not, which is left out of lists. */
+export type Value = string | number | boolean | undefined | Enumerated | readonly string[];
+
+export interface Property<Source> {
+  readonly name: string;
+  readonly read: (source: Source) => Value;
+}
+
+/** A column of the table that a kind is shown as. */
+export interface Column {
+  /** The property. */
+  readonly name: string;
+  /** What stands above it, line by line. Default: the name. */
+  readonly title?: readonly string[];
+  /** Default: as wide as it must be; the last column alone may do so. */
+  readonly width?: number;
+  readonly isRight?: boolean;
+  /** What becomes of a longer value: cut at its end, before a number that ends it, or continued below. Default `cut`. */
+  readonly fit?: "cut" | "keep-number" | "wrap";
+}
+
+export interface ObjectKind<Source> {
+  readonly properties: readonly Property<Source>[];
+  /** As it is shown when nothing says how; a kind without columns is shown as a list. */
+  readonly table?: readonly Column[];
+  /** What `Format-List` shows when nothing says what. Default: all properties. */
+  readonly list?: readonly Property<Source>[];
+}
+
+export interface PsObject {
+  /** In their order. */
+  readonly values: Readonly<Record<string, Value>>;
+  /** Undefined for a selection, which has as many columns as it has properties. */
+  readonly table: readonly Column[] | undefined;
+  readonly list: Readonly<Record<string, Value>>;
+  /** Of a kind that is shown as a list, and of selections of five properties or more. */
+  readonly isList: boolean;
+}
+
+function readAll<Source>(
+  properties: readonly Property<Source>[],
+  source: Source,
+): Readonly<Record<string, Value>> {
+  return Object.fromEntries(properties.map(({ name, read }) => [name, read(source)]));
+}
+
+export function makeObject<Source>(kind: ObjectKind<Source>, source: Source): PsObject {
+  const values = readAll(kind.properties, source);
+  const list = kind.list === undefined ? values : readAll(kind.list, source);
+  return { values, table: kind.table, list, isList: kind.table === undefined };
+}
+
+/** Of so many properties PowerShell makes no table. */
+const LIST_PROPERTIES_MIN = 5;
+
+/** What `Select-Object` leaves of an object. */
+export function makeSelection(values: Readonly<Record<string, Value>>): PsObject {
+  const isList = Object.keys(values).length >= LIST_PROPERTIES_MIN;
+  return { values, table: undefined, list: values, isList };
+}
+
+/** The property by a name in any spelling: its own name, and its value. */
+export function findProperty(
+  object: PsObject,
+  name: string,
+): { readonly name: string; readonly value: Value } | undefined {
+  const wanted = name.toLowerCase();
+  const found = Object.entries(object.values).find(([each]) => each.toLowerCase() === wanted);
+  return found === undefined ? undefined : { name: found[0], value: found[1] };
+}
+
+/** Of a list more are not shown. */
+const SHOWN_ELEMENTS = 4;
+
+/** As it stands in tables and lists. */
+export function formatValue(value: Value): string {
+  if (value === undefined) return "";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value !== "object") return String(value);
+  if (isEnumerated(value)) return value.text;
+  const shown = value.slice(0, SHOWN_ELEMENTS).join(", ");
+  return `{${shown}${value.length > SHOWN_ELEMENTS ? "..." : ""}}`;
+}
+
+export function isEnumerated(value: Value): value is Enumerated {
+  return typeof value === "object" && "number" in value;
+}
+
+export function isTextList(value: Value): value is readonly string[] {
+  return Array.isArray(value);
+}
