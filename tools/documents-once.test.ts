@@ -9,7 +9,12 @@ import { ENDPOINT } from "#contracts/hcn/documents/endpoint.ts";
 import { LOAD_BALANCER } from "#contracts/hcn/documents/load-balancer.ts";
 import { NAMESPACE } from "#contracts/hcn/documents/namespace.ts";
 import { NETWORK } from "#contracts/hcn/documents/network.ts";
+import { defined } from "#core/base/assert.ts";
+import { parsePrefix } from "#core/net/ip.ts";
+import { printConfig, readConfig, unknownFields } from "#programs/flannel/config-fields.ts";
+import { NET_CONF } from "#programs/flannel/net-conf.ts";
 import { TRACE_REPORT } from "#cluster/trace/trace-report.ts";
+import { formatNetConf, netConfSchema } from "./format-net-conf.ts";
 import { formatRoutes, formatShapes } from "./format-shapes.ts";
 import { readFiles } from "./source-files.ts";
 
@@ -74,6 +79,39 @@ describe("a field that is added to a shape", () => {
       },
     });
     expect(formatRoutes([...API_ROUTES, route])).toContain("counts moons");
+  });
+});
+
+// flannel's net-conf.json: one description gives the type, the reader, the printer, the schema and the page.
+
+describe("a field that is added to net-conf.json", () => {
+  const Moons = { is: "integer", min: 0, max: 9, text: "How many moons there are." } as const;
+  const described = { ...NET_CONF, fields: { ...NET_CONF.fields, Moons } } as const;
+
+  it("is read, whatever its letter case, and refused where it is wrong", () => {
+    const moons: number | undefined = readConfig(described, { moons: 3 }).Moons;
+    expect(moons).toBe(3);
+    expect(() => readConfig(described, { Moons: 10 })).toThrow(
+      "Moons is 10; write a whole number from 0 to 9",
+    );
+  });
+
+  it("is known, and printed in its place", () => {
+    expect(unknownFields([NET_CONF], { Moons: 3 })).toHaveLength(1);
+    expect(unknownFields([described], { Moons: 3 })).toEqual([]);
+    const Network = defined(parsePrefix("10.244.0.0/16"), "a range");
+    const printed = printConfig(described, { Moons: 3, Network });
+    expect(JSON.stringify(printed)).toBe('{"Network":"10.244.0.0/16","Moons":3}');
+  });
+
+  it("is in the schema and on the page", () => {
+    expect(netConfSchema(described)).toHaveProperty("properties.Moons", {
+      type: "integer",
+      minimum: 0,
+      maximum: 9,
+      description: "How many moons there are.",
+    });
+    expect(formatNetConf(described)).toMatch(/\| `Moons` +\| 0 to 9 +\| +\| How many moons/u);
   });
 });
 

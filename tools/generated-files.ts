@@ -28,6 +28,7 @@ import {
   formatRoutes,
   formatShapes,
 } from "./format-shapes.ts";
+import { formatNetConf, netConfSchema } from "./format-net-conf.ts";
 import { formatRules } from "./format-rules-page.ts";
 import { LINT_SHARD_SCHEMA } from "#diagnose/lint/shard.ts";
 import { vfpDifferencesSchema, vfpListingSchema } from "#diagnose/vfp-text/documents.ts";
@@ -98,6 +99,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/hns-fault-plan.v1alpha1.json", text: formatJson(faultPlanSchema()) },
     { path: "schemas/cni.v1alpha1.json", text: formatJson(cniReportSchema()) },
     { path: "schemas/hns-calls.v1alpha1.json", text: formatJson(callSchema()) },
+    { path: "schemas/flannel-net-conf.json", text: formatJson(netConfSchema()) },
     { path: "src/core/catalogue/codes.ts", text: formatCodes() },
     { path: "data/catalogue/README.md", text: formatCatalogueIndex() },
     { path: "data/errors/README.md", text: formatErrorsIndex() },
@@ -110,6 +112,7 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
       ["documents", formatShapes(API_SHAPES)],
     ]),
     withPart("docs/reference/reports.md", "documents", formatShapes(REPORT_SHAPES)),
+    withPart("docs/reference/net-conf.md", "fields", formatNetConf()),
     withPart("docs/reference/lint.md", "rules", formatRules()),
     withParts("docs/reference/hns-faults.md", [
       ["effects", formatEffects()],

@@ -4,15 +4,17 @@
  */
 import type { JsonObject } from "#core/base/json.ts";
 import { formatIp, formatPrefix } from "#core/net/ip.ts";
+import { printConfig } from "#programs/flannel/config-fields.ts";
+import { NET_CONF, WINDOWS_HOST_GW, WINDOWS_VXLAN } from "#programs/flannel/net-conf.ts";
 import type { ClusterFile, NetworkSpec, NodeSpec } from "../file/cluster-file.ts";
 
 /** `net-conf.json`. On Linux VNI and port have to be those of Windows (control-planes.md §3.1). */
 export function networkConfiguration({ clusterCIDR, backend, name, vni }: NetworkSpec): JsonObject {
   const Backend =
     backend === "vxlan"
-      ? { Type: "vxlan", Name: name, VNI: vni, Port: 4_789 }
-      : { Type: "host-gw", Name: name };
-  return { Network: formatPrefix(clusterCIDR), Backend };
+      ? printConfig(WINDOWS_VXLAN, { Type: "vxlan", Name: name, VNI: vni, Port: 4_789 })
+      : printConfig(WINDOWS_HOST_GW, { Type: "host-gw", Name: name });
+  return printConfig(NET_CONF, { Network: clusterCIDR, Backend });
 }
 
 /** The configuration list of Windows nodes; `policies` stand behind flannel's own. */

@@ -13,8 +13,9 @@ import {
   prefixContains,
   prefixFamily,
 } from "#core/net/ip.ts";
-import { ConfigFields } from "./config-fields.ts";
+import { readConfig, unknownFields } from "./config-fields.ts";
 import { FlannelError } from "./flannel-error.ts";
+import { BACKEND, NET_CONF } from "./net-conf.ts";
 
 /** Which subnets of one family nodes get; only an etcd store reads it. */
 export interface SubnetChoice {
@@ -38,22 +39,10 @@ export interface NetworkConfig {
   readonly unknownFields: readonly string[];
 }
 
-const FIELDS: readonly string[] = [
-  "Network",
-  "IPv6Network",
-  "EnableIPv4",
-  "EnableIPv6",
-  "EnableNFTables",
-  "SubnetLen",
-  "SubnetMin",
-  "SubnetMax",
-  "IPv6SubnetLen",
-  "IPv6SubnetMin",
-  "IPv6SubnetMax",
-  "Backend",
-];
-
 const NO_BACKEND: JsonObject = Object.freeze({});
+
+/** What stands before the names of its fields in messages. */
+export const BACKEND_PLACE = "Backend.";
 
 /** What flanneld takes without a `Backend`. */
 const DEFAULT_BACKEND = "udp";
@@ -74,29 +63,24 @@ export function parseNetworkConfig(text: string): NetworkConfig {
       "flanneld-configuration-invalid",
       'the configuration is not a JSON object such as {"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}',
     );
-  const fields = new ConfigFields(value);
-  const backend = fields.nested("Backend");
-  const backendType =
-    backend === undefined ? DEFAULT_BACKEND : (new ConfigFields(backend, "Backend.").text("Type") ?? "");
+  const given = readConfig(NET_CONF, value);
+  const { Backend: backend } = given;
   return Object.freeze({
-    isIpv4Enabled: fields.boolean("EnableIPv4") ?? true,
-    isIpv6Enabled: fields.boolean("EnableIPv6") ?? false,
-    usesNftables: fields.boolean("EnableNFTables") ?? false,
-    network: fields.prefix("Network", 4),
-    ipv6Network: fields.prefix("IPv6Network", 6),
-    subnets: Object.freeze({
-      length: fields.integer("SubnetLen", 0, 32),
-      min: fields.address("SubnetMin", 4),
-      max: fields.address("SubnetMax", 4),
-    }),
+    isIpv4Enabled: given.EnableIPv4 ?? true,
+    isIpv6Enabled: given.EnableIPv6 ?? false,
+    usesNftables: given.EnableNFTables ?? false,
+    network: given.Network,
+    ipv6Network: given.IPv6Network,
+    subnets: Object.freeze({ length: given.SubnetLen, min: given.SubnetMin, max: given.SubnetMax }),
     ipv6Subnets: Object.freeze({
-      length: fields.integer("IPv6SubnetLen", 0, 128),
-      min: fields.address("IPv6SubnetMin", 6),
-      max: fields.address("IPv6SubnetMax", 6),
+      length: given.IPv6SubnetLen,
+      min: given.IPv6SubnetMin,
+      max: given.IPv6SubnetMax,
     }),
-    backendType,
+    backendType:
+      backend === undefined ? DEFAULT_BACKEND : (readConfig(BACKEND, backend, BACKEND_PLACE).Type ?? ""),
     backend: backend ?? NO_BACKEND,
-    unknownFields: Object.freeze(fields.unknown(FIELDS)),
+    unknownFields: Object.freeze(unknownFields([NET_CONF], value)),
   });
 }
 

@@ -189,7 +189,7 @@ function messageOfBackend(type: unknown, meant: string | undefined): string {
 const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
 
 const OPTIONS = windowsRule("flannel-option-not-for-windows", function* (view, document) {
-  for (const name of view.type === "vxlan" ? ["DirectRouting", "GBP"] : []) {
+  for (const name of view.type === "vxlan" ? (["DirectRouting", "GBP"] as const) : []) {
     const option = view.option(name);
     if (option?.value === true)
       yield { at: { path: option.path }, message: `flanneld on Windows refuses ${name} and ends` };

@@ -2,6 +2,7 @@
 import { fieldOf, type FieldView } from "./cni-view.ts";
 import type { LintDocument } from "../input/document.ts";
 import { isFields } from "#core/base/json.ts";
+import type { BackendField } from "#programs/flannel/net-conf.ts";
 
 export interface FlannelView {
   readonly network: FieldView | undefined;
@@ -9,12 +10,12 @@ export interface FlannelView {
   /** In lower case, as flanneld compares it; empty when it is not given. */
   readonly type: string;
   /** A field of the backend. */
-  option(name: string): FieldView | undefined;
+  option(name: BackendField): FieldView | undefined;
 }
 
 export function flannelView(document: LintDocument): FlannelView {
   const backend = fieldOf(document.value, [], "Backend");
-  const option = (name: string): FieldView | undefined =>
+  const option = (name: BackendField): FieldView | undefined =>
     backend !== undefined && isFields(backend.value) ? fieldOf(backend.value, backend.path, name) : undefined;
   const type = option("Type")?.value;
   return {

@@ -1,14 +1,14 @@
 /** The back end of a type, as the system of the node has it. */
 import type { HcnClient } from "#contracts/hcn/client.ts";
 import type { Backend, BackendParts } from "./backend.ts";
-import { ConfigFields } from "../config-fields.ts";
+import { type ConfigDescription, unknownFields } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { FlannelHost } from "../node/flannel-host.ts";
-import { LINUX_HOST_GW_FIELDS, LinuxHostGwBackend } from "../linux/host-gw-backend.ts";
+import { LinuxHostGwBackend } from "../linux/host-gw-backend.ts";
 import { LinuxVxlanBackend } from "../linux/vxlan-backend.ts";
-import { LINUX_VXLAN_FIELDS } from "../linux/vxlan-options.ts";
+import { LINUX_HOST_GW, LINUX_VXLAN, WINDOWS_HOST_GW, WINDOWS_VXLAN } from "../net-conf.ts";
+import { BACKEND_PLACE } from "../network-config.ts";
 import { WindowsHostGwBackend } from "../windows/host-gw-backend.ts";
-import { WINDOWS_HOST_GW_FIELDS, WINDOWS_VXLAN_FIELDS } from "../windows/options.ts";
 import { RepairingVxlanBackend } from "../windows/repairing-vxlan.ts";
 import { UpstreamVxlanBackend } from "../windows/upstream-vxlan.ts";
 
@@ -19,14 +19,7 @@ export interface OpenBackendParts extends BackendParts {
 }
 
 /** What both systems' configurations may hold: one file serves a mixed cluster. */
-const KNOWN_FIELDS: readonly string[] = [
-  ...new Set([
-    ...WINDOWS_VXLAN_FIELDS,
-    ...WINDOWS_HOST_GW_FIELDS,
-    ...LINUX_VXLAN_FIELDS,
-    ...LINUX_HOST_GW_FIELDS,
-  ]),
-];
+const BACKENDS: readonly ConfigDescription[] = [WINDOWS_VXLAN, WINDOWS_HOST_GW, LINUX_VXLAN, LINUX_HOST_GW];
 
 function unknownType(type: string, os: FlannelHost["os"]): FlannelError {
   const meant = type === "" ? "Backend.Type is missing" : `unknown backend type: ${type}`;
@@ -41,8 +34,7 @@ export function openBackend(parts: OpenBackendParts): Backend {
   const { config, host, client, log } = parts;
   const type = config.backendType.toLowerCase();
   if (parts.differences.warnsOfUnknownFields)
-    for (const problem of new ConfigFields(config.backend, "Backend.").unknown(KNOWN_FIELDS))
-      log.write("W", problem);
+    for (const problem of unknownFields(BACKENDS, config.backend, BACKEND_PLACE)) log.write("W", problem);
   if (host.os === "linux") {
     if (type === "vxlan") return new LinuxVxlanBackend({ ...parts, host });
     if (type === "host-gw") return new LinuxHostGwBackend({ ...parts, host });

@@ -1,8 +1,8 @@
 /** What a node publishes about its end of the tunnels, as JSON (control-planes.md §1.4, §1.8). */
 import { parseJson } from "#contracts/cni/json.ts";
-import { isJsonObject } from "#core/base/json.ts";
+import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { type Mac, formatMac, parseMac } from "#core/net/mac.ts";
-import { ConfigFields } from "../config-fields.ts";
+import { type ConfigOf, printConfig, readConfig } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
 import { messageOf } from "#core/base/thrown.ts";
 
@@ -15,6 +15,15 @@ export interface VxlanData {
 /** Bits that the program of each system has for the VNI. */
 export const VNI_BITS = { windows: 16, linux: 32 } as const;
 
+/** The one place that names its fields. */
+const VXLAN_DATA = {
+  text: "What a node publishes about its end of the tunnels.",
+  fields: {
+    VNI: { is: "integer", min: 0, text: "The number of the tunnels.", absent: "0" },
+    VtepMAC: { is: "text", text: "The MAC address of its end.", absent: "none" },
+  },
+} as const;
+
 /** With colons and small letters, as Go prints it. */
 export function formatMacWithColons(mac: Mac): string {
   return formatMac(mac).replaceAll("-", ":").toLowerCase();
@@ -22,14 +31,15 @@ export function formatMacWithColons(mac: Mac): string {
 
 /** Without a MAC the text says an empty one, as flanneld on Windows publishes before it has a network. */
 export function formatVxlanData(vni: number, mac: Mac | undefined): string {
-  return JSON.stringify({ VNI: vni, VtepMAC: mac === undefined ? "" : formatMacWithColons(mac) });
+  const VtepMAC = mac === undefined ? "" : formatMacWithColons(mac);
+  return JSON.stringify(printConfig(VXLAN_DATA, { VNI: vni, VtepMAC }));
 }
 
 function unusable(message: string): FlannelError {
   return new FlannelError("flannel-peer-lease-unusable", message);
 }
 
-function readObject(text: string): ConfigFields {
+function readObject(text: string): JsonObject {
   let value: ReturnType<typeof parseJson>;
   try {
     value = parseJson(text);
@@ -37,21 +47,21 @@ function readObject(text: string): ConfigFields {
     throw unusable(messageOf(error));
   }
   if (!isJsonObject(value)) throw unusable("it is not a JSON object");
-  return new ConfigFields(value);
+  return value;
 }
 
 /** @throws FlannelError for what is no such data: the lease is then left out. */
 export function parseVxlanData(text: string | undefined, vniBits: 16 | 32): VxlanData {
   if (text === undefined || text === "") throw unusable("unexpected end of JSON input");
-  const fields = readObject(text);
-  let vni: number;
-  let macText: string | undefined;
+  const object = readObject(text);
+  const VNI = { ...VXLAN_DATA.fields.VNI, max: 2 ** vniBits - 1 };
+  let given: ConfigOf<typeof VXLAN_DATA>;
   try {
-    vni = fields.integer("VNI", 0, 2 ** vniBits - 1) ?? 0;
-    macText = fields.text("VtepMAC");
+    given = readConfig({ ...VXLAN_DATA, fields: { ...VXLAN_DATA.fields, VNI } }, object);
   } catch (error) {
     throw unusable(messageOf(error));
   }
+  const { VNI: vni = 0, VtepMAC: macText } = given;
   const mac = macText === undefined ? undefined : parseMac(macText);
   if (macText !== undefined && mac === undefined) throw unusable(`address ${macText}: invalid MAC address`);
   return { vni, mac };

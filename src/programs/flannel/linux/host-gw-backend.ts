@@ -27,8 +27,6 @@ export interface LinuxHostGwParts extends BackendParts {
   readonly host: LinuxHost;
 }
 
-export const LINUX_HOST_GW_FIELDS: readonly string[] = ["Type"];
-
 /** How often the routes are looked at. */
 const CHECK_MS = 10_000;
 

@@ -1,6 +1,7 @@
 /** The back end vxlan of Linux: what its configuration may say (control-planes.md §1.3). */
-import { ConfigFields } from "../config-fields.ts";
-import type { NetworkConfig } from "../network-config.ts";
+import { readConfig } from "../config-fields.ts";
+import { LINUX_VXLAN } from "../net-conf.ts";
+import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
 
 export interface LinuxVxlanOptions {
   readonly vni: number;
@@ -14,28 +15,16 @@ export interface LinuxVxlanOptions {
   readonly routesDirectly: boolean;
 }
 
-export const LINUX_VXLAN_FIELDS: readonly string[] = [
-  "Type",
-  "VNI",
-  "Port",
-  "MTU",
-  "GBP",
-  "Learning",
-  "DirectRouting",
-];
-
 const DEFAULT_VNI = 1;
-/** VXLAN has 24 bits for it (RFC 7348 §5). */
-const VNI_MAX = 0xff_ffff;
 
 export function readLinuxVxlanOptions(config: NetworkConfig): LinuxVxlanOptions {
-  const fields = new ConfigFields(config.backend, "Backend.");
+  const given = readConfig(LINUX_VXLAN, config.backend, BACKEND_PLACE);
   return Object.freeze({
-    vni: fields.integer("VNI", 0, VNI_MAX) ?? DEFAULT_VNI,
-    port: fields.integer("Port", 0, 65_535) ?? 0,
-    mtuBytes: fields.integer("MTU", 0, 65_535),
-    isLearning: fields.boolean("Learning") ?? false,
-    hasGroupPolicy: fields.boolean("GBP") ?? false,
-    routesDirectly: fields.boolean("DirectRouting") ?? false,
+    vni: given.VNI ?? DEFAULT_VNI,
+    port: given.Port ?? 0,
+    mtuBytes: given.MTU,
+    isLearning: given.Learning ?? false,
+    hasGroupPolicy: given.GBP ?? false,
+    routesDirectly: given.DirectRouting ?? false,
   });
 }

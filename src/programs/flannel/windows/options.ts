@@ -1,8 +1,9 @@
 /** The back ends of Windows: what their configuration may say (control-planes.md §1.3, §1.8, §1.9). */
 import type { FlanneldDifferences } from "../differences.ts";
-import { ConfigFields } from "../config-fields.ts";
+import { readConfig } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
-import type { NetworkConfig } from "../network-config.ts";
+import { WINDOWS_HOST_GW, WINDOWS_VXLAN } from "../net-conf.ts";
+import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
 
 export interface WindowsVxlanOptions {
   /** Of the HNS network. */
@@ -17,29 +18,15 @@ const VXLAN_PORT = 4_789;
 /** Five characters with a hyphen in the middle; what they are is not looked at. */
 const MAC_PREFIX = /^..-..$/s;
 const DEFAULT_MAC_PREFIX = "0E-2A";
-/** What Go's `int` holds and JSON can say exactly. */
-const INTEGER_MAX = Number.MAX_SAFE_INTEGER;
-
-export const WINDOWS_VXLAN_FIELDS: readonly string[] = [
-  "Type",
-  "Name",
-  "MacPrefix",
-  "VNI",
-  "Port",
-  "GBP",
-  "DirectRouting",
-];
 
 /** @throws FlannelError with what upstream says. */
 export function readWindowsVxlanOptions(
   config: NetworkConfig,
   { refusesBadConfiguration }: FlanneldDifferences,
 ): WindowsVxlanOptions {
-  const fields = new ConfigFields(config.backend, "Backend.");
-  const vni = fields.integer("VNI", -INTEGER_MAX, INTEGER_MAX) ?? VNI_MIN;
-  const port = fields.integer("Port", -INTEGER_MAX, INTEGER_MAX) ?? VXLAN_PORT;
-  const macPrefix = fields.text("MacPrefix") ?? DEFAULT_MAC_PREFIX;
-  const name = fields.text("Name") ?? "";
+  const given = readConfig(WINDOWS_VXLAN, config.backend, BACKEND_PLACE);
+  const { VNI: vni = VNI_MIN, Port: port = VXLAN_PORT, MacPrefix: macPrefix = DEFAULT_MAC_PREFIX } = given;
+  const { Name: name = "" } = given;
   if (vni < VNI_MIN)
     throw new FlannelError(
       "flannel-vni-below-4096",
@@ -55,8 +42,8 @@ export function readWindowsVxlanOptions(
       "flannel-vxlan-port-not-4789",
       `invalid VXLAN backend config. Port [${port}] is not supported on Windows. Omit the setting to default to port ${VXLAN_PORT}`,
     );
-  for (const option of ["DirectRouting", "GBP"])
-    if (fields.boolean(option) === true)
+  for (const option of ["DirectRouting", "GBP"] as const)
+    if (given[option] === true)
       throw new FlannelError(
         "flannel-option-not-for-windows",
         `invalid VXLAN backend config. ${option} is not supported on Windows`,
@@ -76,15 +63,13 @@ export interface WindowsHostGwOptions {
   readonly dnsServerList: string;
 }
 
-export const WINDOWS_HOST_GW_FIELDS: readonly string[] = ["Type", "Name", "DNSServerList"];
-
 const HOST_GW_NAME = "cbr0";
 
 export function readWindowsHostGwOptions(config: NetworkConfig): WindowsHostGwOptions {
-  const fields = new ConfigFields(config.backend, "Backend.");
-  const name = fields.text("Name") ?? "";
-  return Object.freeze({
-    networkName: name === "" ? HOST_GW_NAME : name,
-    dnsServerList: fields.text("DNSServerList") ?? "",
-  });
+  const { Name: name = "", DNSServerList: dnsServerList = "" } = readConfig(
+    WINDOWS_HOST_GW,
+    config.backend,
+    BACKEND_PLACE,
+  );
+  return Object.freeze({ networkName: name === "" ? HOST_GW_NAME : name, dnsServerList });
 }
