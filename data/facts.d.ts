@@ -11,3 +11,4 @@ export function quirks(): Table;
 export function knownFaults(): Table;
 export function apiFields(): Table;
 export function kubeProxyGates(): Table;
+export function kubeProtobuf(): Table;

@@ -8,3 +8,4 @@ export const quirks = () => openTable("quirks");
 export const knownFaults = () => openTable("known-faults");
 export const apiFields = () => openTable("api-fields");
 export const kubeProxyGates = () => openTable("kube-proxy-gates");
+export const kubeProtobuf = () => openTable("kube-protobuf");

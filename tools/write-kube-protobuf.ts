@@ -1,5 +1,5 @@
 /**
- * Writes `src/control-plane/http/protobuf-schema.ts` from the `generated.proto` files of Kubernetes: by number, name and type of
+ * Writes `data/facts/kube-protobuf.yaml` from the `generated.proto` files of Kubernetes: by number, name and type of
  * the fields of everything that the served kinds consist of. Run when the version in test/live/go/kubernetes changes:
  * `node tools/write-kube-protobuf.ts`.
  */
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { findGo } from "./go-toolchain.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const OUTPUT = join(ROOT, "src/control-plane/http/protobuf-schema.ts");
+const OUTPUT = join(ROOT, "data/facts/kube-protobuf.yaml");
 
 /** Go packages with their short names here. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -120,16 +120,11 @@ const rows = [...reached]
     const fields = (messages.get(name) ?? []).toSorted(
       (a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10),
     );
-    return `  ${JSON.stringify(name)}:\n    ${JSON.stringify(fields.join(", "))},`;
+    return `${name}: ${fields.join(", ")}\n`;
   });
 writeFileSync(
   OUTPUT,
-  `/**
- * Kubernetes' messages in protobuf, written by tools/write-kube-protobuf.ts from their \`generated.proto\`: number, name
- * and type of each field. \`*\` is a list, \`%\` a mapping from texts, \`^\` stands in its parent in JSON.
- */
-export const PROTOBUF_MESSAGES: Readonly<Record<string, string>> = Object.freeze({
-${rows.join("\n")}
-});
-`,
+  `# Kubernetes' messages in protobuf, written by tools/write-kube-protobuf.ts from their \`generated.proto\`: number, name and
+# type of each field. \`*\` is a list, \`%\` a mapping from texts, \`^\` stands in its parent in JSON.
+${rows.join("")}`,
 );
