@@ -3,6 +3,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Document, LineCounter, isMap, isNode, isScalar, parse, parseDocument } from "yaml";
+import { textsByName } from "#core/base/words.ts";
 import type { Table } from "./facts.js";
 import type { AllTexts, Shelf, Subject, TextFile } from "./texts.js";
 
@@ -13,6 +14,7 @@ const VERBATIM = "    ";
 const TEXT_ENDING = ".md";
 const TABLE_ENDING = ".yaml";
 const FACTS = "facts";
+const WORDS = "words";
 
 interface Block {
   readonly isVerbatim: boolean;
@@ -83,6 +85,38 @@ export function parseTable(file: string, text: string): Table {
   const [error] = document.errors;
   if (error !== undefined) throw new Error(`${placeAt(error.pos[0])}: ${error.message}`);
   return { value: document.toJS() as unknown, placeOf: (path) => placeAt(offsetOf(document, path)) };
+}
+
+/** A text of `words/`: paragraphs; or, where all of it is indented, lines that stay as they are. */
+function parseWords(lines: readonly string[]): string {
+  const isVerbatim = lines.every((line) => line === "" || line.startsWith(VERBATIM));
+  if (!isVerbatim) return joinParagraphs(lines);
+  const text = lines.map((line) => line.slice(VERBATIM.length)).join("\n");
+  return text.replace(/^\n/u, "").trimEnd();
+}
+
+/** The texts of a file of `words/` by their headings. @throws Error where two have one name. */
+export function readWords(name: string): Readonly<Record<string, string>> {
+  const path = join(ROOT, WORDS, `${name}${TEXT_ENDING}`);
+  const [, ...parts] = readFileSync(path, "utf8").replaceAll("\r\n", "\n").split(/^## /m);
+  const texts = new Map<string, string>();
+  for (const part of parts) {
+    const [heading = "", ...lines] = part.split("\n");
+    if (texts.has(heading)) throw new Error(`${path}: there are two texts ${heading}`);
+    texts.set(heading, parseWords(lines));
+  }
+  return Object.fromEntries(texts);
+}
+
+/** The same, read when it is needed. */
+export function openWords(name: string): ReturnType<typeof textsByName> {
+  return textsByName(() => readWords(name));
+}
+
+/** The names of the files of `words/`. */
+export function listWords(): readonly string[] {
+  const files = readdirSync(join(ROOT, WORDS)).filter((file) => file.endsWith(TEXT_ENDING));
+  return files.map((file) => file.slice(0, -TEXT_ENDING.length)).toSorted();
 }
 
 /** In the order of the shelf's `subjects.yaml`. */

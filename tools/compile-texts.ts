@@ -1,6 +1,8 @@
 /** The texts and the tables of `data/` as modules, which stand for those of `data/` in what the package ships. */
 import * as facts from "#data/facts.js";
 import { readAll } from "#data/texts.js";
+import { listWords, readWords } from "../data/read-texts.node.ts";
+import { openerOf } from "./word-modules.ts";
 
 // A text that is parsed starts faster than the same in JavaScript.
 function quoted(value: unknown): string {
@@ -24,10 +26,19 @@ function compileFacts(): string {
   return `const table = (file, json) => ({ value: JSON.parse(json), placeOf: () => file });\n${tables.join("")}`;
 }
 
+function compileWords(): string {
+  const openers = listWords().map(
+    (name) =>
+      `export const ${openerOf(name)} = () => textsByName(() => JSON.parse(${quoted(readWords(name))}));\n`,
+  );
+  return `import { textsByName } from "#core/base/words.ts";\n${openers.join("")}`;
+}
+
 /** What stands for a module of `data/`, by the name of its file. */
 export function compiledModules(): ReadonlyMap<string, string> {
   return new Map([
     ["texts.js", compileTexts()],
     ["facts.js", compileFacts()],
+    ["words.js", compileWords()],
   ]);
 }

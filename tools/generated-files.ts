@@ -33,6 +33,7 @@ import { formatRules } from "./format-rules-page.ts";
 import { LINT_SHARD_SCHEMA } from "#diagnose/lint/shard.ts";
 import { vfpDifferencesSchema, vfpListingSchema } from "#diagnose/vfp-text/documents.ts";
 import { lintSchema } from "#diagnose/lint/report/format-json.ts";
+import { formatWordModule, formatWordTypes } from "./word-modules.ts";
 import { withOutputs } from "./example-output.ts";
 import { entrySchema } from "#diagnose/catalogue/entry.ts";
 
@@ -101,6 +102,8 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
     { path: "schemas/hns-calls.v1alpha1.json", text: formatJson(callSchema()) },
     { path: "schemas/flannel-net-conf.json", text: formatJson(netConfSchema()) },
     { path: "src/core/catalogue/codes.ts", text: formatCodes() },
+    { path: "data/words.js", text: formatWordModule() },
+    { path: "data/words.d.ts", text: formatWordTypes() },
     { path: "data/catalogue/README.md", text: formatCatalogueIndex() },
     { path: "data/errors/README.md", text: formatErrorsIndex() },
     withPart("docs/reference/cluster-file.md", "fields", formatFieldTables()),

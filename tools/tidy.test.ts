@@ -7,7 +7,7 @@ const FILES = readFiles(
   ".*.json",
   ".npmrc",
   ".ci/*",
-  "{bench,bin,data/facts,docs,examples,schemas,src,test,tools}/**/*.{ts,mjs,js,json,md,yaml}",
+  "{bench,bin,data/facts,data/words,docs,examples,schemas,src,test,tools}/**/*.{ts,mjs,js,json,md,yaml}",
 );
 
 describe("the house rules", () => {

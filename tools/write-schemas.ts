@@ -3,13 +3,18 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { formatCodes } from "#diagnose/catalogue/format-index.ts";
-import { generatedFiles } from "./generated-files.ts";
+import { formatWordModule, formatWordTypes } from "./word-modules.ts";
+
+// First, and before what asks for texts is loaded: it asks for files of data/words/ by these.
+writeFileSync("data/words.js", formatWordModule());
+writeFileSync("data/words.d.ts", formatWordTypes());
 
 const CODES = "src/core/catalogue/codes.ts";
+const { formatCodes } = await import("#diagnose/catalogue/format-index.ts");
 const codes = formatCodes();
 
 if (codes === readFileSync(CODES, "utf8")) {
+  const { generatedFiles } = await import("./generated-files.ts");
   for (const { path, text } of await generatedFiles()) {
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);

@@ -15,6 +15,9 @@ import {
 import { type TextFormat, outputOption } from "./print-document.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 interface ExecOptions extends TargetOptions, EditionOptions {
   readonly list?: true;
@@ -31,21 +34,15 @@ const EXEC_EXAMPLES = examples(
 export function addExec(program: Command, run: Run, exec: Verbs["exec"], terminal: Terminal): void {
   const command = program
     .command("exec")
-    .summary("run a command of Windows or Linux on a pod or node")
-    .description(
-      "Runs a command on a simulated pod or node, and prints what the real one would print there. A command\n" +
-        "that only looks runs in a copy; one that changes something changes the running cluster.",
-    )
+    .summary(WORDS.runCommandOfWindowsOr)
+    .description(WORDS.runsCommandOnSimulatedPod)
     .addArgument(new Argument("[pod]", "where: pod/NAMESPACE/NAME, pod/NAME, node/NAME"))
     .addArgument(new Argument("[command...]", "behind --: the program and its arguments"));
   addTargetOptions(command)
     .addOption(new Option("--list", "say which commands there are"))
     .addOption(outputOption())
     .addOption(editionOption())
-    .addHelpText(
-      "after",
-      `${EXEC_EXAMPLES}\nExit codes: 0 the command ended with 0, 1 with another code, 2 bad usage or bad input.\n`,
-    )
+    .addHelpText("after", `${WORDS.exitCodes0CommandEnded({ execExamples: EXEC_EXAMPLES })}\n`)
     .action((from: string | undefined, words: readonly string[], options: ExecOptions) =>
       run(() => {
         const { list, output } = options;
@@ -54,7 +51,7 @@ export function addExec(program: Command, run: Run, exec: Verbs["exec"], termina
             from === undefined
               ? "exec takes a pod or node, and a command"
               : `there is no command for ${from}`,
-            "Write both: mullion exec pod/web -- ipconfig. mullion exec --list shows which commands there are.",
+            WORDS.writeBothMullionExecPod,
           );
         if (list === true && from !== undefined)
           throw usage("--list takes no pod and no command", "Leave one of them out.");

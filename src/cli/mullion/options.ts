@@ -4,6 +4,9 @@ import { EDITIONS, type Edition, parseEdition } from "#core/catalogue/edition.ts
 import type { ShardNumber } from "#cluster/verify/report.ts";
 import type { ClusterTarget, InputPaths, RunningName } from "./cluster/cluster-target.ts";
 import { Failure } from "./failure.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 /** Runs a verb and keeps its exit code; `wine` has that of the program which it runs. */
 export type Run = (verb: () => Promise<number>) => Promise<void>;
@@ -15,8 +18,7 @@ export function examples(...lines: readonly string[]): string {
 }
 
 /** What most verbs end with. */
-export const EXIT_CODES =
-  "\nExit codes: 0 success, 1 something was not found or did not work, 2 bad usage or bad input.\n";
+export const EXIT_CODES: string = `\n${WORDS.exitCodesOfMost}\n`;
 
 export function usage(message: string, advice: string): Failure {
   return new Failure("bad-usage", message, advice);
@@ -53,25 +55,19 @@ export interface EditionOptions {
 export function editionOption(): Option {
   return new Option(
     "--as-documented <year>",
-    `give all Windows nodes the limits that the Kubernetes page of this year states (${EDITIONS.join(", ")})`,
+    WORDS.giveAllWindowsNodesLimits({ editions: EDITIONS.join(", ") }),
   ).argParser(editionOf);
 }
 
 /** The edition that the options name. @throws Failure without an input that a cluster is built from. */
 export function editionAsked({ asDocumented }: EditionOptions, { files }: InputPaths): Edition | undefined {
   if (asDocumented !== undefined && files.length === 0)
-    throw usage(
-      "--as-documented builds the cluster anew, and a running one has its limits",
-      "Name the input with -f, or write asDocumented into the cluster file.",
-    );
+    throw usage(WORDS.asDocumentedBuildsClusterAnew, WORDS.nameInputWithFOr);
   return asDocumented;
 }
 
 function badShard(text: string, why: string): Failure {
-  return usage(
-    `--shard: ${why}`,
-    `Write which of how many, counted from 1, as in 1/4; in a pod of an Indexed Job auto/4. It is ${JSON.stringify(text)}.`,
-  );
+  return usage(`--shard: ${why}`, WORDS.writeWhichOfHowMany({ text: JSON.stringify(text) }));
 }
 
 /** Of an Indexed Job: which pod this is, counted from 0. */
@@ -79,8 +75,7 @@ const JOB_INDEX = "JOB_COMPLETION_INDEX";
 
 function shardOfJob(text: string): number {
   const index = process.env[JOB_INDEX];
-  if (index === undefined)
-    throw badShard(text, `auto takes the number from ${JOB_INDEX}, which is not set; an Indexed Job sets it`);
+  if (index === undefined) throw badShard(text, WORDS.autoTakesNumberFromWhich({ jobIndex: JOB_INDEX }));
   if (!/^\d{1,6}$/.test(index))
     throw badShard(text, `${JOB_INDEX} is ${JSON.stringify(index)}, and not a number from 0`);
   return Number(index) + 1;
@@ -133,10 +128,7 @@ export function addNameOptions(command: Command): Command {
 
 /** For verbs that work on either kind of cluster. */
 export function addTargetOptions(command: Command): Command {
-  addFileOptions(
-    command,
-    'a cluster file or folder, "-" for standard input; may be repeated (default: the running cluster)',
-  );
+  addFileOptions(command, WORDS.clusterFileOrFolderFor);
   return addNameOptions(command);
 }
 
@@ -155,10 +147,7 @@ export function clusterTarget(options: TargetOptions): ClusterTarget {
   const running = runningName(options);
   const inputs = inputPaths(options);
   if (inputs.files.length > 0 && (running.name !== undefined || running.socket !== undefined)) {
-    throw usage(
-      "-f builds a cluster for this command, and --name or --socket means a running one",
-      "Leave one of them out. To change the running cluster: mullion apply -f FILE",
-    );
+    throw usage(WORDS.fBuildsClusterForThis, WORDS.leaveOneOfThemOut);
   }
   return { ...running, ...inputs };
 }

@@ -57,21 +57,13 @@ import {
 import { commandOf, unknownHelp, usageFailure } from "./usage-faults.ts";
 import { addVfp } from "./vfp/commands.ts";
 import { addWine } from "./wine/wine-command.ts";
+import { commandLine } from "#data/words.js";
 
-const ABOUT = `The network of a Kubernetes Windows node, on any machine.
+const WORDS = commandLine();
 
-A cluster file says what the cluster consists of. With -f a verb builds the cluster from it in
-memory, uses it, and forgets it. Or bring it up once, work on it without -f, and end it:
+const ABOUT = WORDS.about;
 
-  mullion up -f cluster.yaml
-  mullion get pods -A
-  mullion down
-
-Nothing on this machine is changed.`;
-
-const EXIT_CODES = `
-Exit codes: 0 success, 1 findings (a packet did not get through), 2 bad usage or bad input.
-`;
+const EXIT_CODES = `\n${WORDS.exitCodes}\n`;
 
 /** The heading of verbs in a help, also of those within a group. */
 const VERBS = "Verbs:";
@@ -119,20 +111,11 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
   const command = program
     .command("trace")
     .summary("follow one packet and its answer, step by step")
-    .description(
-      "Follows one packet and its answer through the cluster: each port, layer, group and rule with\n" +
-        "the object that put the rule there, each header field that changes, and how it ended.",
-    )
+    .description(WORDS.followsOnePacketAndIts)
     .addArgument(
       new Argument("<from>", "who sends: pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address"),
     )
-    .addArgument(
-      new Argument(
-        "<to>",
-        "who receives, written in the same way; service/NAME; a URL or a name, which <from> resolves first;\n" +
-          "name/NAME, which is looked up and no more",
-      ),
-    );
+    .addArgument(new Argument("<to>", WORDS.whoReceivesWrittenInSame));
   addTargetOptions(command)
     .addOption(
       new Option("--port <number>", "port of the receiver (default: its first one)").argParser(parsePort),
@@ -150,12 +133,9 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
     )
     .addOption(outputOption())
     .addOption(editionOption())
-    .option("--inject", "send the packet through the running cluster itself: flows and counters see it")
-    .option(
-      "--pcap <file>",
-      "write the packets of every step as pcapng; comments name the rules that decided",
-    )
-    .option("--pcap-on <node[:place]>", "only packets on this machine, at a switch port or a stack of it")
+    .option("--inject", WORDS.sendPacketThroughRunningCluster)
+    .option("--pcap <file>", WORDS.writePacketsOfEveryStep)
+    .option("--pcap-on <node[:place]>", WORDS.onlyPacketsOnThisMachine)
     .addHelpText("after", TRACE_EXAMPLES)
     .action((from: string, to: string, options: TraceOptions) =>
       run(() => {
@@ -164,10 +144,7 @@ function addTrace(program: Command, run: Run, trace: Verbs["trace"], terminal: T
         const target = clusterTarget(options);
         const isInjected = inject === true;
         if (isInjected && target.files.length > 0)
-          throw usage(
-            "--inject is for a running cluster, and -f builds one that is gone at once",
-            "Leave out -f.",
-          );
+          throw usage(WORDS.injectIsForRunningCluster, "Leave out -f.");
         const asDocumented = editionAsked(options, target);
         const how = { protocol, port, output, pcap, pcapOn, isInjected, family };
         return trace({ target, asDocumented, from, to, ...how }, terminal);
@@ -182,18 +159,13 @@ interface GetOptions extends TargetOptions {
   readonly output: ListFormat;
 }
 
-const GET_HELP = `
-Kinds of Kubernetes, with their short names:
-  ${wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  ")}
-Kinds of HNS, as they are on each Windows node:
-  ${HNS_KIND_NAMES.join(", ")}
-`;
+const GET_HELP = `\n${WORDS.getHelp({ kubeKinds: wrap(KUBE_KIND_NAMES.join(", "), 90).join("\n  "), hnsKindNames: HNS_KIND_NAMES.join(", ") })}\n`;
 
 function addGet(program: Command, run: Run, get: Verbs["get"], terminal: Terminal): void {
   const command = program
     .command("get")
     .summary("list objects of the cluster")
-    .description("Lists objects of the cluster: those of Kubernetes, as kubectl does, and what HNS holds.")
+    .description(WORDS.listsObjectsOfClusterThose)
     .addArgument(new Argument("<kind>", "pods, or pods,svc, or all, or pod/NAME svc/NAME …"))
     .addArgument(new Argument("[name...]", "names of objects"));
   addTargetOptions(command)
@@ -256,16 +228,10 @@ function checkWatch(
   isComparing: boolean,
 ): void {
   if (whole === true && (file.length > 0 || watch === true || isComparing))
-    throw usage(
-      "--whole is for a running cluster, which keeps what nothing has touched; here everything is judged once",
-      "Leave out --whole.",
-    );
+    throw usage(WORDS.wholeIsForRunningCluster, "Leave out --whole.");
   if (watch !== true) return;
   if (shard !== undefined || workers !== undefined || isComparing)
-    throw usage(
-      "--watch shows one matrix again and again, in one process",
-      "Leave out --shard, --workers, --before, and all builds of --profile but one.",
-    );
+    throw usage("--watch shows one matrix again and again, in one process", WORDS.leaveOutShardWorkersBefore);
   if (output !== "table")
     throw usage(
       "--watch is for a person: it shows text",
@@ -277,10 +243,7 @@ function checkWatch(
 /** @throws Failure for a form that cannot be merged. */
 function checkShardFormat(shard: ShardNumber | undefined, output: string | undefined): void {
   if (shard === undefined || output === undefined || output === "json") return;
-  throw usage(
-    `the report of a shard is for mullion merge, which reads JSON and not ${output}`,
-    `Leave out -o, and print the merged report so: mullion merge -o ${output} FILE...`,
-  );
+  throw usage(WORDS.reportOfShardIsFor({ output }), WORDS.leaveOutOAndPrint({ output }));
 }
 
 /** `--allow a,b --allow c`: names of findings. */
@@ -302,48 +265,44 @@ function addVerify(program: Command, run: Run, verify: Verbs["verify"], terminal
   const command = program
     .command("verify")
     .summary("check which flows work, and whether that is what is documented")
-    .description(
-      "Tries the flows between pods, Services, nodes and the outside, and compares what it observes with\n" +
-        "what the documentation of Windows promises and denies for these builds. Equal pairs are tried once.",
-    );
+    .description(WORDS.triesFlowsBetweenPodsServices);
   addComparisonOptions(addTargetOptions(command))
     .addOption(
       new Option("-o, --output <format>", "how to print it (default: table; with --shard json)").choices(
         VERIFY_FORMATS,
       ),
     )
-    .addOption(shardOption("try this part of the flows, as in 1/4, or auto/4 in a pod of an Indexed Job"))
+    .addOption(shardOption(WORDS.tryThisPartOfFlows))
     .addOption(
-      new Option(
-        "--workers <n>",
-        "how many processes try flows (default: for large clusters one for each processor)",
-      ).argParser(countFor("--workers", { max: WORKERS_MAX, advice: "1 tries everything in one process." })),
+      new Option("--workers <n>", WORDS.howManyProcessesTryFlows).argParser(
+        countFor("--workers", { max: WORKERS_MAX, advice: "1 tries everything in one process." }),
+      ),
     )
-    .option("--watch", "show the matrix again whenever the files or the running cluster change")
-    .option("--whole", "on a running cluster: judge everything, also what nothing has touched since")
+    .option("--watch", WORDS.showMatrixAgainWheneverFiles)
+    .option("--whole", WORDS.onRunningClusterJudgeEverything)
     .addOption(new Option("--helper").hideHelp())
     .addOption(
       new Option(
         "--allow <names>",
-        `findings that do not count, by code; ${ALLOW_NOT_JUDGED}: all flows without a verdict; may be repeated`,
+        WORDS.findingsThatDoNotCount({ allowNotJudged: ALLOW_NOT_JUDGED }),
       ).argParser(collectAllowed),
     )
     .addHelpText(
       "after",
-      examples(
-        `mullion verify -f ${EXAMPLE}`,
-        "mullion verify -o json",
-        "mullion verify -o yaml",
-        "mullion verify -f cluster.yaml -o junit > verify.xml",
-        "mullion verify -f dump.yaml --allow not-judged",
-        "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
-        "mullion verify -f new.yaml --before old.yaml --fail-on-change",
-        "mullion verify -f cluster.yaml --as-documented 2021",
-        "mullion verify -f dump.yaml --shard 1/4 > shard-1.json",
-        "mullion verify --watch -f cluster.yaml",
-      ) +
-        "\nExit codes: 0 as expected, 1 observed and expected differ, 2 bad usage or bad input,\n" +
-        "130 stopped by Ctrl-C: what is printed is a part. With --watch, Ctrl-C ends with the code of what is shown.\n",
+      `${WORDS.exitCodes0AsExpected({
+        examples: examples(
+          `mullion verify -f ${EXAMPLE}`,
+          "mullion verify -o json",
+          "mullion verify -o yaml",
+          "mullion verify -f cluster.yaml -o junit > verify.xml",
+          "mullion verify -f dump.yaml --allow not-judged",
+          "mullion verify -f cluster.yaml --profile ws2019,ws2022,ws2025",
+          "mullion verify -f new.yaml --before old.yaml --fail-on-change",
+          "mullion verify -f cluster.yaml --as-documented 2021",
+          "mullion verify -f dump.yaml --shard 1/4 > shard-1.json",
+          "mullion verify --watch -f cluster.yaml",
+        ),
+      })}\n`,
     )
     .action((options: VerifyOptions) =>
       run(() => {
@@ -368,16 +327,12 @@ function addMerge(program: Command, run: Run, merge: Verbs["merge"], terminal: T
   program
     .command("merge")
     .summary("put the reports of shards together")
-    .description(
-      "Puts together what verify --shard or lint --shard has printed on several machines: the report is the one\n" +
-        "that a single machine prints. A shard without a report is named, and is a finding.",
-    )
+    .description(WORDS.putsTogetherWhatVerifyShard)
     .addArgument(new Argument("<file...>", "reports of shards, and folders of them"))
     .addOption(new Option("-o, --output <format>", "how to print it").choices(MERGE_FORMATS).default("text"))
     .addHelpText(
       "after",
-      examples("mullion merge shard-1.json shard-2.json", "mullion merge reports/ -o junit > verify.xml") +
-        "\nExit codes: as verify and lint end; 2 for reports that do not belong together.\n",
+      `${WORDS.exitCodesAsVerifyAnd({ examples: examples("mullion merge shard-1.json shard-2.json", "mullion merge reports/ -o junit > verify.xml") })}\n`,
     )
     .action((paths: readonly string[], { output }: MergeOptions) =>
       run(() => merge({ paths, output }, terminal)),
@@ -405,29 +360,15 @@ function lintFormat({ output, format }: LintCommandOptions): LintFormat {
   return output ?? format ?? "text";
 }
 
-const LINT_HELP = `
-What is read: Kubernetes manifests and dumps, CNI configuration, flannel's net-conf, kube-proxy's configuration and
-flags, HNS requests, subnet.env, cluster files; alone, in folders, and inside ConfigMaps.
-
-To silence a finding, give a reason. On an object:
-  mullion.dev/lint-ignore: "host-network-unsupported: runs on Linux nodes only"
-For files, in .mullion-lint.yaml: ignore: [{ code: CODE, paths: ["legacy/**"], reason: WHY }]
-
-What has one cause is told once, and the rest below it after "also:".
-
-Exit codes: 0 nothing found but notes, 1 findings (see --fail-on), 2 bad usage, or nothing that could be read.
-`;
+const LINT_HELP = `\n${WORDS.lintHelp}\n`;
 
 function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Terminal): void {
   program
     .command("lint")
     .summary("check manifests and node configuration against what Windows can do")
-    .description(
-      "Checks manifests and node configuration before they reach a Windows node: what does not work there,\n" +
-        "and what works differently from how it is written, each with its place, the reason and the remedy.",
-    )
+    .description(WORDS.checksManifestsAndNodeConfiguration)
     .addArgument(new Argument("[path...]", 'files and folders; "-" for standard input'))
-    .option("--profile <build>", "the build of Windows (default: that of the Node objects, or ws2022)")
+    .option("--profile <build>", WORDS.buildOfWindowsDefaultThat)
     .option("--kubernetes <version>", "the version of Kubernetes (default: that of the Node objects)")
     .option("--windows", "take pods that name no operating system for Windows pods")
     .addOption(new Option("-o, --output <format>", "how to print it (default: text)").choices(LINT_FORMATS))
@@ -442,10 +383,8 @@ function addLint(program: Command, run: Run, lint: Verbs["lint"], terminal: Term
         .choices(LINT_SEVERITIES)
         .default("warning"),
     )
-    .addOption(
-      shardOption("check this part of the documents, as in 1/4, or auto/4 in a pod of an Indexed Job"),
-    )
-    .option("--long", "print all that is known of each finding, else a paragraph each")
+    .addOption(shardOption(WORDS.checkThisPartOfDocuments))
+    .option("--long", WORDS.printAllThatIsKnown)
     .option("--list", "show all rules")
     .addHelpText(
       "after",
@@ -481,10 +420,7 @@ function addDemo(program: Command, run: Run, demo: Verbs["demo"], terminal: Term
   program
     .command("demo")
     .summary("bring a cluster up, see who reaches whom, follow one packet")
-    .description(
-      "Brings a cluster up, prints its parts and who reaches whom, follows one packet, and writes the\n" +
-        "packets to a file that Wireshark opens.",
-    )
+    .description(WORDS.bringsClusterUpPrintsIts)
     .addOption(new Option("-f, --file <path>", 'the cluster file; "-" reads standard input'))
     .addOption(new Option("--pcap <file>", "where to write the packets").default("out/demo.pcapng"))
     .option("--full", "the whole matrix, and every step of the packet")
@@ -503,7 +439,7 @@ function addVersion(program: Command, run: Run, terminal: Terminal, version: str
   program
     .command("version")
     .summary("show the version, and on what it runs")
-    .description("Shows the version of Mullion, and the Node and the system that it runs on.")
+    .description(WORDS.showsVersionOfMullionAnd)
     .addOption(outputOption())
     .addHelpText("after", examples("mullion version", "mullion version -o json"))
     .action(({ output }: VersionOptions) =>

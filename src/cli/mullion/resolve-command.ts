@@ -18,6 +18,9 @@ import {
 import { type TextFormat, outputOption } from "./print-document.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Verbs } from "./verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 const TIMES_MAX = 100;
 const INTERVAL_MS = 1_000;
@@ -56,10 +59,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
   const command = program
     .command("resolve")
     .summary("look a name up as a pod does, question by question")
-    .description(
-      "Looks a name up as a pod or node does: which names its resolver asks for, in their order, whom, what is\n" +
-        "answered, and why a name does not resolve. Several senders are shown beside each other.",
-    )
+    .description(WORDS.looksNameUpAsPod)
     .addArgument(
       new Argument(
         "<pod>",
@@ -69,12 +69,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
     .addArgument(new Argument("<name>", "what is looked up, as a program would give it"));
   addTargetOptions(command)
     .addOption(
-      new Option(
-        "--as <command>",
-        "by whose rules: nslookup has a resolver of its own, others ask the system",
-      )
-        .choices(LOOKUP_PROGRAMS)
-        .default("system"),
+      new Option("--as <command>", WORDS.byWhoseRulesNslookupHas).choices(LOOKUP_PROGRAMS).default("system"),
     )
     .addOption(
       new Option("--family <name>", "ipv4 asks for A, ipv6 for AAAA (default: A)").choices(["ipv4", "ipv6"]),
@@ -91,10 +86,7 @@ export function addResolve(program: Command, run: Run, resolve: Verbs["resolve"]
     )
     .addOption(outputOption())
     .addOption(editionOption())
-    .addHelpText(
-      "after",
-      `${RESOLVE_EXAMPLES}\nExit codes: 0 everybody found an address, 1 somebody did not, 2 bad usage or bad input.\n`,
-    )
+    .addHelpText("after", `${WORDS.exitCodes0EverybodyFound({ resolveExamples: RESOLVE_EXAMPLES })}\n`)
     .action((from: string, name: string, options: ResolveOptions) =>
       run(() => {
         const { as: asked, family, times = 1, interval, output } = options;

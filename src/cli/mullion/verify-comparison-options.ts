@@ -4,6 +4,9 @@ import type { Edition } from "#core/catalogue/edition.ts";
 import { PROFILE_NAMES, type WindowsBuild, parseProfile } from "#core/catalogue/profiles.ts";
 import type { ClusterTarget } from "./cluster/cluster-target.ts";
 import { type EditionOptions, collect, editionAsked, editionOption, usage } from "./options.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 /** A build of Windows as the user wrote it. */
 export interface NamedBuild {
@@ -51,16 +54,8 @@ function collectPath(path: string, previous: readonly string[] | undefined): rea
 
 export function addComparisonOptions(command: Command): Command {
   return command
-    .option(
-      "--profile <builds>",
-      "run all Windows nodes on this build; with several, as in ws2019,ws2022, compare them",
-      parseProfiles,
-    )
-    .option(
-      "--before <file>",
-      "compare with an earlier report (-o json, -o yaml) or with an earlier input; may be repeated",
-      collectPath,
-    )
+    .option("--profile <builds>", WORDS.runAllWindowsNodesOn, parseProfiles)
+    .option("--before <file>", WORDS.compareWithEarlierReportO, collectPath)
     .addOption(editionOption())
     .option("--fail-on-change", "with several builds or --before: end with 1 when an outcome changes");
 }
@@ -75,10 +70,7 @@ export function comparisonRequest(
   const { files } = target;
   const isComparing = before.length > 0 || profiles.length > 1;
   if (profiles.length > 0 && files.length === 0)
-    throw usage(
-      "--profile builds the cluster anew, and a running one has its builds",
-      "Name the input with -f.",
-    );
+    throw usage(WORDS.profileBuildsClusterAnewAnd, "Name the input with -f.");
   if (before.length > 0 && profiles.length > 1)
     throw usage(
       "--before and several builds would be two comparisons",

@@ -13,6 +13,9 @@ import type { AddressRange, ClusterFile, DhcpSpec, NetworkDriver, PodNetworkSpec
 import type { RawCluster } from "./description.ts";
 import { type NamedRange, checkPodRanges, reportOverlaps } from "./pod-ranges.ts";
 import type { ValuePlace, Reading } from "./reading.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 /** Who has `.2` of a node's range. */
 const SECOND_ADDRESS: Readonly<Record<NetworkDriver, string | undefined>> = {
@@ -158,11 +161,7 @@ function checkRanges(raw: RawCluster, cluster: ClusterFile, reading: Reading): v
   reportOverlaps([service, underlay], reading);
   if (!prefixCovers(underlay.prefix, pods.prefix)) {
     const message = `in shape node-subnet ${formatPrefix(pods.prefix)} must be in the underlay, ${formatPrefix(underlay.prefix)}`;
-    reading.reportValue(
-      pods.place,
-      message,
-      "Leave the field out, or write a part of the underlay's subnet.",
-    );
+    reading.reportValue(pods.place, message, WORDS.leaveFieldOutOrWrite);
     return;
   }
   checkPodRanges(ranges, pods, reading);
@@ -204,7 +203,7 @@ function checkMachinesOutside(ranges: readonly NamedRange[], cluster: ClusterFil
 function refusePodAddresses(raw: RawCluster, reading: Reading): void {
   for (const { value: node } of raw.nodes.value) {
     if (node.podAddresses.value === undefined) continue;
-    const message = "in shape own-subnet each node has a range of its own for its pods";
+    const message = WORDS.inShapeOwnSubnetEach;
     const advice = "Write podCIDR, or network.shape: node-subnet or pod-subnet.";
     reading.reportValue(node.podAddresses.place, message, advice);
   }
@@ -260,7 +259,7 @@ function checkPodAddresses(raw: RawCluster, cluster: ClusterFile, reading: Readi
     const { podAddresses, podCIDR } = raw.nodes.value[index]?.value ?? {};
     if (podAddresses?.value === undefined) continue;
     if (podCIDR?.value !== undefined) {
-      const message = "a node has single addresses for its pods (podAddresses), or a range";
+      const message = WORDS.nodeHasSingleAddressesFor;
       reading.reportValue(podCIDR.place, message, "Remove one of the two fields.");
       continue;
     }

@@ -7,6 +7,9 @@ import { checkIpv6 } from "./complete-ipv6.ts";
 import { checkNetwork, checkNetworks } from "./check-networks.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type ValuePlace, type Reading, quote } from "./reading.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 /** Names that traces use for machines that are no nodes. */
 const TAKEN_NAMES: readonly string[] = ["router", "outside"];
@@ -107,7 +110,7 @@ function checkPods(raw: RawCluster, reading: Reading): void {
       reading.reportValue(pod.node.place, `there is no node ${quote(pod.node.value)}`, advice);
     }
     if (node?.os.value === "linux" && pod.policies.value.length > 0) {
-      const advice = "Remove the list, or let the pod run on a Windows node.";
+      const advice = WORDS.removeListOrLetPod;
       reading.reportValue(pod.policies.place, "HCN policies exist on Windows nodes only", advice);
     }
     checkPodPorts(pod, hostPorts, reading);

@@ -9,6 +9,9 @@ import { FLANNEL_VNI, driverTraits, hasOtherVni } from "./driver-traits.ts";
 import type { LocatedFields } from "./mapping.ts";
 import { type NamedRange, reportOverlaps } from "./pod-ranges.ts";
 import { type ValuePlace, type Reading, quote } from "./reading.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 /** control-planes.md §1.8: Windows has no other. */
 const FLANNEL_PORT = 4_789;
@@ -22,12 +25,12 @@ function checkPlugin(network: LocatedFields<NetworkFields>, reading: Reading): v
   const driver = driverOf(network);
   if (plugin.value === "azure-vnet") checkAzure(driver, network, reading);
   if (plugin.value === "win-overlay" && driver !== "Overlay") {
-    const message = `win-overlay attaches pods to Overlay networks, and this one has driver ${driver}`;
+    const message = WORDS.winOverlayAttachesPodsTo({ driver });
     const advice = "Write driver: Overlay, or leave the field out.";
     reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
   }
   if (plugin.value !== "win-bridge" || driver === "L2Bridge") return;
-  const message = `win-bridge attaches pods to L2Bridge networks, and this one has driver ${driver}`;
+  const message = WORDS.winBridgeAttachesPodsTo({ driver });
   const advice = "Write plugin: hns, or leave the field out.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
 }
@@ -71,12 +74,11 @@ function checkAzure(
 ): void {
   if (driver === "L2Bridge" && shape.value === undefined) {
     const message = "azure-vnet gives pods addresses in three ways";
-    const advice =
-      "Write shape: own-subnet (Azure CNI Overlay), pod-subnet (dynamic pod subnet) or node-subnet.";
+    const advice = WORDS.writeShapeOwnSubnetAzure;
     reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
   }
   if (driver === "L2Bridge" || driver === "L2Tunnel") return;
-  const message = `azure-vnet attaches pods to L2Tunnel and L2Bridge networks, and this one has driver ${driver}`;
+  const message = WORDS.azureVnetAttachesPodsTo({ driver });
   const advice = "Write driver: L2Bridge, or plugin: hns.";
   reading.report("cluster-file-driver-mismatch", plugin.place, message, advice);
 }
@@ -88,14 +90,14 @@ function checkRoutes(network: LocatedFields<NetworkFields>, shape: NetworkShape,
   const isAzure = plugin.value === "azure-vnet";
   if (routes.value === undefined || routes.value === "none" || plugin.value === "flannel") return;
   if (shape !== "own-subnet") {
-    const advice = "Leave the field out: nodes of one subnet reach each other's pods directly.";
+    const advice = WORDS.leaveFieldOutNodesOf;
     reading.reportValue(routes.place, `shape ${shape} has no routes between nodes`, advice);
   } else if (!needsRoutes) {
     const message = `driver ${driverOf(network)} has no routes between nodes`;
     reading.reportValue(routes.place, message, "Leave the field out.");
   } else if (isAzure !== (routes.value === "fabric")) {
     const message = isAzure
-      ? "with azure-vnet the fabric leads to the pods of other nodes, for its gateway is theirs"
+      ? WORDS.withAzureVnetFabricLeads
       : "the fabric leads to pods of the plugin azure-vnet alone";
     reading.reportValue(routes.place, message, "Leave the field out, or write routes: none.");
   }
@@ -124,8 +126,8 @@ function checkShape(network: LocatedFields<NetworkFields>, reading: Reading): vo
     reading.report(
       "cluster-file-invalid-value",
       shape.place,
-      `win-bridge gives pods the gateway network + 2, which does not exist in shape ${wanted}`,
-      "Write plugin: hns or azure-vnet, or shape: own-subnet. See also: mullion explain cni-gateway-is-network-plus-two.",
+      WORDS.winBridgeGivesPodsGateway({ wanted }),
+      WORDS.writePluginHnsOrAzure,
     );
   }
   checkRoutes(network, wanted, reading);
@@ -157,7 +159,7 @@ function checkOutboundNat(
   const { enabled, exceptions } = outboundNAT.value;
   const { hasOutboundNat } = driverTraits(driver);
   if (enabled.value === true && !hasOutboundNat) {
-    const message = `driver ${driver} has no OutBoundNAT: VFP does not run on its ports`;
+    const message = WORDS.driverHasNoOutBoundNATVfp({ driver });
     reading.report("cluster-file-driver-mismatch", enabled.place, message, "Remove the field.");
   }
   if (exceptions.value !== undefined && !(enabled.value ?? hasOutboundNat)) {
@@ -194,7 +196,7 @@ function checkIpam(raw: RawCluster, { network, underlay }: ClusterFile, reading:
   const { ipam, driver } = raw.network.value;
   const { range } = raw.underlay.value.dhcp.value;
   if (network.ipam === "dhcp" && network.driver !== "Transparent") {
-    const message = `pods of driver ${network.driver} ask no DHCP server: HNS gives them their addresses`;
+    const message = WORDS.podsOfDriverAskNo({ driver: network.driver });
     const place = ipam.value === undefined ? driver.place : ipam.place;
     reading.report(
       "cluster-file-driver-mismatch",
@@ -259,8 +261,12 @@ function checkNeighbours(all: readonly Located[], reading: Reading): void {
       if (!shareNode(other, network)) continue;
       const bothExternal = traits.isExternal && driverTraits(other.driver).isExternal;
       if (bothExternal && other.driver !== network.driver) {
-        const message = `the adapter of a node carries the ${other.driver} network ${other.name}, and no ${network.driver} network beside it`;
-        const advice = `Write driver: ${other.driver}, or driver: NAT, or give the networks to different nodes.`;
+        const message = WORDS.adapterOfNodeCarriesNetwork({
+          driver: other.driver,
+          name: other.name,
+          driver2: network.driver,
+        });
+        const advice = WORDS.writeDriverOrDriverNat({ driver: other.driver });
         reading.report("cluster-file-driver-mismatch", driver, message, advice);
       } else if (other.driver === network.driver && !traits.canRepeat) {
         const message = `a node has one ${network.driver} network, and ${other.name} is one`;
@@ -312,7 +318,7 @@ function checkBuilds(all: readonly Located[], cluster: ClusterFile, reading: Rea
         name in network.ranges && build !== undefined && !hasFeature(build.profile.hns, "VxlanPort"),
     );
     if (old === undefined) continue;
-    const message = `node ${old.name} runs ${old.build?.profile.name ?? ""}, whose HNS has no other VXLAN port than 4789`;
+    const message = WORDS.nodeRunsWhoseHnsHas({ name: old.name, name2: old.build?.profile.name ?? "" });
     reading.report(
       "hybrid-overlay-port-unsupported",
       vxlanPort,
@@ -330,7 +336,7 @@ const VNI_OF_REMOTE_SUBNETS_MAX = 0xffff;
 
 function checkVni({ network, vni }: Located, reading: Reading): void {
   if (network.driver !== "Overlay" || network.vni <= VNI_OF_REMOTE_SUBNETS_MAX) return;
-  const message = `the VNI ${network.vni} does not fit the 16 bits that RemoteSubnetRoute has for it`;
+  const message = WORDS.vniDoesNotFit16({ vni: network.vni });
   reading.report("cluster-file-vni-too-large", vni, message, "Choose one from 4096 to 65535.");
 }
 
@@ -339,7 +345,11 @@ function checkVniOfEdition(all: readonly Located[], cluster: ClusterFile, readin
   const { asDocumented } = cluster;
   const own = all.find(({ network }) => network === cluster.network);
   if (asDocumented === undefined || own === undefined || !hasOtherVni(cluster)) return;
-  const message = `the Kubernetes page of ${asDocumented} has flannel's VXLAN with VNI ${FLANNEL_VNI} alone, not ${own.network.vni}`;
+  const message = WORDS.kubernetesPageOfHasFlannels({
+    asDocumented,
+    flannelVni: FLANNEL_VNI,
+    vni: own.network.vni,
+  });
   const advice = `Write vni: ${FLANNEL_VNI}, or run the nodes as their builds are.`;
   reading.report("flannel-vni-other-than-4096", own.vni, message, advice);
 }

@@ -24,6 +24,9 @@ import type { RawCluster } from "./description.ts";
 import type { NodeIpv6Fields } from "./description-of-nodes.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Reading } from "./reading.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 /** The length of the underlay's subnet and of each node's pod range (`--node-cidr-mask-size-ipv6`). */
 const LINK_LENGTH = 64;
@@ -141,7 +144,7 @@ export function checkIpv6(raw: RawCluster, cluster: ClusterFile, reading: Readin
     const other = ranges.slice(0, index).find((each) => prefixesOverlap(each.prefix, range.prefix));
     if (other === undefined) continue;
     const message = `${formatPrefix(range.prefix)} overlaps ${other.name}, ${formatPrefix(other.prefix)}`;
-    const advice = `Choose a range that shares no address with it; it ends at ${formatIp(lastIp(other.prefix))}.`;
+    const advice = WORDS.chooseRangeThatSharesNo({ ip: formatIp(lastIp(other.prefix)) });
     reading.report("cluster-file-overlapping-ranges", range.place, message, advice);
   }
   checkNetwork(raw, cluster, reading);
@@ -163,13 +166,13 @@ function lackOfShape({
   if (plugin === "azure-vnet" && nodes.some(({ os }) => os === "windows")) {
     if (shape !== "own-subnet")
       return {
-        message: `Azure CNI in shape ${shape} has IPv4 alone: AKS has dual stack with Azure CNI Overlay`,
+        message: WORDS.azureCniInShapeHas({ shape }),
         advice: "Write network.shape: own-subnet, or leave ipv6 out.",
       };
     const { minor } = kubernetes.version;
     if (minor >= AZURE_MINOR_MIN) return undefined;
     return {
-      message: `Azure CNI Overlay has dual stack from Kubernetes 1.26.3 on, and this is 1.${minor}`,
+      message: WORDS.azureCniOverlayHasDual({ minor }),
       advice: 'Write kubernetes.version: "1.26" or later, or leave ipv6 out.',
     };
   }
@@ -262,9 +265,8 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
   const { place } = raw.ipv6.value.enabled;
   const isWindowsThere = cluster.nodes.some(({ os }) => os === "windows");
   if (driver !== "L2Bridge") {
-    const message = `networks of driver ${driver} carry no IPv6 that Windows gives addresses for`;
-    const advice =
-      "Write network.driver: L2Bridge, or leave ipv6 out. See also: mullion explain overlay-without-ipv6.";
+    const message = WORDS.networksOfDriverCarryNo({ driver });
+    const advice = WORDS.writeNetworkDriverL2BridgeOr;
     reading.report("cluster-file-driver-mismatch", place, message, advice);
   } else if (plugin === "flannel") {
     // control-planes.md §1.3: the back ends of Windows do not look at the second family.
@@ -275,7 +277,7 @@ function checkNetwork(raw: RawCluster, cluster: ClusterFile, reading: Reading): 
     reading.report("flannel-option-not-for-windows", place, message, advice);
   } else if (plugin === "win-bridge" && cluster.nodes.some(isUpstream)) {
     // cni.md §8, row 48.
-    const message = "win-bridge gives a pod the first address of its IPAM plugin and no second one";
+    const message = WORDS.winBridgeGivesPodFirst;
     const advice = "Write network.plugin: hns, or compat: hardened on the Windows nodes.";
     reading.report("cluster-file-driver-mismatch", raw.network.value.plugin.place, message, advice);
   }

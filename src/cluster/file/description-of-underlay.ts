@@ -5,6 +5,9 @@ import { type LocatedFields, list, mapping, section, type OptionalMapping } from
 import type { Located } from "./reading.ts";
 import { IPV4, PREFIX, seconds } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
+import { clusterFields } from "#data/words.js";
+
+const WORDS = clusterFields();
 
 const ROUTES_MAX = 10_000;
 const SUBNET: Prefix = Object.freeze(defined(parsePrefix("10.0.0.0/24"), "a default range is one"));
@@ -38,41 +41,23 @@ const DENY = mapping<DenyFields>("a rule", {
 
 const ROUTE = mapping<RouteFields>("a route", {
   to: required(PREFIX, "The destinations."),
-  via: required(IPV4, "The next hop: an address of the underlay, normally a node's."),
+  via: required(IPV4, WORDS.routeVia),
 });
 
 const DHCP = mapping<DhcpFields>("a mapping", {
-  range: optional(
-    PREFIX,
-    "The addresses that it gives out: a part of the underlay's subnet without machines.",
-    "none: there is no DHCP server",
-  ),
+  range: optional(PREFIX, WORDS.dhcpRange, "none: there is no DHCP server"),
   leaseSeconds: withDefault(
     seconds(LEASE_SECONDS_MIN, LEASE_SECONDS_MAX),
     86_400,
     86_400,
-    "How long a pod has its address before it asks again; it does so from half of that time on.",
+    WORDS.dhcpLeaseSeconds,
   ),
 });
 
 export const UNDERLAY: OptionalMapping<UnderlayFields> = mapping<UnderlayFields>("a mapping", {
   subnet: withDefault(PREFIX, SUBNET, "10.0.0.0/24", "The network of the nodes. At most /29."),
-  router: optional(
-    IPV4,
-    "The router's address on the underlay: the nodes' default gateway.",
-    "the first address of the subnet",
-  ),
-  routes: withDefault(
-    list(ROUTE, { countMax: ROUTES_MAX }),
-    [],
-    [],
-    "Routes of the router. It knows the underlay and the outside hosts; pod ranges only if they are listed here.",
-  ),
-  deny: withDefault(
-    list(DENY, { countMax: ROUTES_MAX }),
-    [],
-    [],
-    "Only with driver L2Tunnel: packets that the fabric's rules (network security groups) drop, also between pods of one node.",
-  ),
-  dhcp: section(DHCP, "A DHCP server on the router, for networks with `ipam: dhcp`."),
+  router: optional(IPV4, WORDS.underlayRouter, "the first address of the subnet"),
+  routes: withDefault(list(ROUTE, { countMax: ROUTES_MAX }), [], [], WORDS.underlayRoutes),
+  deny: withDefault(list(DENY, { countMax: ROUTES_MAX }), [], [], WORDS.underlayDeny),
+  dhcp: section(DHCP, WORDS.underlayDhcp),
 });

@@ -49,6 +49,9 @@ import {
   oneOf,
 } from "./scalars.ts";
 import { optional, required, withDefault } from "./shape.ts";
+import { clusterFields } from "#data/words.js";
+
+const WORDS = clusterFields();
 
 /** What `apiVersion` of a cluster file says. */
 export const CLUSTER_FILE_VERSION = "mullion/v1alpha1";
@@ -184,48 +187,30 @@ const KUBERNETES = mapping<KubernetesFields>("a mapping", {
     kubernetesVersion(KUBERNETES_MINOR_MIN, KUBERNETES_MINOR_MAX),
     Object.freeze({ major: 1, minor: KUBERNETES_MINOR_MAX, patch: undefined }),
     `1.${KUBERNETES_MINOR_MAX}`,
-    "Which Kubernetes the nodes run: decides how its components behave.",
+    WORDS.kubernetesVersion,
   ),
 });
 
 const NODE = mapping<NodeFields>("a node", {
-  name: required(NAME, "The node's name. `router` and `outside` are taken."),
+  name: required(NAME, WORDS.nodeName),
   os: required(oneOf<NodeOs>(["windows", "linux"]), "The node's operating system."),
-  build: optional(
-    WINDOWS_BUILD,
-    "The build of Windows, by profile and update revision. Without a revision: all updates. Only on Windows nodes.",
-    `\`"${BUILD_DEFAULT}"\` on Windows`,
-  ),
+  build: optional(WINDOWS_BUILD, WORDS.nodeBuild, `\`"${BUILD_DEFAULT}"\` on Windows`),
   address: required(IPV4, "The node's address on the underlay."),
-  podCIDR: optional(
-    PREFIX,
-    "The range of this node's pods. At most /29. In shape `node-subnet` it is a part of the underlay's subnet, in `pod-subnet` of `network.clusterCIDR`; there it must be given, or `podAddresses`.",
-    "the next free block of `network.clusterCIDR`",
-  ),
+  podCIDR: optional(PREFIX, WORDS.nodePodCIDR, "the next free block of `network.clusterCIDR`"),
   podAddresses: optional(
     list(ADDRESS_RANGE, { countMax: POD_ADDRESSES_MAX }),
-    "In shape `node-subnet` or `pod-subnet`, in place of `podCIDR`: the addresses that the node's adapter has for pods, one by one (`10.224.0.36`) or from first to last (`10.224.0.36-10.224.0.65`), as clouds give them out: beside the node's own address, and between those of other nodes.",
+    WORDS.nodePodAddresses,
     "the addresses of `podCIDR`",
   ),
   compat: withDefault(
     oneOf<Compat>(["upstream", "hardened"], parseCompat),
     "upstream",
     "upstream",
-    "How this node's programs behave: `upstream` as the real ones with their defects, `hardened` without them (docs/reference/differences.md).",
+    WORDS.nodeCompat,
   ),
-  quirks: withDefault(
-    QUIRK_SETTINGS,
-    NO_QUIRKS,
-    {},
-    "Defects of this node: they go before those of the whole cluster. Only on Windows nodes.",
-  ),
-  macSpoofing: withDefault(
-    oneOf<"on" | "off">(["on", "off"]),
-    "on",
-    "on",
-    "What the hypervisor of a node that is a virtual machine does with MAC addresses that are not the adapter's: `off` drops their frames at the fabric's port.",
-  ),
-  ipv6: section(NODE_IPV6, "The node in the second family. Only with `ipv6.enabled: true`."),
+  quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.nodeQuirks),
+  macSpoofing: withDefault(oneOf<"on" | "off">(["on", "off"]), "on", "on", WORDS.nodeMacSpoofing),
+  ipv6: section(NODE_IPV6, WORDS.nodeIpv6),
   ...NODE_STATE,
 });
 
@@ -236,102 +221,58 @@ const PROTOCOL = withDefault(
   "The transport protocol of the port.",
 );
 const PORT_SHAPE = mapping<PortFields>("a port", {
-  port: required(PORT, "The port on which a built-in server answers."),
+  port: required(PORT, WORDS.portShapePort),
   protocol: PROTOCOL,
 });
 const POD_PORT_SHAPE = mapping<PodPortFields>("a port", {
-  port: required(PORT, "The port on which the pod's built-in server answers."),
+  port: required(PORT, WORDS.podPortShapePort),
   protocol: PROTOCOL,
-  hostPort: optional(PORT, "A port of the node that leads to this one.", "none"),
+  hostPort: optional(PORT, WORDS.podPortShapeHostPort, "none"),
 });
 
 const OUTSIDE = mapping<OutsideFields>("an outside host", {
   name: required(NAME, "The host's name. `router` is taken."),
-  address: required(IPV4, "Its address, outside the underlay and the pod ranges."),
+  address: required(IPV4, WORDS.outsideAddress),
   ports: optional(
     list(PORT_SHAPE, { countMax: PORTS_MAX }),
     "Where the host answers.",
     "TCP 80, TCP 443, UDP 123, UDP 53",
   ),
-  names: withDefault(
-    list(NAME, { countMax: NAMES_MAX }),
-    [],
-    [],
-    "Names that lead to this host. The first outside host that serves UDP 53 answers for them, and the cluster's DNS asks it.",
-  ),
+  names: withDefault(list(NAME, { countMax: NAMES_MAX }), [], [], WORDS.outsideNames),
 });
 
 const IPV6 = mapping<SecondFamilyFields>("a mapping", {
-  enabled: withDefault(
-    BOOLEAN,
-    false,
-    false,
-    "Whether machines, pods and Services have IPv6 addresses beside those of IPv4. Windows nodes need driver L2Bridge, a build that knows dual stack, and plugin hns, azure-vnet in shape `own-subnet` (Azure CNI Overlay, from Kubernetes 1.26 on), or win-bridge in `hardened` mode.",
-  ),
-  subnet: withDefault(
-    IPV6_PREFIX,
-    prefix("fd00:10::/64"),
-    "fd00:10::/64",
-    "The underlay's second subnet, a /64. Nodes and router have the same place in it as in the first one.",
-  ),
+  enabled: withDefault(BOOLEAN, false, false, WORDS.ipv6Enabled),
+  subnet: withDefault(IPV6_PREFIX, prefix("fd00:10::/64"), "fd00:10::/64", WORDS.ipv6Subnet),
   clusterCIDR: withDefault(
     IPV6_PREFIX,
     prefix("fd00:10:244::/48"),
     "fd00:10:244::/48",
-    "The range of all pods: each node, and each further L2Bridge network of a node, gets the next /64. Not looked at in shape `node-subnet`, where pods are in `subnet`.",
+    WORDS.ipv6ClusterCIDR,
   ),
   serviceCIDR: withDefault(
     IPV6_PREFIX,
     prefix("fd00:10:96::/112"),
     "fd00:10:96::/112",
-    "The range of the addresses of Services that ask for IPv6 (`ipFamilyPolicy`, `ipFamilies`).",
+    WORDS.ipv6ServiceCIDR,
   ),
-  podRoutes: withDefault(
-    BOOLEAN,
-    true,
-    true,
-    "Whether the router leads packets for pods to their nodes. The IPv6 addresses of Windows pods are not translated, so without it the outside cannot answer them.",
-  ),
+  podRoutes: withDefault(BOOLEAN, true, true, WORDS.ipv6PodRoutes),
 });
 
 const KUBE_PROXY = mapping<KubeProxyFields>("a mapping", {
   enabled: withDefault(BOOLEAN, true, true, "Whether Services are programmed on the nodes."),
-  enableDSR: withDefault(
-    BOOLEAN,
-    false,
-    false,
-    "kube-proxy's flag `--enable-dsr` on Windows nodes: back ends answer clients directly.",
-  ),
-  forwardHealthCheckVip: withDefault(
-    BOOLEAN,
-    false,
-    false,
-    "kube-proxy's flag `--forward-healthcheck-vip` on Windows nodes: health checks to the address of a Service of type LoadBalancer are answered by the node. Needs a leg of the node in the network, as an L2Bridge network of shape `own-subnet` has one.",
-  ),
-  hostnameOverride: withDefault(
-    BOOLEAN,
-    true,
-    true,
-    "kube-proxy's flag `--hostname-override` on Windows nodes, with the Node's name. Without it kube-proxy takes the node's `hostname`, and no pod counts as local where the two differ.",
-  ),
+  enableDSR: withDefault(BOOLEAN, false, false, WORDS.kubeProxyEnableDSR),
+  forwardHealthCheckVip: withDefault(BOOLEAN, false, false, WORDS.kubeProxyForwardHealthCheckVip),
+  hostnameOverride: withDefault(BOOLEAN, true, true, WORDS.kubeProxyHostnameOverride),
 });
 
 const DNS = mapping<DnsFields>("a mapping", {
-  enabled: withDefault(
-    BOOLEAN,
-    true,
-    true,
-    "Whether the cluster gets a DNS of its own: Deployment coredns and Service kube-dns in kube-system. It needs a Linux node. Manifests that bring a Service kube-system/kube-dns replace it.",
-  ),
+  enabled: withDefault(BOOLEAN, true, true, WORDS.dnsEnabled),
   domain: withDefault(NAME, "cluster.local", "cluster.local", "The zone of the cluster's names."),
 });
 
 const LOAD_BALANCERS = mapping<LoadBalancerFields>("a mapping", {
-  pool: optional(
-    PREFIX,
-    "Addresses that Services of type LoadBalancer get. The underlay's router leads them to a node.",
-    "none: such Services wait for an address, as in a cluster without a cloud",
-  ),
+  pool: optional(PREFIX, WORDS.loadBalancersPool, WORDS.loadBalancersPoolDefault),
 });
 
 const EXPECTATION = mapping<ExpectationFields>("an expectation", {
@@ -345,22 +286,22 @@ const EXPECTATION = mapping<ExpectationFields>("an expectation", {
   ),
   port: optional(PORT, "The receiver's port. ICMP has none.", "the first one that the receiver serves"),
   expect: required(oneOf<ExpectationSpec["expect"]>(["works", "denied"]), "The expected outcome."),
-  code: optional(CODE, "With `denied`: the code that its trace has to show.", "any drop or refusal"),
+  code: optional(CODE, WORDS.expectationCode, "any drop or refusal"),
 });
 
 const POD = mapping<PodFields>("a pod", {
   name: required(NAME, "The pod's name, unique in its namespace."),
   namespace: withDefault(NAME, "default", "default", "The pod's namespace."),
-  node: required(NAME, "The name of the node it runs on."),
+  node: required(NAME, WORDS.podNode),
   labels: withDefault(LABEL_TEXTS, Object.freeze({}), {}, "The pod's labels."),
   ports: optional(list(POD_PORT_SHAPE, { countMax: PORTS_MAX }), "Where the pod answers.", "TCP 8080"),
-  address: optional(IPV4, "A fixed address out of the node's range.", "chosen by IPAM"),
+  address: optional(IPV4, WORDS.podAddress, "chosen by IPAM"),
   network: optional(NETWORK_NAME, "One of `networks`. Only on Windows nodes.", "`network`"),
   policies: withDefault(
     list(jsonObject("an HCN endpoint policy", ["Type"]), { countMax: POLICIES_MAX }),
     [],
     [],
-    "Further HCN policies of the pod's endpoint, such as `{Type: ACL, Settings: {…}}`. Only on Windows nodes.",
+    WORDS.podPolicies,
   ),
 });
 
@@ -370,31 +311,12 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
   kind: required(oneOf([CLUSTER_FILE_KIND]), "The kind of this document."),
   metadata: required(METADATA, "Names the cluster."),
   kubernetes: section(KUBERNETES, "Kubernetes on the nodes."),
-  seed: withDefault(
-    integer("a seed", 0, SEED_MAX),
-    1,
-    1,
-    "From which all identifiers, MAC addresses and ports come. The same seed gives the same run, byte for byte.",
-  ),
-  asDocumented: optional(
-    EDITION,
-    'Gives all Windows nodes the limits of an edition of the Kubernetes page "Networking on Windows", whatever their builds have: `"2021"` (Kubernetes 1.2x) or `"2024"`. Its limits go before `quirks` of the same name (docs/reference/kubernetes-page.md).',
-    "the limits of the builds",
-  ),
-  quirks: withDefault(
-    QUIRK_SETTINGS,
-    NO_QUIRKS,
-    {},
-    "Defects that Windows nodes have or have not, whatever their build: `on`, `off`, a rate such as `0.1`, or a rate and a seed such as `0.1@7` (docs/reference/hns-faults.md).",
-  ),
+  seed: withDefault(integer("a seed", 0, SEED_MAX), 1, 1, WORDS.clusterSeed),
+  asDocumented: optional(EDITION, WORDS.clusterAsDocumented, "the limits of the builds"),
+  quirks: withDefault(QUIRK_SETTINGS, NO_QUIRKS, {}, WORDS.clusterQuirks),
   nodes: required(list(NODE, { countMin: 1, countMax: LIMITS.nodesMax }), "The machines of the cluster."),
   network: section(NETWORK, "The pod network."),
-  networks: withDefault(
-    list(FURTHER_NETWORK, { countMax: NETWORKS_MAX }),
-    [],
-    [],
-    "Further networks of Windows nodes, for pods that name them. The cluster makes them and their endpoints by calls to HNS; kube-proxy serves `network` alone.",
-  ),
+  networks: withDefault(list(FURTHER_NETWORK, { countMax: NETWORKS_MAX }), [], [], WORDS.clusterNetworks),
   underlay: section(UNDERLAY, "What joins the nodes."),
   ipv6: section(IPV6, "The second family of a dual-stack cluster."),
   kubeProxy: section(KUBE_PROXY, "Services on the nodes."),
@@ -402,26 +324,16 @@ export const CLUSTER: OptionalMapping<RootFields> = mapping<RootFields>("a clust
   loadBalancers: section(LOAD_BALANCERS, "Addresses of Services of type LoadBalancer."),
   outside: optional(
     list(OUTSIDE, { countMax: OUTSIDE_HOSTS_MAX }),
-    "Hosts beyond the router. The first one is called `external` on command lines as well.",
+    WORDS.clusterOutside,
     "one host `external` with address 203.0.113.10",
   ),
-  pods: withDefault(
-    list(POD, { countMax: PODS_MAX }),
-    [],
-    [],
-    "The pods, in the order in which they are started.",
-  ),
-  manifests: withDefault(
-    list(RELATIVE_PATH, { countMax: MANIFESTS_MAX }),
-    [],
-    [],
-    "Kubernetes manifests: files, or folders of `.yaml`, `.yml` and `.json` files, below the folder of this file.",
-  ),
+  pods: withDefault(list(POD, { countMax: PODS_MAX }), [], [], WORDS.clusterPods),
+  manifests: withDefault(list(RELATIVE_PATH, { countMax: MANIFESTS_MAX }), [], [], WORDS.clusterManifests),
   expectations: withDefault(
     list(EXPECTATION, { countMax: EXPECTATIONS_MAX }),
     [],
     [],
-    "What `mullion verify` expects of single flows, in addition to the documented expectations, or instead of them.",
+    WORDS.clusterExpectations,
   ),
 });
 

@@ -3,6 +3,9 @@
  * §2; dataplane.md §2.3 to §2.7).
  */
 import type { ClusterFile, NetworkDriver, PodNetworkPlugin, NetworkShape } from "./cluster-file.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 export interface DriverTraits {
   /** Where pod addresses may come from; the first is the default. */
@@ -46,7 +49,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     shapes: ["node-subnet"],
     plugin: "hns",
     canRepeat: false,
-    shapeReason: "the fabric knows the pods of an L2Tunnel network by their addresses",
+    shapeReason: WORDS.traitsL2TunnelShapeReason,
   },
   Overlay: {
     ...BRIDGED,
@@ -55,7 +58,7 @@ const TRAITS: Readonly<Record<NetworkDriver, DriverTraits>> = {
     isIsolated: true,
     needsRoutes: false,
     translatesToNodes: true,
-    shapeReason: "each node holds a range of its own of an overlay network",
+    shapeReason: WORDS.traitsOverlayShapeReason,
   },
   Transparent: {
     ...BRIDGED,

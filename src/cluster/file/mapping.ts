@@ -10,6 +10,9 @@ import {
   type ShapePart,
   readItem,
 } from "./shape.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 /** The fields of a mapping, each with its place. */
 export type LocatedFields<T> = { readonly [K in keyof T]: Located<T[K]> };
@@ -221,7 +224,7 @@ class ListShape<T> implements ValueShape<readonly Located<T>[]> {
 
   read(node: ParsedNode, place: ValuePlace, reading: Reading): readonly Located<T>[] | undefined {
     if (!isSeq(node)) {
-      const advice = `Begin each item with a hyphen and a space; each is ${this.item.noun}.`;
+      const advice = WORDS.beginEachItemWithHyphen({ noun: this.item.noun });
       reading.reportValue(place, `must be a list, but is ${nameOf(node)}`, advice);
       return undefined;
     }
@@ -331,5 +334,5 @@ export const TEXTS_BY_PATH: ValueShape<Readonly<Record<string, string>>> = texts
   noun: "a mapping from paths to text",
   item: "file",
   countMax: 64,
-  advice: "Write what the file holds as one text, in quotes or behind a | in lines of its own.",
+  advice: WORDS.textsByPathAdvice,
 });

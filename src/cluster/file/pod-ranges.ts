@@ -12,6 +12,9 @@ import type { NetworkShape } from "./cluster-file.ts";
 import type { NodeFields } from "./description.ts";
 import type { LocatedFields } from "./mapping.ts";
 import type { Located, ValuePlace, Reading } from "./reading.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 type RawNode = Located<LocatedFields<NodeFields>>;
 
@@ -63,7 +66,7 @@ export function assignPodRanges(
   if (given.length === nodes.length) return given;
   if (maskSize.value < clusterCIDR.value.length) {
     const message = `no block of length ${maskSize.value} fits into ${formatPrefix(clusterCIDR.value)}`;
-    const advice = `Write a length from ${clusterCIDR.value.length} to 29, or give every node its podCIDR.`;
+    const advice = WORDS.writeLengthFromTo29({ valueCount: clusterCIDR.value.length });
     reading.reportValue(maskSize.place, message, advice);
     return undefined;
   }
@@ -72,7 +75,10 @@ export function assignPodRanges(
   for (const node of nodes) {
     const range = node.value.podCIDR.value ?? blocks.take();
     if (range === undefined) {
-      const message = `no block of length ${maskSize.value} is left in ${formatPrefix(clusterCIDR.value)} for this node`;
+      const message = WORDS.noBlockOfLengthIs({
+        value: maskSize.value,
+        value2: formatPrefix(clusterCIDR.value),
+      });
       const advice = "Make network.clusterCIDR larger, network.nodeCIDRMaskSize longer, or give podCIDR.";
       reading.reportValue(node.value.podCIDR.place, message, advice);
       return undefined;
@@ -151,7 +157,7 @@ export function reportOverlaps(ranges: readonly NamedRange[], reading: Reading):
     if (widest !== undefined && prefixesOverlap(widest.prefix, range.prefix)) {
       const [first, second] = widest.place.offset <= range.place.offset ? [widest, range] : [range, widest];
       const message = `${formatPrefix(second.prefix)} overlaps ${first.name}, ${formatPrefix(first.prefix)}`;
-      const advice = `Choose a range that shares no address with it; it ends at ${formatIp(lastIp(first.prefix))}.`;
+      const advice = WORDS.chooseRangeThatSharesNo({ ip: formatIp(lastIp(first.prefix)) });
       reading.report("cluster-file-overlapping-ranges", second.place, message, advice);
     }
     if (widest === undefined || lastIp(range.prefix) > lastIp(widest.prefix)) widest = range;

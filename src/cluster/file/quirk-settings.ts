@@ -13,8 +13,11 @@ import {
 import { childPath, entriesOf } from "./mapping.ts";
 import { type ValuePlace, type Reading, nameOf, quote } from "./reading.ts";
 import type { ValueShape, ShapePart } from "./shape.ts";
+import { clusterFile } from "#data/words.js";
 
-const ADVICE = "Write on, off, a rate from 0 to 1 such as 0.1, or a rate with a seed such as 0.1@7.";
+const WORDS = clusterFile();
+
+const ADVICE = WORDS.advice;
 
 /** The setting as `parseQuirk` reads it: words, numbers, and what YAML makes of `true`. */
 function settingText(node: ParsedNode | undefined): string | undefined {
@@ -40,10 +43,7 @@ function readSetting(
 
 function reportUnknown(name: string, place: ValuePlace, reading: Reading): void {
   const [nearest] = nearestNames(name, QUIRK_NAMES);
-  const advice =
-    nearest === undefined
-      ? "docs/reference/hns-faults.md lists all of them, and so does mullion hns quirk list."
-      : `Did you mean ${nearest}?`;
+  const advice = nearest === undefined ? WORDS.docsReferenceHnsFaultsMd : `Did you mean ${nearest}?`;
   reading.report("cluster-file-unknown-field", place, `there is no defect ${quote(name)}`, advice);
 }
 

@@ -22,6 +22,9 @@ import {
 import { type Reading, nameOf, quote, type ValuePlace } from "./reading.ts";
 import type { ShapePart, ValueShape } from "./shape.ts";
 import type { AddressRange, KubernetesRelease } from "./cluster-file.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 const NO_PARTS: () => readonly ShapePart[] = () => [];
 
@@ -92,7 +95,7 @@ export const ADDRESS_RANGE: ValueShape<AddressRange> = textOf({
   },
   advise: (text) => {
     if (!text.includes("/")) return "Write 10.224.0.36, or 10.224.0.36-10.224.0.65.";
-    return "Write the first and the last address, such as 10.224.0.36-10.224.0.65; or podCIDR for a range of the node's own.";
+    return WORDS.writeFirstAndLastAddress;
   },
 });
 
@@ -114,8 +117,7 @@ export const PREFIX: ValueShape<Prefix> = textOf({
     }
     if (parsed !== undefined) return "Cluster files hold IPv4 ranges only, such as 10.244.1.0/24.";
     const ip = parseIpv4(text);
-    if (ip !== undefined)
-      return `Add the length: ${formatIp(ip)}/32 for the address alone, or /24 for a range.`;
+    if (ip !== undefined) return WORDS.addLength32ForAddress({ ip: formatIp(ip) });
     return "Write the first address and the length, such as 10.244.1.0/24.";
   },
 });
@@ -160,7 +162,7 @@ export const NAME: ValueShape<string> = textOf({
   advise: (text) => {
     const lower = stripEdges(text.toLowerCase().replace(/[^a-z0-9.-]+/g, "-"), /[-.]/);
     const example = lower === "" || lower.length > 63 ? "win-1" : lower;
-    return `Use small letters, digits and hyphens, with a letter or digit at both ends: ${example}.`;
+    return WORDS.useSmallLettersDigitsAnd({ example });
   },
 });
 
@@ -188,7 +190,7 @@ export const INTERFACE: ValueShape<string> = textOf({
   pattern: "^\\S(.*\\S)?$",
   lengthMax: 256,
   parse: (text) => (/^\S(?:.*\S)?$/.test(text) ? text : undefined),
-  advise: () => "Write the adapter's name, such as Ethernet, or the address that it has.",
+  advise: () => WORDS.writeAdaptersNameSuchAs,
 });
 
 /** A path that cannot leave the folder it is relative to (design: files named by input stay in their directory). */
@@ -203,12 +205,12 @@ export const RELATIVE_PATH: ValueShape<string> = textOf({
   pattern: "^(?![/\\\\])(?!.*(^|[/\\\\])\\.\\.([/\\\\]|$)).+$",
   lengthMax: 1_024,
   parse: (text) => (text !== "" && isRelativePath(text) ? text : undefined),
-  advise: () => "Write a path such as manifests/ or web.yaml, without .. and not from the root.",
+  advise: () => WORDS.writePathSuchAsManifests,
 });
 
 /** A party as the command line names it; which one it is shows when the cluster is up. */
 export const PARTY: ValueShape<string> = textOf({
-  noun: "a pod, a node, a Service, a host outside or an address",
+  noun: WORDS.partyNoun,
   pattern: "^[A-Za-z0-9][A-Za-z0-9._:/-]*$",
   lengthMax: 512,
   parse: (text) => (/^[A-Za-z0-9][A-Za-z0-9._:/-]*$/.test(text) ? text : undefined),
@@ -254,7 +256,7 @@ export function integer(noun: string, min: number, max: number): ValueShape<numb
 
 /** A time from `min` to `max` seconds: a whole number of seconds, or a text such as `90s`. Read as seconds. */
 export function seconds(min: number, max: number): ValueShape<number> {
-  const noun = "a number of seconds, or a time such as `90s`, `1m30s` or `2h`";
+  const noun = WORDS.numberOfSecondsOrTime;
   const isWithin = (value: number): boolean => value >= min && value <= max;
   return Object.freeze({
     noun,

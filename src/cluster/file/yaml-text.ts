@@ -23,6 +23,9 @@ import {
   tokensOf,
 } from "#contracts/kubernetes/text/yaml-syntax.ts";
 import type { TextFault } from "#contracts/kubernetes/text/yaml-value.ts";
+import { clusterFile } from "#data/words.js";
+
+const WORDS = clusterFile();
 
 /** Characters of YAML's structure in one file: what the parser turns into tokens. */
 const STRUCTURE_MAX = 2_000_000;
@@ -65,7 +68,7 @@ function checkSize(text: string): TextFault | undefined {
   }
   const binary = text.indexOf("\u0000");
   if (binary >= 0) {
-    const message = "the file holds a zero byte, so it is not text in UTF-8";
+    const message = WORDS.fileHoldsZeroByteSo;
     return { code: "cluster-file-unreadable", offset: binary, message, advice: "Save it as UTF-8 text." };
   }
   const excess = findExcessToken(text, STRUCTURE_MAX);
@@ -132,7 +135,7 @@ function onlyDocument(text: string, tokens: readonly CST.Token[]): Document.Pars
       code: "cluster-file-invalid-yaml",
       offset: second.range[0],
       message: "the file holds more than one document",
-      advice: "Keep one cluster per file; a line of three dashes begins another document.",
+      advice: WORDS.keepOneClusterPerFile,
     },
   ];
 }

@@ -25,6 +25,9 @@ import {
 } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import { BRING_UP_FORMATS, type BringUpRequest, type Verbs } from "../verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 const EXAMPLE = "examples/flannel-bring-up/cluster.yaml";
 const RUNS_MAX = 10;
@@ -129,33 +132,13 @@ function requestOf(options: BringUpOptions): BringUpRequest {
   };
 }
 
-const HELP = `
-What can be wrong with the node (--fault):
-  hns-not-running           the Host Networking Service is disabled
-  kubeconfig-missing        no one copied C:\\k\\config
-  kubelet-cannot-register   the Node object never comes
-  node-without-range        the Node object has no podCIDR
-  management-ip-late        HNS tells the node's address later than flanneld waits
-  subnet-env-unwritable     flanneld cannot write C:\\run\\flannel\\subnet.env
-
-What a person mends in the scripts before they run (--edit):
-  kubelet-flags             take out the flags that this version does not have
-  copy-net-conf             copy net-conf.json again when its range is written
-  cni-conf                  write the values into cni.conf for containerd
-  external-adapter          name the adapter for the network External
-  no-external               leave the network External out
-  node-ip                   look for --node-ip on the adapter of -InterfaceName
-`;
+const HELP = `\n${WORDS.help}\n`;
 
 export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"], terminal: Terminal): void {
   const command = program
     .command("bring-up")
-    .summary("run the start scripts of a new Windows node, step by step")
-    .description(
-      "Does to a Windows node of a flannel cluster what Microsoft's start scripts do to a real one, and\n" +
-        "shows each step: what it ran, what it said, what it changed in HNS and on the disk, how long it\n" +
-        "took. Typing errors and faults of the node have the same effects as on a real node.",
-    );
+    .summary(WORDS.runStartScriptsOfNew)
+    .description(WORDS.doesToWindowsNodeOf);
   addFileOptions(command, "a cluster file of network.plugin flannel, and manifests; may be repeated")
     .option("--node <name>", "which Windows node (default: the first one)")
     .addOption(
@@ -170,20 +153,12 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     .option("--cluster-cidr <range>", "-ClusterCIDR, as it is typed (default: the cluster's)")
     .option("--service-cidr <range>", "-ServiceCIDR, as it is typed (default: the cluster's)")
     .option("--dns-ip <address>", "-KubeDnsServiceIP, as it is typed (default: the cluster's)")
-    .addOption(
-      new Option(
-        "--adapter <name=address>",
-        "the node's cards in order, one with its address; may be repeated (default: Ethernet)",
-      ).argParser(collect),
-    )
+    .addOption(new Option("--adapter <name=address>", WORDS.nodesCardsInOrderOne).argParser(collect))
     .addOption(
       new Option("--env <name=value>", "a variable of the machine; may be repeated").argParser(collect),
     )
     .option("--api-server <url>", "where the kubeconfig points to (default: the first Linux node, port 6443)")
-    .option(
-      "--joined-before <range>",
-      "the node was in the cluster with this range of pods, and kept its files",
-    )
+    .option("--joined-before <range>", WORDS.nodeWasInClusterWith)
     .addOption(
       new Option("--fault <name>", "a fault of the node; may be repeated").argParser(
         collectOf("--fault", BRING_UP_FAULTS),
@@ -201,15 +176,17 @@ export function addBringUp(program: Command, run: Run, bringUp: Verbs["bringUp"]
     )
     .addHelpText(
       "after",
-      HELP +
-        examples(
-          `mullion bring-up -f ${EXAMPLE}`,
-          `mullion bring-up -f ${EXAMPLE} --runs 2 -o wide`,
-          `mullion bring-up -f ${EXAMPLE} --env HTTPS_PROXY=http://proxy:3128`,
-          `mullion bring-up -f ${EXAMPLE} --adapter "Ethernet=192.168.56.11/24" --adapter "Ethernet 2=10.0.0.11/24"`,
-          `mullion bring-up -f ${EXAMPLE} --flanneld 0.28.9 --edit copy-net-conf --edit no-external`,
-        ) +
-        "\nExit codes: 0 the node is up as it should be, 1 it is not, 2 bad usage or bad input.\n",
+      `${WORDS.exitCodes0NodeIs({
+        help:
+          HELP +
+          examples(
+            `mullion bring-up -f ${EXAMPLE}`,
+            `mullion bring-up -f ${EXAMPLE} --runs 2 -o wide`,
+            `mullion bring-up -f ${EXAMPLE} --env HTTPS_PROXY=http://proxy:3128`,
+            `mullion bring-up -f ${EXAMPLE} --adapter "Ethernet=192.168.56.11/24" --adapter "Ethernet 2=10.0.0.11/24"`,
+            `mullion bring-up -f ${EXAMPLE} --flanneld 0.28.9 --edit copy-net-conf --edit no-external`,
+          ),
+      })}\n`,
     )
     .action((options: BringUpOptions) => run(() => bringUp(requestOf(options), terminal)));
 }

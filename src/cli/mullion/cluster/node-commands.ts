@@ -15,6 +15,9 @@ import {
 } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Verbs } from "../verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 /** `+1h`, `-30m`: a duration with a sign. */
 function parseStep(text: string): number {
@@ -22,7 +25,7 @@ function parseStep(text: string): number {
   const ms = readDuration(amount);
   if (ms === undefined)
     throw usage(
-      `set-clock takes a time with or without a sign, as +1h or -30m, not ${JSON.stringify(text)}`,
+      WORDS.setClockTakesTimeWith({ text: JSON.stringify(text) }),
       `Write an amount with its unit: ${DURATION_FORMS}.`,
     );
   return Math.round(sign === "-" ? -ms : ms);
@@ -44,8 +47,7 @@ const COMMANDS: readonly NodeCommand[] = [
   {
     name: "reboot",
     summary: "let machines go down and come up",
-    description:
-      "Lets machines go down and come up. Windows keeps stored networks, endpoints and files; everything else\nis made again by flanneld, kube-proxy and kubelet.",
+    description: WORDS.commands,
     examples: ["mullion node reboot win-1"],
   },
   {
@@ -63,22 +65,19 @@ const COMMANDS: readonly NodeCommand[] = [
   {
     name: "restart-hns",
     summary: "restart HNS of Windows nodes",
-    description:
-      "Restarts HNS of Windows nodes. Without --state the defects of their builds decide what is lost.",
+    description: WORDS.commandsRestartsHnsOfWindowsNodes,
     examples: ["mullion node restart-hns win-1", "mullion node restart-hns win-1 --state lose"],
   },
   {
     name: "leave",
     summary: "take nodes out of the cluster",
-    description:
-      "Takes nodes out of the cluster: their Nodes and pods go, their programs end. The machines stay on, with\nall that was made on them.",
+    description: WORDS.commandsTakesNodesOutOfCluster,
     examples: ["mullion node leave win-1"],
   },
   {
     name: "rejoin",
     summary: "let nodes join again",
-    description:
-      "Lets nodes join that have left, with the range for pods that they had, or with another one.",
+    description: WORDS.commandsLetsNodesJoinThatHave,
     examples: ["mullion node rejoin win-1", "mullion node rejoin win-1 --pod-cidr 10.244.7.0/24"],
   },
 ];
@@ -94,9 +93,7 @@ export function addNode(program: Command, run: Run, node: Verbs["node"], termina
   const parent = program
     .command("node")
     .summary("let nodes of the running cluster reboot, leave and join again")
-    .description(
-      "Lets something happen to nodes of the running cluster: with flannel they reboot, leave, join again\nand lose HNS as real ones do.",
-    )
+    .description(WORDS.letsSomethingHappenToNodes)
     .addHelpText(
       "after",
       examples("mullion node reboot win-1", "mullion node restart-hns win-1 --state lose") + EXIT_CODES,
@@ -160,7 +157,7 @@ export function addControlPlane(
   const parent = program
     .command("control-plane")
     .summary("stop and start the API server of the running cluster")
-    .description("Begins or ends an outage of the API server of the running cluster.")
+    .description(WORDS.beginsOrEndsOutageOf)
     .addHelpText("after", examples("mullion control-plane stop", "mullion control-plane start") + EXIT_CODES);
   for (const [name, apiServer] of [
     ["stop", "down"],
@@ -172,7 +169,7 @@ export function addControlPlane(
         .summary(`${name} the API server`)
         .description(
           name === "stop"
-            ? "Stops the API server: objects cannot be changed, and the programs of the nodes get no updates."
+            ? WORDS.stopsApiServerObjectsCannot
             : "Starts the API server again; programs continue from their last state.",
         ),
     )
@@ -187,9 +184,7 @@ export function addPass(program: Command, run: Run, pass: Verbs["pass"], termina
     program
       .command("pass")
       .summary("let time pass in the running cluster")
-      .description(
-        "Lets virtual time pass in the running cluster, an hour at most: flanneld and kube-proxy do what they\ndo by the clock.",
-      )
+      .description(WORDS.letsVirtualTimePassIn)
       .addArgument(new Argument("<time>", "how long: 90s, 1m30s, 1h")),
   )
     .addHelpText("after", examples("mullion pass 2m"))

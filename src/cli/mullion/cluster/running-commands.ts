@@ -15,6 +15,9 @@ import {
 } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Verbs } from "../verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 interface UpOptions extends TargetOptions {
   readonly foreground?: boolean;
@@ -25,13 +28,10 @@ export function addUp(program: Command, run: Run, up: Verbs["up"], terminal: Ter
   const command = program
     .command("up")
     .summary("bring a cluster up and keep it")
-    .description(
-      "Brings a cluster up and keeps it in a process in the background. The other verbs then work on it\n" +
-        "without -f, until: mullion down. Without -f it has two Windows nodes and a Linux node.",
-    );
+    .description(WORDS.bringsClusterUpAndKeeps);
   addFileOptions(command, 'a cluster file or folder, "-" for standard input; may be repeated');
   command
-    .option("--name <name>", "its name, when several run at a time (default: MULLION_NAME, or default)")
+    .option("--name <name>", WORDS.itsNameWhenSeveralRun)
     .option("--socket <path>", "where it listens; only you can open it")
     .option("--foreground", "stay in front; Ctrl-C ends the cluster")
     .addOption(new Option("--held").hideHelp())
@@ -68,8 +68,8 @@ export function addApply(program: Command, run: Run, apply: Verbs["apply"], term
   const command = program
     .command("apply")
     .summary("create or change objects of the running cluster")
-    .description("Creates or changes Kubernetes objects of the running cluster, as kubectl apply does.");
-  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; may be repeated');
+    .description(WORDS.createsOrChangesKubernetesObjects);
+  addFileOptions(command, WORDS.manifestOrFolderOfManifests);
   addNameOptions(command)
     .option("-n, --namespace <name>", "for objects that name none", "default")
     .addHelpText(
@@ -93,9 +93,9 @@ export function addDelete(program: Command, run: Run, remove: Verbs["delete"], t
   const command = program
     .command("delete")
     .summary("delete objects of the running cluster")
-    .description("Deletes Kubernetes objects of the running cluster: by name, or those that manifests name.")
+    .description(WORDS.deletesKubernetesObjectsOfRunning)
     .addArgument(new Argument("[what...]", "KIND NAME…, or KIND/NAME…"));
-  addFileOptions(command, 'a manifest or folder of manifests, "-" for standard input; may be repeated');
+  addFileOptions(command, WORDS.manifestOrFolderOfManifests);
   addNameOptions(command)
     .option("-n, --namespace <name>", "where the objects are", "default")
     .option("--ignore-not-found", "what is not there is deleted already")
@@ -133,7 +133,7 @@ export function addDown(program: Command, run: Run, down: Verbs["down"], termina
   const command = program
     .command("down")
     .summary("end the running cluster")
-    .description("Ends the running cluster and removes its socket and log. Succeeds when none is running.");
+    .description(WORDS.endsRunningClusterAndRemoves);
   addNameOptions(command)
     .addHelpText("after", examples("mullion down", "mullion down --name second"))
     .action((options: NameOptions) => run(() => down(runningName(options), terminal)));

@@ -5,6 +5,9 @@ import { type TextFormat, outputOption } from "../print-document.ts";
 import type { Terminal } from "../terminal.ts";
 import { type CapabilityOptions, readCapabilityOptions } from "./capability-options.ts";
 import { type AttachmentCommand, type CniTarget, type CniVerbs, type KeptAttachment } from "./verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 interface TargetOptions {
   readonly confDir?: string;
@@ -120,10 +123,7 @@ function addGc(cni: Command, run: Run, gc: CniVerbs["gc"], terminal: Terminal): 
   const command = cni
     .command("gc")
     .summary("detach what no longer exists, and let the plugins clean up")
-    .description(
-      "Detaches what this command has attached to the network and --keep does not name, then gives the\n" +
-        "plugins the list of the others. Without --keep and --keep-none they get no list, and keep what they have.",
-    )
+    .description(WORDS.detachesWhatThisCommandHas)
     .addArgument(listArgument());
   addTarget(command)
     .addOption(repeated("--keep <container>", "CONTAINER[/INTERFACE] that lives"))
@@ -161,13 +161,9 @@ function addSimple(
     .action((list: string, options: TargetOptions) => run(() => verb(cniTarget(list, options), terminal)));
 }
 
-const ABOUT = `Runs CNI plugins as a container runtime does: each in its own process, by the specification 0.1
-to 1.1. The plugins of this package are found without configuration; they ask the HNS of
-MULLION_HNS, or of this node.`;
+const ABOUT = WORDS.aboutRunsCniPluginsAsContainer;
 
-const EXIT_CODES = `
-Exit codes: 0 success, 1 a plugin fails or does not speak the version, 2 bad usage or bad input.
-`;
+const EXIT_CODES = `\n${WORDS.exitCodes0Success1Plugin}\n`;
 
 export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, terminal: Terminal): void {
   const cni = program
@@ -190,14 +186,7 @@ export function addCni(program: Command, run: Run, verbs: Partial<CniVerbs>, ter
   }
   if (verbs.gc !== undefined) addGc(cni, run, verbs.gc, terminal);
   if (verbs.status !== undefined)
-    addSimple(
-      cni,
-      "status",
-      "STATUS of each plugin of a list. Lists below 1.1.0 are always ready.",
-      run,
-      verbs.status,
-      terminal,
-    );
+    addSimple(cni, "status", WORDS.statusOfEachPluginOf, run, verbs.status, terminal);
   if (verbs.version !== undefined)
     addSimple(cni, "version", "VERSION of each plugin of a list.", run, verbs.version, terminal);
 }

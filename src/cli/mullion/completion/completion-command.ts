@@ -3,6 +3,9 @@ import { Argument, type Command, type Option } from "commander";
 import { type Run, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { CompletionOption, CompletionPlace, CompletionShell, CompletionWord } from "./scripts.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 const SHELLS: readonly CompletionShell[] = ["bash", "zsh", "fish", "powershell"];
 
@@ -55,25 +58,14 @@ function describePlaces(command: Command, path: string): readonly CompletionPlac
   ];
 }
 
-const HELP = `
-To load it now, in bash:   eval "$(mullion completion bash)"
-in zsh:                    eval "$(mullion completion zsh)"
-in fish:                   mullion completion fish | source
-in PowerShell:             mullion completion powershell | Out-String | Invoke-Expression
-
-The same line in the shell's start file loads it for good: ~/.bashrc, ~/.zshrc (after compinit),
-~/.config/fish/config.fish, $PROFILE.
-`;
+const HELP = `\n${WORDS.helpToLoadItNowIn}\n`;
 
 /** Added last: the script has the verbs of the program that it is printed by. */
 export function addCompletion(program: Command, run: Run, terminal: Terminal): void {
   program
     .command("completion")
     .summary("print a script that completes verbs and options in a shell")
-    .description(
-      "Prints a script for a shell that completes the verbs of mullion, their options, and the values of\n" +
-        "options that have a fixed set of them.",
-    )
+    .description(WORDS.printsScriptForShellThat)
     .addArgument(new Argument("<shell>", "which shell").choices(SHELLS))
     .addHelpText("after", HELP + examples("mullion completion bash", "mullion completion powershell"))
     .action((shell: CompletionShell) =>

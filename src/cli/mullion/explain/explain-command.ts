@@ -5,6 +5,9 @@ import { type Run, examples, usage } from "../options.ts";
 import { type TextFormat, outputOption } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { ExplainedGroup } from "./explain-list.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 const GROUPS: readonly ExplainedGroup[] = ["codes", ...ERROR_ORIGINS];
 
@@ -15,10 +18,7 @@ interface ExplainOptions {
   readonly log?: string;
 }
 
-const EXIT_CODES = `
-Exit codes: 0 explained, or nothing known in the log; 1 errors in the log, or a number that is not
-known; 2 bad usage, nothing of that name, or a log that cannot be read.
-`;
+const EXIT_CODES = `\n${WORDS.exitCodesExitCodes0ExplainedOr}\n`;
 
 /** What a way of explaining needs is loaded when it is chosen: other verbs start without all errors. */
 async function dispatch(
@@ -44,15 +44,11 @@ async function dispatch(
 export function addExplain(program: Command, run: Run, terminal: Terminal): void {
   program
     .command("explain")
-    .summary("say what a code, an error or a log means, and what to do")
-    .description(
-      "Explains a code of Mullion, or an error of Windows, HNS, CNI plugins, kube-proxy, flanneld, kubelet, Calico\n" +
-        "or Azure CNI: cause, next command, remedy, sources. An error may be a number in any spelling, a name, its\n" +
-        "text, or a whole line of a log. With --log, says what a log shows, the likeliest fault first.",
-    )
+    .summary(WORDS.sayWhatCodeErrorOr)
+    .description(WORDS.explainsCodeOfMullionOr)
     .addArgument(new Argument("[query...]", "a code, a number, a name or a text"))
-    .option("--log <path>", 'find known errors in a log of any size, or in a folder; "-" for standard input')
-    .option("--list", "show all codes and errors; with words, those that have them all")
+    .option("--log <path>", WORDS.findKnownErrorsInLog)
+    .option("--list", WORDS.showAllCodesAndErrors)
     .addOption(new Option("--group <name>", "list these only").choices(GROUPS))
     .addOption(outputOption())
     .addHelpText(

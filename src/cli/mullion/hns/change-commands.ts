@@ -7,8 +7,11 @@ import type { Terminal } from "../terminal.ts";
 import { type HnsKindNames, parseHnsKinds } from "./hns-kinds.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
 import type { HnsCreateRequest, HnsVerbs } from "./verbs.ts";
+import { hnsCommands } from "#data/words.js";
 
-const SOCKET = "the service that listens there (default: MULLION_HNS, or the node's own socket)";
+const WORDS = hnsCommands();
+
+const SOCKET = WORDS.socket;
 const DOCUMENT = 'the document, JSON or YAML; "-" for standard input';
 
 interface SocketOptions {
@@ -38,10 +41,7 @@ interface CreateOptions extends SocketOptions {
   readonly output: HnsCreateRequest["output"];
 }
 
-const CREATE_HELP = `
-Documents are those of Windows: HostComputeNetwork and so on (docs/reference/hcn-documents.md). SchemaVersion may be left
-out and is then 2.0. A namespace needs no document.
-`;
+const CREATE_HELP = `\n${WORDS.createHelp}\n`;
 
 function parseId(text: string | undefined): string | undefined {
   const guid = text === undefined ? undefined : parseGuid(text);
@@ -54,9 +54,7 @@ export function addCreate(hns: Command, run: Run, create: HnsVerbs["create"], te
   hns
     .command("create")
     .summary("create an object in an HNS")
-    .description(
-      "Creates one object in a running HNS, of a document as Windows takes it, and prints its name.",
-    )
+    .description(WORDS.createsOneObjectInRunning)
     .addArgument(kindArgument())
     .option("-f, --file <path>", DOCUMENT)
     .option("--id <guid>", "its id (default: HNS chooses one)")
@@ -97,10 +95,7 @@ export function addModify(hns: Command, run: Run, modify: HnsVerbs["modify"], te
   hns
     .command("modify")
     .summary("change an object of an HNS")
-    .description(
-      "Changes one object of a running HNS. The document is the request as Windows takes it: ResourceType,\n" +
-        "RequestType and Settings; for a load balancer the whole new one.",
-    )
+    .description(WORDS.changesOneObjectOfRunning)
     .addArgument(kindArgument())
     .addArgument(new Argument("<name>", "its name, its id, or how its id begins"))
     .requiredOption("-f, --file <path>", DOCUMENT)
@@ -123,7 +118,7 @@ export function addDelete(hns: Command, run: Run, remove: HnsVerbs["delete"], te
   hns
     .command("delete")
     .summary("delete objects of an HNS")
-    .description("Deletes objects of one kind of a running HNS, one after the other.")
+    .description(WORDS.deletesObjectsOfOneKind)
     .addArgument(kindArgument())
     .addArgument(new Argument("<name...>", "names, ids, or how ids begin"))
     .option("--socket <path>", SOCKET)

@@ -7,15 +7,15 @@ import { addDump, addFolderVerbs, addGet, addRestore, addWatch } from "./object-
 import { addCreate, addDelete, addModify } from "./change-commands.ts";
 import { addFaults } from "./fault-commands.ts";
 import type { HnsVerbs } from "./verbs.ts";
+import { hnsCommands } from "#data/words.js";
+
+const WORDS = hnsCommands();
 
 export function addHns(program: Command, run: Run, verbs: Partial<HnsVerbs>, terminal: Terminal): void {
   const hns = program
     .command("hns")
     .summary("serve, look at, change, restore and break a Host Networking Service")
-    .description(
-      "Serves the Host Networking Service of a Windows node to other programs, and works on one that runs:\n" +
-        "that of --socket, of MULLION_HNS, or of this node.",
-    )
+    .description(WORDS.servesHostNetworkingServiceOf)
     .addHelpText(
       "after",
       examples(

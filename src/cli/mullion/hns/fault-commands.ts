@@ -14,6 +14,9 @@ import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import { EFFECT_NAMES, type FaultOptions, type HnsFaultAction, parseFaultOptions } from "./fault-request.ts";
 import type { HnsVerbs } from "./verbs.ts";
+import { hnsCommands } from "#data/words.js";
+
+const WORDS = hnsCommands();
 
 interface SocketOption {
   readonly socket?: string;
@@ -21,7 +24,7 @@ interface SocketOption {
 
 type Act = (options: SocketOption, action: () => HnsFaultAction) => Promise<void>;
 
-const SOCKET = "the service that listens there (default: MULLION_HNS, or the node's own socket)";
+const SOCKET = WORDS.socket;
 
 function subcommand(parent: Command, name: string, summary: string, description: string): Command {
   return parent.command(name).summary(summary).description(description).option("--socket <path>", SOCKET);
@@ -57,13 +60,7 @@ function addAction(effect: string | undefined, options: AddOptions & FaultOption
 }
 
 function addAdd(fault: Command, act: Act): void {
-  subcommand(
-    fault,
-    "add",
-    "put a fault, or a plan of faults, in force",
-    "Puts a fault in force between programs and a running HNS, and prints its id. Options say which calls it\n" +
-      "concerns, which of those it strikes, and what the effect needs.",
-  )
+  subcommand(fault, "add", "put a fault, or a plan of faults, in force", WORDS.putsFaultInForceBetween)
     .addArgument(new Argument("[effect]", "what happens to the calls"))
     .addOption(
       new Option("-f, --file <path>", "a plan of faults as JSON; may be repeated").argParser(collect),
@@ -98,7 +95,7 @@ function addAdd(fault: Command, act: Act): void {
       "after",
       effectsHelp() +
         examples(
-          "mullion hns fault add fail --error HCN_E_PORT_ALREADY_EXISTS --operation create --kind LoadBalancer --nth 3",
+          WORDS.mullionHnsFaultAddFail,
           "mullion hns fault add delay --delay 2s --jitter 500ms --kind Endpoint",
           "mullion hns fault add hang --method DELETE --path '/policylists/*' --times 1",
           "mullion hns fault add crash --state forget-load-balancers --kind LoadBalancer --nth 20",
@@ -131,12 +128,7 @@ function addLists(fault: Command, act: Act): void {
   subcommand(fault, "clear", "remove all faults", "Removes all faults; calls that hang on them continue.")
     .addHelpText("after", examples("mullion hns fault clear"))
     .action((options: SocketOption) => act(options, () => ({ verb: "clear" })));
-  subcommand(
-    fault,
-    "release",
-    "let hanging calls continue",
-    "Lets hanging calls continue: those of one fault, or all. The fault stays in force.",
-  )
+  subcommand(fault, "release", "let hanging calls continue", WORDS.letsHangingCallsContinueThose)
     .addArgument(new Argument("[id]", "the fault that they hang on"))
     .addHelpText("after", examples("mullion hns fault release", "mullion hns fault release fault-1"))
     .action((id: string | undefined, options: SocketOption) => act(options, () => ({ verb: "release", id })));
@@ -147,20 +139,14 @@ function addEvents(fault: Command, act: Act): void {
     fault,
     "forget-loadbalancers",
     "let HNS forget load balancers",
-    "Removes load balancers without telling the programs that made them: all, or those named.",
+    WORDS.removesLoadBalancersWithoutTelling,
   )
     .addArgument(new Argument("[id...]", "ids of load balancers (default: all)"))
     .addHelpText("after", examples("mullion hns fault forget-loadbalancers"))
     .action((ids: readonly string[], options: SocketOption) =>
       act(options, () => ({ verb: "forget-loadbalancers", ids })),
     );
-  subcommand(
-    fault,
-    "restart",
-    "restart the service",
-    "Restarts the service: hanging calls fail, and listeners are notified that it stopped. Without --state\n" +
-      "the defects of its build decide what is lost.",
-  )
+  subcommand(fault, "restart", "restart the service", WORDS.restartsServiceHangingCallsFail)
     .addOption(new Option("--state <state>", "what happens to the objects").choices(RESTART_STATES))
     .addHelpText(
       "after",
@@ -169,13 +155,7 @@ function addEvents(fault: Command, act: Act): void {
     .action((options: SocketOption & { state?: RestartState }) =>
       act(options, () => ({ verb: "restart", state: options.state })),
     );
-  subcommand(
-    fault,
-    "reboot",
-    "restart the node",
-    "Does to the objects what a restart of the node does: NAT networks and those that are not persistent go,\n" +
-      "endpoints come back detached.",
-  )
+  subcommand(fault, "reboot", "restart the node", WORDS.doesToObjectsWhatRestart)
     .addHelpText("after", examples("mullion hns fault reboot"))
     .action((options: SocketOption) => act(options, () => ({ verb: "reboot" })));
 }
@@ -192,33 +172,20 @@ function quirkSettings(texts: readonly string[]): HnsFaultAction {
 function addQuirk(hns: Command, act: Act): void {
   const quirk = hns
     .command("quirk")
-    .summary("defects of HNS by name: see them, turn them on and off")
-    .description(
-      "Shows the defects that users of HNS have met, and turns them on and off in a running service.",
-    )
+    .summary(WORDS.defectsOfHnsByName)
+    .description(WORDS.showsDefectsThatUsersOf)
     .addHelpText(
       "after",
       examples("mullion hns quirk list", "mullion hns quirk set reattach-refused=off") + EXIT_CODES,
     );
   addOutput(
-    subcommand(
-      quirk,
-      "list",
-      "list the defects of HNS and how each is set",
-      "Lists the defects that users of HNS have met: how each is set in a running service, whether the build\n" +
-        "that it serves has it on Windows, and whether the service acts on it.",
-    ),
+    subcommand(quirk, "list", "list the defects of HNS and how each is set", WORDS.listsDefectsThatUsersOf),
   )
     .addHelpText("after", examples("mullion hns quirk list", "mullion hns quirk list -o wide"))
     .action((options: SocketOption & { output: ListFormat }) =>
       act(options, () => ({ verb: "list-quirks", output: options.output })),
     );
-  subcommand(
-    quirk,
-    "set",
-    "turn defects on and off",
-    "Sets defects of a running service: NAME=on, NAME=off, NAME=0.1 for a likelihood, NAME=0.1@SEED.",
-  )
+  subcommand(quirk, "set", "turn defects on and off", WORDS.setsDefectsOfRunningService)
     .addArgument(new Argument("<name=setting...>", "defects and their settings"))
     .addHelpText(
       "after",
@@ -233,9 +200,7 @@ export function addFaults(hns: Command, run: Run, verb: HnsVerbs["fault"], termi
   const fault = hns
     .command("fault")
     .summary("break a running HNS on demand, and repair it")
-    .description(
-      "Breaks a running HNS on demand, and mends it: its answers, its times, its objects, the service itself.",
-    )
+    .description(WORDS.breaksRunningHnsOnDemand)
     .addHelpText(
       "after",
       examples("mullion hns fault list", "mullion hns fault restart", "mullion hns fault clear") + EXIT_CODES,

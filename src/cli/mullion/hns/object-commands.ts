@@ -7,13 +7,16 @@ import type { Terminal } from "../terminal.ts";
 import { HNS_KIND_HELP } from "./hns-listings.ts";
 import { parseHnsKinds } from "./hns-kinds.ts";
 import type { HnsVerbs } from "./verbs.ts";
+import { hnsCommands } from "#data/words.js";
+
+const WORDS = hnsCommands();
 
 interface TargetOptions {
   readonly file?: readonly string[];
   readonly socket?: string;
 }
 
-const SOCKET = "the service that listens there (default: MULLION_HNS, or the node's own socket)";
+const SOCKET = WORDS.socket;
 
 function addSocket(command: Command): Command {
   return command.option("--socket <path>", SOCKET);
@@ -42,7 +45,7 @@ export function addGet(hns: Command, run: Run, get: HnsVerbs["get"], terminal: T
     .description("Lists objects of a running HNS, or of a dump.")
     .addArgument(new Argument("<kind>", `several with commas, or all: ${HNS_KIND_HELP}`))
     .addArgument(new Argument("[name...]", "names, ids, or how ids begin"));
-  addTarget(command, "a dump to look at instead of a service; may be repeated")
+  addTarget(command, WORDS.dumpToLookAtInstead)
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
@@ -73,10 +76,7 @@ export function addWatch(hns: Command, run: Run, watch: HnsVerbs["watch"], termi
   const command = hns
     .command("watch")
     .summary("print the notifications of an HNS as they come")
-    .description(
-      "Prints the notifications of a running HNS as they come, until Ctrl-C. When the service goes away it\n" +
-        "prints a line, and listens again when it is back.",
-    );
+    .description(WORDS.printsNotificationsOfRunningHns);
   addSocket(command)
     .addOption(outputOption("how to print them"))
     .addHelpText("after", examples("mullion hns watch", "mullion hns watch -o json | jq .type"))
@@ -94,8 +94,7 @@ interface DumpOptions extends TargetOptions {
 /** Where a dump goes; undefined: standard output. @throws Failure for a form that it cannot have. */
 function dumpFile({ to, output }: DumpOptions): string | undefined {
   if (output === undefined || output === "json") return to;
-  if (output === "yaml")
-    throw usage("a dump is JSON", "Leave out -o yaml. Objects as YAML: mullion hns get all -o yaml");
+  if (output === "yaml") throw usage("a dump is JSON", WORDS.leaveOutOYamlObjects);
   if (to !== undefined && to !== output)
     throw usage("--to and -o both say where the dump goes", "Leave out -o, the older name of --to.");
   return output;
@@ -105,11 +104,8 @@ export function addDump(hns: Command, run: Run, dump: HnsVerbs["dump"], terminal
   const command = hns
     .command("dump")
     .summary("write everything that an HNS holds as JSON")
-    .description(
-      "Writes everything that a running HNS holds as JSON. With -f it reads a dump of a Windows node and\n" +
-        "writes that in the same form.",
-    );
-  addTarget(command, "a dump to convert: of PowerShell, of hnsdiag; several, and folders, add up")
+    .description(WORDS.writesEverythingThatRunningHns);
+  addTarget(command, WORDS.dumpToConvertOfPowerShell)
     .option("--to <file>", "where to write it (default: standard output)")
     .addOption(new Option("-o, --output <file>", "an older name of --to").hideHelp())
     .addHelpText(
@@ -128,19 +124,13 @@ interface RestoreOptions extends TargetOptions {
   readonly replace?: boolean;
 }
 
-const RESTORE_HELP = `
-What can be restored: dumps of mullion hns dump; Get-HnsNetwork, Get-HnsEndpoint, Get-HnsPolicyList and
-Get-HnsNamespace, through ConvertTo-Json -Depth 20 or as they are shown; hnsdiag list all, with and without -d.
-`;
+const RESTORE_HELP = `\n${WORDS.restoreHelp}\n`;
 
 export function addRestore(hns: Command, run: Run, restore: HnsVerbs["restore"], terminal: Terminal): void {
   const command = hns
     .command("restore")
     .summary("put a dump of a node into a running HNS")
-    .description(
-      "Puts the objects of dumps into a running HNS as they are: nothing is checked, and fields that HNS\n" +
-        "does not know are kept.",
-    )
+    .description(WORDS.putsObjectsOfDumpsInto)
     .addArgument(new Argument("<file...>", 'dumps of one node, or their folder; "-" for standard input'));
   addSocket(command)
     .option("--replace", "what the service holds may go")
@@ -178,11 +168,8 @@ export function addFolderVerbs(
     hns
       .command("check")
       .summary("say whether a state folder is whole")
-      .description(
-        "Says whether the folder of mullion hns serve --data is as it was written: how many objects and changes\n" +
-          "are there, what is damaged, where, and how many acknowledged changes are missing. It changes nothing.",
-      )
-      .argument("<folder>", "the folder of hns serve --data; no service may have it open")
+      .description(WORDS.saysWhetherFolderOfMullion)
+      .argument("<folder>", WORDS.folderOfHnsServeData)
       .addOption(outputOption())
       .addHelpText("after", `${examples("mullion hns check /var/lib/mullion/hns")}${CHECK_CODES}`)
       .action((folder: string, { output }: FolderOptions) => run(() => check({ folder, output }, terminal)));
@@ -191,16 +178,12 @@ export function addFolderVerbs(
   hns
     .command("repair")
     .summary("put a damaged state folder back to its last good state")
-    .description(
-      "Puts a damaged folder of mullion hns serve --data back to its last good state, and says what is lost.\n" +
-        "The files that were there stay in a folder before-repair-N inside it.",
-    )
-    .argument("<folder>", "the folder of hns serve --data; no service may have it open")
+    .description(WORDS.putsDamagedFolderOfMullion)
+    .argument("<folder>", WORDS.folderOfHnsServeData)
     .addOption(outputOption())
     .addHelpText("after", `${examples("mullion hns repair /var/lib/mullion/hns")}${REPAIR_CODES}`)
     .action((folder: string, { output }: FolderOptions) => run(() => repair({ folder, output }, terminal)));
 }
 
-const CHECK_CODES =
-  "\nExit codes: 0 everything acknowledged is there, 1 damaged, 2 bad usage, no store, or in use.\n";
-const REPAIR_CODES = "\nExit codes: 0 nothing is lost, 1 some is lost, 2 bad usage, no store, or in use.\n";
+const CHECK_CODES = `\n${WORDS.checkCodes}\n`;
+const REPAIR_CODES = `\n${WORDS.repairCodes}\n`;

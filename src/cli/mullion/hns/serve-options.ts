@@ -9,6 +9,9 @@ import { usage, type Run, collect, examples } from "../options.ts";
 import { type Command, Option } from "commander";
 import type { Terminal } from "../terminal.ts";
 import type { HnsVerbs } from "./verbs.ts";
+import { hnsCommands } from "#data/words.js";
+
+const WORDS = hnsCommands();
 
 /** Where to listen with TCP. Port 0: the system chooses. */
 export interface TcpAddress {
@@ -20,10 +23,7 @@ const PORT_MAX = 65_535;
 const DELAY_MAX_MS = 600_000;
 
 function badListen(text: string, why: string): Failure {
-  return usage(
-    `--listen ${JSON.stringify(text)}: ${why}`,
-    "Write 127.0.0.1:PORT, or [::1]:PORT; port 0 takes a free one. HNS is a service of its own node.",
-  );
+  return usage(`--listen ${JSON.stringify(text)}: ${why}`, WORDS.write127001);
 }
 
 /** `127.0.0.1:8080`, `localhost:0`, `[::1]:8080`. @throws Failure. */
@@ -43,10 +43,7 @@ export function parseHnsVersion(text: string): HnsVersion {
   const [, major = "", minor = ""] = /^(\d{1,2})\.(\d{1,2})$/.exec(text) ?? [];
   const version: HnsVersion = { Major: Number(major), Minor: Number(minor) };
   if (hasFeature(version, "ApiV2")) return version;
-  throw usage(
-    `--hns-version ${JSON.stringify(text)} is not a version of HNS that has the HCN API`,
-    "Write two numbers from 9.2 on, as 15.5. Programs decide by it which features they use.",
-  );
+  throw usage(WORDS.hnsVersionIsNotVersion({ text: JSON.stringify(text) }), WORDS.writeTwoNumbersFrom9);
 }
 
 /** Up to ten minutes; a number alone is in milliseconds. @throws Failure. */
@@ -93,16 +90,10 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
   hns
     .command("serve")
     .summary("serve the HNS of a Windows node to other programs")
-    .description(
-      "Serves the HNS of a node that has adapters and no networks, until Ctrl-C. Programs find it by MULLION_HNS,\n" +
-        "or without it at the default socket.",
-    )
+    .description(WORDS.servesHnsOfNodeThat)
     .addOption(new Option("--profile <build>", "the build of Windows").default("ws2022"))
-    .option(
-      "--hns-version <version>",
-      "another version of HNS than the profile has, as 15.5; what it does besides is inferred",
-    )
-    .option("--data <folder>", "keep the objects in this folder; without it they are in memory")
+    .option("--hns-version <version>", WORDS.anotherVersionOfHnsThan)
+    .option("--data <folder>", WORDS.keepObjectsInThisFolder)
     .option("--socket <path>", "where to listen; only you can open it")
     .option("--listen <address>", "listen on loopback TCP instead, as 127.0.0.1:8080; needs --token-file")
     .option("--token-file <file>", "the token that TCP clients send; made when it is missing")
@@ -112,18 +103,8 @@ export function addServe(hns: Command, run: Run, serve: HnsVerbs["serve"], termi
         "a network adapter of the node; may be repeated (default: Ethernet=10.0.0.11/24)",
       ).argParser(collect),
     )
-    .addOption(
-      new Option(
-        "--address-delay <time>",
-        "how long addresses on a new switch, and mirrored networks, take to appear",
-      ).default("2s"),
-    )
-    .addOption(
-      new Option(
-        "--quirk <name=setting>",
-        "a defect of HNS: NAME=on, NAME=off, NAME=0.1 for a likelihood; may be repeated",
-      ).argParser(collect),
-    )
+    .addOption(new Option("--address-delay <time>", WORDS.howLongAddressesOnNew).default("2s"))
+    .addOption(new Option("--quirk <name=setting>", WORDS.defectOfHnsNameOn).argParser(collect))
     .addOption(
       new Option("--faults <file>", "a plan of faults to begin with; may be repeated").argParser(collect),
     )

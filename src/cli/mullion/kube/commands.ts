@@ -11,6 +11,9 @@ import {
 } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { KubeVerbs } from "./verbs.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 interface KubeServeOptions extends FileOptions {
   readonly kubeconfig: string;
@@ -20,8 +23,8 @@ interface KubeServeOptions extends FileOptions {
 export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, terminal: Terminal): void {
   const kube = program
     .command("kube")
-    .summary("serve the Kubernetes API of a cluster to kubectl and other programs")
-    .description("Serves the Kubernetes API of a cluster to kubectl and other programs.")
+    .summary(WORDS.serveKubernetesApiOfCluster)
+    .description(WORDS.servesKubernetesApiOfCluster)
     .addHelpText(
       "after",
       examples(
@@ -34,18 +37,10 @@ export function addKube(program: Command, run: Run, verbs: Partial<KubeVerbs>, t
   const command = kube
     .command("serve")
     .summary("serve the Kubernetes API of a cluster file")
-    .description(
-      "Brings the cluster up and serves its Kubernetes API until Ctrl-C: the part that kubectl, kube-proxy and\n" +
-        "flanneld use, with TLS and a token. Each change is followed by what the cluster makes of it: pods start,\n" +
-        "kube-proxies program HNS. Without -f the cluster is empty.",
-    );
-  addFileOptions(command, 'a cluster file, manifests or a folder, "-" for standard input; may be repeated')
+    .description(WORDS.bringsClusterUpAndServes);
+  addFileOptions(command, WORDS.clusterFileManifestsOrFolder)
     .requiredOption("--kubeconfig <file>", "where to write the kubeconfig; only you can read it")
-    .option(
-      "--listen <address>",
-      "where to listen; another address than loopback is for network namespaces of this machine",
-      "127.0.0.1:0",
-    )
+    .option("--listen <address>", WORDS.whereToListenAnotherAddress, "127.0.0.1:0")
     .addHelpText(
       "after",
       examples(

@@ -5,9 +5,11 @@ import { type Run, examples, usage } from "../options.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import type { ProgramsVerbs } from "./verbs.ts";
+import { commandLine } from "#data/words.js";
 
-const EXIT_CODES =
-  "\nExit codes: 0 success, 1 something that is not Mullion's was left as it is, 2 bad usage.\n";
+const WORDS = commandLine();
+
+const EXIT_CODES = `\n${WORDS.exitCodes0Success1Something}\n`;
 
 export function addPrograms(
   program: Command,
@@ -19,11 +21,7 @@ export function addPrograms(
   const programs = program
     .command("programs")
     .summary("list, install and remove the programs with upstream's names")
-    .description(
-      "Lists the programs of this package that bear the names of upstream's: CNI plugins, daemons and tools.\n" +
-        "They are on nobody's PATH: install puts a launcher of each into the folder where a runtime looks for\n" +
-        "it, and mullion run starts one as it is.",
-    )
+    .description(WORDS.listsProgramsOfThisPackage)
     .addOption(
       new Option("-o, --output <format>", "how to print them").choices(LIST_FORMATS).default("table"),
     )
@@ -66,11 +64,7 @@ function addInstall(
   programs
     .command("install")
     .summary("write launchers of the programs into a folder")
-    .description(
-      "Writes launchers of the programs into a folder that there is, such as /opt/cni/bin. They start what is\n" +
-        "installed here, with this Node as long as it is there; MULLION_NODE names another one. A file that is\n" +
-        "not Mullion's is never replaced without --force, and then nothing at all is written.",
-    )
+    .description(WORDS.writesLaunchersOfProgramsInto)
     .addArgument(new Argument("<dir>", "the folder"))
     .addArgument(new Argument("[name...]", "which programs (default: all)"))
     .option("--force", "replace files of these names that are not Mullion's")
@@ -91,7 +85,7 @@ function addRemove(programs: Command, run: Run, remove: ProgramsVerbs["remove"],
   programs
     .command("remove")
     .summary("take the launchers out of a folder again")
-    .description("Takes the launchers out of a folder again. What is not Mullion's stays where it is.")
+    .description(WORDS.takesLaunchersOutOfFolder)
     .addArgument(new Argument("<dir>", "the folder"))
     .addArgument(new Argument("[name...]", "which programs (default: all)"))
     .addHelpText(
@@ -107,10 +101,7 @@ export function addRun(program: Command, run: Run, verb: ProgramsVerbs["run"], t
   program
     .command("run")
     .summary("run one of the programs with upstream's names")
-    .description(
-      "Runs one of the programs that mullion programs lists, without installing it. Arguments, environment,\n" +
-        "standard input and the exit code are the program's own: what follows the name is none of mullion's.",
-    )
+    .description(WORDS.runsOneOfProgramsThat)
     .usage("NAME [ARGUMENT...]")
     .addArgument(new Argument("<name>", "the program"))
     .addArgument(new Argument("[argument...]", "what it is given"))

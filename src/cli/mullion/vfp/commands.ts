@@ -12,12 +12,11 @@ import { type TextFormat, outputOption } from "../print-document.ts";
 import { LIST_FORMATS, type ListFormat } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 import type { VfpVerbs } from "./verbs.ts";
+import { commandLine } from "#data/words.js";
 
-const SUBJECT = `
-A port is named by its GUID, its friendly name, an address, or pod/NAMESPACE/NAME; NODE:PORT says on which node. A file
-is what vfpctrl printed: /list-rule or /get-rule-counter as text, or their JSON with /format 1; FILE#GUID is one port of
-a file with several.
-`;
+const WORDS = commandLine();
+
+const SUBJECT = `\n${WORDS.subject}\n`;
 
 interface PortsOptions extends TargetOptions {
   readonly node?: string;
@@ -53,11 +52,8 @@ function addPorts(vfp: Command, run: Run, ports: VfpVerbs["ports"], terminal: Te
 function addShow(vfp: Command, run: Run, show: VfpVerbs["show"], terminal: Terminal): void {
   const command = vfp
     .command("show")
-    .summary("show the layers, groups and rules of a port, or of a node's dump")
-    .description(
-      "Shows the layers, groups and rules of a port, or reads what vfpctrl printed on a node: lines that make\n" +
-        "no sense are named, and so is what the text does not carry.",
-    )
+    .summary(WORDS.showLayersGroupsAndRules)
+    .description(WORDS.showsLayersGroupsAndRules)
     .argument("<port|file>", "a port of the cluster, or a file");
   addTargetOptions(command)
     .addOption(outputOption())
@@ -75,10 +71,7 @@ function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Termi
   const command = vfp
     .command("diff")
     .summary("say how the rules of two ports or dumps differ")
-    .description(
-      "Compares the layers, groups and rules of two ports, two dumps of nodes, or one of each. Addresses of\n" +
-        "nodes and object ids inside names are ignored, and so is the form of LB_DSR ids.",
-    )
+    .description(WORDS.comparesLayersGroupsAndRules)
     .argument("<left>", "a port of the cluster, or a file")
     .argument("<right>", "the other");
   addTargetOptions(command)
@@ -101,10 +94,8 @@ function addDiff(vfp: Command, run: Run, diff: VfpVerbs["diff"], terminal: Termi
 export function addVfp(program: Command, run: Run, verbs: Partial<VfpVerbs>, terminal: Terminal): void {
   const vfp = program
     .command("vfp")
-    .summary("look at switch ports and rules, and compare them with a node's")
-    .description(
-      "Looks at the switch ports of Windows nodes and at their rules, and compares them with those of a real node.",
-    )
+    .summary(WORDS.lookAtSwitchPortsAnd)
+    .description(WORDS.looksAtSwitchPortsOf)
     .addHelpText(
       "after",
       examples(

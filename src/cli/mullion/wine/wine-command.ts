@@ -4,6 +4,9 @@ import { type Run, collect, examples } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { Verbs } from "../verbs.ts";
 import { parseAdapters } from "../hns/serve-options.ts";
+import { commandLine } from "#data/words.js";
+
+const WORDS = commandLine();
 
 interface WineOptions {
   readonly profile?: string;
@@ -16,23 +19,13 @@ export function addWine(program: Command, run: Run, wine: Verbs["wine"], termina
   program
     .command("wine")
     .summary("run a Windows program on our HNS, under Wine")
-    .description(
-      "Runs a Windows program (x64), unmodified: what it asks of computenetwork.dll and vmcompute.dll, Mullion's\n" +
-        "HNS answers. That is the service in MULLION_HNS, or a private one that ends with the program.",
-    )
+    .description(WORDS.runsWindowsProgramX64Unmodified)
     .usage("[options] -- PROGRAM [ARGUMENT...]")
     .addArgument(new Argument("<program...>", "the executable, and what it is given"))
     .addOption(new Option("--profile <build>", "the build of Windows of a private service (default: ws2022)"))
     .option("--data <folder>", "keep the objects of a private service in this folder")
-    .option(
-      "--adapter <name=address/length>",
-      "a network adapter of a private service; may be repeated (default: Ethernet=10.0.0.11/24)",
-      collect,
-    )
-    .option(
-      "--trace-calls <file>",
-      "write each call of HNS to this file, as a line of JSON, and a summary at the end",
-    )
+    .option("--adapter <name=address/length>", WORDS.networkAdapterOfPrivateService, collect)
+    .option("--trace-calls <file>", WORDS.writeEachCallOfHns)
     .addHelpText(
       "after",
       examples(

@@ -1,0 +1,8 @@
+// Written by npm run schemas from the names of the files of words/; the build puts a module in its place that holds them.
+// A function for each file, so that a program holds those alone that it asks for.
+import { openWords } from "./read-texts.node.ts";
+
+export const clusterFields = () => openWords("cluster-fields");
+export const clusterFile = () => openWords("cluster-file");
+export const commandLine = () => openWords("command-line");
+export const hnsCommands = () => openWords("hns-commands");
