@@ -6,3 +6,4 @@ export const clusterFields = () => openWords("cluster-fields");
 export const clusterFile = () => openWords("cluster-file");
 export const commandLine = () => openWords("command-line");
 export const hnsCommands = () => openWords("hns-commands");
+export const reports = () => openWords("reports");

@@ -7,6 +7,7 @@ import {
   fieldsOf,
   isChoice,
   resolveShape,
+  describe,
 } from "#core/base/shape.ts";
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
@@ -128,7 +129,7 @@ function rowsOf(shape: ObjectShape, path: string): readonly (readonly string[])[
       [
         `\`${place}\`${isOptional ? "?" : ""}`,
         describeValue(is),
-        text ?? (PLACES.has(target) ? "" : (own ?? "")),
+        describe(text ?? (PLACES.has(target) ? "" : (own ?? ""))),
       ],
       ...inner,
     ];
@@ -159,7 +160,7 @@ function formatShape(name: string, given: Shape): string {
   }
   if (typeof shape !== "object" || !("fields" in shape)) throw new Error(`${name} is no object`);
   const rows = rowsOf(shape, "");
-  return `### ${name}\n\n${shape.text}\n\n${rows.length === 0 ? "It has no fields." : table(HEAD, rows)}`;
+  return `### ${name}\n\n${describe(shape.text)}\n\n${rows.length === 0 ? "It has no fields." : table(HEAD, rows)}`;
 }
 
 /** One table for each document. A question mark: the field may be absent. */
@@ -191,7 +192,7 @@ export function formatNodeActions(): string {
       const own = Object.keys({ ...shape.fields, ...shape.optional }).filter((name) => name !== "do");
       return [
         describeValue(fieldOf(shape.fields["do"] ?? "text").is),
-        shape.text,
+        describe(shape.text),
         own.map((name) => `\`${name}\``).join(", "),
       ];
     }),
@@ -203,6 +204,6 @@ export function formatEvents(): string {
   const events = [OBJECT_EVENT, NODE_EVENT, PROGRESS_EVENT, NOTE_EVENT, GAP_EVENT];
   return table(
     ["Type", "What happened"],
-    events.map(({ fields, text }) => [`\`${fields.type[0]}\``, text]),
+    events.map(({ fields, text }) => [`\`${fields.type[0]}\``, describe(text)]),
   );
 }

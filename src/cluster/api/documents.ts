@@ -18,6 +18,9 @@ import type { Leaf, ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { PROBLEM_PLACE } from "#core/catalogue/file-problem.ts";
 import type { KubeObject } from "#contracts/kubernetes/objects.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Who answers. */
 export const IDENTITY = {
@@ -98,7 +101,7 @@ export const OBJECT_LIST = {
 export type ObjectList = ValueOf<typeof OBJECT_LIST>;
 
 export const HNS_ITEM = {
-  text: "The HCN document as HNS returns it, with its node in front.",
+  text: (): string => WORDS.hnsItem,
   others: "kept",
   fields: { node: "text", ID: "text" },
   optional: {
@@ -252,7 +255,7 @@ export const TRACE_REQUEST = {
   text: "A packet to be followed.",
   fields: {
     from: { is: "text", text: "pod/NAMESPACE/NAME, pod/NAME, node/NAME, external, an address." },
-    to: { is: "text", text: "Written in the same way; also service/NAME, a URL, HOST:PORT, a name." },
+    to: { is: "text", text: (): string => WORDS.traceRequestTo },
   },
   optional: {
     protocol: { is: (): typeof TRACE_PROTOCOLS => TRACE_PROTOCOLS, text: "tcp when absent." },
@@ -269,10 +272,10 @@ export const TRACE_REQUEST = {
     capture: { is: "boolean", text: "Asks for the packets, too." },
     inject: {
       is: "boolean",
-      text: "True: sends the packet through the cluster itself, whose state changes; else through a copy.",
+      text: (): string => WORDS.traceRequestInject,
     },
     captureNode: { is: "text", text: "Of the packets only those on this machine." },
-    capturePlace: { is: "text", text: "Of the packets only those at places whose names hold this text." },
+    capturePlace: { is: "text", text: (): string => WORDS.traceRequestCapturePlace },
   },
 } as const;
 export type TraceQuestion = ValueOf<typeof TRACE_REQUEST>;
@@ -325,7 +328,7 @@ export type ExecQuestion = ValueOf<typeof EXEC_REQUEST>;
 
 /** A question without settings. */
 export const VERIFY_REQUEST = {
-  text: "Tries the flows; those that nothing has touched since they were tried last are kept.",
+  text: (): string => WORDS.verifyRequest,
   fields: {},
   optional: { whole: { is: [true], text: "All flows are tried." } },
 } as const;
@@ -345,10 +348,10 @@ export const ERROR_DETAILS = {
   fields: {
     code: {
       is: "text",
-      text: "Of the catalogue, of HNS (HCN_E_…) or of CNI (CNI 7); internal-fault for bugs in Mullion.",
+      text: (): string => WORDS.errorDetailsCode,
     },
     message: { is: "text", text: "One sentence without a full stop." },
-    advice: { is: "text", text: "What to do: full sentences; empty when there is nothing to say." },
+    advice: { is: "text", text: (): string => WORDS.errorDetailsAdvice },
   },
   optional: {
     entry: {
@@ -371,7 +374,7 @@ export const ERROR_ANSWER = {
 export type ErrorAnswer = ValueOf<typeof ERROR_ANSWER>;
 
 export const GAP_EVENT = {
-  text: "Events were forgotten before this listener could hear them; it has no id.",
+  text: (): string => WORDS.gapEvent,
   fields: { type: ["gap"], missed: { is: "integer", text: "How many." } },
 } as const;
 export type GapEvent = ValueOf<typeof GAP_EVENT>;

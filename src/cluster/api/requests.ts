@@ -28,6 +28,7 @@ import { isFields } from "#core/base/json.ts";
 import {
   type Field,
   type ObjectShape,
+  describe,
   type Shape,
   type ValueOf,
   fieldOf,
@@ -93,7 +94,7 @@ function checkField(field: Field, value: unknown, where: string): void {
   const { is, min, max, text } = fieldOf(field);
   if (min === undefined || max === undefined) return checkValue(is, value, where);
   if (value === undefined)
-    refuseRequest(`${where} is missing`, text ?? `Write a number from ${min} to ${max}.`);
+    refuseRequest(`${where} is missing`, describe(text ?? `Write a number from ${min} to ${max}.`));
   const isGood = typeof value === "number" && Number.isInteger(value) && value >= min && value <= max;
   if (!isGood) refuseValue(where, `a whole number from ${min} to ${max}`, value);
 }

@@ -59,6 +59,9 @@ import {
   VFP_PORT_VIEW,
 } from "./documents.ts";
 import { CONTROL_API_VERSION } from "./client.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Requests, answers, events, and parts that several of them have, by the names under which they are published. */
 export const API_SHAPES: Readonly<Record<string, Shape>> = {
@@ -134,8 +137,7 @@ export function apiSchema(shapes: typeof API_SHAPES = API_SHAPES): JsonSchema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Mullion control API, v1alpha1",
-    description:
-      "Requests, answers and events of the control API (docs/reference/api.md), each under $defs by its name.",
+    description: WORDS.requestsAnswersAndEventsOf,
     $defs: {
       ...Object.fromEntries(
         Object.entries(shapes).map(([name, shape]) => [name, definitionOf(shape, names)]),
@@ -198,7 +200,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/services",
     query: ["node"],
     answer: SERVICE_LIST,
-    text: "Services on Windows nodes: front ends, load balancers of HNS, rules; what is missing or stale; how often what was repaired",
+    text: WORDS.apiRoutes,
   },
   {
     method: "GET",
@@ -212,7 +214,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/vfp/port",
     query: ["name!", "node"],
     answer: VFP_PORT_VIEW,
-    text: "layers, groups, rules, flows and counters of one port; `name` is a GUID, a friendly name, an address, `pod/NAMESPACE/NAME`",
+    text: WORDS.apiRoutesLayersGroupsRulesFlowsAnd,
   },
   {
     method: "GET",
@@ -240,7 +242,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/node",
     request: NODE_REQUEST,
     answer: NODE_ANSWER,
-    text: "lets a node reboot, stop, start, leave, rejoin, restart HNS, or sets its clock",
+    text: WORDS.apiRoutesLetsNodeRebootStopStart,
   },
   {
     method: "POST",
@@ -254,35 +256,35 @@ export const API_ROUTES: readonly ApiRoute[] = [
     path: "/time",
     request: TIME_REQUEST,
     answer: TIME_ANSWER,
-    text: "lets virtual time pass, an hour at most: kube-proxies and flanneld do their periodic work",
+    text: WORDS.apiRoutesLetsVirtualTimePassHour,
   },
   {
     method: "POST",
     path: "/trace",
     request: TRACE_REQUEST,
     answer: TRACE_ANSWER,
-    text: "follows one packet and its answer; the cluster stays as it is",
+    text: WORDS.apiRoutesFollowsOnePacketAndIts,
   },
   {
     method: "POST",
     path: "/resolve",
     request: RESOLVE_REQUEST,
     answer: RESOLUTION_REPORT,
-    text: "looks a name up as each sender does; the cluster stays as it is",
+    text: WORDS.apiRoutesLooksNameUpAsEach,
   },
   {
     method: "POST",
     path: "/exec",
     request: EXEC_REQUEST,
     answer: EXEC_REPORT,
-    text: "runs a command on a pod or node; only one that is meant to change something does",
+    text: WORDS.apiRoutesRunsCommandOnPodOr,
   },
   {
     method: "POST",
     path: "/verify",
     request: VERIFY_REQUEST,
     answer: VERIFY_REPORT,
-    text: "tries the flows, as `mullion verify -o json`; those that nothing has touched are kept",
+    text: WORDS.apiRoutesTriesFlowsAsMullionVerify,
   },
   { method: "GET", path: "/events", answers: "an event stream", text: "reports what happens" },
   {

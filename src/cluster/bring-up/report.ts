@@ -2,6 +2,9 @@
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { NETWORK_MODES, RUNTIMES, SCRIPT_SETS } from "./options.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const BRING_UP_FINDING = {
   text: "What is wrong.",
@@ -35,7 +38,7 @@ export const NODE_CHANGE = {
     kind: (): typeof CHANGE_KINDS => CHANGE_KINDS,
     name: { is: "text", text: "The path, the name in HNS, the route, the annotation …" },
     change: ["created", "changed", "deleted"],
-    detail: { is: "text", text: "What it is now; of what is gone, what it was. May be empty." },
+    detail: { is: "text", text: (): string => WORDS.nodeChangeDetail },
   },
 } as const;
 export type Change = ValueOf<typeof NODE_CHANGE>;
@@ -50,17 +53,17 @@ export const STEP_REPORT = {
     command: { is: "text", text: "What it runs, with its arguments." },
     outcome: {
       is: ["done", "went-on", "ended", "waits", "skipped"],
-      text: "went-on: something was wrong, and the script continued. ended: the script ended here; its caller continues. waits: forever. skipped: its script had ended before.",
+      text: (): string => WORDS.stepReportOutcome,
     },
     beganMs: { is: "number", text: "Virtual time, in milliseconds." },
     tookMs: { is: "number", text: "Virtual time, in milliseconds." },
     output: {
       list: "text",
-      text: "Output of the step, and of the node's programs during it; repeated lines are merged and counted.",
+      text: (): string => WORDS.stepReportOutput,
     },
     changes: {
       list: (): typeof NODE_CHANGE => NODE_CHANGE,
-      text: "On the node and of its Node object, by kind and name.",
+      text: (): string => WORDS.stepReportChanges,
     },
     findings: {
       list: (): typeof BRING_UP_FINDING => BRING_UP_FINDING,
@@ -101,16 +104,16 @@ export const BRING_UP_REPORT = {
     flanneld: { is: "text", text: "The release that ran." },
     outcome: {
       is: ["up", "up-with-findings", "not-up"],
-      text: "up-with-findings: the script went through and all programs run, but something is not as it should be.",
+      text: (): string => WORDS.bringUpReportOutcome,
     },
     tookMs: {
       is: "number",
-      text: "Virtual time from the first step to the end of the last, in milliseconds.",
+      text: (): string => WORDS.bringUpReportTookMs,
     },
     steps: { list: (): typeof STEP_REPORT => STEP_REPORT, text: "In order, those of all runs." },
     processes: {
       list: (): typeof PROCESS_REPORT => PROCESS_REPORT,
-      text: "What runs, or has run, on the node, in the order in which it was started.",
+      text: (): string => WORDS.bringUpReportProcesses,
     },
     files: {
       list: (): typeof FILE_REPORT => FILE_REPORT,

@@ -1,9 +1,12 @@
 /** What a command printed: the JSON of `mullion exec -o json` (schemas/exec.v1alpha1.json). */
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { TRACE_END } from "../trace/trace-report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const EXEC_REPORT = {
-  text: "What a command printed on a pod or node, and how it ended.",
+  text: (): string => WORDS.execReport,
   document: "ExecReport",
   fields: {
     from: (): typeof TRACE_END => TRACE_END,
@@ -11,15 +14,15 @@ export const EXEC_REPORT = {
     command: { list: "text", text: "The program and its arguments, as they were given." },
     isListed: {
       is: "boolean",
-      text: "False for a command that Mullion does not have; mullion exec --list names those.",
+      text: (): string => WORDS.execReportIsListed,
     },
     isChange: {
       is: "boolean",
-      text: "True when it changed the pod or node: of a running cluster, for good.",
+      text: (): string => WORDS.execReportIsChange,
     },
     stdout: { is: "text", text: "With the line ends of the system." },
     stderr: { is: "text", text: "With the line ends of the system." },
-    exitCode: { is: "integer", text: "Of the program, or of the shell that does not know it." },
+    exitCode: { is: "integer", text: (): string => WORDS.execReportExitCode },
     tookMs: { is: "number", text: "Virtual time until it ended." },
   },
 } as const;

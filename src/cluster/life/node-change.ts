@@ -1,6 +1,9 @@
 /** What can happen to a node of a running cluster: what its machine, its people or a fault do. */
 import type { ValueOf } from "#core/base/shape.ts";
 import { RESTART_STATES } from "#hns/failures/faults/fault.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const NODE_NAME = { text: "A node.", fields: { node: { is: "text", text: "Its name." } } } as const;
 
@@ -8,17 +11,17 @@ export const NODE_NAME = { text: "A node.", fields: { node: { is: "text", text: 
 export const NODE_REQUEST = {
   oneOf: [
     {
-      text: "The machine goes down and comes up; Windows keeps stored networks and endpoints, Linux nothing of its kernel. With flannel only.",
+      text: (): string => WORDS.nodeRequest,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["reboot"] },
     },
     {
-      text: "The machine goes down and stays so; its Node and its pods are not ready. With flannel only.",
+      text: (): string => WORDS.nodeRequestMachineGoesDownAndStays,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["stop"] },
     },
     {
-      text: "A machine that is off comes up: flanneld, then kube-proxy, then pods with new sandboxes.",
+      text: (): string => WORDS.nodeRequestMachineThatIsOffComes,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["start"] },
     },
@@ -29,12 +32,12 @@ export const NODE_REQUEST = {
       optional: {
         state: {
           is: (): typeof RESTART_STATES => RESTART_STATES,
-          text: "What happens to the objects of HNS. Absent: the defects of its build decide.",
+          text: (): string => WORDS.nodeRequestState,
         },
       },
     },
     {
-      text: "Its Node goes with its pods, its programs end; the machine stays on with all they have made. With flannel and the API server.",
+      text: (): string => WORDS.nodeRequestItsNodeGoesWithIts,
       base: (): typeof NODE_NAME => NODE_NAME,
       fields: { do: ["leave"] },
     },

@@ -13,12 +13,15 @@ import type { Cluster } from "../cluster.ts";
 import { NODE_STANDINGS, type NodeChange } from "../life/node-change.ts";
 import type { VirtualClock } from "#core/base/clock.ts";
 import { type FlowLimit, LIMIT_REASON } from "./flow-limit.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 
 /** How many repairs of one kind a node has had. */
 export const REPAIR_COUNT = {
-  text: "What kube-proxies in hardened mode have repaired in HNS on one node.",
+  text: (): string => WORDS.repairCount,
   fields: {
     node: "text",
     family: ["IPv4", "IPv6"],
@@ -81,7 +84,7 @@ export const CLUSTER_FACT = {
     value: "text",
     source: {
       is: "text",
-      text: "The object or file that says it, such as node/win-1; assumed where nobody does.",
+      text: (): string => WORDS.clusterFactSource,
     },
   },
   optional: { where: (): typeof PROBLEM_PLACE => PROBLEM_PLACE },
@@ -174,7 +177,7 @@ export const NOTES_REPORT = {
   fields: {
     notes: {
       list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
-      text: "What is worth knowing about the cluster now, and was not before.",
+      text: (): string => WORDS.notesReportNotes,
     },
   },
 } as const;
@@ -229,7 +232,7 @@ export const OBJECT_EVENT = {
 } as const;
 
 export const NODE_EVENT = {
-  text: "Something happened on a node, perhaps with a code: kube-proxy repaired HNS.",
+  text: (): string => WORDS.nodeEvent,
   base: (): typeof EVENT_HEAD => EVENT_HEAD,
   fields: { type: ["node"], node: "text", text: "text" },
   optional: { code: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES },

@@ -2,6 +2,9 @@
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { LIMIT_REASON } from "../session/flow-limit.ts";
 import { TRACE_END, TRACE_RESOLUTION } from "./trace-report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Commands by whose rules a name can be looked up; all but `nslookup` ask the system. */
 export const LOOKUP_PROGRAMS = ["system", "Resolve-DnsName", "nslookup", "ping"] as const;
@@ -9,7 +12,7 @@ export type LookupProgram = (typeof LOOKUP_PROGRAMS)[number];
 
 /** One lookup of one sender. */
 export const NAME_LOOKUP = {
-  text: "One lookup: who asked, each question in its order, and what came of it.",
+  text: (): string => WORDS.nameLookup,
   base: (): typeof TRACE_RESOLUTION => TRACE_RESOLUTION,
   fields: {
     from: (): typeof TRACE_END => TRACE_END,
@@ -34,7 +37,7 @@ export const RESOLUTION_REPORT = {
     as: { is: (): typeof LOOKUP_PROGRAMS => LOOKUP_PROGRAMS, text: "The command whose rules hold." },
     lookups: {
       list: (): typeof NAME_LOOKUP => NAME_LOOKUP,
-      text: "Sender by sender, as they were named; those of one sender in the order of time.",
+      text: (): string => WORDS.resolutionReportLookups,
     },
   },
 } as const;

@@ -5,6 +5,9 @@ import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { FIELD_CHANGE } from "#core/wire/text/fields.ts";
 import { LIMIT_REASON } from "../session/flow-limit.ts";
 import { PAGE_DIFFERENCE } from "../verify/report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export type ProbeProtocol = "tcp" | "udp" | "icmp";
 /** `dns`: a name is looked up, and nothing more. */
@@ -14,7 +17,7 @@ export type AddressFamily = "ipv4" | "ipv6";
 
 /** Somebody a packet can come from or go to. */
 export const TRACE_END = {
-  text: "One end of a trace: a pod, a node, a Service or an address.",
+  text: (): string => WORDS.traceEnd,
   fields: {
     reference: {
       is: "text",
@@ -48,19 +51,19 @@ export const TRACE_STEP = {
     outcome: { is: ["rule", "flow", "miss"], text: "How the layer decided." },
     transposition: {
       is: (): typeof TRANSPOSITION_WORDS => TRANSPOSITION_WORDS,
-      text: "Of a unified flow that was made: what it does to the packets that follow, as VFP's ETW events say it.",
+      text: (): string => WORDS.traceStepTransposition,
     },
     hook: { is: "text", text: "Of a translation on Linux: PREROUTING, INPUT, OUTPUT, POSTROUTING." },
     provenance: {
       is: (): typeof PROVENANCE => PROVENANCE,
-      text: "Of a rule of a Linux stack: the object that asked for it.",
+      text: (): string => WORDS.traceStepProvenance,
     },
     compartment: { is: "integer", text: "1 is the host's own." },
     code: {
       is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
       text: "Explains the step: mullion explain CODE.",
     },
-    inferred: { is: "text", text: "Present when the behaviour is inferred: the section that it rests on." },
+    inferred: { is: "text", text: (): string => WORDS.traceStepInferred },
   },
 } as const;
 export type TraceStep = ValueOf<typeof TRACE_STEP>;
@@ -77,7 +80,7 @@ export type TraceLeg = ValueOf<typeof TRACE_LEG>;
 
 /** One question of a resolver. */
 export const TRACE_QUESTION_STEP = {
-  text: "One question of the resolver, with all the times it was sent.",
+  text: (): string => WORDS.traceQuestionStep,
   fields: {
     name: { is: "text", text: "The whole name with its final dot." },
     type: ["A", "AAAA"],
@@ -87,7 +90,7 @@ export const TRACE_QUESTION_STEP = {
     detail: { is: "text", text: "What the answer, or the network, said: NXDOMAIN." },
   },
   optional: {
-    suffix: { is: "text", text: "The suffix that was added; absent for the name as it was given." },
+    suffix: { is: "text", text: (): string => WORDS.traceQuestionStepSuffix },
     server: { is: "text", text: "Who answered; absent when nobody did, or the resolver remembered." },
   },
 } as const;
@@ -95,7 +98,7 @@ export type TraceQuestionStep = ValueOf<typeof TRACE_QUESTION_STEP>;
 
 /** How the sender's resolver came from a name to an address. */
 export const TRACE_RESOLUTION = {
-  text: "Of a receiver that was named by a name: how the sender's resolver came to an address.",
+  text: (): string => WORDS.traceResolution,
   fields: {
     name: "text",
     resolver: ["windows", "linux"],
@@ -109,7 +112,7 @@ export const TRACE_RESOLUTION = {
   optional: {
     ndots: {
       is: "integer",
-      text: "Of a Linux resolver: from so many dots on a name is first asked for as it is.",
+      text: (): string => WORDS.traceResolutionNdots,
     },
     canonicalName: { is: "text", text: "Where aliases led, with its final dot." },
     code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "Why it failed." },
@@ -128,16 +131,16 @@ export const TRACE_REPORT = {
     protocol: (): typeof TRACE_PROTOCOLS => TRACE_PROTOCOLS,
     compat: {
       is: ["upstream", "hardened"],
-      text: "Which behaviour answered: the real component's with its defects, or the repaired one.",
+      text: (): string => WORDS.traceReportCompat,
     },
     verdict: {
       is: ["not-resolved", "answered", "refused", "no-answer", "not-delivered"],
-      text: "not-resolved: the sender's resolver found no address. answered: the packet arrived, and its answer. refused: the receiver said no. no-answer: the packet arrived, its answer did not come back. not-delivered: it did not arrive.",
+      text: (): string => WORDS.traceReportVerdict,
     },
     summary: { is: "text", text: "One sentence." },
     forward: {
       is: (): typeof TRACE_LEG => TRACE_LEG,
-      text: "Of a lookup, and of a name that led nowhere: the packet of the question that decided; without steps when none was sent.",
+      text: (): string => WORDS.traceReportForward,
     },
   },
   optional: {
@@ -145,7 +148,7 @@ export const TRACE_REPORT = {
     code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "Explains the verdict." },
     notJudged: {
       list: (): typeof LIMIT_REASON => LIMIT_REASON,
-      text: "Why the outcome is no answer about the real cluster: what could change it and is not carried out here.",
+      text: (): string => WORDS.traceReportNotJudged,
     },
     documentation: (): typeof PAGE_DIFFERENCE => PAGE_DIFFERENCE,
     answer: { is: "text", text: "What the receiver said: who it was and whom it saw." },

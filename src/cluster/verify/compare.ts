@@ -15,6 +15,9 @@ import {
   fieldsOf,
 } from "#core/base/shape.ts";
 import { COMPARED_CELL, COMPARED_FINDING, FLOW_QUESTION, VERIFY_KEPT } from "./report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** What a comparison reads of a cell; reports of other versions may say more. */
 export type ComparedCell = Omit<ValueOf<typeof COMPARED_CELL>, "expected" | "verdict"> & {
@@ -45,11 +48,11 @@ export const SIDE_OUTCOME = {
     side: { is: "text", text: "The label of the side." },
     outcome: {
       is: ["works", "denied", "not-applicable", "not-judged", "differs", "absent"],
-      text: "denied: as documented. differs: not as documented. absent: the side has no such flow, and no equal one.",
+      text: (): string => WORDS.sideOutcomeOutcome,
     },
   },
   optional: {
-    code: { is: "text", text: "Why it is denied, differs or does not apply: mullion explain CODE." },
+    code: { is: "text", text: (): string => WORDS.sideOutcomeCode },
     observed: { is: "text", text: "With differs: what was observed." },
     row: { is: "text", text: "The row of the table of expectations." },
   },
@@ -58,7 +61,7 @@ export type SideOutcome = ValueOf<typeof SIDE_OUTCOME>;
 
 /** A flow that did not come out the same on all sides. It stands for the equal cells of the newest side. */
 export const CHANGED_FLOW = {
-  text: "A flow that did not come out the same on all sides.",
+  text: (): string => WORDS.changedFlow,
   base: (): typeof FLOW_QUESTION => FLOW_QUESTION,
   fields: { outcomes: { list: (): typeof SIDE_OUTCOME => SIDE_OUTCOME, text: "In the order of the sides." } },
 } as const;
@@ -92,7 +95,7 @@ export const VERIFY_COMPARISON = {
         optional: {
           kept: {
             is: (): typeof VERIFY_KEPT => VERIFY_KEPT,
-            text: "Results that are those of the side before, because nothing that they can touch differs.",
+            text: (): string => WORDS.verifyComparisonSidesKept,
           },
         },
       },
@@ -109,7 +112,7 @@ export const VERIFY_COMPARISON = {
     changes: { list: (): typeof CHANGED_FLOW => CHANGED_FLOW },
     input: { list: (): typeof CHANGED_INPUT => CHANGED_INPUT },
   },
-  optional: { nothingKept: { is: "text", text: "Why the last side keeps no results of the one before it." } },
+  optional: { nothingKept: { is: "text", text: (): string => WORDS.verifyComparisonNothingKept } },
 } as const;
 export type VerifyComparison = ValueOf<typeof VERIFY_COMPARISON>;
 

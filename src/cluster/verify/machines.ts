@@ -2,6 +2,9 @@
 import type { ValueOf } from "#core/base/shape.ts";
 import type { SessionProblem } from "../session/session.ts";
 import type { VerifyMachines } from "./report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** A machine that was held against another of its class. */
 export const MACHINE_OUTCOME = {
@@ -25,9 +28,9 @@ export const MACHINE_OUTCOME = {
 export const SHARD_MACHINES = {
   text: "Machines of nodes that are alike.",
   fields: {
-    classes: { is: "count", text: "Classes of nodes; a node that is like no other is one by itself." },
+    classes: { is: "count", text: (): string => WORDS.shardMachinesClasses },
     chosen: { is: "count", text: "Machines that all shards together compare." },
-    seed: { is: "text", text: "What chooses them, where there are more: the digest of the input." },
+    seed: { is: "text", text: (): string => WORDS.shardMachinesSeed },
     compared: { list: (): typeof MACHINE_OUTCOME => MACHINE_OUTCOME, text: "Those of this shard." },
   },
 } as const;
@@ -50,12 +53,12 @@ export function machinesOf(parts: readonly (ShardMachines | undefined)[]): Verif
 type MachineOutcome = ShardMachines["compared"][number];
 
 const CODE = "machines-of-class-differ" as const;
-const ADVICE = "Report it with the input: it is a fault of Mullion. No flow was left out because of it.";
+const ADVICE = WORDS.adviceReportItWithInputIt;
 
 function noteOf(difference: string): SessionProblem {
   return {
     code: CODE,
-    message: `${difference}: the input tells them apart by names, addresses and pods alone`,
+    message: WORDS.inputTellsThemApartBy({ difference }),
     advice: ADVICE,
   };
 }
@@ -70,16 +73,21 @@ function notesOfClass(outcomes: readonly MachineOutcome[]): readonly SessionProb
     const { path, one, other } = first.difference;
     return [
       noteOf(
-        `node/${first.like}: ${path} is ${other}, and ${one} on node/${first.node}; it should be as ${others.join(", ")}`,
+        WORDS.nodeIsAndOnNode({
+          like: first.like,
+          path,
+          other,
+          one,
+          node: first.node,
+          others: others.join(", "),
+        }),
       ),
     ];
   }
   return differing.flatMap(({ node, like, difference }) => {
     if (difference === undefined) return [];
     const { path, one, other } = difference;
-    return noteOf(
-      `node/${node}: ${path} is ${one}, and ${other} on node/${like}; it should be as node/${like}`,
-    );
+    return noteOf(WORDS.nodeIsAndOnNodeIt({ node, path, one, other, like }));
   });
 }
 

@@ -5,6 +5,9 @@ import { FLOWS } from "#core/catalogue/expectations.ts";
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { LIMIT_REASON } from "../session/flow-limit.ts";
 import { CLUSTER_FACT, SESSION_PROBLEM } from "../session/session.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Why a cell is not judged. */
 export const CELL_LIMIT = {
@@ -16,7 +19,7 @@ export type CellLimit = ValueOf<typeof CELL_LIMIT>;
 
 /** How an outcome differs from what the Kubernetes page states. */
 export const PAGE_DIFFERENCE = {
-  text: "What the Kubernetes page Networking on Windows says of the flow, where these builds differ from it.",
+  text: (): string => WORDS.pageDifference,
   fields: {
     edition: { is: (): typeof EDITIONS => EDITIONS, text: "The newest edition of the page that says it." },
     sentence: { is: "text", text: "The sentence, by its id." },
@@ -52,7 +55,7 @@ export const FLOW_QUESTION = {
     to: { is: "text", text: "A pod, a node, a host outside, service/default/web or an address." },
     standsFor: {
       is: "integer",
-      text: "Number of equal cells of the full matrix, this one included; 0: another cell represents it.",
+      text: (): string => WORDS.flowQuestionStandsFor,
     },
   },
   optional: {
@@ -73,7 +76,7 @@ export const COMPARED_CELL = {
     row: { is: "text", text: "The row of the table of expectations that decided." },
     verdict: {
       is: ["as-expected", "finding", "not-tried", "not-judged"],
-      text: "not-tried: it does not apply. not-judged: something of the real cluster that could change it is not carried out here.",
+      text: (): string => WORDS.comparedCellVerdict,
     },
   },
   optional: {
@@ -102,7 +105,7 @@ export const VERIFY_CELL = {
     },
     observed: { is: "text", text: "With not-judged: what came of it here." },
     backEnds: { is: "integer", text: "Back ends that answered." },
-    keptFrom: { is: "text", text: "When it was tried, for a cell that nothing has touched since." },
+    keptFrom: { is: "text", text: (): string => WORDS.verifyCellKeptFrom },
   },
 } as const;
 export type VerifyCell = ValueOf<typeof VERIFY_CELL>;
@@ -114,9 +117,9 @@ export const COMPARED_FINDING = {
   optional: {
     cell: {
       is: "integer",
-      text: "Position in cells, from 0; absent for what is about the input as a whole.",
+      text: (): string => WORDS.comparedFindingCell,
     },
-    about: { is: "text", text: "With no cell: what it is about, such as cluster/demo or cluster.yaml:12:3." },
+    about: { is: "text", text: (): string => WORDS.comparedFindingAbout },
     code: {
       is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
       text: "What explains it: mullion explain CODE.",
@@ -126,18 +129,18 @@ export const COMPARED_FINDING = {
 
 /** A cell that did not match the expectation, or something that keeps the answer from being one. */
 export const VERIFY_FINDING = {
-  text: "A cell that did not match the expectation, or what keeps the answer from being one.",
+  text: (): string => WORDS.verifyFinding,
   base: (): typeof COMPARED_FINDING => COMPARED_FINDING,
   fields: { expected: "text" },
   optional: {
     limit: { is: "integer", text: "Of flows that are not judged: position in basis.notJudged, from 0." },
-    allowed: { is: [true], text: "The user takes it (--allow): it is shown, and does not count." },
+    allowed: { is: [true], text: (): string => WORDS.verifyFindingAllowed },
     // From the entry of the code; added by who has the texts.
     remedy: { is: "text", text: "What to do." },
     trace: { is: "text", text: "The words behind mullion trace that show it, without the file." },
     cause: {
       is: "integer",
-      text: "Position in findings, from 0, of the finding that stands for the same cause; absent for one that stands for itself.",
+      text: (): string => WORDS.verifyFindingCause,
     },
   },
 } as const;
@@ -158,7 +161,7 @@ export const VERIFY_BASIS = {
     facts: { list: (): typeof CLUSTER_FACT => CLUSTER_FACT, text: "One by one, each with who says it." },
     contradictions: {
       list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
-      text: "What the input says against itself, or against what Windows can; each is a finding as well.",
+      text: (): string => WORDS.verifyBasisContradictions,
     },
     assumptions: {
       list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
@@ -166,7 +169,7 @@ export const VERIFY_BASIS = {
     },
     refused: {
       list: (): typeof SESSION_PROBLEM => SESSION_PROBLEM,
-      text: "Refused, and left out of the cluster; each is a finding as well.",
+      text: (): string => WORDS.verifyBasisRefused,
     },
     notJudged: {
       list: (): typeof NOT_JUDGED => NOT_JUDGED,
@@ -191,7 +194,7 @@ export const VERIFY_COUNTS = {
     notApplicable: "integer",
     notJudged: {
       is: "integer",
-      text: "Tried cells that are not judged; they count as neither working nor denied.",
+      text: (): string => WORDS.verifyCountsNotJudged,
     },
     findings: { is: "integer", text: "Without those that the user takes." },
   },
@@ -199,15 +202,15 @@ export const VERIFY_COUNTS = {
 export type VerifyCounts = ValueOf<typeof VERIFY_COUNTS>;
 
 export const VERIFY_MACHINES = {
-  text: "Nodes that the input tells apart by names, addresses and pods alone, and whether their machines are equal.",
+  text: (): string => WORDS.verifyMachines,
   fields: {
-    classes: { is: "integer", text: "Classes of such nodes; a node that is like no other is one by itself." },
+    classes: { is: "integer", text: (): string => WORDS.verifyMachinesClasses },
     compared: {
       is: "integer",
-      text: "Machines that were compared whole with another of their class, each as its own programs made it.",
+      text: (): string => WORDS.verifyMachinesCompared,
     },
-    equal: { is: "integer", text: "Those of them that are equal; each other one is a finding." },
-    seed: { is: "text", text: "What chose them, where there are more: the digest of the input." },
+    equal: { is: "integer", text: (): string => WORDS.verifyMachinesEqual },
+    seed: { is: "text", text: (): string => WORDS.verifyMachinesSeed },
   },
 } as const;
 export type VerifyMachines = ValueOf<typeof VERIFY_MACHINES>;
@@ -256,14 +259,14 @@ export const VERIFY_PARTIAL = {
     missingShards: { list: "position", text: "Shards that gave no report, from 1." },
     stoppedShards: {
       list: "position",
-      text: "Shards that were stopped before they had tried all; 1 of one: the run.",
+      text: (): string => WORDS.verifyPartialStoppedShards,
     },
   },
 } as const;
 export type VerifyPartial = ValueOf<typeof VERIFY_PARTIAL>;
 
 export const VERIFY_KEPT = {
-  text: "Results that are kept from earlier verifications of the same cluster, because nothing has touched them since.",
+  text: (): string => WORDS.verifyKept,
   fields: {
     cells: { is: "integer", text: "Cells whose results are kept." },
     of: { is: "integer", text: "Cells that are tried in all." },
@@ -272,13 +275,13 @@ export const VERIFY_KEPT = {
 } as const;
 
 export const VERIFY_REPORT = {
-  text: "Which flows of a cluster work, which are denied, and whether that is what is documented.",
+  text: (): string => WORDS.verifyReport,
   document: "Verification",
   fields: {
     cluster: { is: "text", text: "Its name." },
     compat: {
       list: ["upstream", "hardened"],
-      text: "Which behaviour answered: the real components' with their defects, or the repaired one.",
+      text: (): string => WORDS.verifyReportCompat,
     },
     basis: (): typeof VERIFY_BASIS => VERIFY_BASIS,
     counts: (): typeof VERIFY_COUNTS => VERIFY_COUNTS,
@@ -288,7 +291,7 @@ export const VERIFY_REPORT = {
   optional: {
     machines: {
       is: (): typeof VERIFY_MACHINES => VERIFY_MACHINES,
-      text: "Absent when no two nodes are alike, and for a cluster that was up before.",
+      text: (): string => WORDS.verifyReportMachines,
     },
     partial: {
       is: (): typeof VERIFY_PARTIAL => VERIFY_PARTIAL,

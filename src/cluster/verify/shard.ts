@@ -31,6 +31,9 @@ import {
   type VerifyReport,
 } from "./report.ts";
 import type { BatchResult } from "./run-batch.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** What all parts of one report have in common. */
 export const SHARD_SUBJECT = {
@@ -39,7 +42,7 @@ export const SHARD_SUBJECT = {
     version: { is: "text", text: "Of Mullion." },
     input: {
       is: "text",
-      text: "A digest of all texts, and of the flags that change what is built from them.",
+      text: (): string => WORDS.shardSubjectInput,
     },
     allowed: { list: "text", text: "What --allow names." },
     command: { is: "text", text: "The command that traces in this cluster." },
@@ -56,7 +59,7 @@ export const NO_SUBJECT: ShardSubject = Object.freeze({
 });
 
 export const VERIFY_SHARD = {
-  text: "What one shard of a verification has found out; mullion merge makes the report of all of them.",
+  text: (): string => WORDS.verifyShard,
   document: "VerificationShard",
   fields: {
     shard: (): typeof SHARD_NUMBER => SHARD_NUMBER,
@@ -84,7 +87,7 @@ export const VERIFY_SHARD = {
   optional: {
     machines: {
       is: (): typeof SHARD_MACHINES => SHARD_MACHINES,
-      text: "Absent of a shard that was stopped, and of a cluster that was up before.",
+      text: (): string => WORDS.verifyShardMachines,
     },
   },
 } as const;
@@ -270,7 +273,7 @@ function partialFindings(
     ...missingShards.map((index) => ({
       about: shardName(index),
       expected,
-      observed: `there is no report of this shard: ${shares[index - 1] ?? 0} flows are not answered`,
+      observed: WORDS.thereIsNoReportOf({ part: shares[index - 1] ?? 0 }),
       code,
     })),
     ...stoppedShards.map((index) => ({
@@ -279,7 +282,7 @@ function partialFindings(
       observed:
         shard.count === 1
           ? `stopped before the end: ${cells} flows are not answered`
-          : "stopped before its end: the rest of its flows is not answered",
+          : WORDS.stoppedBeforeItsEndRest,
       code,
     })),
   ];

@@ -9,6 +9,9 @@ import type { DropSource, SwitchPort } from "#dataplane/switch/switch-port.ts";
 import type { VirtualSwitch } from "#dataplane/switch/virtual-switch.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { selectWindowsNodes } from "./vfp-ports.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const PACKET_COUNT = {
   text: "Frames that passed.",
@@ -23,7 +26,7 @@ export const COMPONENT_DROPS = {
     reason: { is: "text", text: "In the words of Hyper-V." },
     location: {
       is: "text",
-      text: "Where pktmon says that it happened; empty where no location was published.",
+      text: (): string => WORDS.componentDropsLocation,
     },
     code: { is: "text", text: "mullion explain CODE." },
     packets: "integer",

@@ -8,10 +8,13 @@ import { ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { Cluster, ClusterNode } from "../cluster.ts";
 import { type LoadBalancerSummary, inventoryLoadBalancers } from "./inventory.ts";
 import { selectWindowsNodes } from "./vfp-ports.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** One front end of a Service on one node, or a load balancer that stands for none. */
 export const SERVICE_FRONT_END = {
-  text: "One front end of a Service on one node, or a load balancer without a Service.",
+  text: (): string => WORDS.serviceFrontEnd,
   fields: {
     node: "text",
     namespace: { is: "text", text: "Empty for stale ones." },
@@ -21,7 +24,7 @@ export const SERVICE_FRONT_END = {
     protocol: { is: "text", text: "TCP, UDP, SCTP." },
     state: {
       is: ["programmed", "missing", "stale"],
-      text: "programmed: HNS has it. missing: the Service asks for it, and HNS does not have it. stale: HNS has it, and no Service of this node stands behind it.",
+      text: (): string => WORDS.serviceFrontEndState,
     },
     backEnds: { list: "text", text: "Addresses, as HNS has them." },
     rules: { is: "integer", text: "Rules of VFP, on all ports of the node together." },
@@ -75,7 +78,7 @@ function frontEndOf(status: ServicePortStatus, place: FrontEndPlace, hns: NodeHn
     .map(({ code, message }) => ({ code, message }));
   const lost = {
     code: "hns-load-balancers-lost",
-    message: `kube-proxy has made load balancer ${place.id}, and HNS does not have it any more`,
+    message: WORDS.kubeProxyHasMadeLoad({ id: place.id }),
   } as const;
   return {
     node: hns.node,

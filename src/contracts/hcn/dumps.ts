@@ -6,6 +6,9 @@ import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/
 import type { HcnObjectKind } from "./client.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import type { Guid } from "./guid.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const DUMP_VERSION = "mullion/v1alpha1";
 
@@ -31,7 +34,7 @@ const DOCUMENT: Leaf<JsonObject> = { schema: { type: "object" } };
 
 /** An object as a dump holds it. Fields of later versions are ignored. */
 export const DUMP_ITEM = {
-  text: "One object, in the form in which the durable store keeps it.",
+  text: (): string => WORDS.dumpItem,
   others: "ignored",
   fields: {
     kind: (): Leaf<DumpKind> => KIND,
@@ -44,11 +47,11 @@ export const DUMP_ITEM = {
   optional: {
     internal: {
       is: (): Leaf<JsonObject> => DOCUMENT,
-      text: "What the service knows beyond the document. May be left out; its fields change between versions.",
+      text: (): string => WORDS.dumpItemInternal,
     },
     v1: {
       is: (): Leaf<JsonObject> => DOCUMENT,
-      text: "The object in v1 form, where a dump of a node showed it so. Its fields come back in v1 results.",
+      text: (): string => WORDS.dumpItemV1,
     },
   },
 } as const;
@@ -67,7 +70,7 @@ export const HNS_DUMP = {
   },
   optional: {
     service: {
-      text: "The service that it comes from; absent for a file that was converted.",
+      text: (): string => WORDS.hnsDumpService,
       others: "ignored",
       fields: {},
       optional: {

@@ -50,9 +50,12 @@ export interface Leaf<T> {
   readonly type?: T;
 }
 
+/** What something is, in words; a long text is asked of `data/words/` when a schema or a page needs it. */
+export type Description = string | (() => string);
+
 export interface ListShape {
   readonly list: Shape;
-  readonly text?: string;
+  readonly text?: Description;
   /** How many items it has at least. */
   readonly min?: number;
 }
@@ -70,7 +73,7 @@ export type Shape =
 interface MarkedField {
   readonly is: Shape;
   /** What it is, where its name does not say so. */
-  readonly text?: string;
+  readonly text?: Description;
   /** Of a number. */
   readonly min?: number;
   readonly max?: number;
@@ -81,7 +84,7 @@ export type Fields = Readonly<Record<string, Field>>;
 
 export interface ObjectShape {
   /** One sentence. */
-  readonly text: string;
+  readonly text: Description;
   /** The kind of a whole document, which has `apiVersion` and `kind` in front. */
   readonly document?: string;
   /** Fields that come before its own. */
@@ -127,6 +130,10 @@ export type ValueOf<S> = S extends keyof ScalarValues
 /** A shape with what functions around it lead to. */
 export type ResolvedShape = Exclude<Shape, () => Shape>;
 
+export function describe(text: Description): string {
+  return typeof text === "function" ? text() : text;
+}
+
 export function resolveShape(shape: Shape): ResolvedShape {
   return typeof shape === "function" ? resolveShape(shape()) : shape;
 }
@@ -161,7 +168,7 @@ function fieldSchema(field: Field, names: SchemaNames): JsonSchema {
     ...schemaOf(is, names),
     ...(min !== undefined && { minimum: min }),
     ...(max !== undefined && { maximum: max }),
-    ...(text !== undefined && { description: text }),
+    ...(text !== undefined && { description: describe(text) }),
   };
 }
 
@@ -173,7 +180,7 @@ function objectSchema(shape: ObjectShape, names: SchemaNames): JsonSchema {
   const { required, optional } = fieldsOf(shape);
   return {
     type: "object",
-    description: shape.text,
+    description: describe(shape.text),
     ...(shape.others === undefined && { additionalProperties: false }),
     ...(Object.keys(required).length > 0 && { required: Object.keys(required) }),
     properties: { ...propertiesOf(required, names), ...propertiesOf(optional, names) },
@@ -204,7 +211,7 @@ export function definitionOf(given: Shape, names: SchemaNames = NO_NAMES): JsonS
     type: "array",
     items: schemaOf(shape.list, names),
     ...(shape.min !== undefined && { minItems: shape.min }),
-    ...(shape.text !== undefined && { description: shape.text }),
+    ...(shape.text !== undefined && { description: describe(shape.text) }),
   };
 }
 

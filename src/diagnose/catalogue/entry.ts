@@ -1,6 +1,9 @@
 /** The shape of one entry of the catalogue: `mullion explain CODE -o json` (schemas/knowledge-entry.v1alpha1.json). */
 import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** A public address. */
 export const PUBLIC_URL: Leaf<string> = { schema: { type: "string", pattern: "^https://" } };
@@ -22,12 +25,12 @@ export type LintSeverity = (typeof LINT_SEVERITIES)[number];
 
 /** One "no" of the network of a Windows node, explained. */
 export const KNOWLEDGE_ENTRY = {
-  text: "What `mullion explain CODE -o json` prints. In texts, paragraphs are separated by an empty line, and lines that begin with four blanks are commands or their output.",
+  text: (): string => WORDS.knowledgeEntry,
   fields: {
     code: { is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES, text: "The stable code." },
     title: { is: "words", text: "One line without a full stop." },
-    cause: { is: "words", text: "Why it happens, for a person who has never read about VFP." },
-    onNode: { is: "words", text: "How to see it on a Windows node: commands and what they print." },
+    cause: { is: "words", text: (): string => WORDS.knowledgeEntryCause },
+    onNode: { is: "words", text: (): string => WORDS.knowledgeEntryOnNode },
     remedy: { is: "words", text: "What to do about it." },
     sources: { list: (): typeof SOURCE => SOURCE, min: 1 },
     profiles: { list: "words", min: 1, text: "Windows profiles it holds for; `all` for every one." },
@@ -35,7 +38,7 @@ export const KNOWLEDGE_ENTRY = {
   optional: {
     severity: {
       is: (): typeof LINT_SEVERITIES => LINT_SEVERITIES,
-      text: "How much a finding of `mullion lint` weighs; absent when lint does not look for it.",
+      text: (): string => WORDS.knowledgeEntrySeverity,
     },
   },
 } as const;

@@ -15,6 +15,9 @@ import {
   type SuppressedFinding,
   causeGroups,
 } from "./report/report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const PLACED_FINDING = {
   text: "A finding before findings are compared with each other.",
@@ -39,17 +42,17 @@ export interface PlacedFinding extends Omit<ValueOf<typeof PLACED_FINDING>, "fin
 }
 
 export const LINT_SUBJECT = {
-  text: "What is checked, and how it is shown: the same in all shards.",
+  text: (): string => WORDS.lintSubject,
   fields: {
     version: { is: "text", text: "Of Mullion." },
-    input: { is: "text", text: "A digest of all texts, and of the flags that rules ask for." },
+    input: { is: "text", text: (): string => WORDS.lintSubjectInput },
     severity: (): typeof LINT_SEVERITIES => LINT_SEVERITIES,
     failOn: (): typeof LINT_SEVERITIES => LINT_SEVERITIES,
   },
 } as const;
 
 export const LINT_SHARD = {
-  text: "What one shard of mullion lint has found; mullion merge makes the report of all of them.",
+  text: (): string => WORDS.lintShard,
   document: "LintShard",
   fields: {
     subject: (): typeof LINT_SUBJECT => LINT_SUBJECT,
@@ -114,7 +117,7 @@ function withCauses(found: readonly PlacedFinding[], compare: Compare): readonly
 function missingFinding(index: number, count: number): PlacedFinding {
   const code = "lint-shard-missing";
   const file = `shard ${index} of ${count}`;
-  const message = "there is no report of this shard, so its documents are not checked";
+  const message = WORDS.thereIsNoReportOfThis;
   const place = { file, line: 1, column: 1, endLine: 1, endColumn: 1, lineText: "" };
   return { finding: { code, severity: "error", ...place, title: file, message, fix: "" }, isInSource: false };
 }

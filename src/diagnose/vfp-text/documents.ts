@@ -1,6 +1,9 @@
 /** What `mullion vfp show` and `mullion vfp diff` print with `-o json`. */
 import { type JsonSchema, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { LISTED_GROUP, LISTED_LAYER, LISTED_RULE } from "#dataplane/vfp/listing/listing.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** A line of a listing that was not understood. */
 export const LISTING_PROBLEM = {
@@ -19,7 +22,7 @@ export const SHOWN_RULE = {
 export type ShownRule = ValueOf<typeof SHOWN_RULE>;
 
 export const SHOWN_GROUP = {
-  text: "A group of rules, in the order in which they are tried.",
+  text: (): string => WORDS.shownGroup,
   base: (): typeof LISTED_GROUP => LISTED_GROUP,
   fields: { rules: { list: (): typeof SHOWN_RULE => SHOWN_RULE } },
 } as const;
@@ -50,7 +53,7 @@ export const LISTING_DIFFERENCE = {
   fields: { kind: ["only-left", "only-right", "changed"], layer: "text" },
   optional: {
     group: "text",
-    rule: { is: "text", text: "Its name on the side that has it; of a changed one on the left." },
+    rule: { is: "text", text: (): string => WORDS.listingDifferenceRule },
     field: { is: "text", text: "Of a changed one: the label of the text." },
     left: "text",
     right: "text",

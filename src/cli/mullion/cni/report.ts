@@ -6,6 +6,9 @@ import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { type TextFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { Terminal } from "../terminal.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 export const REPORTED_COMMANDS = ["ADD", "DEL", "CHECK", "GC", "STATUS", "VERSION"] as const;
 export type ReportedCommand = (typeof REPORTED_COMMANDS)[number];
@@ -21,7 +24,7 @@ export const PLUGIN_VERSIONS = {
 export type PluginVersions = ValueOf<typeof PLUGIN_VERSIONS>;
 
 export const REPORTED_CNI_ERROR = {
-  text: "Why it failed: the error object of CNI, and what to do.",
+  text: (): string => WORDS.reportedCniError,
   fields: { code: "integer", msg: "text", advice: "text" },
   optional: {
     details: "text",
@@ -51,7 +54,7 @@ export const CNI_REPORT = {
     },
     result: {
       is: (): typeof CNI_RESULT => CNI_RESULT,
-      text: "Of ADD, as the specification of CNI says, in the version of the list.",
+      text: (): string => WORDS.cniReportResult,
     },
     plugins: { list: (): typeof PLUGIN_VERSIONS => PLUGIN_VERSIONS },
     error: (): typeof REPORTED_CNI_ERROR => REPORTED_CNI_ERROR,
@@ -65,25 +68,22 @@ export function cniReportSchema(): JsonSchema {
 }
 
 const ADVICE: ReadonlyMap<number, string> = new Map([
-  [
-    CNI_CODES.incompatibleVersion,
-    'See which versions the plugins speak with "mullion cni version", and write one as cniVersion.',
-  ],
+  [CNI_CODES.incompatibleVersion, WORDS.advice],
   [CNI_CODES.unsupportedField, "Change the field that the message names."],
   [CNI_CODES.unknownContainer, "Name the container with --container-id."],
   [
     CNI_CODES.invalidEnvironment,
     "Change what the message names: --container-id, -i, --args or the namespace.",
   ],
-  [CNI_CODES.ioFailure, "See whether the file is there, and whether this user may use it."],
+  [CNI_CODES.ioFailure, WORDS.adviceSeeWhetherFileIsThere],
   [CNI_CODES.decodingFailure, 'See what is wrong with the file: "mullion lint FILE".'],
   [CNI_CODES.invalidNetworkConfig, 'See what is wrong with the file: "mullion lint FILE".'],
-  [CNI_CODES.invalidNetns, "Name a namespace that exists: a GUID for HNS, a path on Linux."],
+  [CNI_CODES.invalidNetns, WORDS.adviceNameNamespaceThatExistsGuid],
   [CNI_CODES.tryAgainLater, "Try again later: the plugin asks for it."],
 ]);
 
 /** What was made before the failure stays, as with every runtime on the client library. */
-const HALF_MADE = "What was made stays until DEL: the same words with del instead of add.";
+const HALF_MADE = WORDS.halfMade;
 
 /** The next step after a failure. */
 export function adviceFor(error: CniError, command: ReportedCommand): string {
@@ -94,7 +94,7 @@ export function adviceFor(error: CniError, command: ReportedCommand): string {
   if (known !== undefined) return known;
   if (command === "CHECK") return "Attach again: del, then add.";
   if (command === "STATUS") return "ADD would fail for this reason.";
-  return "Repair what the message names, and repeat the command: DEL and GC may be repeated.";
+  return WORDS.repairWhatMessageNamesAnd;
 }
 
 export function reportedError(error: CniError, command: ReportedCommand): ReportedCniError {

@@ -7,6 +7,9 @@ import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-p
 import { isJsonObject } from "#core/base/json.ts";
 import { parseJsonText } from "#contracts/hcn/description/json.ts";
 import { HCS_NOTIFICATION_TYPES, NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 const JSON_VALUE: Leaf<JsonValue> = { schema: {} };
 const JSON_OBJECT: Leaf<JsonObject> = { schema: { type: "object" } };
@@ -24,18 +27,18 @@ export const CALL_RECORD = {
     function: { is: "text", text: "The function of Windows' DLL." },
     arguments: {
       is: (): Leaf<JsonObject> => JSON_OBJECT,
-      text: "As the HTTP API of HNS takes them; JSON documents as JSON, others as text.",
+      text: (): string => WORDS.callRecordArguments,
     },
     hresult: {
       is: (): Leaf<string> => HRESULT,
-      text: "What HNS answered; zero for success. HNSCall returns it or, with the envelope, zero.",
+      text: (): string => WORDS.callRecordHresult,
     },
   },
   optional: {
     name: { is: "text", text: "The name of an hresult that is not a success." },
     result: {
       is: (): Leaf<JsonValue> => JSON_VALUE,
-      text: "What it answered; for HNSCall the envelope of HNS v1. HcnOpen… has none.",
+      text: (): string => WORDS.callRecordResult,
     },
     error: { is: (): Leaf<JsonObject> => JSON_OBJECT, text: "The error record of a refused call." },
     failure: { is: "text", text: "Why there is no answer." },
@@ -59,7 +62,7 @@ export const NOTIFICATION_RECORD = {
     name: { is: "text", text: "The name of the type." },
     scope: {
       is: "text",
-      text: "The network, guest network service or compute system whose callback received it.",
+      text: (): string => WORDS.notificationRecordScope,
     },
   },
 } as const;

@@ -13,19 +13,22 @@ import type { FoundError } from "./find-error.ts";
 import { shownText } from "./holes.ts";
 import { certaintyAlone, decidingCommands, unknownCause } from "./judge.ts";
 import { CERTAINTIES, type KnownError, NAMED_ERROR } from "./known-error.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** An HRESULT as documents write it. */
 export const HRESULT: Leaf<string> = { schema: { type: "string", pattern: "^0x[0-9a-f]{8}$" } };
 
 /** An error; its numbers as text, since they are known in hexadecimal. */
 export const ERROR_DOCUMENT = {
-  text: "An error that Windows or a program of a Windows node prints.",
+  text: (): string => WORDS.errorDocument,
   base: (): typeof NAMED_ERROR => NAMED_ERROR,
   fields: {
     hresults: { list: (): typeof HRESULT => HRESULT },
     certainty: {
       is: (): typeof CERTAINTIES => CERTAINTIES,
-      text: "certain: text, or call and code, have this one cause. likely: the usual cause. unknown: what was read does not tell the cause; next says what decides.",
+      text: (): string => WORDS.errorDocumentCertainty,
     },
   },
   optional: {
@@ -36,7 +39,7 @@ export const ERROR_DOCUMENT = {
     codes: {
       list: (): typeof HRESULT => HRESULT,
       min: 1,
-      text: "Codes that may stand beside the text; without texts, the codes that mean this in these calls.",
+      text: (): string => WORDS.errorDocumentCodes,
     },
   },
 } as const;
@@ -77,7 +80,7 @@ export const NUMBER_DOCUMENT = {
   optional: {
     facilityName: {
       is: "words",
-      text: "As winerror.h calls it; absent for one that is not among the usual ones.",
+      text: (): string => WORDS.numberDocumentFacilityName,
     },
   },
 } as const;
@@ -98,7 +101,7 @@ export function numberDocument(hresult: number, isKnown: boolean): NumberDocumen
 }
 
 export const ERRORS_DOCUMENT = {
-  text: "What `mullion explain` prints with `-o json` for an error; for a code of the catalogue it prints the entry itself.",
+  text: (): string => WORDS.errorsDocument,
   document: "ErrorExplanation",
   fields: {
     query: "text",
@@ -128,7 +131,7 @@ export function errorsDocument(
 }
 
 export const EXPLANATION_LIST = {
-  text: "What `mullion explain --list -o json` prints: all that can be explained, or what the filters leave.",
+  text: (): string => WORDS.explanationList,
   document: "ExplanationList",
   fields: {
     codes: { list: (): typeof KNOWLEDGE_ENTRY => KNOWLEDGE_ENTRY },

@@ -3,6 +3,9 @@ import type { Leaf, ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { SOURCE } from "../entry.ts";
 import { CALL_IDS } from "./calls.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Who prints it. */
 export const ERROR_ORIGINS = [
@@ -66,13 +69,13 @@ export const EXPLANATION = {
   fields: {
     standing: {
       is: (): typeof STANDINGS => STANDINGS,
-      text: "root: names the fault. refusal: names the rule that a call broke. wrapper: passes a failure on.",
+      text: (): string => WORDS.explanationStanding,
     },
     cause: { is: "words", text: "Why it is printed. Paragraphs are separated by an empty line." },
     next: {
       list: "words",
       min: 1,
-      text: "Commands to run next, on the node unless they begin with kubectl.",
+      text: (): string => WORDS.explanationNext,
     },
     remedy: "words",
     sources: { list: (): typeof SOURCE => SOURCE, min: 1 },
@@ -84,11 +87,11 @@ export const EXPLANATION = {
     },
     isInferred: {
       is: [true],
-      text: "The cause follows from the name of the code, and no public source explains it.",
+      text: (): string => WORDS.explanationIsInferred,
     },
     calls: {
       is: { oneOf: [["any"], { list: (): typeof CALL_IDS => CALL_IDS, min: 1 }] },
-      text: "Calls in which the code has this cause; without it, all calls of HNS. any: the explanation names no object.",
+      text: (): string => WORDS.explanationCalls,
     },
   },
 } as const;
@@ -109,7 +112,7 @@ export const ERROR_ID: Leaf<string> = { schema: { type: "string", pattern: "^[a-
 
 /** With everything by which it is found. */
 export const NAMED_ERROR = {
-  text: "An error that Windows or a program of a Windows node prints.",
+  text: (): string => WORDS.errorDocument,
   base: (): typeof EXPLANATION => EXPLANATION,
   fields: {
     id: { is: (): typeof ERROR_ID => ERROR_ID, text: "Stable." },

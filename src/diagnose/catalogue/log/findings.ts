@@ -7,6 +7,9 @@ import { byLikelihood } from "../errors/order.ts";
 import { LOG_ENCODINGS } from "./log-encoding.ts";
 import type { LogScan, Sighting } from "./log-scanner.ts";
 import { DESCRIBED, type ReadLog } from "./read-log.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Where a log has something. */
 export const LOG_PLACES = {
@@ -75,7 +78,7 @@ export function unknownNumbersOf(scan: LogScan): readonly UnknownNumber[] {
 }
 
 export const LOG_FINDINGS = {
-  text: "What `mullion explain --log FILE -o json` prints. The likeliest fault comes first: by standing, then by count, then by line.",
+  text: (): string => WORDS.logFindings,
   document: "LogFindings",
   fields: {
     file: "words",
@@ -90,7 +93,7 @@ export const LOG_FINDINGS = {
     },
     unknown: {
       list: {
-        text: "A code of HNS or HCS that the table does not have.",
+        text: (): string => WORDS.logFindingsUnknown,
         base: (): typeof LOG_PLACES => LOG_PLACES,
         fields: { number: (): typeof NUMBER_DOCUMENT => NUMBER_DOCUMENT },
       },
@@ -129,13 +132,13 @@ export function logFindings(file: string, log: ReadLog): LogFindings {
 }
 
 export const LOG_FOLDER_FINDINGS = {
-  text: "What `mullion explain --log FOLDER -o json` prints: the findings of each file.",
+  text: (): string => WORDS.logFolderFindings,
   document: "LogFolderFindings",
   fields: {
     folder: "words",
     logs: {
       list: (): typeof LOG_FINDINGS => LOG_FINDINGS,
-      text: "Each file that was read: the one with the likeliest fault first, those that show nothing last.",
+      text: (): string => WORDS.logFolderFindingsLogs,
     },
     skipped: {
       list: { text: "A file that is no log.", fields: { file: "words", reason: "words" } },

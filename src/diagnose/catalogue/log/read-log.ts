@@ -10,14 +10,17 @@ import {
 import type { ValueOf } from "#core/base/shape.ts";
 import { type LogScan, LogScanner } from "./log-scanner.ts";
 import type { Signatures } from "./signatures.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** A pod or Service as `kubectl describe` prints it: what says where its packets go. */
 export const DESCRIBED = {
-  text: "A pod or Service that `kubectl describe` printed: what it says of addresses and ports.",
+  text: (): string => WORDS.described,
   fields: {
     kind: ["Pod", "Service"],
     name: "words",
-    addresses: { list: "text", text: "Of a pod its own, of a Service its ClusterIPs; empty: none yet." },
+    addresses: { list: "text", text: (): string => WORDS.describedAddresses },
     ports: { list: "text", text: "`80/TCP`; of a Service also node ports." },
   },
   optional: {
@@ -26,7 +29,7 @@ export const DESCRIBED = {
     nodeAddress: "text",
     status: { is: "text", text: "The pod's phase." },
     type: { is: "text", text: "The Service's." },
-    endpoints: { list: "text", text: "Of a Service: address and port of each; empty: none is ready." },
+    endpoints: { list: "text", text: (): string => WORDS.describedEndpoints },
   },
 } as const;
 export type Described = ValueOf<typeof DESCRIBED>;

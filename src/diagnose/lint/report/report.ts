@@ -4,6 +4,9 @@ import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { LINT_SEVERITIES, type LintSeverity } from "../../catalogue/entry.ts";
 import type { PassedBy } from "../input/document.ts";
 import { PAGE_DIFFERENCE, type PageDifferenceReport } from "#cluster/verify/report.ts";
+import { reports } from "#data/words.js";
+
+const WORDS = reports();
 
 /** Where a finding is, and which one of the place. */
 export const FINDING_PLACE = {
@@ -32,11 +35,11 @@ export const LINT_FINDING = {
   optional: {
     documentation: {
       is: (): typeof PAGE_DIFFERENCE => PAGE_DIFFERENCE,
-      text: "Present where the Kubernetes page states otherwise what the finding is about.",
+      text: (): string => WORDS.lintFindingDocumentation,
     },
     causedBy: {
       is: (): typeof FINDING_PLACE => FINDING_PLACE,
-      text: "The finding that stands for the cause of this one. Text shows this one below it. Absent: it stands for itself.",
+      text: (): string => WORDS.lintFindingCausedBy,
     },
   },
 } as const;
@@ -65,7 +68,7 @@ export const ASSUMPTIONS = {
     kubernetesFrom: "text",
     clusters: {
       is: "count",
-      text: "How many clusters the files are about; each is checked by itself.",
+      text: (): string => WORDS.assumptionsClusters,
     },
   },
 } as const;
