@@ -279,6 +279,52 @@ export interface HnsCommands {
 }
 export function hnsCommands(): HnsCommands;
 
+export interface HnsDocuments {
+  readonly callFieldsOperation: string;
+  readonly callFieldsPath: string;
+  readonly callsMeaning: string;
+  readonly carriedOutMeaning: string;
+  readonly effectFieldsDelayDelayMs: string;
+  readonly effectFieldsStaleEndpointAddress: string;
+  readonly effectMeaningsCost: string;
+  readonly effectMeaningsHang: string;
+  readonly effectMeaningsCrash: string;
+  readonly effectMeaningsStaleEndpoint: string;
+  readonly effectMeaningsExhaustPorts: string;
+  readonly partsSchemaVersion: string;
+  readonly callsHostComputeQuery: string;
+  readonly callsModifySettingsPropertiesResourceType: string;
+  readonly callsComputeSystem: string;
+  readonly callsV1Envelope: string;
+  readonly callsNotificationScope: string;
+  readonly networkIpamsAbsent: string;
+  readonly networkV1OnlyManagementIP: string;
+  readonly networkV1OnlyDrMacAddress: string;
+  readonly networkV1OnlyExtensions: string;
+  readonly byWhichItIsListed: string;
+  readonly faultsBetweenProgramsAndHns: string;
+  readonly askedInThisOrderFirst: string;
+  readonly defectsOfServiceByName: string;
+  readonly refusals500: string;
+  readonly notifications: string;
+  readonly putsObjectsOfDumpIn: string;
+  readonly hostNetworkingServiceOfWindows: string;
+  readonly isHcsWantsGuidIn: Template<"where" | "text">;
+  readonly requestHasToAddOr: string;
+  readonly guestNetworkServiceMirroredInterfaces: string;
+  readonly guestNetworkServiceFlags: string;
+  readonly portMappingDistributionType: string;
+  readonly portMappingFlags: string;
+  readonly faultPaths: string;
+  readonly faultPathsRestartsServiceWithoutStateIts: string;
+  readonly commaListOfAddressesAnd: string;
+  readonly baseSchemaVersion: string;
+  readonly endpointHostComputeNamespace: string;
+  readonly namespaceType: string;
+  readonly filterIsItMustBe: Template<"text">;
+}
+export function hnsDocuments(): HnsDocuments;
+
 export interface Reports {
   readonly reportedCniError: string;
   readonly cniReportResult: string;

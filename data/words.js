@@ -6,4 +6,5 @@ export const clusterFields = () => openWords("cluster-fields");
 export const clusterFile = () => openWords("cluster-file");
 export const commandLine = () => openWords("command-line");
 export const hnsCommands = () => openWords("hns-commands");
+export const hnsDocuments = () => openWords("hns-documents");
 export const reports = () => openWords("reports");

@@ -10,6 +10,9 @@ import { FAULT_PATHS } from "../failures/faults/fault-paths.ts";
 import { HCN_KINDS } from "#contracts/hcn/client.ts";
 import { HTTP_OPERATIONS, type HttpOperationRow } from "#contracts/hcn/http/http-operations.ts";
 import { HTTP_NOTIFICATIONS_PATH, HTTP_PREFIX } from "#contracts/hcn/http/http-protocol.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** Of the description, not of the program. */
 const API_VERSION = "1.0.0";
@@ -20,7 +23,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   "404": "The object is not there.",
   "409": "Something is there already, or still used.",
   "413": "The request is longer than 10 MiB.",
-  "500": "An internal error of the service; the outcome of the change is unknown.",
+  "500": WORDS.refusals500,
   "501": "This version of HNS has no such call.",
   "503": "The service is stopping, or its store fails.",
 };
@@ -91,7 +94,7 @@ function queryParameter(name: string, description: string, schema: Schema): Json
 
 const NOTIFICATIONS: JsonObject = getPath(
   "notifications",
-  "Notifications, one JSON object per line, until the client disconnects; an empty line keeps the stream alive",
+  WORDS.notifications,
   { "application/x-ndjson": { schema: component("Notification") } },
   [
     queryParameter("network", "Those of a network: endpoints attached and detached.", { type: "string" }),
@@ -139,7 +142,7 @@ function dumpPaths(): Readonly<Record<string, JsonObject>> {
     [RESTORE_PATH]: {
       post: {
         operationId: "restore",
-        summary: "Puts the objects of a dump in the place of what the service holds, without a check",
+        summary: WORDS.putsObjectsOfDumpIn,
         requestBody: { required: true, content: json(request) },
         responses: { "200": { description: "Done.", content: result(notes) }, ...refusals() },
       },
@@ -159,8 +162,7 @@ export function hnsOpenApi(): JsonObject {
     info: {
       title: "Mullion HNS",
       version: API_VERSION,
-      description:
-        "The Host Networking Service of a Windows node, served by mullion hns serve. One POST per call.",
+      description: WORDS.hostNetworkingServiceOfWindows,
     },
     servers: [
       { url: "http://localhost", description: "Through the Unix socket, the named pipe, or loopback TCP." },

@@ -1,5 +1,6 @@
 /** Described documents as JSON schemas. */
 import type { JsonValue } from "#core/base/json.ts";
+import { describe } from "#core/base/shape.ts";
 import {
   type Field,
   type ObjectDescription,
@@ -62,7 +63,7 @@ export function schemaOf(description: ObjectDescription): Schema {
   const required = [...(description.needs ?? []), ...(description.always ?? [])];
   return {
     type: "object",
-    description: description.text,
+    description: describe(description.text),
     properties: propertiesOf(description),
     ...(required.length > 0 && { required }),
   };

@@ -7,6 +7,7 @@
  * `of: (): typeof ROUTE => ROUTE`.
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
+import type { Description } from "#core/base/shape.ts";
 import type { Guid } from "../guid.ts";
 import type { HcnErrorCode } from "../error-codes.ts";
 
@@ -81,9 +82,9 @@ export type V1NamePerFamily = readonly [V1Name, V1Name];
 /** What every field says beside its kind. */
 interface FieldMarks {
   /** What it is, for the reference page: full sentences. */
-  readonly text: string;
+  readonly text: Description;
   /** What holds when the field is absent, in words. */
-  readonly absent?: string;
+  readonly absent?: Description;
   /** The schema version that brought it, or was the last one to have it: `2.3`. */
   readonly since?: string;
   readonly until?: string;
@@ -153,7 +154,7 @@ export type Field = ScalarField | FlagsField | EnumerationField | ObjectField | 
 /** An object of a document, or a whole document. */
 export interface ObjectDescription {
   /** One sentence, for the schema. */
-  readonly text: string;
+  readonly text: Description;
   /** Its name among the published schemas, where it has one. */
   readonly name?: string;
   /** What a wrong field of it fails with, where that is not what the document fails with. */

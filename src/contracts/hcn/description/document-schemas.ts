@@ -10,6 +10,9 @@ import { IP_SUBNET, NETWORK, SUBNET } from "../documents/network.ts";
 import { LOAD_BALANCER, PORT_MAPPING } from "../documents/load-balancer.ts";
 import { NAMESPACE } from "../documents/namespace.ts";
 import { SDN_ROUTE, SDN_ROUTE_SETTING } from "../documents/sdn-route.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 function object(
   description: string,
@@ -27,7 +30,7 @@ const GUID = component("Guid");
 
 const PARTS: Readonly<Record<string, Schema>> = {
   Guid: { type: "string", pattern: "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$" },
-  SchemaVersion: object("The dialect: 2.x for these documents, none or 1.0 for those of v1.", {
+  SchemaVersion: object(WORDS.partsSchemaVersion, {
     Major: NUMBER,
     Minor: NUMBER,
   }),
@@ -53,8 +56,7 @@ const OBJECTS: Readonly<Record<string, Schema>> = {
 const CALLS: Readonly<Record<string, Schema>> = {
   HostComputeQuery: {
     type: "object",
-    description:
-      "SchemaVersion chooses the dialect of the answer, Flags 1 asks for details, Filter is a JSON object written as text. A bare filter object is taken, too.",
+    description: WORDS.callsHostComputeQuery,
     properties: { SchemaVersion: component("SchemaVersion"), Flags: NUMBER, Filter: TEXT },
   },
   ModifySettings: {
@@ -63,7 +65,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
     properties: {
       RequestType: { description: "Add, Remove, Update, Refresh, Reset, or their number." },
       ResourceType: {
-        description: "What is changed: Policy, Subnet, Endpoint, State and so on, or its number.",
+        description: WORDS.callsModifySettingsPropertiesResourceType,
       },
       Settings: ANY,
     },
@@ -92,7 +94,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
     ["EndpointId", "IpConfigurations", "MacAddress"],
   ),
   ComputeSystem: object(
-    "A container or a virtual machine, and the endpoints that are its network adapters.",
+    WORDS.callsComputeSystem,
     {
       Id: TEXT,
       SystemType: { enum: ["Container", "VirtualMachine"] },
@@ -130,7 +132,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
   ),
   V1Envelope: {
     type: "object",
-    description: "How HNS v1 answers: Output when Success is true, else Error and ErrorCode.",
+    description: WORDS.callsV1Envelope,
     properties: { Success: { type: "boolean" }, Output: ANY, Error: TEXT, ErrorCode: NUMBER },
     required: ["Success"],
   },
@@ -142,7 +144,7 @@ const CALLS: Readonly<Record<string, Schema>> = {
       data: object("NotificationBase.", { ID: GUID, Flags: NUMBER, Data: ANY }, ["ID", "Flags"]),
       scope: {
         ...GUID,
-        description: "The network or guest network service that receives it; absent: the service.",
+        description: WORDS.callsNotificationScope,
       },
       computeSystem: { ...TEXT, description: "The compute system that it is about; `type` is then HCS's." },
     },

@@ -1,4 +1,5 @@
 /** Described documents as tables: a part of docs/reference/hcn-documents.md. */
+import { describe } from "#core/base/shape.ts";
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import { BASE } from "../documents/base-document.ts";
 import {
@@ -83,7 +84,7 @@ function versionsOf({ since, until }: Field): string {
 
 function absentOf(name: string, field: Field, description: ObjectDescription): string {
   if (description.needs?.includes(name) === true) return "**required**";
-  return field.absent ?? (field.by === "service" ? "set by the service" : "");
+  return describe(field.absent ?? (field.by === "service" ? "set by the service" : ""));
 }
 
 const TITLES = ["Field", "Value", "Schema", "In HNS v1", "When absent", "Meaning"];
@@ -96,7 +97,7 @@ function rowOf(name: string, field: Field, path: string, description: ObjectDesc
     versionsOf(field),
     v1NamesOf(field),
     absentOf(name, field, description),
-    `${field.text}${bitsOf(field)}`,
+    `${describe(field.text)}${bitsOf(field)}`,
   ];
 }
 
@@ -129,7 +130,11 @@ function formatV1Only({ v1Only }: ObjectDescription): string {
   if (v1Only === undefined) return "";
   const rows = Object.entries(v1Only).map(([name, field]) => {
     const unit = field.unit === undefined ? "" : ` ${field.unit}`;
-    return [`\`${name}\``, `${field.is === "list" ? "list" : SCALAR_NOUNS[field.is]}${unit}`, field.text];
+    return [
+      `\`${name}\``,
+      `${field.is === "list" ? "list" : SCALAR_NOUNS[field.is]}${unit}`,
+      describe(field.text),
+    ];
   });
   return `\n\nOnly in HNS v1:\n\n${formatMarkdownTable([["Field", "Value", "Meaning"], ...rows])}`;
 }
@@ -140,7 +145,7 @@ export function formatDocument(description: ObjectDescription): string {
     ({ title, path, description: inner }) => `### ${title}\n\n${formatTable(path, inner)}`,
   );
   const heading = description.name === undefined ? "" : `## ${description.name}\n\n`;
-  const own = `${heading}${description.text}\n\n${formatTable("", description)}${formatV1Only(description)}`;
+  const own = `${heading}${describe(description.text)}\n\n${formatTable("", description)}${formatV1Only(description)}`;
   return [own, ...sections].join("\n\n");
 }
 

@@ -2,6 +2,9 @@
 import { parsePortRanges } from "#core/net/port-range.ts";
 import { parseAddressOrPrefix, splitList } from "./address-list.ts";
 import { type JsonReader, present } from "../description/json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 export const ACL_ACTIONS = ["Allow", "Block", "Pass"] as const;
 export type AclAction = (typeof ACL_ACTIONS)[number];
@@ -93,7 +96,7 @@ function readAddresses(reader: JsonReader, field: "LocalAddresses" | "RemoteAddr
   // An address with a slash that does not parse is a mistake, not the id of a set.
   const parsed = text === undefined ? undefined : parseAclAddresses(text);
   if (text !== undefined && (parsed === undefined || parsed.sets.some((id) => id.includes("/"))))
-    throw reader.fail(field, "a comma list of addresses and CIDRs; leave it out to mean any");
+    throw reader.fail(field, WORDS.commaListOfAddressesAnd);
   return text;
 }
 

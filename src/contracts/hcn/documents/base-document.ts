@@ -1,6 +1,9 @@
 /** What all HCN documents share (hcn.md §1.6, §2.1, §2.5, §2.6, §2.9). */
 import type { ObjectOf, SchemaVersion } from "../description/description.ts";
 import { keepJson } from "../description/json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** The fields that every document begins with. */
 export const BASE = {
@@ -48,7 +51,7 @@ export const BASE = {
     },
     SchemaVersion: {
       is: "schemaVersion",
-      text: "The dialect of the document: 2.x. A request without one is a document of v1.",
+      text: (): string => WORDS.baseSchemaVersion,
       absent: "1.0",
     },
     Telemetry: { is: "json", text: "`Data`: diagnostics of the service.", by: "service" },

@@ -6,6 +6,9 @@ import { HcnError } from "../error.ts";
 import { parseGuid } from "../guid.ts";
 import { JsonReader, present } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** What a new compute system asks of the network. */
 export interface ComputeSystemRequest {
@@ -36,7 +39,7 @@ function invalid(detail: string): HcnError {
 /** HCS takes ids of endpoints in lower case without braces only (hcn.md §4.5). */
 function checkEndpointId(text: string, where: string): Guid {
   if (parseGuid(text) === text) return text;
-  throw invalid(`${where} is ${JSON.stringify(text)}; HCS wants a GUID in lower case without braces`);
+  throw invalid(WORDS.isHcsWantsGuidIn({ where, text: JSON.stringify(text) }));
 }
 
 function readerOf(value: JsonValue, where: string): JsonReader {
@@ -130,9 +133,7 @@ export function parseAdapterRequest(document: JsonObject): AdapterRequest {
   const isSchema1 = reader.text("ResourceType")?.toLowerCase() === "network";
   const adapterId = ADAPTER_PATH.exec(reader.text("ResourcePath") ?? "")?.[1];
   if (requestType === undefined || (!isSchema1 && adapterId === undefined)) {
-    throw invalid(
-      'The request has to add or remove a network adapter: ResourceType "Network", or a ResourcePath that ends in NetworkAdapters/<id>',
-    );
+    throw invalid(WORDS.requestHasToAddOr);
   }
   const endpointId = endpointOf(reader.raw("Settings"));
   if (endpointId === undefined && (requestType === "Add" || adapterId === undefined))

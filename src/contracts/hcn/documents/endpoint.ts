@@ -5,6 +5,9 @@ import { type ObjectOf } from "../description/description.ts";
 import { JsonReader } from "../description/json.ts";
 import { ENDPOINT_POLICY_TYPES } from "./policy-type.ts";
 import { type ObjectReader, type Stored, storedOf, readerOf } from "../description/object-json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** The life of an endpoint (hcn.md §2.10). */
 export const ENDPOINT_STATES = {
@@ -30,7 +33,7 @@ export const ENDPOINT = {
     },
     HostComputeNamespace: {
       is: "guid",
-      text: "The namespace that the endpoint is in. The service sets it; a creation may not.",
+      text: (): string => WORDS.endpointHostComputeNamespace,
       absent: "none",
       by: "service",
       v1: "Namespace.ID",

@@ -4,6 +4,9 @@ import type { ObjectOf } from "../description/description.ts";
 import { type ObjectReader, readerOf } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import { JsonReader } from "../description/json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** Inferred: the numbers of `State` are the order of the names in the schema, from `None` 0. */
 export const GUEST_NETWORK_SERVICE_STATES = [
@@ -63,7 +66,7 @@ export const GUEST_NETWORK_SERVICE = {
     MirroredInterfaces: {
       is: "list",
       of: (): typeof MIRRORED_INTERFACE => MIRRORED_INTERFACE,
-      text: "The interfaces that the guest has; requests have no say in it.",
+      text: (): string => WORDS.guestNetworkServiceMirroredInterfaces,
       by: "service",
     },
     MirrorHostNetworking: {
@@ -80,7 +83,7 @@ export const GUEST_NETWORK_SERVICE = {
     Flags: {
       is: "flags",
       bits: { IsFlowsteered: 1, IsFlowsteeredSelfManaged: 2 },
-      text: "IsFlowsteered: traffic is steered to the guest; IsFlowsteeredSelfManaged: the guest does it by itself.",
+      text: (): string => WORDS.guestNetworkServiceFlags,
       absent: "0",
     },
   },

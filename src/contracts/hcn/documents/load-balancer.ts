@@ -4,6 +4,9 @@ import { type ObjectReader, readerOf } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { ObjectOf } from "../description/description.ts";
 import { JsonReader } from "../description/json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 export const PORT_MAPPING = {
   text: "A port of a load balancer.",
@@ -15,13 +18,13 @@ export const PORT_MAPPING = {
     DistributionType: {
       is: "numbered",
       names: ["None", "SourceIPProtocol", "SourceIP"],
-      text: "What the choice of a back end depends on, at the number of the schema.",
+      text: (): string => WORDS.portMappingDistributionType,
       absent: "0",
     },
     Flags: {
       is: "flags",
       bits: { ILB: 1, LocalRoutedVip: 2, UseMux: 4, PreserveDip: 8, VipExternalIP: 16 },
-      text: "LocalRoutedVip: the front end is each address of the node. kube-proxy marks external addresses with VipExternalIP, which hcsshim does not know.",
+      text: (): string => WORDS.portMappingFlags,
       absent: "0",
       v1: { ILB: "ILB", LocalRoutedVip: "LocalRoutedVip" },
     },

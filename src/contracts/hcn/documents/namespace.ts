@@ -4,6 +4,9 @@ import { type ObjectReader, readerOf } from "../description/object-json.ts";
 import type { JsonValue } from "#core/base/json.ts";
 import type { ObjectOf } from "../description/description.ts";
 import { JsonReader } from "../description/json.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** The one place that names the fields of a namespace; `description.ts` says what comes from it. */
 export const NAMESPACE = {
@@ -26,7 +29,7 @@ export const NAMESPACE = {
     Type: {
       is: "enumeration",
       names: ["Host", "HostDefault", "Guest", "GuestDefault"],
-      text: "Whose compartment it is: one of its own, the host's, or that of a virtual machine.",
+      text: (): string => WORDS.namespaceType,
       absent: "Host",
       v1: { dump: "Type" },
     },

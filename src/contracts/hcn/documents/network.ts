@@ -5,6 +5,9 @@ import type { JsonValue } from "#core/base/json.ts";
 import type { ObjectOf } from "../description/description.ts";
 import { JsonReader } from "../description/json.ts";
 import { NETWORK_POLICY_TYPES, SUBNET_POLICY_TYPES } from "./policy-type.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** Where the MAC addresses of a network's endpoints come from. */
 export const MAC_POOL = {
@@ -153,7 +156,7 @@ export const NETWORK = {
         },
       },
       text: "Where its addresses come from.",
-      absent: "of types that choose a subnet: one that is free; else addresses come from elsewhere",
+      absent: (): string => WORDS.networkIpamsAbsent,
       v1: { joined: "Subnets", with: { Type: "Static" } },
     },
     Flags: {
@@ -198,7 +201,7 @@ export const NETWORK = {
     },
     ManagementIP: {
       is: "text",
-      text: "The address of the host in it; in a request it selects the adapter. Of an overlay the policy ProviderAddress.",
+      text: (): string => WORDS.networkV1OnlyManagementIP,
       policy: {
         type: "ProviderAddress",
         setting: "ProviderAddress",
@@ -208,7 +211,7 @@ export const NETWORK = {
     },
     DrMacAddress: {
       is: "text",
-      text: "The MAC address of the distributed router. Of an overlay the policy DrMacAddress.",
+      text: (): string => WORDS.networkV1OnlyDrMacAddress,
       policy: { type: "DrMacAddress", setting: "Address", onlyOf: "Overlay" },
     },
     DNSServerCompartment: { is: "u16", text: "The compartment of the DNS server." },
@@ -222,7 +225,7 @@ export const NETWORK = {
           IsEnabled: { is: "boolean", text: "Whether it is on.", absent: "false" },
         },
       },
-      text: "Extensions of its switch: which one (`Id`), and whether it is on (`IsEnabled`).",
+      text: (): string => WORDS.networkV1OnlyExtensions,
     },
     IsolateSwitch: { is: "boolean", text: "It has a switch of its own." },
   },

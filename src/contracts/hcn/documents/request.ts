@@ -5,6 +5,9 @@ import { type Enumeration, JsonReader, parseJsonText } from "../description/json
 import { type Dialect, dialectOf, readSchemaVersion } from "../description/object-json.ts";
 import { GUEST_NETWORK_SERVICE_RESOURCE_TYPES } from "./guest-network-service.ts";
 import { NAMESPACE_RESOURCE_TYPES } from "./namespace.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** Adds the switch layer and the allocators of resources to the result. */
 const DETAILED = 1;
@@ -31,7 +34,7 @@ function parseFilter(text: string): JsonObject {
   const filter = parseJsonText(text);
   if (isJsonObject(filter)) return filter;
   throw new HcnError("HCN_E_INVALID_JSON", {
-    detail: `Filter is ${text}; it must be a JSON object written as text`,
+    detail: WORDS.filterIsItMustBe({ text }),
   });
 }
 

@@ -7,6 +7,9 @@ import {
   type FaultEffectName,
   RESTART_STATES,
 } from "./fault.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** What a field may hold. */
 export type FieldShape =
@@ -57,19 +60,12 @@ function required(field: Field): Field {
 }
 
 export const CALL_FIELDS: Fields = {
-  operation: oneOf(
-    CALL_OPERATIONS,
-    "What the call does. `call` is any call of HNS v1, which counts as one of the others as well.",
-  ),
+  operation: oneOf(CALL_OPERATIONS, WORDS.callFieldsOperation),
   kind: oneOf(HCN_KINDS, "The kind of object."),
   id: text(GUID, "a GUID", "The id of the object."),
   name: text(ANY_TEXT, "a text", "The name in the document of a create."),
   method: text(/^(?:GET|POST|DELETE)$/i, "GET, POST or DELETE", "Method of a v1 call."),
-  path: text(
-    ANY_TEXT,
-    "a path",
-    "Path of a v1 call, such as `/policylists/*`; `*` stands for anything within a segment.",
-  ),
+  path: text(ANY_TEXT, "a path", WORDS.callFieldsPath),
 };
 
 const SCHEDULE_FIELDS: Fields = {
@@ -85,14 +81,14 @@ const SCHEDULE_FIELDS: Fields = {
 
 const CALLS: Field = {
   shape: { type: "calls" },
-  meaning: "The calls that it concerns: those that fit every field; without it, all.",
+  meaning: WORDS.callsMeaning,
 };
 
 const SCHEDULED_CALLS: Fields = { calls: CALLS, ...SCHEDULE_FIELDS };
 
 const CARRIED_OUT: Field = {
   shape: { type: "boolean" },
-  meaning: "The call is carried out anyway; only its answer is lost or late.",
+  meaning: WORDS.carriedOutMeaning,
 };
 
 /** What each effect has beside `effect` and `id`. */
@@ -106,7 +102,7 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
     ...SCHEDULED_CALLS,
   },
   delay: {
-    delayMs: required(milliseconds("How much later the answer comes; the call is carried out at once.")),
+    delayMs: required(milliseconds(WORDS.effectFieldsDelayDelayMs)),
     jitterMs: milliseconds("Up to so much more, drawn from the seed."),
     ...SCHEDULED_CALLS,
   },
@@ -132,11 +128,7 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
   },
   "stale-endpoint": {
     network: text(GUID, "a GUID", "The network of the endpoint; needed with `address`."),
-    address: text(
-      ANY_TEXT,
-      "an IP address",
-      "A remote endpoint with this address is made. Without it, the id of an endpoint that does not exist is listed.",
-    ),
+    address: text(ANY_TEXT, "an IP address", WORDS.effectFieldsStaleEndpointAddress),
   },
   degrade: {
     kind: required(oneOf(DEGRADABLE_KINDS, "The kind of object.")),
@@ -153,12 +145,12 @@ export const EFFECT_FIELDS: Readonly<Record<FaultEffectName, Fields>> = {
 export const EFFECT_MEANINGS: Readonly<Record<FaultEffectName, string>> = {
   fail: "The call fails with an error.",
   delay: "The call is carried out, and answered late.",
-  cost: "Calls take the time that users report for a build, one after the other.",
-  hang: "The call is not answered until it is released or the service restarts.",
-  crash: "The service dies of the call, is away for a while and comes back.",
+  cost: WORDS.effectMeaningsCost,
+  hang: WORDS.effectMeaningsHang,
+  crash: WORDS.effectMeaningsCrash,
   stop: "The service is not there as long as the fault is.",
-  "stale-endpoint": "An endpoint that is listed and not found, or a remote one that has a pod's address.",
+  "stale-endpoint": WORDS.effectMeaningsStaleEndpoint,
   degrade: "An object is in the state Degraded.",
-  "exhaust-ports": "No block of ports is left: load balancers without DSR are refused.",
+  "exhaust-ports": WORDS.effectMeaningsExhaustPorts,
   "lose-notifications": "Notifications are not delivered.",
 };

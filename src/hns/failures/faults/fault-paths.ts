@@ -20,6 +20,9 @@ import { isJsonObject } from "#core/base/json.ts";
 import { RESTART_STATES, type RestartState } from "./fault.ts";
 import type { HnsFaults } from "./hns-faults.ts";
 import { invalidFault, isFaultPlan, readFault, readFaultPlan, readQuirk } from "./read-fault.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 export const FAULTS_PATH = "/hcn/faults";
 
@@ -104,14 +107,14 @@ export const FAULT_PATHS: readonly FaultPath[] = Object.freeze([
     method: "POST",
     path: `${FAULTS_PATH}/forget-load-balancers`,
     operationId: "forgetLoadBalancers",
-    summary: "Takes load balancers away behind the back of who made them; all, or those named",
+    summary: WORDS.faultPaths,
     perform: async (faults, _id, body) => faults.forgetLoadBalancers(readIds(field(body, "ids"))),
   },
   {
     method: "POST",
     path: `${FAULTS_PATH}/restart`,
     operationId: "restartService",
-    summary: "Restarts the service; without a state its defects decide what is lost",
+    summary: WORDS.faultPathsRestartsServiceWithoutStateIts,
     perform: async (faults, _id, body) => done(faults.restart(readState(field(body, "state")))),
   },
   {

@@ -11,6 +11,9 @@ import {
   type Fields,
 } from "./fault-fields.ts";
 import { FAULTS_MAX, FAULT_PLAN_KIND, FAULT_PLAN_VERSION } from "./read-fault.ts";
+import { hnsDocuments } from "#data/words.js";
+
+const WORDS = hnsDocuments();
 
 /** An object with these fields and no others. */
 function closedObject(
@@ -66,7 +69,7 @@ function faultSchema(effect: FaultEffectName): JsonSchema {
     { effect: { const: effect }, ...properties(Object.fromEntries(required)) },
     {
       id: {
-        description: "By which it is listed and removed; without it, the service gives it a name.",
+        description: WORDS.byWhichItIsListed,
         type: "string",
         pattern: FAULT_ID.source,
       },
@@ -93,7 +96,7 @@ export function faultPlanSchema(): JsonSchema {
     $schema: "http://json-schema.org/draft-07/schema#",
     title: "Mullion plan of HNS faults",
     ...closedObject(
-      "Faults between programs and HNS, as `mullion hns fault add -f FILE` takes them.",
+      WORDS.faultsBetweenProgramsAndHns,
       { apiVersion: { const: FAULT_PLAN_VERSION }, kind: { const: FAULT_PLAN_KIND } },
       {
         seed: {
@@ -101,13 +104,13 @@ export function faultPlanSchema(): JsonSchema {
           anyOf: [{ type: "string", maxLength: 128 }, { type: "number" }],
         },
         faults: {
-          description: "Asked in this order; the first one that ends a call ends the asking.",
+          description: WORDS.askedInThisOrderFirst,
           type: "array",
           maxItems: FAULTS_MAX,
           items: { oneOf: effects.map(faultSchema) },
         },
         quirks: {
-          description: "Defects of the service, by name: on, off, or at a rate.",
+          description: WORDS.defectsOfServiceByName,
           type: "object",
           additionalProperties: false,
           properties: Object.fromEntries(QUIRK_NAMES.map((name) => [name, QUIRK_SETTING])),
