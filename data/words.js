@@ -7,4 +7,5 @@ export const clusterFile = () => openWords("cluster-file");
 export const commandLine = () => openWords("command-line");
 export const hnsCommands = () => openWords("hns-commands");
 export const hnsDocuments = () => openWords("hns-documents");
+export const lintRules = () => openWords("lint-rules");
 export const reports = () => openWords("reports");

@@ -17,6 +17,9 @@ import { keyOf, textAt, valueAt } from "../input/fields.ts";
 import { type FlannelView, flannelView } from "../views/flannel-view.ts";
 import { isForWindows } from "../views/hns-networks.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const VNI_MIN = 4_096;
 /** flanneld writes the VNI into 16 bits of a Node's annotation. */
@@ -78,7 +81,7 @@ function* otherVni(view: FlannelView): Iterable<RuleFinding> {
     at: at(vni),
     message: isTooLarge
       ? `flanneld keeps the VNI in 16 bits, and ${vni.value} does not fit`
-      : `the documentation of Kubernetes names the VNI 4096 only for Windows, not ${vni.value}`,
+      : WORDS.documentationOfKubernetesNamesVni({ value: vni.value }),
     ...(isTooLarge ? { severity: "error" } : { differs: "flanneld-takes-other-vnis" }),
   };
 }
@@ -103,7 +106,7 @@ function* notNumbers(view: FlannelView): Iterable<RuleFinding> {
       at: at(option),
       code: "flanneld-configuration-invalid",
       severity: "error",
-      message: `flanneld reads ${shown(name)} as a number and ends over ${JSON.stringify(value)}, so that no network is made`,
+      message: WORDS.flanneldReadsAsNumberAnd({ name: shown(name), value: JSON.stringify(value) }),
       fix: `Write ${shown(name)}: ${right[name]}, without quotes.`,
     };
   }
@@ -115,7 +118,7 @@ const VXLAN_PORT = windowsRule("flannel-vxlan-port-not-4789", function* (view) {
   if (typeof port?.value !== "number" || port.value === PORT || port.value === 0) return;
   yield {
     at: at(port),
-    message: `flanneld on Windows refuses the port ${port.value}: VXLAN runs on UDP 4789 there`,
+    message: WORDS.flanneldOnWindowsRefusesPort({ value: port.value }),
     fix: 'Write "Port": 4789 for all nodes.',
   };
 });
@@ -143,9 +146,7 @@ const DEFAULTS = windowsRule("flannel-vxlan-defaults-differ", function* (view) {
 const WINDOWS_BACKENDS = new Set(["vxlan", "host-gw"]);
 
 /** Those that flanneld has on Linux (flannel, pkg/backend). */
-const LINUX_BACKENDS = new Set(
-  "alivpc alloc awsvpc extension gce ipip ipsec tencentvpc wireguard ali-vpc aws-vpc tencent-vpc".split(" "),
-);
+const LINUX_BACKENDS = new Set(WORDS.linuxBackends.split(" "));
 
 /** Ways in which one of the two is misspelt: `host_gw`, `hostgw`, `VxLAN`. */
 function backendMeantBy(type: string): string | undefined {
@@ -179,11 +180,10 @@ const BACKEND: LintRule = {
 };
 
 function messageOfBackend(type: unknown, meant: string | undefined): string {
-  if (type === undefined)
-    return "without a type flanneld takes the back end udp, which Windows does not have";
+  if (type === undefined) return WORDS.withoutTypeFlanneldTakesBack;
   return meant === undefined
     ? `flanneld on Windows has no back end ${shown(type)}`
-    : `flanneld has no back end ${shown(type)} on any system: it is called ${meant}`;
+    : WORDS.flanneldHasNoBackEnd({ type: shown(type), meant });
 }
 
 const MAC_PREFIX = /^[0-9a-f]{2}-[0-9a-f]{2}$/i;
@@ -205,7 +205,7 @@ const OPTIONS = windowsRule("flannel-option-not-for-windows", function* (view, d
   if (key !== undefined && valueAt(document.value, key) === true)
     yield {
       at: { path: [key] },
-      message: "flanneld on Windows only knows IPv4: pods there get no IPv6 address",
+      message: WORDS.flanneldOnWindowsOnlyKnows,
       severity: "warning",
     };
 });
@@ -285,7 +285,11 @@ const SUBNET_LENGTH: LintRule = {
     if (length <= 30 && length >= range.length + 2) return;
     yield {
       at: { path: [key], part: "value" },
-      message: `nodes cannot get a /${length} each out of ${formatRange(range)}: /${range.length + 2} to /30 are possible`,
+      message: WORDS.nodesCannotGetEachOut({
+        length,
+        range: formatRange(range),
+        rangeCount: range.length + 2,
+      }),
     };
   },
 };

@@ -5,19 +5,18 @@ import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
 import { type HnsPolicyView, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { hnsRule } from "./hns.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 function words(text: string): ReadonlySet<string> {
   return new Set(text.split(" "));
 }
 
 /** hcn.md §3.1–§3.3, §3.6, in lower case. */
-const NETWORK_POLICIES = words(
-  "sourcemacaddress netadaptername interfaceconstraint vswitchextension provideraddress drmacaddress automaticdns remotesubnetroute vxlanport hostroute setpolicy l4proxy layerconstraint networkacl neighbordiscovery vlan vsid outboundnat l2driver qos isolation",
-);
+const NETWORK_POLICIES = words(WORDS.networkPolicies);
 const SUBNET_POLICIES = words("vlan vsid");
-const ENDPOINT_POLICIES = words(
-  "portmapping acl qos l2driver outboundnat sdnroute l4proxy l4wfpproxy provideraddress portname encapoverhead interfaceconstraint encryption vlan interfaceparameters iov tieracl firewall nat pa vsid vnet isolation elb route proxy",
-);
+const ENDPOINT_POLICIES = words(WORDS.endpointPolicies);
 const ALL = new Set([...NETWORK_POLICIES, ...SUBNET_POLICIES, ...ENDPOINT_POLICIES]);
 
 /** What stands at an object of the other kind, without doubt. */
@@ -68,14 +67,14 @@ const SCOPE = hnsRule("hns-policy-scope", function* (view) {
         message: `${policy.type} is a policy of networks, and this is an endpoint`,
       };
     if (view.object === "network" && type === "vsid" && view.isV2)
-      yield { at: typePath(policy), message: "VSID is a policy of a subnet, but here it is on the network" };
+      yield { at: typePath(policy), message: WORDS.vsidIsPolicyOfSubnet };
   }
   for (const { policies } of view.subnets)
     for (const policy of policies)
       if (ALL.has(policy.type.toLowerCase()) && !SUBNET_POLICIES.has(policy.type.toLowerCase()))
         yield {
           at: typePath(policy),
-          message: `${policy.type} is not a policy of a subnet: VLAN and VSID are`,
+          message: WORDS.isNotPolicyOfSubnet({ type: policy.type }),
         };
 });
 
@@ -88,7 +87,7 @@ const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
     if (view.isV2 && settings === undefined && flat !== undefined && !/^(?:vlan|vsid)$/i.test(type))
       yield {
         at: { path: [...path, flat] },
-        message: `HCN v2 reads policies as {"Type", "Settings"}, and ${shown(flat)} is next to them`,
+        message: WORDS.hcnV2ReadsPoliciesAs({ flat: shown(flat) }),
         fix: 'Put the fields below "Settings".',
       };
     if (!view.isV2 && settings !== undefined)
@@ -101,7 +100,7 @@ const SHAPE = hnsRule("hns-policy-shape-mismatch", function* (view) {
     if (view.isV2 && list !== undefined && type.toLowerCase() === "outboundnat")
       yield {
         at: { path: list.path },
-        message: 'below "Settings" the list is called "Exceptions": HCN has no "ExceptionList" there',
+        message: WORDS.belowSettingsListIsCalled,
         severity: "warning",
       };
   }
@@ -129,7 +128,7 @@ function* aclFaults(owner: unknown, path: LintPath): Generator<RuleFinding> {
   if (priority !== undefined && number !== undefined && number > 65_500)
     yield {
       at: { path: priority.path, part: "value" },
-      message: `an ACL of priority ${number} never takes effect: HNS' own rules have 65500`,
+      message: WORDS.aclOfPriorityNeverTakes({ number }),
       severity: "warning",
     };
   yield* portsWithoutProtocol(owner, path);
@@ -159,7 +158,7 @@ function* portsWithoutProtocol(owner: unknown, path: LintPath): Generator<RuleFi
     if (typeof field?.value === "string" && field.value !== "")
       yield {
         at: { path: field.path },
-        message: `ports mean something for TCP and UDP only, and the ACL's protocols are ${shown(protocols)}`,
+        message: WORDS.portsMeanSomethingForTcp({ protocols: shown(protocols) }),
         fix: 'Write Protocols "6" or "17".',
       };
   }
@@ -202,7 +201,7 @@ const BLOCKED: LintRule = {
       if (isOpen || field === undefined) continue;
       yield {
         at: { path: field.path, part: "value" },
-        message: `the ACL blocks all ${direction}bound packets, and no ACL of the list allows any`,
+        message: WORDS.aclBlocksAllBoundPackets({ direction }),
       };
     }
   },
@@ -239,7 +238,7 @@ const DNS = hnsRule("hns-dns-shape-mismatch", function* (view, { value }) {
   if (flat !== undefined && Array.isArray(flat.value))
     yield {
       at: { path: flat.path, part: "value" },
-      message: "DNSServerList is one text with commas between the addresses, not a list",
+      message: WORDS.dNSServerListIsOneTextWith,
     };
   const dns = fieldOf(value, [], "Dns");
   for (const name of ["ServerList", "Search"]) {

@@ -9,6 +9,9 @@ import { type LintPath, keyOf, listAt, numberAt } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import { type HnsPolicyView, type HnsSubnetView, type HnsView, hnsText, hnsView } from "../views/hns-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** A rule over requests; what HNS gave out is as it is. */
 export function hnsRule(
@@ -25,11 +28,7 @@ export function hnsRule(
   };
 }
 
-const NETWORK_TYPES = new Set(
-  "nat ics transparent l2bridge l2tunnel overlay private internal mirrored infiniband constrainedics layered".split(
-    " ",
-  ),
-);
+const NETWORK_TYPES = new Set(WORDS.networkTypes.split(" "));
 
 const TYPE = hnsRule("hns-network-type-unknown", function* (view, { value }) {
   const key = keyOf(value, "Type");
@@ -51,7 +50,7 @@ const WITHOUT_SUBNET = hnsRule("hns-network-without-subnet", function* (view, { 
   if (isShown && keyOf(value, "Subnets") === undefined) return;
   yield {
     at: { path: [keyOf(value, "Type") ?? "Type"] },
-    message: `a network of type ${hnsText(value, "Type")} needs a subnet for its endpoints, but none is given`,
+    message: WORDS.networkOfTypeNeedsSubnet({ hnsText: hnsText(value, "Type") }),
     fix: view.isV2 ? "Add Ipams with a subnet." : "Add Subnets with an AddressPrefix and a GatewayAddress.",
   };
 });
@@ -123,7 +122,7 @@ const VSID = hnsRule("hns-vsid-invalid", function* (view, { value }) {
     if (vsid === undefined)
       yield {
         at: { path: subnet.prefix?.path ?? subnet.path },
-        message: "a subnet of an overlay network needs a policy VSID with its VXLAN network identifier",
+        message: WORDS.subnetOfOverlayNetworkNeeds,
       };
     else if (id === undefined || id < 4_096 || id > 0xff_ff_ff)
       yield {
@@ -159,7 +158,11 @@ const TOO_MANY = hnsRule("too-many-back-ends", function* (view, { value }, conte
   if (build === undefined) return;
   yield {
     at: { path: endpoints.path },
-    message: `${endpoints.count} endpoints are more than the ${backEndsMaxOf(build)} that a load balancer takes on ${build.profile.title}`,
+    message: WORDS.endpointsAreMoreThanThat({
+      count: endpoints.count,
+      backEndsMax: backEndsMaxOf(build),
+      title: build.profile.title,
+    }),
   };
 });
 
@@ -209,8 +212,7 @@ const NAT = hnsRule("hns-nat-not-for-kubernetes", function* (view, { value }, co
   if (view.object !== "network" || view.type !== "nat" || key === undefined || !hasPods) return;
   yield {
     at: { path: [key], part: "value" },
-    message:
-      "a network of type NAT hides its containers behind the node: it is not for the pods of a cluster",
+    message: WORDS.networkOfTypeNatHides,
     fix: "Use L2Bridge or Overlay for pods.",
   };
 });

@@ -7,6 +7,9 @@ import type { LintPath } from "../input/fields.ts";
 import { isFields } from "#core/base/json.ts";
 import type { JsonTrapKind } from "../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const READ_BY_GO = ["cni", "flannel"] as const;
 
@@ -62,9 +65,7 @@ const BYTE_ORDER_MARK: LintRule = {
     const isWide = source.encoding !== "utf-8";
     yield {
       at: { offset: 0 },
-      message: isWide
-        ? "the file is written in UTF-16, which no JSON reader of a CNI program takes"
-        : "the file begins with a byte order mark, which JSON readers of CNI programs refuse",
+      message: isWide ? WORDS.fileIsWrittenInUtf : WORDS.fileBeginsWithByteOrder,
       fix: "Write it as UTF-8 without a mark: [IO.File]::WriteAllText(path, text).",
     };
   },
@@ -108,7 +109,7 @@ const CONTROL_IN_PATH: LintRule = {
       if (/^[A-Za-z]:[^]*[\b\f\n\r\t]/.test(text))
         yield {
           at: { path, part: "value" },
-          message: `${shown(text)} holds a control character: a backslash and a letter are one in JSON`,
+          message: WORDS.holdsControlCharacterBackslashAnd({ text: shown(text) }),
           fix: "Write each backslash twice, or use slashes: C:/run/flannel.",
         };
   },

@@ -8,6 +8,9 @@ import { fieldsAt, valueAt } from "../input/fields.ts";
 import { type KubeProxyView, isOn } from "../views/kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
 import { atValue, kubeProxyRule } from "./kube-proxy.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, { kubernetes }, document) {
   const gate = view.gates.get("WinDSR");
@@ -20,7 +23,7 @@ const DSR_GATE = kubeProxyRule("kube-proxy-dsr-without-gate", function* (view, {
     at: gate === undefined ? { path: option.path } : { path: gate.path },
     message:
       gate === undefined
-        ? `Kubernetes 1.${kubernetes.minor} has the feature gate WinDSR off, but DSR is requested`
+        ? WORDS.kubernetes1HasFeatureGate({ minor: kubernetes.minor })
         : "DSR is requested while its feature gate WinDSR is off",
     fix: view.isFlags ? "Add --feature-gates=WinDSR=true." : "Add featureGates: {WinDSR: true}.",
   };
@@ -34,7 +37,7 @@ const DSR_SUPPORT = kubeProxyRule("kube-proxy-dsr-without-support", function* (v
   yield {
     at: { path: option.path },
     message: `${profile.title}${revision === undefined ? "" : ` (${profile.build}.${revision})`} has an HNS without Direct Server Return`,
-    fix: "Bring the node up to date (KB4571748 for Windows Server 2019), or leave the flag out.",
+    fix: WORDS.bringNodeUpToDate,
   };
 });
 
@@ -53,10 +56,9 @@ function gateFault(name: string, isOnNow: boolean, minor: number): string | unde
   if (exact === undefined) return undefined;
   if (exact !== name) return `there is no feature gate ${shown(name)}: it is called ${exact}`;
   const { gone, locked } = endOfGate(exact);
-  if (gone !== undefined && minor >= gone)
-    return `Kubernetes 1.${gone} and later do not know the feature gate ${name}, and kube-proxy ends`;
+  if (gone !== undefined && minor >= gone) return WORDS.kubernetes1AndLaterDo({ gone, name });
   if (!isOnNow && locked !== undefined && minor >= locked)
-    return `from Kubernetes 1.${locked} on the feature gate ${name} cannot be turned off, and kube-proxy ends`;
+    return WORDS.fromKubernetes1OnFeature({ locked, name });
   return undefined;
 }
 
@@ -192,10 +194,7 @@ function unknownField(key: string): RuleFinding {
 
 /** kube-proxy.md §1.1: accepted, and of no effect. */
 const IGNORED = new Map([
-  [
-    "nodeport-addresses",
-    "NodePorts answer on every address of a Windows node, whatever nodePortAddresses says",
-  ],
+  ["nodeport-addresses", WORDS.ignored],
   ["masquerade-all", "kube-proxy on Windows does not read masqueradeAll"],
 ]);
 

@@ -9,6 +9,9 @@ import { valueAt } from "../input/fields.ts";
 import { namedNetworks } from "../views/hns-networks.ts";
 import { type KubeProxyView, type OptionView, kubeProxyView, plainOption } from "../views/kube-proxy-view.ts";
 import type { LintRule, RuleFinding } from "../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const BOTH: readonly DocumentKind[] = ["kube-proxy", "kube-proxy-flags"];
 
@@ -53,7 +56,7 @@ const MODE: LintRule = {
     if (view.isLinux && mode.text === "kernelspace")
       yield {
         at: atValue(mode),
-        message: "the mode kernelspace exists on Windows only, and this pod is for Linux nodes",
+        message: WORDS.modeKernelspaceExistsOnWindows,
       };
     if (!view.isWindows || view.isLinux) return;
     if (LINUX_MODES.has(mode.text))
@@ -87,7 +90,7 @@ const NETWORK_MISSING = kubeProxyRule("kube-proxy-without-network-name", functio
   if (isSaid || !isStart || isUserspace || context.kubeProxy.networkName !== undefined) return;
   yield {
     at: somewhere(view),
-    message: "the HNS network is not named, and kube-proxy ends at once unless KUBE_NETWORK names it",
+    message: WORDS.hnsNetworkIsNotNamed,
     fix: view.isFlags ? "Add --network-name." : "Add winkernel.networkName.",
   };
 });
@@ -112,8 +115,8 @@ const NETWORK_MISMATCH = kubeProxyRule("kube-proxy-network-name-mismatch", funct
   const names = [...new Set(networks.map(({ name }) => shown(name)))].slice(0, 3).join(", ");
   yield {
     at: atValue(given),
-    message: `kube-proxy waits for the network ${shown(given.text)}, and the CNI configuration names ${names}`,
-    fix: "Names of HNS networks are compared exactly, upper and lower case included.",
+    message: WORDS.kubeProxyWaitsForNetwork({ text: shown(given.text), names }),
+    fix: WORDS.namesOfHnsNetworksAre,
   };
 });
 
@@ -135,7 +138,7 @@ const SOURCE_VIP_MISSING = kubeProxyRule(
     if (view.option("config") !== undefined) return;
     yield {
       at: isGated && !isKnown ? { path: view.gates.get("WinOverlay")?.path ?? [] } : somewhere(view),
-      message: "on an overlay network kube-proxy needs a source VIP, but none is given",
+      message: WORDS.onOverlayNetworkKubeProxy,
       severity: isKnown ? "error" : "warning",
     };
   },
@@ -168,7 +171,7 @@ const SOURCE_VIP_GIVEN = kubeProxyRule("kube-proxy-source-vip-invalid", function
   yield {
     at: atValue(given),
     message: `the source VIP ${given.text} ${fault}`,
-    fix: "Reserve an address of this node's own range of pods for it.",
+    fix: WORDS.reserveAddressOfThisNodes,
   };
 });
 
@@ -186,7 +189,7 @@ const SOURCE_VIP_INVALID: LintRule = {
       if (range === undefined || prefixContains(range, address)) continue;
       yield {
         at: { path },
-        message: `the address in the file, ${formatIp(address)}, is of another range than the node's pods, ${formatRange(range)}`,
+        message: WORDS.addressInFileIsOf({ address: formatIp(address), range: formatRange(range) }),
         fix: "Remove the file, and sourceVipRequest.json with it.",
       };
     }
@@ -201,7 +204,7 @@ const HOSTNAME_OF_CALL = kubeProxyRule(
     yield {
       at: somewhere(view),
       message: "without --hostname-override kube-proxy takes Windows' own name for the node's",
-      fix: "Add --hostname-override with the Node's name, as the documentation of Kubernetes asks.",
+      fix: WORDS.addHostnameOverrideWithNodes,
       differs: "endpoints-are-kept",
     };
   },
@@ -219,7 +222,7 @@ const HOSTNAME: LintRule = {
     if (first === undefined || valueAt(document.value, "kubeProxy", "hostnameOverride") !== false) return;
     yield {
       at: { path: ["kubeProxy", "hostnameOverride"] },
-      message: `without --hostname-override kube-proxy takes the machine's own name, and no pod of ${first} counts as local`,
+      message: WORDS.withoutHostnameOverrideKubeProxy({ first }),
       fix: "Write hostnameOverride: true, or leave the field out.",
       differs: "endpoints-are-kept",
       severity: "warning",
@@ -265,8 +268,7 @@ function* serverAddresses(view: KubeProxyView): Iterable<RuleFinding> {
     else if (isOff && port !== undefined && server === "metrics")
       yield {
         at: atValue(port),
-        message:
-          "kube-proxy ends with --metrics-port=0: the address of its metrics is then empty, and refused",
+        message: WORDS.kubeProxyEndsWithMetrics,
         fix: "Leave the flag out, or give the metrics a port.",
       };
   }

@@ -9,6 +9,9 @@ import {
 } from "../views/address-ranges.ts";
 import { textAt } from "../input/fields.ts";
 import type { LintRule } from "../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const INCOMPLETE: LintRule = {
   code: "subnet-env-incomplete",
@@ -74,7 +77,7 @@ const MASQUERADE: LintRule = {
     if (text === "" || text === "true" || text === "false" || isPlaceholder(text)) return;
     yield {
       at: { path: ["FLANNEL_IPMASQ"] },
-      message: `FLANNEL_IPMASQ is true or false in small letters; ${shown(text)} counts as false`,
+      message: WORDS.flannelIpmasqIsTrueOr({ text: shown(text) }),
     };
   },
 };

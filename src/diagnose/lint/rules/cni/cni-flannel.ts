@@ -6,6 +6,9 @@ import { isFields } from "#core/base/json.ts";
 import { keyOf } from "../../input/fields.ts";
 import { flannelView, networkNameOfFlannel } from "../../views/flannel-view.ts";
 import type { LintRule } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** cni.md §3.1: flannel builds the delegate's configuration from `delegate`, and hands nothing else of its own over. */
 const FOR_THE_DELEGATE = [
@@ -43,7 +46,7 @@ const MISPLACED: LintRule = {
       if (capabilities !== undefined)
         yield {
           at: { path: capabilities.path },
-          message: "the runtime looks for capabilities at the flannel plugin, not in its delegate",
+          message: WORDS.runtimeLooksForCapabilitiesAt,
           fix: 'Move "capabilities" out of "delegate".',
         };
     }
@@ -98,7 +101,7 @@ const NAME_MISMATCH: LintRule = {
     yield {
       at: { path: view.name?.path ?? [keyOf(document.value, "name") ?? "name"], part: "value" },
       message: `flanneld makes the network ${[...made].map(shown).join(" or ")}, and the plugin looks for ${shown(name)}`,
-      fix: 'Give both the same name: "name" here, and "Name" below "Backend" in net-conf.json.',
+      fix: WORDS.giveBothSameNameName,
     };
   },
 };

@@ -30,6 +30,9 @@ import {
 import { type Fields, isFields } from "#core/base/json.ts";
 import { type LintPath, isTrueAt, keyOf, listAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 interface Pool {
   readonly path: LintPath;
@@ -100,7 +103,7 @@ function* checkPool(pool: Pool): Generator<RuleFinding> {
   if (range.length > (familyOfPrefix(range) === 4 ? 30 : 126))
     yield {
       at,
-      message: `${shown(field.text)} is too small: host-local needs room for two addresses at least`,
+      message: WORDS.isTooSmallHostLocal({ text: shown(field.text) }),
     };
   const start = addressIn(pool, "rangeStart", range);
   const end = addressIn(pool, "rangeEnd", range);
@@ -170,7 +173,7 @@ const PLUS_TWO: LintRule = {
       if (!isGivenOut || third === undefined) continue;
       yield {
         at: start === undefined ? { path: subnet?.path ?? pool.path } : { path: start.path, part: "value" },
-        message: `host-local gives ${formatIp(second)} to a pod, which is win-bridge's gateway in the host`,
+        message: WORDS.hostLocalGivesToPod({ second: formatIp(second) }),
         fix: `Write "rangeStart": "${formatIp(third)}".`,
       };
     }
@@ -221,7 +224,7 @@ const ROUTE_GATEWAY: LintRule = {
         const instead = taken === undefined ? "the network address plus one" : formatIp(taken);
         yield {
           at: { path: [...(routes?.path ?? []), index, gateway] },
-          message: `Microsoft's plugins read a route's gateway from "GW" and skip "gateway": they take ${instead}; Mullion's with hardened takes this one`,
+          message: WORDS.microsoftsPluginsReadRoutesGateway({ instead }),
           fix: 'Write "GW".',
         };
       }

@@ -5,6 +5,9 @@ import { cniView, type PluginView, fieldOf, hasCapability, isHnsPlugin } from ".
 import type { LintContext } from "../../context.ts";
 import { keyOf, listAt, numberAt, valueAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** Current plugins that connect pods of a cluster. HNS answers names itself on networks of type NAT. */
 function connectsPods(plugin: PluginView): boolean {
@@ -32,8 +35,8 @@ const DNS_MISSING: LintRule = {
       if (!connectsPods(plugin) || isServed) continue;
       yield {
         at: { path: plugin.path },
-        message: `pods get no name server: there is neither "dns" nor the capability dns for ${plugin.type}`,
-        fix: 'Declare "capabilities": {"dns": true}, at the plugin whose delegate this is where it is one.',
+        message: WORDS.podsGetNoNameServer({ type: plugin.type }),
+        fix: WORDS.declareCapabilitiesDnsTrueAt,
       };
     }
   },
@@ -48,8 +51,8 @@ const DNS_CAPABILITY: LintRule = {
       const field = fieldOf(plugin.value, plugin.path, "dns");
       yield {
         at: { path: field?.path ?? plugin.path },
-        message: "all pods get these name servers and suffixes, whatever their namespace and dnsPolicy",
-        fix: 'Declare "capabilities": {"dns": true}, so that the runtime passes the pod\'s own.',
+        message: WORDS.allPodsGetTheseName,
+        fix: WORDS.declareCapabilitiesDnsTrueSo,
       };
     }
   },
@@ -122,7 +125,7 @@ const PORTS_IGNORED: LintRule = {
       const pod = podWithHostPort(context);
       yield {
         at: { path: [...owner.path, keyOf(owner.value, "capabilities") ?? "", "portMappings"] },
-        message: "win-overlay maps no ports: what the runtime passes here has no effect",
+        message: WORDS.winOverlayMapsNoPorts,
         ...(pod === undefined
           ? {}
           : { severity: "warning", fix: `${pod} asks for a hostPort: use a Service of type NodePort.` }),
@@ -143,8 +146,8 @@ const PORTS_MISSING: LintRule = {
       if (pod === undefined) continue;
       yield {
         at: { path: (plugin.owner ?? plugin).path },
-        message: `${pod} asks for a hostPort, and the capability portMappings is not declared here`,
-        fix: 'Declare "capabilities": {"portMappings": true}, at the plugin whose delegate this is where it is one.',
+        message: WORDS.asksForHostPortAndCapability({ pod }),
+        fix: WORDS.declareCapabilitiesPortMappingsTrueAt,
       };
     }
   },

@@ -24,6 +24,9 @@ import { isFields } from "#core/base/json.ts";
 import { keyOf, listAt, textAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 import { isFilledInLater } from "../json-files.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** Types that exist in one dialect only (hcn.md §3.6). */
 const ONLY_V1 = new Map([
@@ -50,20 +53,20 @@ function v2Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
   if (flat !== undefined)
     return {
       at: { path: [...policy.bodyPath, keyOf(policy.body, flat) ?? flat] },
-      message: `${plugin.type} reads policies as {"Type", "Settings"} here, so ${shown(flat)} is dropped silently`,
+      message: WORDS.readsPoliciesAsTypeSettings({ type: plugin.type, flat: shown(flat) }),
       fix: v2Fix(policy),
     };
   if (old !== undefined && isType(policy, "OutBoundNAT") && listAt(old.value).length > 0)
     return {
       at: { path: old.path },
-      message: 'below "Settings" the list is called "Exceptions": HCN has no "ExceptionList" there',
+      message: WORDS.belowSettingsListIsCalled,
       severity: "warning",
     };
   const other = ONLY_V1.get(policy.type.toLowerCase());
   if (other === undefined) return undefined;
   return {
     at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
-    message: `${shown(policy.type)} is the type's name in HNS v1; policies with "Settings" are HCN v2`,
+    message: WORDS.isTypesNameInHns({ type: shown(policy.type) }),
     fix: `Write "${other}".`,
     severity: "warning",
   };
@@ -91,13 +94,13 @@ function v1Finding(plugin: PluginView, policy: PolicyView): RuleFinding | undefi
   if (list !== undefined && isType(policy, "OutBoundNAT"))
     return {
       at: { path: list.path },
-      message: 'in a flat policy the list is called "ExceptionList": "Exceptions" is not read there',
+      message: WORDS.inFlatPolicyListIs,
     };
   const other = ONLY_V2.get(policy.type.toLowerCase());
   if (other === undefined) return undefined;
   return {
     at: { path: [...policy.bodyPath, keyOf(policy.body, "Type") ?? "Type"], part: "value" },
-    message: `${shown(policy.type)} is the type's name in HCN v2; flat policies are HNS v1`,
+    message: WORDS.isTypesNameInHcn({ type: shown(policy.type) }),
     fix: `Write "${other}".`,
     severity: "warning",
   };
@@ -120,11 +123,7 @@ const SHAPE: LintRule = {
 };
 
 /** Types of endpoint policies, v1 and v2, in lower case (hcn.md §3.3, §3.6). */
-const ENDPOINT_TYPES = new Set(
-  "portmapping acl qos l2driver outboundnat sdnroute l4proxy l4wfpproxy provideraddress portname encapoverhead interfaceconstraint encryption vlan interfaceparameters iov tieracl firewall nat pa vsid vnet isolation elb route proxy".split(
-    " ",
-  ),
-);
+const ENDPOINT_TYPES = new Set(WORDS.endpointPolicies.split(" "));
 
 /** Types of network policies that Microsoft's plugins pass on when they make a network. */
 const NETWORK_NAME = "networkpolicy";
@@ -200,7 +199,7 @@ const HOST_BITS: LintRule = {
           if (meant !== undefined)
             yield {
               at: { path, part: "value" },
-              message: `${shown(text)} has bits set after its prefix length, and ${build.profile.title} was seen to refuse that`,
+              message: WORDS.hasBitsSetAfterIts({ text: shown(text), title: build.profile.title }),
               fix: `Write "${meant}".`,
               // AKS' own files have it with azure-vnet, and the refusal is observed with other plugins, not documented.
               ...(plugin.type === "azure-vnet" && { severity: "info" }),
@@ -233,7 +232,7 @@ const ADDRESS: LintRule = {
         if (provider !== undefined && !isLater && parseIp(provider.text) === undefined)
           yield {
             at: provider.path,
-            message: `${shown(provider.text)} is not an address of the node, which ProviderAddress must be`,
+            message: WORDS.isNotAddressOfNode({ text: shown(provider.text) }),
           };
       }
       const ipam = plugin.flannel === undefined ? ipamOf(plugin) : undefined;

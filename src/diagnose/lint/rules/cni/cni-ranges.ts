@@ -30,6 +30,9 @@ import type { LintDocument } from "../../input/document.ts";
 import { keyOf } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
 import { isFilledInLater } from "../json-files.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const KINDS: LintRule["applies"] = ["cni", "cluster"];
 
@@ -143,12 +146,12 @@ const EXTERNAL: LintRule = {
         else if (hosts.some((host) => prefixContains(range, host)))
           yield {
             at: { path, part: "value" },
-            message: `${shown(text)} holds a host outside: packets there keep the pod's address, and no answer comes back`,
+            message: WORDS.holdsHostOutsidePacketsThere({ text: shown(text) }),
           };
         else if (isPublic(range) && !inside.some((other) => prefixesOverlap(other, range)))
           yield {
             at: { path, part: "value" },
-            message: `${shown(text)} is in the internet: packets there keep the pod's address, and no answer comes back`,
+            message: WORDS.isInInternetPacketsThere({ text: shown(text) }),
           };
       }
     }
@@ -182,7 +185,7 @@ const LAN: LintRule = {
         if (node !== undefined)
           yield {
             at: { path: exception.path, part: "value" },
-            message: `other machines in ${exception.text} see pods' own addresses, and need a route back to them (${node})`,
+            message: WORDS.otherMachinesInSeePods({ text: exception.text, node }),
           };
       }
     }

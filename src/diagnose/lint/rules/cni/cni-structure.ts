@@ -15,6 +15,9 @@ import { isFields } from "#core/base/json.ts";
 import { NEWEST_VERSION, OLDEST_VERSION, SPEC_VERSIONS } from "#contracts/cni/version.ts";
 import { isTrueAt, keyOf, numberAt } from "../../input/fields.ts";
 import type { LintRule } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** A result of a plugin has a version, too; only what names a plugin is a configuration. */
 function isConfiguration({ plugins, isList }: CniView): boolean {
@@ -48,8 +51,8 @@ const FOLDER_ORDER: LintRule = {
     if (first === fileName(file)) return;
     yield {
       at: { path: ["name"] },
-      message: `this file is never read: containerd takes only ${first}, the first of the folder by name`,
-      fix: `Remove ${first}, or give this file a name that sorts before it.`,
+      message: WORDS.thisFileIsNeverRead({ first }),
+      fix: WORDS.removeOrGiveThisFile({ first }),
     };
   },
 };
@@ -65,14 +68,14 @@ const FILE_ENDING: LintRule = {
     if (ending === "conf" && view.isList)
       yield {
         at: { path: ["plugins"] },
-        message: "a file that ends in .conf is read as one plugin, and this one holds a list of plugins",
+        message: WORDS.fileThatEndsInConf,
         fix: "Rename it to end in .conflist.",
       };
     if (ending === "conflist" && !view.isList)
       yield {
         at: { path: [keyOf(document.value, "type") ?? "type"] },
-        message: "a file that ends in .conflist is read as a list, and this one has no list of plugins",
-        fix: 'Rename it to end in .conf, or put the plugin into a list: "plugins": [ … ].',
+        message: WORDS.fileThatEndsInConflist,
+        fix: WORDS.renameItToEndIn,
       };
   },
 };
@@ -93,8 +96,8 @@ const NETWORK_NAME: LintRule = {
     if (view.name === undefined)
       yield {
         at: { path: [] },
-        message: "the configuration has no name, so no plugin of it can be called",
-        fix: 'Add "name": on Windows it is the name of the HNS network.',
+        message: WORDS.configurationHasNoNameSo,
+        fix: WORDS.addNameOnWindowsIt,
       };
     else if (
       typeof view.name.value !== "string" ||
@@ -102,7 +105,7 @@ const NETWORK_NAME: LintRule = {
     )
       yield {
         at: { path: view.name.path, part: "value" },
-        message: `${shown(view.name.value)} is not a name of a CNI network: letters, digits, "_", "." and "-" are`,
+        message: WORDS.isNotNameOfCni({ value: shown(view.name.value) }),
       };
   },
 };
@@ -163,9 +166,7 @@ const OLD_PLUGIN: LintRule = {
 };
 
 /** Reference plugins without a build for Windows. */
-const LINUX_PLUGINS = new Set(
-  "bandwidth bridge firewall host-device ipvlan loopback macvlan portmap ptp sbr tuning vlan vrf".split(" "),
-);
+const LINUX_PLUGINS = new Set(WORDS.linuxPlugins.split(" "));
 
 const LINUX_PLUGIN: LintRule = {
   code: "cni-linux-plugin-on-windows",
@@ -179,10 +180,10 @@ const LINUX_PLUGIN: LintRule = {
       if (LINUX_PLUGINS.has(type))
         yield {
           at: { path: [...path, keyOf(value, "type") ?? "type"], part: "value" },
-          message: `the plugin ${type} does not exist for Windows, so every pod fails when its turn comes`,
+          message: WORDS.pluginDoesNotExistFor({ type }),
           fix:
             type === "portmap"
-              ? 'Remove it, and declare "portMappings": true at the Windows plugin, which maps ports itself.'
+              ? WORDS.removeItAndDeclarePortMappings
               : "Remove it from the list for Windows nodes.",
         };
   },
@@ -208,7 +209,7 @@ const CAPABILITY: LintRule = {
       if (misspelt !== undefined)
         yield {
           at: { path: [...path, misspelt] },
-          message: `${shown(misspelt)} is not a field of a plugin, so no capability is declared`,
+          message: WORDS.isNotFieldOfPlugin({ misspelt: shown(misspelt) }),
           fix: 'Write "capabilities".',
         };
       const capabilities = fieldOf(value, path, "capabilities");
@@ -218,7 +219,7 @@ const CAPABILITY: LintRule = {
         if (meant !== undefined && meant !== name)
           yield {
             at: { path: [...capabilities.path, name] },
-            message: `no runtime knows the capability ${shown(name)}, so the plugin never gets what it stands for`,
+            message: WORDS.noRuntimeKnowsCapabilitySo({ name: shown(name) }),
             fix: `Write "${meant}": true.`,
           };
       }
@@ -229,7 +230,7 @@ const CAPABILITY: LintRule = {
 function* ignoredFields({ type, flannel, value }: PluginView): Generator<readonly [string, string]> {
   if (UPSTREAM_PLUGINS.has(type)) {
     yield ["AdditionalArgs", 'Policies are in "policies" here.'];
-    yield ["optionalFlags", "loopbackDSR is a field of its own here; the other flags do not exist."];
+    yield ["optionalFlags", WORDS.loopbackDSRIsFieldOfIts];
     yield ["HcnPolicyArgs", 'Since version 1.0.0 all policies are in "policies".'];
     yield ["clusterNetworkPrefix", "The range is an exception of the policy OutBoundNAT."];
     if (type === "win-overlay")
@@ -277,7 +278,7 @@ const API_VERSION: LintRule = {
       yield {
         at: field === undefined ? { path } : { path: field.path, part: "value" },
         message: `${type} makes no endpoints for containerd unless its apiVersion is 2`,
-        fix: 'Add "apiVersion": 2 to this object, and write its policies as {"Type": …, "Settings": {…}}.',
+        fix: WORDS.addApiVersion2ToThis,
         severity: isWithoutDocker(context) ? "error" : "warning",
       };
     }

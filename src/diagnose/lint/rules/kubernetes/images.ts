@@ -6,6 +6,9 @@ import type { LintDocument } from "../../input/document.ts";
 import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { ContainerView, PodView } from "../../views/pods.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** What a dump shows running, runs, whatever its image is called. */
 function isShownRunning({ value }: LintDocument, { name }: ContainerView): boolean {
@@ -47,12 +50,12 @@ function isOnLinux(pod: PodView, context: LintContext): boolean {
 
 const WINDOWS_IMAGE = imageRule("windows-image-on-linux-node", ({ image }, pod, context) => {
   if (!isOnLinux(pod, context) || !isWindowsImage(image)) return undefined;
-  return { message: `${image} runs on Windows only, and this pod is for Linux nodes` };
+  return { message: WORDS.runsOnWindowsOnlyAndThis({ image }) };
 });
 
 const LINUX_IMAGE = imageRule("linux-image-on-windows-node", ({ image }, pod, context) => {
   if (!context.isForWindows(pod) || imagePlatform(image)?.os !== "linux") return undefined;
-  return { message: `${image} runs on Linux only, and this pod is for Windows nodes` };
+  return { message: WORDS.runsOnLinuxOnlyAnd({ image }) };
 });
 
 interface Host {

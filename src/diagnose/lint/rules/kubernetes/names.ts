@@ -5,6 +5,9 @@ import type { LintPlace } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { ContainerView, PodView } from "../../views/pods.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 interface Told {
   readonly text: string;
@@ -52,7 +55,7 @@ const DOTTED: LintRule = {
         const full = `${name.endsWith(".svc") ? name : `${name}.svc`}.cluster.local`;
         yield {
           at,
-          message: `Windows takes ${name} for a whole name and appends no suffix, so it does not resolve`,
+          message: WORDS.windowsTakesForWholeName({ name }),
           fix: `Write ${full}, with the domain of your cluster.`,
         };
       }
@@ -138,16 +141,12 @@ function pingRule(code: LintRule["code"], wanted: Target, say: (name: string) =>
 }
 
 /** windows-networking-documentation.md §8, §9 (2); dataplane.md §2.9. */
-const PING_OUTSIDE = pingRule(
-  "icmp-outbound-not-translated",
-  "outside",
-  (name) => `a ping from a Windows pod to ${name} is not answered: ICMP is not translated on its way out`,
+const PING_OUTSIDE = pingRule("icmp-outbound-not-translated", "outside", (name) =>
+  WORDS.pingFromWindowsPodTo({ name }),
 );
 
-const PING_SERVICE = pingRule(
-  "icmp-to-service-not-balanced",
-  "service",
-  (name) => `the Service ${name} does not answer a ping: load balancers know TCP and UDP only`,
+const PING_SERVICE = pingRule("icmp-to-service-not-balanced", "service", (name) =>
+  WORDS.serviceDoesNotAnswerPing({ name }),
 );
 
 /** The names of Services of one namespace that a text asks by address or by full name. */
@@ -187,7 +186,7 @@ const HAIRPIN: LintRule = {
           if (asks(text, name, pod.namespace, name === hostnameOf(pod)))
             yield {
               at,
-              message: `this is the pod's own Service ${name}, and with Direct Server Return a pod does not reach itself through it`,
+              message: WORDS.thisIsPodsOwnService({ name }),
             };
         }
   },

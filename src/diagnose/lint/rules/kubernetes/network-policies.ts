@@ -4,6 +4,9 @@ import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 type CheckPolicy = (policy: LintDocument, context: LintContext) => Iterable<RuleFinding>;
 
@@ -37,8 +40,7 @@ const NOT_ENFORCED: LintRule = {
     if (isForWindows)
       yield {
         at: { path: ["kind"] },
-        message:
-          "this policy selects pods on Windows, and verify and trace do not enforce it: their flows are not judged",
+        message: WORDS.thisPolicySelectsPodsOn,
       };
   },
 };
@@ -66,7 +68,7 @@ const NAMED_PORT = policies("network-policy-named-port", function* (policy) {
     if (port !== undefined && !/^\d+$/.test(port))
       yield {
         at: { path: [...path, "port"] },
-        message: `the port named ${port} has no number in ACLs of Windows, so this rule is left out there`,
+        message: WORDS.portNamedHasNoNumber({ port }),
       };
   }
 });
@@ -76,7 +78,7 @@ const SCTP = policies("network-policy-sctp", function* (policy) {
     if (textAt(value, "protocol") === "SCTP")
       yield {
         at: { path: [...path, "protocol"] },
-        message: "there is no SCTP on Windows, and Azure NPM refuses a policy with it",
+        message: WORDS.thereIsNoSctpOn,
       };
 });
 
@@ -89,7 +91,7 @@ const PORT_RANGE = policies("network-policy-wide-port-range", function* (policy)
     if (first === undefined || last === undefined || last - first < PORTS_MANY) continue;
     yield {
       at: { path: [...path, "endPort"] },
-      message: `Azure NPM writes these ${last - first + 1} ports one by one into an ACL of Windows`,
+      message: WORDS.azureNpmWritesThesePorts({ last: last - first + 1 }),
     };
   }
 });
@@ -99,7 +101,7 @@ const EXCEPT = policies("network-policy-except", function* (policy) {
     if (listAt(value, "ipBlock", "except").length > 0)
       yield {
         at: { path: [...path, "ipBlock", "except"] },
-        message: "ACLs of Windows know no exception: agents leave this out, or refuse the policy",
+        message: WORDS.aCLsOfWindowsKnowNo,
       };
 });
 
@@ -109,7 +111,7 @@ const IPV6 = policies("network-policy-ipv6", function* (policy) {
     if (cidr?.includes(":") === true)
       yield {
         at: { path: [...path, "ipBlock", "cidr"] },
-        message: `no ACL is written for ${cidr}: agents on Windows know IPv4 only`,
+        message: WORDS.noAclIsWrittenFor({ cidr }),
       };
   }
 });
@@ -128,7 +130,7 @@ const SERVICE_ADDRESS = policies("network-policy-service-address", function* (po
     const what = service === undefined ? `the range of Services (${range?.from ?? ""})` : service.title;
     yield {
       at: { path: [...path, "ipBlock", "cidr"] },
-      message: `this is an address of ${what}, and policies see the pod's address behind it`,
+      message: WORDS.thisIsAddressOfAnd({ what }),
     };
   }
 });

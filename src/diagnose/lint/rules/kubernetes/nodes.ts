@@ -19,6 +19,9 @@ import { type LintPath, isTrueAt, listAt, numberAt, textAt, valueAt } from "../.
 import { pluginTypeOf } from "../../views/cluster-view.ts";
 import { readJsonText } from "../../input/json-text.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 type CheckNode = (node: LintDocument, context: LintContext) => Iterable<RuleFinding>;
 
@@ -72,13 +75,13 @@ function revisions(
 const SOCKETS = revisions(
   "windows-update-denies-sockets",
   (build) => concernsBuild("sockets-refused", build),
-  (build) => `with build ${build} programs in pods cannot open sockets on many set-ups`,
+  (build) => WORDS.withBuildProgramsInPods({ build }),
 );
 
 const DECAP = revisions(
   "windows-update-drops-overlay-rules",
   (build, context) => context.isOverlay && concernsBuild("overlay-decap-lost-at-restart", build),
-  (build) => `with build ${build} a restart of HNS loses the rules that unpack VXLAN`,
+  (build) => WORDS.withBuildRestartOfHns({ build }),
 );
 
 const OVERLAY_UPDATE = revisions(
@@ -95,7 +98,7 @@ const L2BRIDGE_OF_NODES = revisions(
     kubeProxy.enableDSR === true &&
     ["win-bridge", "sdnbridge"].some((plugin) => plugins.has(plugin)) &&
     concernsBuild(DEFECT, build),
-  (build) => `the documentation lists pod to pod on l2bridge as broken with ${build} and DSR`,
+  (build) => WORDS.documentationListsPodToPod({ build }),
 );
 
 /** The same over the nodes of a cluster file, which are as they are unless `quirks` says otherwise. */
@@ -118,7 +121,7 @@ const L2BRIDGE: LintRule = {
       if (isOn)
         yield {
           at: { path: ["nodes", index, "name"] },
-          message: `the documentation lists pod to pod on l2bridge as broken on ${build.profile.title} with DSR`,
+          message: WORDS.documentationListsPodToPodOn({ title: build.profile.title }),
         };
     }
   },
@@ -144,7 +147,7 @@ const ADDRESS = windowsNodes("node-address-link-local", function* ({ value }) {
     if (LINK_LOCAL !== undefined && prefixContains(LINK_LOCAL, ip))
       yield {
         at: { path },
-        message: `${formatIp(ip)} is not an address that others can reach: the adapter gave it to itself`,
+        message: WORDS.isNotAddressThatOthers({ ip: formatIp(ip) }),
       };
 });
 
@@ -209,7 +212,7 @@ const IPV6_ONLY = windowsNodes("node-ipv6-only", function* ({ value }) {
   if (range !== undefined && ranges.every(({ prefix }) => familyOf(prefix.address) === 6))
     yield {
       at: { path: range.path },
-      message: "the pods of this Windows node would have addresses of IPv6 only",
+      message: WORDS.podsOfThisWindowsNode,
     };
 });
 
@@ -223,7 +226,7 @@ const OVERLAY_IPV6 = windowsNodes("overlay-without-ipv6", function* ({ value }, 
   if (second === undefined || ranges.length < 2 || !context.isOverlay || isNew) return;
   yield {
     at: { path: second.path },
-    message: `overlay networks of Windows carry no IPv6, so ${formatPrefix(second.prefix)} is of no use here`,
+    message: WORDS.overlayNetworksOfWindowsCarry({ prefix: formatPrefix(second.prefix) }),
   };
 });
 
@@ -250,7 +253,7 @@ const IDENTIFIERS = anyNodes("vxlan-identifiers-differ", function* ({ value }, c
   if (wanted !== undefined && identifier !== wanted)
     yield { at, message: `this node uses VNI ${identifier}, and the Windows nodes use ${wanted}` };
   else if (identifier < IDENTIFIER_MIN)
-    yield { at, message: `VNI ${identifier} is below ${IDENTIFIER_MIN}, and Windows can use none that is` };
+    yield { at, message: WORDS.vniIsBelowAndWindows({ identifier, identifierMin: IDENTIFIER_MIN }) };
 });
 
 const PUBLIC_IP: LintPath = ["metadata", "annotations", "flannel.alpha.coreos.com/public-ip"];
@@ -263,7 +266,7 @@ const FLANNEL_ADDRESS = windowsNodes("flannel-address-differs", function* ({ val
   if (textAt(value, "metadata", "annotations", OVERWRITE) !== undefined) return;
   yield {
     at: { path: PUBLIC_IP },
-    message: `flannel tells others ${formatIp(ip)}, which is not an address of this node`,
+    message: WORDS.flannelTellsOthersWhichIs({ ip: formatIp(ip) }),
   };
 });
 

@@ -6,6 +6,9 @@ import { IMAGE_RULES } from "./images.ts";
 import type { LintContext } from "../../context.ts";
 import type { LintDocument } from "../../input/document.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 type CheckPod = (pod: PodView, context: LintContext) => Iterable<RuleFinding>;
 
@@ -26,7 +29,7 @@ const HOST_NETWORK = windowsPods("host-network-unsupported", function* (pod) {
   if (pod.isHostProcess || !isTrueAt(pod.spec, "hostNetwork")) return;
   yield {
     at: { path: [...pod.path, "hostNetwork"] },
-    message: "hostNetwork does not exist for containers on Windows, unless they are HostProcess containers",
+    message: WORDS.hostNetworkDoesNotExistFor,
   };
 });
 
@@ -47,7 +50,7 @@ const HOST_PROCESS_NETWORK = windowsPods("host-process-without-host-network", fu
     at: {
       path: [...pod.path, valueAt(pod.spec, "hostNetwork") === undefined ? "containers" : "hostNetwork"],
     },
-    message: "a HostProcess pod must say hostNetwork: true, and this one does not",
+    message: WORDS.hostProcessPodMustSayHostNetwork,
   };
 });
 
@@ -67,7 +70,7 @@ const HOST_PROCESS_MIXED = windowsPods("host-process-mixed-with-others", functio
   for (const container of others)
     yield {
       at: { path: [...container.path, "name"] },
-      message: `the container ${container.name} is not a HostProcess container, and others of this pod are`,
+      message: WORDS.containerIsNotHostProcessContainer({ name: container.name }),
     };
 });
 
@@ -156,7 +159,7 @@ const HOST_PORT = windowsPods("host-port-ignored", function* (pod, { plugins }) 
   if (first !== undefined)
     yield {
       at: { path: first.path },
-      message: `hostPort ${first.number} is only opened by CNI plugins that map ports: win-bridge and Azure CNI do, win-overlay does not`,
+      message: WORDS.hostPortIsOnlyOpenedBy({ number: first.number }),
       severity: "info",
     };
 });
@@ -172,7 +175,7 @@ const RESOLV_CONF = windowsPods("resolv-conf-mapped", function* (pod) {
       if (isResolvConf(textAt(mount, "mountPath")) || isResolvConf(textAt(mount, "subPath")))
         yield {
           at: { path: [...container.path, "volumeMounts", index, "mountPath"] },
-          message: "Windows reads no resolv.conf: names resolve as if this were not mounted",
+          message: WORDS.windowsReadsNoResolvConf,
         };
 });
 
@@ -194,7 +197,7 @@ const SEARCHES = windowsPods("dns-single-suffix-only", function* (pod) {
   if (unused.length === 0) return;
   yield {
     at: { path: [...pod.path, "dnsConfig", "searches"] },
-    message: `Windows completes names with one suffix, so ${unused.slice(0, 2).map(String).join(", ")} may never be used`,
+    message: WORDS.windowsCompletesNamesWithOne({ unused: unused.slice(0, 2).map(String).join(", ") }),
   };
 });
 
@@ -213,7 +216,7 @@ const CAPABILITIES = windowsPods("network-capability-on-windows", function* (pod
       if (typeof name === "string" && /^(?:CAP_)?NET_/i.test(name))
         yield {
           at: { path: [...container.path, "securityContext", "capabilities", "add", index] },
-          message: `${name} is a right of Linux, and gives a container on Windows nothing`,
+          message: WORDS.isRightOfLinuxAnd({ name }),
         };
   }
 });
@@ -245,8 +248,8 @@ const NO_SELECTOR: LintRule = {
     yield {
       at: isSaid || image === undefined ? { path: [...pod.path, "os"] } : { path: [...image.path, "image"] },
       message: isSaid
-        ? "the scheduler does not look at os.name: without a nodeSelector this pod may be put on a Linux node"
-        : `${image?.image ?? ""} runs on Windows only, and nothing keeps this pod off Linux nodes`,
+        ? WORDS.schedulerDoesNotLookAt
+        : WORDS.runsOnWindowsOnlyAnd({ image: image?.image ?? "" }),
       fix: "Add nodeSelector: { kubernetes.io/os: windows }.",
     };
   },
@@ -273,7 +276,7 @@ const SAME_PORT: LintRule = {
         else if (owner !== container.name)
           yield {
             at: { path: [...container.path, "ports", index, "containerPort"] },
-            message: `the container ${owner} declares ${key.replace(" ", " port ")}, too, and containers of one pod share their ports`,
+            message: WORDS.containerDeclaresTooAndContainers({ owner, key: key.replace(" ", " port ") }),
           };
       }
   },
@@ -292,7 +295,7 @@ const OS_MISMATCH: LintRule = {
       if (selected !== undefined && selected !== os)
         yield {
           at: { path: [...pod.path, "nodeSelector", label] },
-          message: `the pod is for ${os} (os.name), and is kept on nodes with ${selected}`,
+          message: WORDS.podIsForOsName({ os, selected }),
         };
     }
   },

@@ -3,6 +3,9 @@ import { type Prefix, formatPrefix, parsePrefix, prefixesOverlap } from "#core/n
 import type { LintDocument } from "../../input/document.ts";
 import { type LintPath, listAt, numberAt, textAt, valueAt } from "../../input/fields.ts";
 import type { LintRule, RuleFinding } from "../../rule.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 /** Calico's own objects, as the API server and as its own have them. */
 function calico(kind: string): readonly string[] {
@@ -53,7 +56,7 @@ const SERVICE_RANGES: LintRule = {
     if (!isForWindows(document) || listAt(document.value, "spec", "serviceCIDRs").length > 0) return;
     yield {
       at: { path: ["spec", "calicoNetwork", "windowsDataplane"] },
-      message: "windowsDataplane: HNS needs serviceCIDRs in the same spec, but it has none",
+      message: WORDS.windowsDataplaneHnsNeedsServiceCIDRsIn,
     };
   },
 };
@@ -66,7 +69,7 @@ const STRICT_AFFINITY: LintRule = {
     if (!context.hasWindows || valueAt(document.value, "spec", "strictAffinity") !== false) return;
     yield {
       at: { path: ["spec", "strictAffinity"] },
-      message: "Windows nodes need strictAffinity: true, or Linux nodes borrow addresses of their blocks",
+      message: WORDS.windowsNodesNeedStrictAffinityTrue,
     };
   },
 };
@@ -83,7 +86,7 @@ const CALICO_IDENTIFIER: LintRule = {
     if (!context.hasWindows || identifier === undefined || identifier >= IDENTIFIER_MIN) return;
     yield {
       at: { path: ["spec", "vxlanVNI"] },
-      message: `VNI ${identifier} is below ${IDENTIFIER_MIN}, and Windows can use none that is`,
+      message: WORDS.vniIsBelowAndWindows({ identifier, identifierMin: IDENTIFIER_MIN }),
     };
   },
 };
@@ -152,7 +155,7 @@ const EKS: LintRule = {
     if (state === undefined || state === "true") return;
     yield {
       at: { path: ["data", "enable-windows-ipam"] },
-      message: `enable-windows-ipam is ${JSON.stringify(state)}, and there are pods or nodes for Windows here`,
+      message: WORDS.enableWindowsIpamIsAnd({ state: JSON.stringify(state) }),
     };
   },
 };

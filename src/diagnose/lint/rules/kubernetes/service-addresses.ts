@@ -5,6 +5,9 @@ import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.
 import type { LintRule } from "../../rule.ts";
 import { OVERLAY_IPV6_BUILD } from "./nodes.ts";
 import { anyServices, hasNodePorts, isLocal, lacks, windowsServices } from "./service-scope.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 const EQUAL_PORTS_MINOR = 15;
 
@@ -15,7 +18,7 @@ const EQUAL_PORTS = anyServices("node-port-equals-port", function* (service, { k
     if (nodePort !== undefined && nodePort === numberAt(port, "port"))
       yield {
         at: { path: ["spec", "ports", index, "nodePort"] },
-        message: `nodePort ${nodePort} equals port, which kube-proxy 1.${kubernetes.minor} on Windows cannot tell apart`,
+        message: WORDS.nodePortEqualsPortWhichKube({ nodePort, minor: kubernetes.minor }),
       };
   }
 });
@@ -38,14 +41,14 @@ const IPV6 = windowsServices("service-ipv6-unsupported", function* (service, con
     yield {
       at,
       severity,
-      message: `${build.profile.title} knows no dual stack, so the Service has no IPv6 address there`,
+      message: WORDS.knowsNoDualStackSo({ title: build.profile.title }),
       differs: "dual-stack-from-2004",
     };
   else if (context.isOverlay && context.buildWhere((each) => each.profile.build < OVERLAY_IPV6_BUILD))
     yield {
       at,
       severity,
-      message: "overlay networks of Windows carry no IPv6, so pods there do not reach this address",
+      message: WORDS.overlayNetworksOfWindowsCarryNo,
     };
 });
 
@@ -59,7 +62,10 @@ const DUAL_NODE_PORT = windowsServices("dual-stack-node-port-missing", function*
   if (families.length !== 2 && !isRequired) return;
   yield {
     at: { path: ["spec", isSaid ? "ipFamilies" : isRequired ? "ipFamilyPolicy" : "clusterIPs"] },
-    message: `kube-proxy 1.${kubernetes.minor} on Windows opens the node port for ${families[0] ?? "the first family"} only, unless it is a patch release with the repair`,
+    message: WORDS.kubeProxy1OnWindowsOpens({
+      minor: kubernetes.minor,
+      part: families[0] ?? "the first family",
+    }),
   };
 });
 
@@ -71,7 +77,7 @@ const IP_MODE = anyServices("load-balancer-ip-mode-ignored", function* (service,
     if (textAt(ingress, "ipMode") === "Proxy")
       yield {
         at: { path: ["status", "loadBalancer", "ingress", index, "ipMode"] },
-        message: `kube-proxy 1.${kubernetes.minor} on Windows programs this address on the node, past the proxy`,
+        message: WORDS.kubeProxy1OnWindowsPrograms({ minor: kubernetes.minor }),
       };
 });
 
@@ -83,8 +89,7 @@ const OVERLAY_NODE_PORT = windowsServices("node-port-on-overlay-server-2022", fu
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "type"] },
-    message:
-      "on this overlay network connections to the node port are lost when their destination node runs Server 2022",
+    message: WORDS.onThisOverlayNetworkConnections,
     fix: "Write externalTrafficPolicy: Local.",
   };
 });
@@ -100,7 +105,7 @@ const PORT_BUDGET: LintRule = {
     if (context.kubeProxy.enableDSR !== false || context.serviceAt(BLOCKS) !== document) return;
     yield {
       at: { path: ["metadata", "name"] },
-      message: `this is the ${BLOCKS + 1}th port of a Service, and without Direct Server Return a node has blocks of ports for about ${BLOCKS}`,
+      message: WORDS.thisIsThPortOf({ blocks: BLOCKS + 1, blocks2: BLOCKS }),
     };
   },
 };
@@ -134,7 +139,12 @@ const SLICE_PORT: LintRule = {
       if (number === undefined || target === undefined || number === target) continue;
       yield {
         at: { path: ["ports", index, "port"] },
-        message: `kube-proxy 1.${context.kubernetes.minor} on Windows connects to targetPort ${target} of ${service.title}, not to ${number}`,
+        message: WORDS.kubeProxy1OnWindowsConnects({
+          minor: context.kubernetes.minor,
+          target,
+          title: service.title,
+          number,
+        }),
       };
     }
   },

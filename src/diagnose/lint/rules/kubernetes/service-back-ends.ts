@@ -9,6 +9,9 @@ import { fieldsAt, listAt, numberAt, textAt, valueAt } from "../../input/fields.
 import type { LintRule } from "../../rule.ts";
 import type { PodView } from "../../views/pods.ts";
 import { anyServices, hasNodePorts, isLocal } from "./service-scope.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 function namespaceOf({ value }: LintDocument): string {
   return textAt(value, "metadata", "namespace") ?? "default";
@@ -47,11 +50,8 @@ const WITHOUT_BACK_ENDS = anyServices("service-without-back-ends", function* (se
   if (hasSome) return;
   yield {
     at: { path: ["spec", "selector"] },
-    message:
-      slices.length > 0
-        ? "the EndpointSlices of this Service have no ready endpoint, and clients on Windows nodes wait until they give up"
-        : "no pod of the input has these labels, so no load balancer is made, and clients on Windows nodes wait until they give up",
-    fix: "Let the selector name the labels of the pods that answer, and let them be ready.",
+    message: slices.length > 0 ? WORDS.endpointSlicesOfThisServiceHave : WORDS.noPodOfInputHas,
+    fix: WORDS.letSelectorNameLabelsOf,
   };
 });
 
@@ -69,9 +69,7 @@ const WITHOUT_ADDRESS: LintRule = anyServices("load-balancer-without-address", f
   if (files.some(givesAddresses) || (files.length === 0 && !isDump)) return;
   yield {
     at: { path: ["spec", "type"] },
-    message: isDump
-      ? "nothing has given this Service the address of a load balancer, so that no client outside has one to ask"
-      : "the cluster file has no addresses for load balancers, so that no client outside has one to ask",
+    message: isDump ? WORDS.nothingHasGivenThisService : WORDS.clusterFileHasNoAddresses,
     ...(isDump ? {} : { fix: "Write loadBalancers.pool in the cluster file." }),
   };
 });
@@ -113,7 +111,7 @@ const LOCAL_EMPTY = anyServices(
     const others = empty.length === 1 ? "" : ` and ${empty.length - 1} more`;
     yield {
       at: { path: ["spec", "externalTrafficPolicy"] },
-      message: `no back end runs on ${first}${others}, and with this policy the node port is not answered there`,
+      message: WORDS.noBackEndRunsOn({ first, others }),
     };
   },
 );
@@ -127,7 +125,7 @@ const FROM_NODE: LintRule = anyServices("service-vip-from-node-unsupported", fun
   if (build === undefined) return;
   yield {
     at: { path: ["metadata", "name"] },
-    message: `nodes with ${build.profile.title} reach neither this nor another Service by its address; their pods do`,
+    message: WORDS.nodesWithReachNeitherThis({ title: build.profile.title }),
   };
 });
 

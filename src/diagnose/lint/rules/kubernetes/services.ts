@@ -8,6 +8,9 @@ import type { LintRule, RuleFinding } from "../../rule.ts";
 import { ADDRESS_RULES } from "./service-addresses.ts";
 import { BACK_END_RULES } from "./service-back-ends.ts";
 import { anyServices, isLocal, lacks, windowsServices } from "./service-scope.ts";
+import { lintRules } from "#data/words.js";
+
+const WORDS = lintRules();
 
 function hasAffinity(service: LintDocument): boolean {
   return textAt(service.value, "spec", "sessionAffinity") === "ClientIP";
@@ -22,7 +25,7 @@ const AFFINITY_TIME = anyServices("session-affinity-timeout-ignored", function* 
   if (!hasAffinity(service) || seconds === undefined || seconds === AFFINITY_DEFAULT_SECONDS) return;
   yield {
     at: { path: ["spec", "sessionAffinityConfig", "clientIP", "timeoutSeconds"] },
-    message: `kube-proxy on Windows does not read this time: a client stays with its pod for longer than ${seconds} seconds`,
+    message: WORDS.kubeProxyOnWindowsDoes({ seconds }),
   };
 });
 
@@ -32,7 +35,7 @@ const AFFINITY = anyServices("session-affinity-unsupported", function* (service,
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "sessionAffinity"] },
-    message: `${build.profile.title} spreads the connections of one client over all pods, whatever sessionAffinity says`,
+    message: WORDS.spreadsConnectionsOfOneClient({ title: build.profile.title }),
   };
 });
 
@@ -44,7 +47,11 @@ const LOCAL_WITHOUT_DSR = windowsServices(
     if (build === undefined) return;
     yield {
       at: { path: ["spec", "externalTrafficPolicy"] },
-      message: `externalTrafficPolicy: Local has no effect on ${build.profile.title} ${build.profile.build}.${build.revision ?? 0}: its HNS has no Direct Server Return`,
+      message: WORDS.externalTrafficPolicyLocalHasNoEffect({
+        title: build.profile.title,
+        build: build.profile.build,
+        revision: build.revision ?? 0,
+      }),
     };
   },
 );
@@ -56,7 +63,7 @@ const INTERNAL_POLICY = anyServices("internal-traffic-policy-ignored", function*
   if (kubernetes.minor >= INTERNAL_POLICY_MINOR) return;
   yield {
     at: { path: ["spec", "internalTrafficPolicy"] },
-    message: `kube-proxy 1.${kubernetes.minor} on Windows does not read internalTrafficPolicy: all nodes' pods are used`,
+    message: WORDS.kubeProxy1OnWindows({ minor: kubernetes.minor }),
   };
 });
 
@@ -66,7 +73,7 @@ const TERMINATING = windowsServices("terminating-endpoints-not-used", function* 
   if (!isLocal(service) || kubernetes.minor >= TERMINATING_MINOR) return;
   yield {
     at: { path: ["spec", "externalTrafficPolicy"] },
-    message: `kube-proxy 1.${kubernetes.minor} on Windows gives no connections to pods that are shutting down`,
+    message: WORDS.kubeProxy1OnWindowsGives({ minor: kubernetes.minor }),
   };
 });
 
@@ -76,7 +83,7 @@ const TOPOLOGY_ANNOTATIONS = [
 ] as const;
 
 const DISTRIBUTION = anyServices("traffic-distribution-ignored", function* (service) {
-  const message = "kube-proxy on Windows knows no zones: from Windows nodes traffic goes to all back ends";
+  const message = WORDS.kubeProxyOnWindowsKnows;
   if (textAt(service.value, "spec", "trafficDistribution") !== undefined)
     yield { at: { path: ["spec", "trafficDistribution"] }, message };
   for (const name of TOPOLOGY_ANNOTATIONS) {
@@ -90,8 +97,7 @@ const SOURCE_RANGES = windowsServices("load-balancer-source-ranges-ignored", fun
   if (listAt(service.value, "spec", "loadBalancerSourceRanges").length === 0) return;
   yield {
     at: { path: ["spec", "loadBalancerSourceRanges"] },
-    message:
-      "kube-proxy on Windows does not enforce these ranges: they hold if the provider enforces them in front",
+    message: WORDS.kubeProxyOnWindowsDoesNot,
   };
 });
 
@@ -172,7 +178,11 @@ const TOO_MANY = anyServices("too-many-back-ends", function* (service, context) 
   if (build === undefined) return;
   yield {
     at: { path: ["spec", "selector"] },
-    message: `${count} back ends, and a load balancer of ${build.profile.title} takes ${backEndsMaxOf(build)}: the Service would have none at all there`,
+    message: WORDS.backEndsAndLoadBalancer({
+      count,
+      title: build.profile.title,
+      backEndsMax: backEndsMaxOf(build),
+    }),
     ...raisedBackEnds(build),
   };
 });
@@ -188,7 +198,7 @@ const SCTP: LintRule = {
       if (textAt(port, "protocol") === "SCTP")
         yield {
           at: { path: ["spec", "ports", index, "protocol"] },
-          message: `SCTP is not supported on Windows: Windows nodes balance no connection to port ${numberAt(port, "port") ?? ""}`,
+          message: WORDS.sctpIsNotSupportedOn({ numberAt: numberAt(port, "port") ?? "" }),
           ...(context.isServiceOfWindows(service) ? {} : { severity: "warning" }),
         };
   },
