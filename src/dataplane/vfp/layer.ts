@@ -200,6 +200,11 @@ export class Layer {
     pair.nat?.pool.release(pair.nat.port);
   }
 
+  /** How many slots a whole search goes through. */
+  get flowSlots(): number {
+    return this.flows?.slotCount ?? 0;
+  }
+
   /** Removes idle flows among the next `slots`. @returns how many pairs went. */
   sweep(nowMs: number, slots: number): number {
     let removed = 0;

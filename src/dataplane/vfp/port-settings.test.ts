@@ -1,5 +1,5 @@
 // Guards, limits, rates, marks, mirrors, TCP states and counters: the rows of dataplane.md §10 "Pipeline engine".
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { readU8 } from "#core/base/bytes.ts";
 import { Prng } from "#core/base/prng.ts";
 import { fork } from "#core/base/fork.ts";
@@ -25,6 +25,7 @@ import type { Packet } from "#core/wire/packet.ts";
 import { TcpFlag } from "#core/wire/tcp.ts";
 import { verifyChecksums } from "#core/wire/transport-checksum.ts";
 import { NatPool } from "./actions/nat-pool.ts";
+import { FlowTable } from "./flows/flow-table.ts";
 import type { Action } from "./rule.ts";
 import type { VfpPort } from "./vfp-port.ts";
 
@@ -161,6 +162,25 @@ describe("limits of flows", () => {
     expect(send(copies.second, "out", out(syn, 5001))).toBe("pass");
     expect(send(second, "out", out(syn, 5002), 240_001)).toBe("pass");
     expect(flowRoom.held).toBe(3);
+  });
+
+  it("a flood that finds no room costs one search of the flows, and none for a second after that", () => {
+    const connections = 3_000;
+    const flowRoom = { max: connections, held: 0 };
+    const made = makePort([layer(LAYER, 15, { isDefaultAllow: false })], { flowRoom });
+    made.setGroups(LAYER, [group([rule("allow", { type: "allow" }, { isStateful: true })])]);
+    for (let client = 0; client < connections; client++) send(made, "out", out(syn, 5_000 + client));
+    const searches = vi.spyOn(FlowTable.prototype, "sample");
+    for (let client = 0; client < 2_000; client++)
+      expect(send(made, "out", out(syn, 10_000 + client), 500)).toBe("drop");
+    // 1 024 slots at a time, of a table that has at most four for each of two entries.
+    const whole = Math.ceil((connections * 2 * 4) / 1_024);
+    expect(searches.mock.calls.length).toBeLessThanOrEqual(whole);
+    searches.mockClear();
+    expect(send(made, "out", out(syn, 20_000), 1_501)).toBe("drop");
+    expect(searches).toHaveBeenCalled();
+    searches.mockRestore();
+    expect(send(made, "out", out(syn, 20_000), 240_001)).toBe("pass");
   });
 
   it("DT-021 the limit for half-open connections is reached: a SYN is dropped until one is answered", () => {

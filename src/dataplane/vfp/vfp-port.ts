@@ -39,6 +39,8 @@ export type { Verdict } from "./walk.ts";
 const NEXT_HOP_CACHE_MS = 30_000;
 /** How much of each flow table one packet may search for idle flows: a full table must not cost a full search. */
 const SWEEP_SLOTS = 1_024;
+/** How long nothing is searched for once a whole search has found no idle flow. */
+const SEARCH_PAUSE_MS = 1_000;
 /** How many unified flows each new one looks at. */
 const SWEEP_SLOTS_USUAL = 2;
 /** Words of a plain IPv4 key. */
@@ -80,6 +82,8 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   private outers: OuterHeadersTable | undefined;
   private readonly fragments = new FragmentCache();
   private sweepNowMs = 0;
+  /** Slots that were searched since an idle flow was found last, and when the next search begins. */
+  private readonly search: { slots: number; beginsMs: number } = { slots: 0, beginsMs: 0 };
 
   private get scratch(): PortScratch {
     return (this.scratchPad ??= new PortScratch());
@@ -115,9 +119,22 @@ export class VfpPort extends ProgrammedPort implements WalkedPort {
   }
 
   sweepIdleFlows(): boolean {
+    const { search, sweepNowMs: nowMs } = this;
+    const waitsMs = search.beginsMs - nowMs;
+    // A clock that was set back must not end all searches.
+    if (waitsMs > 0 && waitsMs <= SEARCH_PAUSE_MS) return false;
     let removed = 0;
-    for (const layer of this.layers) removed += layer.sweep(this.sweepNowMs, SWEEP_SLOTS);
-    return removed > 0;
+    let largest = 0;
+    for (const layer of this.layers) {
+      removed += layer.sweep(nowMs, SWEEP_SLOTS);
+      largest = Math.max(largest, layer.flowSlots);
+    }
+    search.slots = removed > 0 ? 0 : search.slots + SWEEP_SLOTS;
+    if (removed > 0 || search.slots < largest) return removed > 0;
+    // A flood that finds no room must not cost a search for each packet.
+    search.slots = 0;
+    search.beginsMs = nowMs + SEARCH_PAUSE_MS;
+    return false;
   }
 
   /** Forgets flows that nothing has used for as long as flows live, and gives their memory back. */

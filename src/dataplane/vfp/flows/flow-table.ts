@@ -52,6 +52,11 @@ export class FlowTable<Value extends object> {
     return this.count;
   }
 
+  /** How many slots `sample` goes through before it comes by the same one again. */
+  get slotCount(): number {
+    return this.capacity;
+  }
+
   /** The value under the `length` words of `words` from `from` on. */
   get(words: Int32Array, length: number, from = 0): Value | undefined {
     if (this.count === 0 || length > this.strideWords) return undefined;
