@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
+import { takeCensus } from "#test/support/heap-census.ts";
+import { hnsNode } from "#test/support/hns/hns-node.ts";
+import { VirtualClock } from "#core/base/clock.ts";
+import { ForwardingHcnClient } from "#contracts/hcn/forwarding-client.ts";
 import { ADDRESS, service } from "#test/support/kube-proxy/kube-proxy-node.ts";
 import type { JsonObject } from "#core/base/json.ts";
 import { behaviourOf } from "../behaviour.ts";
 import { ProxyObjects } from "../tracking/proxy-objects.ts";
-import { frontEndKindOf } from "./observed-client.ts";
+import { ObservedHcnClient, frontEndKindOf } from "./observed-client.ts";
 
 const BEHAVIOUR = behaviourOf({ major: 1, minor: 37 }, "upstream");
 
@@ -49,5 +53,38 @@ describe("what a load balancer is for, by its document", () => {
     ["a node port of IPv6 with DSR", { Flags: 3 }, 6, "nodeport"],
   ] satisfies [string, JsonObject, number, string][])("%s", (_, document, family, type) => {
     expect(frontEndKindOf(document, objects, BEHAVIOUR)).toEqual({ family, type });
+  });
+});
+
+function idOf(count: number): string {
+  return `${String(count).padStart(8, "0")}-0000-4000-8000-000000000001`;
+}
+
+/** HNS whose load balancers somebody else deletes as soon as they are made; it refuses to delete them again. */
+class EmptiedHns extends ForwardingHcnClient {
+  private made = 0;
+
+  override create(): Promise<string> {
+    return Promise.resolve(idOf(this.made++));
+  }
+}
+
+describe("load balancers that others delete", () => {
+  it("are remembered up to a number, the newest with what they were for", async () => {
+    const failed: string[] = [];
+    const client = new ObservedHcnClient(new EmptiedHns(hnsNode().client), {
+      clock: new VirtualClock(),
+      called: () => undefined,
+      kindOf: () => ({ family: 4, type: "clusterip" }),
+      failed: (call, { type }) => failed.push(`${call} ${type}`),
+    });
+    const made = 20_000;
+    for (let count = 0; count < made; count++) await client.create("LoadBalancer", {});
+    const held = [...takeCensus(client)].find(([path]) => path === ".kinds");
+    // As many as the proxier remembers of its own (kube-proxy.md §7 row 14).
+    expect(held).toEqual([".kinds", 16_384]);
+    for (const id of [0, made - 1])
+      await expect(client.delete("LoadBalancer", idOf(id))).rejects.toThrow(/not found/i);
+    expect(failed).toEqual(["delete clusterip"]);
   });
 });

@@ -71,6 +71,9 @@ export interface ClientObserver {
   readonly failed: (call: FailedCall, kind: FrontEndKind, reason: FailureReason) => void;
 }
 
+/** As many as the proxier itself remembers (`repairing-load-balancers.ts`). */
+const KINDS_MAX = 16_384;
+
 /** The labels of upstream for HRESULTs. */
 const REASONS: Readonly<Record<string, FailureReason>> = {
   HCN_E_NETWORK_NOT_FOUND: "network_not_found",
@@ -85,7 +88,10 @@ function reasonOf(error: unknown): FailureReason {
 
 export class ObservedHcnClient extends ForwardingHcnClient {
   private readonly observer: ClientObserver;
-  /** What the load balancers are for that were made through this client. */
+  /**
+   * What the load balancers are for that were made through this client, oldest first. Those that others delete stay for
+   * a while: the proxier may still ask for their deletion, and that failure is counted, too.
+   */
   private readonly kinds = new Map<Guid, FrontEndKind>();
 
   constructor(client: HcnClient, observer: ClientObserver) {
@@ -107,6 +113,8 @@ export class ObservedHcnClient extends ForwardingHcnClient {
     if (kind !== "LoadBalancer") return call();
     const id = await this.counted("create", this.observer.kindOf(settings), call);
     this.kinds.set(id, this.observer.kindOf(settings));
+    const oldest = this.kinds.keys().next();
+    if (this.kinds.size > KINDS_MAX && oldest.done !== true) this.kinds.delete(oldest.value);
     return id;
   }
 
