@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { getHeapSpaceStatistics, getHeapStatistics } from "node:v8";
+import { getHeapSpaceStatistics } from "node:v8";
 import type { FileOverrides } from "#cluster/file/parse-cluster-file.ts";
 import type { ClusterSession, InputText } from "#cluster/session/session.ts";
 import type { KeptResult, KeptResults } from "#cluster/verify/kept/kept-results.ts";
@@ -18,7 +18,7 @@ import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard
 import { isLong } from "#control-plane/load/manifests.ts";
 import { formatDuration } from "#core/base/duration.ts";
 import { packageVersion } from "../installation.ts";
-import { type ClusterSize, openSession } from "./cluster/open-session.ts";
+import { type ClusterSize, heapLimit, openSession } from "./cluster/open-session.ts";
 import { Failure } from "./failure.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
@@ -103,14 +103,8 @@ class Told {
 
 /** Node clears up before it is full; what is still there above this share is needed. */
 const FULL = 0.93;
-/** Of the limit that Node tells, what is for new objects alone: three times 64 MiB, in Node 22 three times 16. */
-const NEW_BYTES: number = (Number.parseInt(process.versions.v8, 10) >= 13 ? 192 : 48) * 2 ** 20;
 /** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
 const COPY_SHARE = 0.35;
-
-function heapLimit(): number {
-  return getHeapStatistics().heap_size_limit - NEW_BYTES;
-}
 
 const MORE_MEMORY =
   "Give it more (NODE_OPTIONS=--max-old-space-size=MiB) with --workers 1, or split the attempts over machines: --shard 1/4.";

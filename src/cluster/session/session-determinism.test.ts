@@ -119,6 +119,6 @@ spec: { nodeName: ${node}, containers: [{ name: c, image: server, ports: [{ cont
   };
   const usual = await asked(undefined);
   expect(usual).not.toContain("flow-table-full");
-  expect(await asked(65_536)).toBe(usual);
+  expect(await asked(16_384)).toBe(usual);
   expect(await asked(0)).toContain("flow-table-full");
 });
