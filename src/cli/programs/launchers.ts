@@ -1,5 +1,6 @@
 /** Launchers in a folder of this machine: written, recognized, taken away. */
 import { replaceFile } from "#core/base/owner-only.node.ts";
+import type { CniErrorObject } from "#contracts/cni/error.ts";
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -28,8 +29,9 @@ const ADVICE = "Install Mullion again, or write the launchers again: mullion pro
 
 /** What somebody who runs the launcher reads; a runtime, which expects an error as JSON, gets it so. */
 function failureOf(program: string, message: string): { readonly json: string; readonly text: string } {
+  const error: CniErrorObject = { code: 999, msg: `${program}: ${message}`, details: ADVICE };
   return {
-    json: `${JSON.stringify({ code: 999, msg: `${program}: ${message}`, details: ADVICE }, undefined, 4)}\n`,
+    json: `${JSON.stringify(error, undefined, 4)}\n`,
     text: `${program}: ${message}\n    ${ADVICE}\n`,
   };
 }

@@ -1,7 +1,7 @@
 /** Errors of the CNI contract (cni.md §1.6). */
 import { messageOf } from "#core/base/thrown.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
-import type { JsonObject } from "#core/base/json.ts";
+import type { ValueOf } from "#core/base/shape.ts";
 
 /** The codes of the specification, and those that only the Go library has (8, 999). */
 export const CNI_CODES = {
@@ -111,9 +111,34 @@ export function annotateDelegate(error: unknown, action: string): CniError {
   );
 }
 
-/** The error object as plugins print it (cni.md §1.6: without `cniVersion`, `details` only when there are any). */
-export function formatCniError(error: CniError): JsonObject {
-  return error.details === ""
-    ? { code: error.code, msg: error.message }
-    : { code: error.code, msg: error.message, details: error.details };
+/** The one place that names the fields of the error object (cni.md §1.6: plugins print it without `cniVersion`). */
+export const CNI_ERROR = {
+  text: "The error object of CNI.",
+  fields: {
+    code: { is: "integer", text: "Below 100 of the specification, 999 of the Go library, others of plugins." },
+    msg: { is: "text", text: "What is wrong." },
+  },
+  optional: { details: { is: "text", text: "More of it, where there is more." } },
+} as const;
+/** What plugins print. */
+export type CniErrorObject = ValueOf<typeof CNI_ERROR>;
+
+/** The error object: `details` only when there are any. */
+export function formatCniError({ code, message, details }: CniError): CniErrorObject {
+  return details === "" ? { code, msg: message } : { code, msg: message, details };
+}
+
+/** Reads fields as Go's decoder does: a text that is absent is empty. */
+interface ErrorFields {
+  integer(name: keyof CniErrorObject): number | undefined;
+  text(name: keyof CniErrorObject): string;
+}
+
+/** What a plugin has printed. `fields` throws for a field of the wrong type. */
+export function readCniError(fields: ErrorFields, knowledge: KnowledgeCode | undefined): CniError {
+  return new CniError(fields.integer("code") ?? CNI_CODES.unknown, fields.text("msg"), {
+    details: fields.text("details"),
+    knowledge,
+    isPrinted: true,
+  });
 }

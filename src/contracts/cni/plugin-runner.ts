@@ -7,7 +7,7 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type CniCommand, type Environment, effectiveVersion } from "./plugin-input.ts";
 import { StructReader, readStruct, parseJson } from "./json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
-import { CNI_CODES, CniError, describeError } from "./error.ts";
+import { CNI_CODES, CniError, describeError, readCniError } from "./error.ts";
 import { type CniPlugin, type CniProcess, type Platform, type PluginRequest, runPlugin } from "./plugin.ts";
 import { type CniResult, parseResult } from "./result.ts";
 
@@ -59,11 +59,7 @@ function failureOf(exit: PluginExit): CniError {
   }
   try {
     const reader = readStruct(parseJson(exit.stdout) ?? {}, "");
-    return new CniError(reader.integer("code") ?? CNI_CODES.unknown, reader.text("msg"), {
-      details: reader.text("details"),
-      knowledge: exit.knowledge,
-      isPrinted: true,
-    });
+    return readCniError(reader, exit.knowledge);
   } catch (error) {
     const quoted = JSON.stringify(exit.stdout);
     return fail(

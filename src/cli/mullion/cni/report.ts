@@ -1,5 +1,5 @@
 /** What `mullion cni` prints: results, and failures with the next step. */
-import { CNI_CODES, type CniError } from "#contracts/cni/error.ts";
+import { CNI_CODES, CNI_ERROR, type CniError, formatCniError } from "#contracts/cni/error.ts";
 import { formatJson } from "#contracts/cni/json.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
@@ -25,9 +25,9 @@ export type PluginVersions = ValueOf<typeof PLUGIN_VERSIONS>;
 
 export const REPORTED_CNI_ERROR = {
   text: (): string => WORDS.reportedCniError,
-  fields: { code: "integer", msg: "text", advice: "text" },
+  base: (): typeof CNI_ERROR => CNI_ERROR,
+  fields: { advice: "text" },
   optional: {
-    details: "text",
     knowledge: {
       is: (): typeof KNOWLEDGE_CODES => KNOWLEDGE_CODES,
       text: "The code for mullion explain.",
@@ -98,11 +98,9 @@ export function adviceFor(error: CniError, command: ReportedCommand): string {
 }
 
 export function reportedError(error: CniError, command: ReportedCommand): ReportedCniError {
-  const { code, message, details, knowledge } = error;
+  const { knowledge } = error;
   return {
-    code,
-    msg: message,
-    ...(details === "" ? {} : { details }),
+    ...formatCniError(error),
     advice: adviceFor(error, command),
     ...(knowledge === undefined ? {} : { knowledge }),
   };
