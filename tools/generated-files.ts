@@ -28,6 +28,7 @@ import {
   formatRoutes,
   formatShapes,
 } from "./format-shapes.ts";
+import { formatCniResult } from "./format-cni-result.ts";
 import { formatNetConf, netConfSchema } from "./format-net-conf.ts";
 import { formatRules } from "./format-rules-page.ts";
 import { LINT_SHARD_SCHEMA } from "#diagnose/lint/shard.ts";
@@ -114,7 +115,10 @@ export async function generatedFiles(): Promise<readonly GeneratedFile[]> {
       ["events", formatEvents()],
       ["documents", formatShapes(API_SHAPES)],
     ]),
-    withPart("docs/reference/reports.md", "documents", formatShapes(REPORT_SHAPES)),
+    withParts("docs/reference/reports.md", [
+      ["cni-result", formatCniResult()],
+      ["documents", formatShapes(REPORT_SHAPES)],
+    ]),
     withPart("docs/reference/net-conf.md", "fields", formatNetConf()),
     withPart("docs/reference/lint.md", "rules", formatRules()),
     withParts("docs/reference/hns-faults.md", [

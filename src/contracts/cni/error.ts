@@ -115,7 +115,10 @@ export function annotateDelegate(error: unknown, action: string): CniError {
 export const CNI_ERROR = {
   text: "The error object of CNI.",
   fields: {
-    code: { is: "integer", text: "Below 100 of the specification, 999 of the Go library, others of plugins." },
+    code: {
+      is: "integer",
+      text: "Below 100 of the specification, 999 of the Go library, others of plugins.",
+    },
     msg: { is: "text", text: "What is wrong." },
   },
   optional: { details: { is: "text", text: "More of it, where there is more." } },

@@ -1,7 +1,11 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Ipv4, type Ipv6, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import { resultWith } from "#test/support/cni/scripted-plugin.ts";
+import { isFields } from "#core/base/json.ts";
+import { resultSchema } from "./result-schema.ts";
+import { SPEC_VERSIONS } from "./version.ts";
 import { type CniResult, EMPTY_DNS, formatResult, parseResult, printResult } from "./result.ts";
 
 const address = (text: string) => parseInterfaceAddress(text)!;
@@ -29,6 +33,21 @@ const FULL: CniResult = {
   ],
   dns: { nameservers: ["10.96.0.10"], domain: "", search: ["svc.cluster.local"], options: ["ndots:5"] },
 };
+
+/** The schema without room for fields that it does not name. */
+function closed(schema: object): object {
+  return JSON.parse(JSON.stringify(schema), (_, value: unknown) =>
+    isFields(value) && value["properties"] !== undefined ? { ...value, additionalProperties: false } : value,
+  ) as object;
+}
+
+it.each(SPEC_VERSIONS)("the schema names every field of a result of %s", (version) => {
+  const validate = new Ajv2020({ strict: true }).compile(closed(resultSchema()));
+  validate(formatResult(FULL, version));
+  expect(validate.errors ?? []).toEqual([]);
+  validate({ ...formatResult(FULL, version), moons: 2 });
+  expect(validate.errors).toMatchObject([{ keyword: "additionalProperties" }]);
+});
 
 describe("one result in every version (cni.md §1.5)", () => {
   it("0.2.0: the first address of each family, routes by destination, no interfaces", () => {

@@ -31,8 +31,10 @@ interface ResultValues {
 }
 
 /** A field inside, and what stands for it on the wire. */
-interface ResultField {
+export interface ResultField {
   readonly is: keyof ResultValues;
+  /** What it is, for schema and page: full sentences. */
+  readonly text: string;
   readonly key: string;
   /** In results up to 0.2.0, where that is another one. */
   readonly oldKey?: string;
@@ -46,7 +48,7 @@ interface ResultField {
   /** The first version that it is converted to; older structures have it, and it is not copied there. */
   readonly printedSince?: string;
 }
-type ResultFields = Readonly<Record<string, ResultField>>;
+export type ResultFields = Readonly<Record<string, ResultField>>;
 
 type NamesOf<D> = { [K in keyof D]: D[K] extends { readonly is: "family" } ? never : K }[keyof D];
 type AlwaysOf<D> = { [K in keyof D]: D[K] extends { readonly always: true } ? K : never }[keyof D];
@@ -58,43 +60,76 @@ type StructOf<D> = { readonly [K in AlwaysOf<D>]: ValueIn<D[K]> } & {
 // Fields in the order in which the Go library prints them (pkg/types, types/020, types/040 and types/100 of cni 1.3.0).
 
 const INTERFACE = {
-  name: { is: "text", key: "name", always: true },
-  mac: { is: "text", key: "mac" },
-  mtuBytes: { is: "integer", key: "mtu", omitsZero: true, since: "1.0.0" },
-  // `CNI_NETNS` for interfaces inside the container, empty for host-side ones.
-  sandbox: { is: "text", key: "sandbox" },
-  socketPath: { is: "text", key: "socketPath", since: "1.0.0" },
-  pciId: { is: "text", key: "pciID", since: "1.0.0" },
+  name: { is: "text", key: "name", always: true, text: "What it is called." },
+  mac: { is: "text", key: "mac", text: "Its MAC address." },
+  mtuBytes: { is: "integer", key: "mtu", omitsZero: true, since: "1.0.0", text: "Its MTU in bytes." },
+  sandbox: {
+    is: "text",
+    key: "sandbox",
+    text: "`CNI_NETNS` for interfaces inside the container; empty for those of the host.",
+  },
+  socketPath: { is: "text", key: "socketPath", since: "1.0.0", text: "The socket that stands for it." },
+  pciId: { is: "text", key: "pciID", since: "1.0.0", text: "The device of PCI that it is." },
 } as const;
 export type CniInterface = StructOf<typeof INTERFACE>;
 
 const IP = {
-  family: { is: "family", key: "version", since: "0.3.0", until: "0.4.0" },
-  // Index into the interfaces.
-  interface: { is: "integer", key: "interface", since: "0.3.0" },
-  address: { is: "address", key: "address", oldKey: "ip", always: true },
-  gateway: { is: "ip", key: "gateway" },
+  family: { is: "family", key: "version", since: "0.3.0", until: "0.4.0", text: "`4` or `6`." },
+  interface: {
+    is: "integer",
+    key: "interface",
+    since: "0.3.0",
+    text: "Which interface has it, counted from 0.",
+  },
+  address: { is: "address", key: "address", oldKey: "ip", always: true, text: "With its prefix length." },
+  gateway: { is: "ip", key: "gateway", text: "The gateway of its subnet." },
 } as const;
 export type CniIp = StructOf<typeof IP>;
 
 const ROUTE = {
-  destination: { is: "address", key: "dst", always: true },
-  gateway: { is: "ip", key: "gw" },
-  mtuBytes: { is: "integer", key: "mtu", omitsZero: true, printedSince: "0.3.0" },
-  advertisedMssBytes: { is: "integer", key: "advmss", omitsZero: true, printedSince: "0.3.0" },
-  priority: { is: "integer", key: "priority", omitsZero: true, printedSince: "0.3.0" },
-  table: { is: "integer", key: "table", printedSince: "0.3.0" },
-  scope: { is: "integer", key: "scope", printedSince: "0.3.0" },
+  destination: { is: "address", key: "dst", always: true, text: "Where it leads, as a prefix." },
+  gateway: { is: "ip", key: "gw", text: "The next hop; absent: that of the address." },
+  mtuBytes: {
+    is: "integer",
+    key: "mtu",
+    omitsZero: true,
+    printedSince: "0.3.0",
+    text: "The MTU of the way in bytes.",
+  },
+  advertisedMssBytes: {
+    is: "integer",
+    key: "advmss",
+    omitsZero: true,
+    printedSince: "0.3.0",
+    text: "The segments of TCP that are asked for, in bytes.",
+  },
+  priority: {
+    is: "integer",
+    key: "priority",
+    omitsZero: true,
+    printedSince: "0.3.0",
+    text: "The lower one counts.",
+  },
+  table: { is: "integer", key: "table", printedSince: "0.3.0", text: "The routing table that it is in." },
+  scope: { is: "integer", key: "scope", printedSince: "0.3.0", text: "How far what it leads to is." },
 } as const;
 export type CniRoute = StructOf<typeof ROUTE>;
 
 const DNS = {
-  nameservers: { is: "texts", key: "nameservers" },
-  domain: { is: "text", key: "domain" },
-  search: { is: "texts", key: "search" },
-  options: { is: "texts", key: "options" },
+  nameservers: { is: "texts", key: "nameservers", text: "Addresses of name servers." },
+  domain: { is: "text", key: "domain", text: "The suffix of the connection." },
+  search: { is: "texts", key: "search", text: "Suffixes that are tried in turn." },
+  options: { is: "texts", key: "options", text: "Options of the resolver." },
 } as const;
 export type CniDns = Required<StructOf<typeof DNS>>;
+
+/** The members of a result, where they are lists of their own. */
+export const RESULT_MEMBERS: {
+  readonly interfaces: ResultFields;
+  readonly ips: ResultFields;
+  readonly routes: ResultFields;
+  readonly dns: ResultFields;
+} = { interfaces: INTERFACE, ips: IP, routes: ROUTE, dns: DNS };
 
 /** How results of a version are put together. */
 interface ResultForm {
@@ -145,7 +180,7 @@ export function formatInterfaceAddress(address: InterfaceAddress): string {
 // Formatting
 
 /** The fields of a struct that a version has, each with its key there. */
-function fieldsIn(
+export function fieldsIn(
   fields: ResultFields,
   version: string,
 ): readonly (readonly [name: string, field: ResultField, key: string])[] {

@@ -1,6 +1,7 @@
 /** What `mullion cni` prints: results, and failures with the next step. */
 import { CNI_CODES, CNI_ERROR, type CniError, formatCniError } from "#contracts/cni/error.ts";
 import { formatJson } from "#contracts/cni/json.ts";
+import { resultSchema } from "#contracts/cni/result-schema.ts";
 import { type JsonObject } from "#core/base/json.ts";
 import { type JsonSchema, type Leaf, type ValueOf, documentSchema } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
@@ -37,7 +38,7 @@ export const REPORTED_CNI_ERROR = {
 export type ReportedCniError = ValueOf<typeof REPORTED_CNI_ERROR>;
 
 /** A result in the version of its list has its own description (`#contracts/cni/result.ts`). */
-export const CNI_RESULT: Leaf<JsonObject> = { schema: { type: "object" } };
+export const CNI_RESULT: Leaf<JsonObject> = { schema: resultSchema() };
 
 /** What `-o json` prints. */
 export const CNI_REPORT = {
