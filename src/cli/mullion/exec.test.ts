@@ -358,7 +358,7 @@ describe("what is not there", () => {
     const { code, text } = await run(["--list"]);
     expect(code).toBe(0);
     expect(text).toMatch(/^On Windows:\n {2}ipconfig\n {2}ipconfig \/all\n/);
-    const missing = await run(["-f", "c.yaml", "pod/shop/win", "--", "tracert", "web"]);
+    const missing = await run(["-f", "c.yaml", "pod/shop/win", "--", "pathping", "web"]);
     expect(missing.code).toBe(1);
     expect(missing.errors).toContain("mullion exec --list");
     expect(missing.errors).toContain("exit code 1");

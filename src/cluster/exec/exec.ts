@@ -11,10 +11,13 @@ import { type Shell, unknownCommand, withoutShell } from "./shells.ts";
 import { ARP } from "./windows/arp.ts";
 import { IPCONFIG } from "./windows/ipconfig.ts";
 import { CMDLETS } from "./windows/cmdlets/cmdlets.ts";
+import { CURL } from "./windows/curl.ts";
+import { NETSTAT } from "./windows/netstat.ts";
 import { NSLOOKUP } from "./windows/nslookup.ts";
 import { PING } from "./windows/ping.ts";
 import { pipelineCommand } from "./windows/powershell/pipeline.ts";
 import { ROUTE } from "./windows/route.ts";
+import { TRACERT } from "./windows/tracert.ts";
 
 /** The commands that there are. */
 export const COMMANDS: readonly ListedCommand[] = [
@@ -23,6 +26,9 @@ export const COMMANDS: readonly ListedCommand[] = [
   ARP,
   PING,
   NSLOOKUP,
+  TRACERT,
+  NETSTAT,
+  CURL,
   ...CMDLETS.map(pipelineCommand),
 ];
 
@@ -39,11 +45,11 @@ function programName(os: OperatingSystem, word: string): string {
 
 function findCommand(os: OperatingSystem, shell: Shell, word: string): ListedCommand | undefined {
   const name = programName(os, word);
-  return COMMANDS.find(
-    (each) =>
-      each.os === os &&
-      (each.name === name || each.aliases?.includes(name) === true) &&
-      (each.shell ?? shell) === shell,
+  const known = COMMANDS.filter((each) => each.os === os && (each.shell ?? shell) === shell);
+  // PowerShell's own words come first: curl is one, curl.exe the program.
+  return (
+    known.find((each) => each.aliases?.includes(word.toLowerCase()) === true) ??
+    known.find((each) => each.name === name)
   );
 }
 

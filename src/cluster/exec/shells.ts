@@ -24,11 +24,19 @@ function shellOf(os: OperatingSystem, word: string): Shell {
   return CMDLET.test(powershellWords(word)[0] ?? "") ? "powershell" : "cmd";
 }
 
+/** A line in quotes, as it stands behind a shell in a longer line, is that line. */
+function withoutQuotes(line: string): string {
+  return line.length > 1 && line.startsWith('"') && line.endsWith('"') ? line.slice(1, -1) : line;
+}
+
 /** The command without the shell that it was given to. One that names no shell is read as it would be typed. */
 export function withoutShell(
   os: OperatingSystem,
-  command: readonly string[],
+  given: readonly string[],
 ): { readonly shell: Shell; readonly words: readonly string[] } {
+  // A shell takes a whole line as one word, too.
+  const isOneLine = given.length === 1;
+  const command = isOneLine ? (given[0] ?? "").trim().split(/\s+/) : given;
   const wrapper = WRAPPERS.find(
     (each) =>
       each.os === os &&
@@ -36,13 +44,13 @@ export function withoutShell(
       each.begin.every((word, index) => word.test(command[index] ?? "")),
   );
   const rest = wrapper === undefined ? command : command.slice(wrapper.begin.length);
-  // A shell takes a whole line as one word, too.
   const words = rest.length === 1 ? (rest[0] ?? "").trim().split(/\s+/) : rest;
   const shell = wrapper?.shell ?? shellOf(os, words[0] ?? "");
   if (shell !== "powershell") return { shell, words };
   // PowerShell itself joins what it is given, and reads it as a line; of a command without it each word is one.
-  const isLine = wrapper !== undefined || rest.length === 1;
-  return { shell, words: powershellWords((isLine ? rest : rest.map(quoteWord)).join(" ")) };
+  const isLine = wrapper !== undefined || isOneLine;
+  const line = (isLine ? rest : rest.map(quoteWord)).join(" ");
+  return { shell, words: powershellWords(withoutQuotes(line)) };
 }
 
 const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {

@@ -115,7 +115,8 @@ function statistics(target: Ip, outcomes: readonly (PingOutcome | undefined)[]):
 }
 
 /** The address, and how the heading names it. Inferred: without -6 the name is asked for by IPv4 alone. */
-function findTarget(
+/** An address, or the name that it was found by; undefined for a name that nobody knows. */
+export function findTarget(
   { cluster, compartment }: Machine,
   name: string,
   isIpv6: boolean,

@@ -69,7 +69,8 @@ function interfaceLines({ loopback, adapters }: Machine): readonly string[] {
   ];
 }
 
-function print(machine: Machine, families: readonly (4 | 6)[]): CommandOutput {
+/** `route print`, and `netstat -r`. */
+export function printRoutes(machine: Machine, families: readonly (4 | 6)[]): CommandOutput {
   const ipv4 = [
     "",
     "IPv4 Route Table",
@@ -206,7 +207,7 @@ export const ROUTE: ListedCommand = {
       const families = ([4, 6] as const).filter(
         (each) => options.length === 0 || options.includes(String(each)),
       );
-      return print(machine, families);
+      return printRoutes(machine, families);
     }
     if (verb === "change") return notBuilt(ROUTE, "change");
     if (verb !== "add" && verb !== "delete") return notBuilt(ROUTE, verb);

@@ -262,6 +262,7 @@ describe("a pipeline", () => {
     expect(expected[3]).toMatch(/^10\.244\./);
     expect(world.lines(["powershell", "-Command", line])).toEqual(expected);
     expect(world.lines(["powershell.exe", ...line.split(" ")])).toEqual(expected);
+    expect(world.lines(`powershell -c "${line}"`)).toEqual(expected);
     expect(world.lines(line.split(" "))).toEqual(expected);
   });
 });

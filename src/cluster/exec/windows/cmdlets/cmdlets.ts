@@ -6,6 +6,8 @@ import { GET_NET_COMPARTMENT } from "./net-compartment.ts";
 import { GET_NET_IP_CONFIGURATION } from "./net-ip-configuration.ts";
 import { GET_NET_ROUTE } from "./net-route.ts";
 import { RESOLVE_DNS_NAME } from "./resolve-dns-name.ts";
+import { INVOKE_WEB_REQUEST } from "./invoke-web-request.ts";
+import { TEST_NET_CONNECTION } from "./test-net-connection.ts";
 
 export const CMDLETS: readonly Cmdlet[] = [
   RESOLVE_DNS_NAME,
@@ -15,4 +17,6 @@ export const CMDLETS: readonly Cmdlet[] = [
   GET_NET_ADAPTER,
   GET_NET_ROUTE,
   GET_NET_COMPARTMENT,
+  TEST_NET_CONNECTION,
+  INVOKE_WEB_REQUEST,
 ];

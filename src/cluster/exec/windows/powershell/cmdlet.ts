@@ -1,7 +1,7 @@
 /** A cmdlet: its parameters as PowerShell reads them, and what it says when something is wrong. */
 import { notBuilt } from "../../command.ts";
 import type { Machine } from "../../machine.ts";
-import { type PsObject, formatValue } from "./objects.ts";
+import { type PsObject, type Value, formatValue } from "./objects.ts";
 
 /** Parameters by their whole names; a switch has no value. */
 export type Given = ReadonlyMap<string, string>;
@@ -33,13 +33,15 @@ export interface Fault {
 
 export interface CmdletOutput {
   readonly objects: readonly PsObject[];
+  /** Plain values instead of objects. */
+  readonly values?: readonly Value[];
   readonly fault?: Fault;
   /** Lines on standard output before the objects: warnings. */
   readonly warnings?: readonly string[];
 }
 
 /** What PowerShell gives every cmdlet, and what is taken of it. */
-const COMMON_PARAMETERS = ["ErrorAction"];
+const COMMON_PARAMETERS = ["ErrorAction", "WarningAction"];
 
 /** Inferred: the message is not broken into lines, since nothing says how wide the terminal is. */
 export function faultLines(name: string, line: string, segment: string, fault: Fault): readonly string[] {

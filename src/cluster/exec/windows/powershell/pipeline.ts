@@ -230,17 +230,21 @@ function runPipeline(cmdlet: Cmdlet, machine: Machine, args: readonly string[]):
   const given = readParameters(cmdlet, own);
   const output: CmdletOutput =
     "message" in given ? { objects: [], fault: given } : cmdlet.run(machine, given);
-  let flow: Flow = { kind: "objects", objects: output.objects };
+  let flow: Flow =
+    output.values === undefined
+      ? { kind: "objects", objects: output.objects }
+      : { kind: "values", values: output.values };
   for (const [word = "", ...words] of stages) {
     const next: Flow | undefined = STAGES[word.toLowerCase()]?.(flow, words);
     flow = next ?? notBuilt({ ...cmdlet, usages: PIPELINE_USAGES }, ["|", word, ...words].join(" "));
   }
-  const isQuiet =
-    "message" in given ? false : /^(silentlycontinue|ignore|0)$/i.test(given.get("ErrorAction") ?? "");
+  const isQuiet = (preference: string): boolean =>
+    !("message" in given) && /^(silentlycontinue|ignore|0)$/i.test(given.get(preference) ?? "");
   const { fault } = output;
   return {
-    stdout: [...(output.warnings ?? []), ...show(flow)],
-    stderr: fault === undefined || isQuiet ? [] : faultLines(cmdlet.name, line, segment, fault),
+    stdout: [...(isQuiet("WarningAction") ? [] : (output.warnings ?? [])), ...show(flow)],
+    stderr:
+      fault === undefined || isQuiet("ErrorAction") ? [] : faultLines(cmdlet.name, line, segment, fault),
     exitCode: fault === undefined ? 0 : 1,
   };
 }

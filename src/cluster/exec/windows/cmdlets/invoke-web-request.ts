@@ -1,0 +1,79 @@
+/**
+ * `Invoke-WebRequest`, which Windows PowerShell calls `curl`, too. Forms of its errors: public logs of 5.1.
+ *
+ * Inferred: a server that speaks no HTTP, as that of a simulated pod, stands for one that answers 200 with its line. What nothing
+ * holds is left out of the object: headers, links, forms.
+ */
+import type { Machine } from "../../machine.ts";
+import { notBuilt } from "../../command.ts";
+import type { Cmdlet, CmdletOutput, Fault, Given } from "../powershell/cmdlet.ts";
+import { type ObjectKind, makeObject } from "../powershell/objects.ts";
+import { fetchPage, readUrl } from "../web-page.ts";
+
+interface Response {
+  readonly code: number;
+  readonly description: string;
+  readonly content: string;
+}
+
+const RESPONSE: ObjectKind<Response> = {
+  properties: [
+    { name: "StatusCode", read: ({ code }) => code },
+    { name: "StatusDescription", read: ({ description }) => description },
+    { name: "Content", read: ({ content }) => content },
+    { name: "RawContentLength", read: ({ content }) => content.length },
+  ],
+};
+
+function fault(message: string): Fault {
+  return {
+    message,
+    category: "InvalidOperation: (System.Net.HttpWebRequest:HttpWebRequest)",
+    exception: "WebException",
+    id: "WebCmdletWebResponseException,Microsoft.PowerShell.Commands.InvokeWebRequestCommand",
+  };
+}
+
+function request(machine: Machine, given: Given): CmdletOutput {
+  const text = given.get("Uri");
+  const address = text === undefined ? undefined : readUrl(text);
+  if (address === undefined) return notBuilt(INVOKE_WEB_REQUEST, text ?? "without an address");
+  const page = fetchPage(machine, address);
+  if (page.outcome === "no-name")
+    return { objects: [], fault: fault(`The remote name could not be resolved: '${address.host}'`) };
+  if (page.outcome !== "answered")
+    return { objects: [], fault: fault("Unable to connect to the remote server") };
+  const [, code = "200", ...words] = (page.head.split("\r\n")[0] ?? "").split(" ");
+  const description = page.head === "" ? "OK" : words.join(" ");
+  if (Number(code) >= 400)
+    return { objects: [], fault: fault(`The remote server returned an error: (${code}) ${description}.`) };
+  return { objects: [makeObject(RESPONSE, { code: Number(code), description, content: page.body })] };
+}
+
+export const INVOKE_WEB_REQUEST: Cmdlet = {
+  name: "Invoke-WebRequest",
+  aliases: ["iwr", "curl", "wget"],
+  usages: ["Invoke-WebRequest [-Uri] http://HOST[:PORT][/PATH] [-UseBasicParsing]"],
+  parameters: ["Uri"],
+  positions: 1,
+  switches: ["UseBasicParsing"],
+  others: [
+    "Method",
+    "Headers",
+    "Body",
+    "ContentType",
+    "Credential",
+    "DisableKeepAlive",
+    "InFile",
+    "MaximumRedirection",
+    "OutFile",
+    "PassThru",
+    "Proxy",
+    "SessionVariable",
+    "TimeoutSec",
+    "UseDefaultCredentials",
+    "UserAgent",
+    "WebSession",
+  ],
+  run: request,
+};
