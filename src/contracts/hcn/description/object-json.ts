@@ -216,11 +216,6 @@ export const BASE_READER: ObjectReader<BaseDocument> = readerOf(BASE);
 const DNS_READER = readerOf(DNS);
 const ROUTE_READER = readerOf(ROUTE);
 
-/** The fields of `BaseDocument` that are there, in the order in which results list them. */
-export function readBase(reader: JsonReader): BaseDocument {
-  return BASE_READER.read(reader);
-}
-
 export function readDns(reader: JsonReader): Dns | undefined {
   const dns = reader.object("Dns");
   return dns && DNS_READER.read(dns);
