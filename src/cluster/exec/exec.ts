@@ -12,6 +12,7 @@ import { ARP } from "./windows/arp.ts";
 import { IPCONFIG } from "./windows/ipconfig.ts";
 import { CMDLETS } from "./windows/cmdlets/cmdlets.ts";
 import { CURL } from "./windows/curl.ts";
+import { NETSH } from "./windows/netsh.ts";
 import { NETSTAT } from "./windows/netstat.ts";
 import { NSLOOKUP } from "./windows/nslookup.ts";
 import { PING } from "./windows/ping.ts";
@@ -28,6 +29,7 @@ export const COMMANDS: readonly ListedCommand[] = [
   NSLOOKUP,
   TRACERT,
   NETSTAT,
+  NETSH,
   CURL,
   ...CMDLETS.map(pipelineCommand),
 ];

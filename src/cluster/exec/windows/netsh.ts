@@ -1,0 +1,175 @@
+/**
+ * `netsh interface`. Its form is that of printed outputs of `show interfaces`, `show route`, `show config` and `show dnsservers`,
+ * of Windows Server 2016 to 2022.
+ *
+ * Inferred: the loopback stands first among interfaces and last elsewhere; routes through a gateway are Manual, others System; no
+ * address is leased. What nothing counts, bytes of subinterfaces, is refused.
+ */
+import { formatIp, formatPrefix, prefixOf } from "#core/net/ip.ts";
+import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
+import type { Machine } from "../machine.ts";
+import { LOOPBACK_METRIC, effectiveRoutes } from "./effective-routes.ts";
+import { formatMask } from "./mask.ts";
+
+type Family = 4 | 6;
+
+/** MTU of the loopback: as much as the field takes. */
+const LOOPBACK_MTU = 4_294_967_295;
+const VALUE_COLUMN = 42;
+
+function loopbackName({ compartment }: Machine): string {
+  return `Loopback Pseudo-Interface ${compartment.id}`;
+}
+
+function isOf(family: Family, ip: unknown): boolean {
+  return (typeof ip === "number") === (family === 4);
+}
+
+function interfaces(machine: Machine): readonly string[] {
+  const { adapters, loopback } = machine;
+  const line = (index: number, metric: number, mtu: number, name: string): string =>
+    [
+      String(index).padStart(3),
+      String(metric).padStart(10),
+      String(mtu).padStart(10),
+      "connected".padEnd(12),
+      name,
+    ].join("  ");
+  return [
+    "",
+    "Idx     Met         MTU          State                Name",
+    "---  ----------  ----------  ------------  ---------------------------",
+    line(loopback.index, LOOPBACK_METRIC, LOOPBACK_MTU, loopbackName(machine)),
+    ...adapters.map(({ index, link }) => line(index, link.metric, link.mtuBytes, link.name)),
+    "",
+  ];
+}
+
+function routes(machine: Machine, family: Family): readonly string[] {
+  const nameOf = (index: number): string =>
+    machine.adapters.find((each) => each.index === index)?.link.name ?? loopbackName(machine);
+  return [
+    "",
+    "Publish  Type      Met  Prefix                    Idx  Gateway/Interface Name",
+    "-------  --------  ---  ------------------------  ---  ------------------------",
+    ...effectiveRoutes(machine, family).map(({ prefix, nextHop, index, metric }) =>
+      [
+        "No".padEnd(7),
+        (nextHop === undefined ? "System" : "Manual").padEnd(8),
+        String(metric).padEnd(3),
+        formatPrefix(prefix).padEnd(24),
+        String(index).padStart(3),
+        nextHop === undefined ? nameOf(index) : formatIp(nextHop),
+      ].join("  "),
+    ),
+    "",
+  ];
+}
+
+function field(label: string, values: readonly string[]): readonly string[] {
+  const [first = "None", ...others] = values;
+  return [
+    `    ${label}:`.padEnd(VALUE_COLUMN) + first,
+    ...others.map((each) => " ".repeat(VALUE_COLUMN) + each),
+  ];
+}
+
+function dnsFields(servers: readonly string[]): readonly string[] {
+  return [
+    ...field("Statically Configured DNS Servers", servers),
+    ...field("Register with which suffix", servers.length === 0 ? [] : ["Primary only"]),
+  ];
+}
+
+/** A block of lines for each interface; of the loopback the address that it always has. */
+function blocks(
+  machine: Machine,
+  parts: { readonly hasAddresses: boolean; readonly hasNames: boolean; readonly family: Family },
+): readonly string[] {
+  const { compartment, adapters } = machine;
+  const { hasAddresses, hasNames, family } = parts;
+  const servers = compartment.dns.servers.filter((ip) => isOf(family, ip)).map(formatIp);
+  const wins = hasAddresses ? field("Statically Configured WINS Servers", []) : [];
+  const own = adapters.map(({ link }) => {
+    const addresses = link.addresses.flatMap(({ ip, length }) =>
+      typeof ip === "number"
+        ? [
+            ...field("IP Address", [formatIp(ip)]),
+            ...field("Subnet Prefix", [`${formatPrefix(prefixOf(ip, length))} (mask ${formatMask(length)})`]),
+          ]
+        : [],
+    );
+    const gateways = compartment
+      .listRoutes()
+      .flatMap(({ prefix, nextHop, metric, interface: over }) =>
+        over === link && prefix.length === 0 && typeof nextHop === "number"
+          ? [...field("Default Gateway", [formatIp(nextHop)]), ...field("Gateway Metric", [String(metric)])]
+          : [],
+      );
+    const place = [...field("DHCP enabled", ["No"]), ...addresses, ...gateways];
+    return [
+      "",
+      `Configuration for interface "${link.name}"`,
+      ...(hasAddresses ? [...place, ...field("InterfaceMetric", [String(link.metric)])] : []),
+      ...(hasNames ? [...dnsFields(servers), ...wins] : []),
+    ];
+  });
+  const loopbackPlace = [
+    ...field("DHCP enabled", ["No"]),
+    ...field("IP Address", ["127.0.0.1"]),
+    ...field("Subnet Prefix", ["127.0.0.0/8 (mask 255.0.0.0)"]),
+    ...field("InterfaceMetric", [String(LOOPBACK_METRIC)]),
+  ];
+  return [
+    ...own.flat(),
+    "",
+    `Configuration for interface "${loopbackName(machine)}"`,
+    ...(hasAddresses ? loopbackPlace : []),
+    ...(hasNames ? [...dnsFields([]), ...wins] : []),
+    "",
+  ];
+}
+
+const SHOWN: Readonly<Record<string, (machine: Machine, family: Family) => readonly string[]>> = {
+  interfaces,
+  route: routes,
+  addresses: (machine, family) => blocks(machine, { hasAddresses: true, hasNames: false, family }),
+  config: (machine, family) => blocks(machine, { hasAddresses: true, hasNames: true, family }),
+  dnsservers: (machine, family) => blocks(machine, { hasAddresses: false, hasNames: true, family }),
+};
+/** Of IPv6 they have another form. */
+const IPV4_ALONE = new Set(["addresses", "config"]);
+const FAMILIES: Readonly<Record<string, Family>> = { ipv4: 4, ip: 4, ipv6: 6 };
+
+/** `netsh` takes the beginning of a word for the word. */
+function wordOf(names: readonly string[], text: string | undefined): string | undefined {
+  const wanted = (text ?? "").toLowerCase();
+  if (wanted.length < 2) return undefined;
+  return names.find((each) => each === wanted) ?? names.find((each) => each.startsWith(wanted));
+}
+
+function show(machine: Machine, args: readonly string[]): CommandOutput {
+  const [context, family, verb, what, ...others] = args;
+  const found = wordOf(["interface"], context);
+  const version = FAMILIES[(family ?? "").toLowerCase()];
+  const shown = wordOf(Object.keys(SHOWN), what);
+  if (
+    found === undefined ||
+    version === undefined ||
+    wordOf(["show"], verb) === undefined ||
+    shown === undefined
+  )
+    return notBuilt(NETSH, args.join(" "));
+  if (others.length > 0 || (version === 6 && IPV4_ALONE.has(shown))) return notBuilt(NETSH, args.join(" "));
+  return { stdout: SHOWN[shown]?.(machine, version) ?? [], exitCode: 0 };
+}
+
+export const NETSH: ListedCommand = {
+  name: "netsh",
+  os: "windows",
+  usages: [
+    "netsh interface ipv4|ipv6 show interfaces|route|dnsservers",
+    "netsh interface ipv4 show addresses|config",
+  ],
+  run: show,
+};
