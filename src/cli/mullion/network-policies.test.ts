@@ -160,6 +160,83 @@ describe("other verbs with a NetworkPolicy", () => {
     expect(free.out).not.toContain("Not judged");
   });
 
+  it("trace says what the specification does: rules add, and what none of them names is denied", async () => {
+    const letBlueIn = policy(
+      "let-blue-in",
+      "green",
+      "{ podSelector: {}, ingress: [{ from: [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: blue } } }], ports: [{ port: 8080 }] }] }",
+    );
+    const inside = policy(
+      "inside",
+      "green",
+      "{ podSelector: {}, policyTypes: [Egress], egress: [{ to: [{ namespaceSelector: {} }] }] }",
+    );
+    const { applied } = await opened(CLUSTER, OWN_NAMESPACE, letBlueIn, inside);
+    const asked: readonly (readonly [from: string, to: string, port: number, said: string])[] = [
+      [
+        "pod/blue/client",
+        "pod/green/web",
+        8080,
+        "allows it, by spec.ingress[0] of NetworkPolicy green/let-blue-in",
+      ],
+      [
+        "pod/blue/client",
+        "pod/green/web",
+        9090,
+        "denies it: no ingress rule of NetworkPolicy green/deny-other-namespaces, NetworkPolicy green/let-blue-in is about it",
+      ],
+      [
+        "pod/green/web",
+        "pod/blue/client",
+        8080,
+        "allows it, by spec.egress[0] of NetworkPolicy green/inside",
+      ],
+      [
+        "pod/green/web",
+        "external",
+        443,
+        "denies it: no egress rule of NetworkPolicy green/inside is about it",
+      ],
+    ];
+    for (const [from, to, port, said] of asked) {
+      const { report } = await applied.trace({ from, to, protocol: "tcp", port });
+      expect(report.notJudged?.map(({ message }) => message).join("")).toContain(
+        `; NetworkPolicies are stored and not enforced; their specification ${said}`,
+      );
+    }
+  });
+
+  it("of a Service it says so by the port of the pods behind it, and nothing when they differ", async () => {
+    const service = `apiVersion: v1
+kind: Service
+metadata: { name: shop, namespace: green }
+spec: { clusterIP: 10.96.0.50, ports: [{ port: 80, targetPort: 8080 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: shop, namespace: green, labels: { kubernetes.io/service-name: shop } }
+addressType: IPv4
+ports: [{ port: 8080, protocol: TCP }]
+endpoints:
+  - { addresses: ["10.244.1.2"], targetRef: { kind: Pod, namespace: green, name: web } }
+`;
+    const other = '  - { addresses: ["10.244.1.3"], targetRef: { kind: Pod, namespace: blue, name: web } }\n';
+    const open = policy("port", "green", "{ podSelector: {}, ingress: [{ ports: [{ port: 8080 }] }] }");
+    const closed = policy("closed", "blue", "{ podSelector: { matchLabels: { app: web } } }");
+    const request = { from: "pod/blue/client", to: "service/green/shop", protocol: "tcp", port: 80 } as const;
+    const labelled = CLUSTER.replace(
+      "namespace: blue, node: win-1",
+      "namespace: blue, node: win-1, labels: { app: web }",
+    );
+    const one = await (await opened(labelled, open, service)).applied.trace(request);
+    expect(one.report.notJudged?.[0]?.message).toContain(
+      "allows it, by spec.ingress[0] of NetworkPolicy green/port",
+    );
+    const two = await (await opened(labelled, open, closed, service + other)).applied.trace(request);
+    expect(two.report.notJudged).toHaveLength(1);
+    expect(two.report.notJudged?.[0]?.message).not.toContain("specification");
+  });
+
   it("apply says it when the policy is taken", async () => {
     const { applied } = await opened(CLUSTER);
     const answer = await applied.apply({ inputs: [{ name: "p.yaml", text: OWN_NAMESPACE }] });
@@ -207,6 +284,15 @@ interface ExpectedFlow {
   readonly expect: "works" | "denied" | "not-judged" | "no-network";
 }
 
+/** What the specification is said to say; `not-judged` where it leaves the flow to whoever enforces it. */
+function specifiedIn(reasons: readonly { readonly message: string }[] = []): string {
+  const [, said = ""] = reasons
+    .map(({ message }) => message)
+    .join()
+    .split("their specification ");
+  return { allows: "works", denies: "denied", leaves: "not-judged" }[said.split(" ")[0] ?? ""] ?? "";
+}
+
 /** By a NetworkPolicy: the dump's network is one that is not carried out, besides. */
 function isByPolicy(reasons: readonly { readonly code: string }[] = []): boolean {
   return reasons.some(({ code }) => code === "network-policy-not-enforced");
@@ -216,14 +302,21 @@ it("no flow of the dump with policies works without the mark when its policies d
   const folder = "examples/dumps/calico-network-policies";
   const { flows } = parse(readFileSync(`${folder}/expected.yaml`, "utf8")) as { flows: ExpectedFlow[] };
   const { applied } = await opened(readFileSync(`${folder}/dump.yaml`, "utf8"));
-  const seen: { readonly flow: string; readonly expect: string; readonly isMarked: boolean }[] = [];
+  const seen: { flow: string; expect: string; isMarked: boolean; specified: string }[] = [];
   for (const { from, to, protocol, port, expect: expected } of flows) {
     const { report } = await applied.trace({ from, to, protocol, ...(port === undefined ? {} : { port }) });
-    seen.push({ flow: `${from} → ${to}`, expect: expected, isMarked: isByPolicy(report.notJudged) });
+    const reasons = report.notJudged;
+    const [isMarked, specified] = [isByPolicy(reasons), specifiedIn(reasons)];
+    seen.push({ flow: `${from} → ${to}`, expect: expected, isMarked, specified });
   }
   const unmarked = seen.filter(({ isMarked }) => !isMarked);
   expect(unmarked.filter((each) => each.expect !== "works")).toEqual([]);
   expect(seen.filter((each) => each.expect === "denied").length).toBeGreaterThan(4);
+  // Written from the documentation, before anything here read a rule.
+  const marked = seen.filter(({ isMarked }) => isMarked);
+  expect(marked.map(({ flow, specified }) => `${flow} ${specified}`)).toEqual(
+    marked.map((each) => `${each.flow} ${each.expect}`),
+  );
   // No policy is about what this pod sends, and the node of a pod reaches it.
   expect(unmarked.map(({ flow }) => flow)).toEqual([
     "pod/records/visitor-8f9mdq8vr-76w9p → external",

@@ -122,7 +122,7 @@ function end(text: string): FlowEnd {
 
 function flow(from: string, to: string, answerers: readonly string[] = [], isByName = false): LimitedFlow {
   const [source, target] = [end(from), end(to)];
-  const more = { address: undefined, protocol: "tcp", port: 80, isByName } as const;
+  const more = { address: undefined, protocol: "tcp", port: 80, answererPort: 80, isByName } as const;
   return { source, target, answerers: answerers.map(end), ...more };
 }
 

@@ -1,5 +1,6 @@
 /** The ends of flows as limits look at them: who is meant by a reference, and who may answer at an address and port. */
-import type { Service } from "#contracts/kubernetes/objects.ts";
+import type { PolicyPod } from "#contracts/kubernetes/network-policy.ts";
+import type { EndpointSlice, Namespace, Pod, Service } from "#contracts/kubernetes/objects.ts";
 import { addToList } from "#core/base/keyed-lists.ts";
 import { type Ip, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterNode, ClusterPod } from "../cluster.ts";
@@ -28,7 +29,43 @@ function keyOf({ metadata }: Keyed): string {
 }
 
 function ofNode({ spec }: ClusterNode): FlowEnd {
-  return { reference: `node/${spec.name}`, kind: "node", os: spec.os, node: spec.name };
+  const { name, os, address } = spec;
+  return { reference: `node/${name}`, kind: "node", os, node: name, address };
+}
+
+/** The label by which a namespace has its name; the API server gives it to all of them. */
+const NAME_OF_NAMESPACE = "kubernetes.io/metadata.name";
+
+function labelsByNamespace(namespaces: readonly Namespace[]): ReadonlyMap<string, PolicyPod["labels"]> {
+  return new Map(
+    namespaces.map(({ metadata: { name, labels } }) => [name, { ...labels, [NAME_OF_NAMESPACE]: name }]),
+  );
+}
+
+function portsOf({ spec }: Pod): PolicyPod["ports"] {
+  return (spec?.containers ?? []).flatMap(({ ports = [] }) =>
+    ports.map(({ name, protocol = "TCP", containerPort }) => ({ name, protocol, port: containerPort })),
+  );
+}
+
+/** The slices' port of a Service's port: by its number, or by its node port. */
+function slicePort(
+  { spec }: Service,
+  slices: readonly EndpointSlice[],
+  protocol: LimitedFlow["protocol"],
+  asked: number,
+): number | undefined {
+  const own = spec?.ports?.find(
+    (each) =>
+      (each.port === asked || each.nodePort === asked) && (each.protocol ?? "TCP") === protocol.toUpperCase(),
+  );
+  if (own === undefined) return undefined;
+  const ports = slices.flatMap((slice) => slice.ports ?? []);
+  const behind = new Set(
+    ports.filter(({ name }) => (name ?? "") === (own.name ?? "")).map(({ port }) => port),
+  );
+  const [only] = behind;
+  return behind.size === 1 ? only : undefined;
 }
 
 function addressesOf({ spec, status }: Service): readonly Ip[] {
@@ -40,7 +77,9 @@ function addressesOf({ spec, status }: Service): readonly Ip[] {
 /** Reads the objects once for many flows. */
 export class FlowEnds {
   private readonly cluster: Cluster;
-  private readonly labels: ReadonlyMap<string, FlowEnd["pod"]>;
+  private readonly podObjects: ReadonlyMap<string, Pod>;
+  private readonly namespaces: ReadonlyMap<string, PolicyPod["labels"]>;
+  private readonly slices: ReadonlyMap<string, readonly EndpointSlice[]>;
   private readonly byReference = new Map<string, FlowEnd>();
   private readonly podsByAddress = new Map<Ip, FlowEnd[]>();
   private readonly nodesByAddress = new Map<Ip, FlowEnd>();
@@ -55,12 +94,9 @@ export class FlowEnds {
   constructor(cluster: Cluster) {
     this.cluster = cluster;
     const { objects, file } = cluster;
-    this.labels = new Map(
-      objects.Pod.map(({ metadata }) => {
-        const { namespace, name, labels = {} } = metadata;
-        return [keyOf({ metadata }), { namespace, name, labels }];
-      }),
-    );
+    this.podObjects = new Map(objects.Pod.map((pod) => [keyOf(pod), pod]));
+    this.namespaces = labelsByNamespace(objects.Namespace);
+    this.slices = slicesByService(objects.EndpointSlice);
     for (const node of cluster.nodes) {
       const flowEnd = ofNode(node);
       this.byReference.set(flowEnd.reference, flowEnd);
@@ -69,8 +105,14 @@ export class FlowEnds {
         if (ip !== undefined) this.nodesByAddress.set(ip, flowEnd);
     }
     for (const pod of cluster.pods) this.addPod(pod);
-    for (const { name } of [...cluster.outside, ...cluster.apiServers])
-      this.byReference.set(name, { reference: name, kind: "outside", os: "outside", node: undefined });
+    for (const { name, ip: address } of [...cluster.outside, ...cluster.apiServers])
+      this.byReference.set(name, {
+        reference: name,
+        kind: "outside",
+        os: "outside",
+        node: undefined,
+        address,
+      });
     this.addServices();
   }
 
@@ -82,11 +124,17 @@ export class FlowEnds {
   /** The flow with all that limits ask of it. */
   flowOf({ from, to, address, protocol, port, isByName }: AskedFlow): LimitedFlow {
     const target = this.endOf(to);
+    const service = this.serviceAsked(target, address, protocol, port);
+    const answerers = this.answerersOf(target, address, protocol, port);
+    // A hostPort leads to another port of a pod, which is not looked up.
+    const isMapped = target.kind !== "pod" && answerers.some(({ pod }) => pod?.isHostNetwork === false);
+    const ownPort = isMapped && this.isNodeAsked(target, address) ? undefined : port;
     return {
       source: this.endOf(from),
       target,
       address,
-      answerers: this.answerersOf(target, address, protocol, port),
+      answerers,
+      answererPort: service === undefined ? ownPort : this.portBehind(service, protocol, port),
       protocol,
       port,
       isByName,
@@ -96,14 +144,22 @@ export class FlowEnds {
 
   private addPod({ spec, node, address, address6 }: ClusterPod): void {
     const { namespace, name } = spec;
-    const known = this.labels.get(`${namespace}/${name}`) ?? { namespace, name, labels: {} };
     const isHostNetwork = spec.network === "host";
+    const object = this.podObjects.get(`${namespace}/${name}`);
     const flowEnd: FlowEnd = {
       reference: `pod/${namespace}/${name}`,
       kind: "pod",
       os: node.spec.os,
       node: node.spec.name,
-      pod: isHostNetwork ? { ...known, isHostNetwork } : known,
+      address,
+      pod: {
+        namespace,
+        name,
+        labels: object?.metadata.labels ?? {},
+        namespaceLabels: this.namespaces.get(namespace) ?? { [NAME_OF_NAMESPACE]: namespace },
+        ports: object === undefined ? [] : portsOf(object),
+        isHostNetwork,
+      },
     };
     this.byReference.set(flowEnd.reference, flowEnd);
     for (const { protocol, port, hostPort } of spec.ports) {
@@ -119,9 +175,7 @@ export class FlowEnds {
   }
 
   private addServices(): void {
-    const { Service: services, EndpointSlice: slices } = this.cluster.objects;
-    const byService = slicesByService(slices);
-    for (const service of services) {
+    for (const service of this.cluster.objects.Service) {
       const key = keyOf(service);
       const reference = `service/${key}`;
       this.services.set(reference, service);
@@ -130,7 +184,7 @@ export class FlowEnds {
       for (const { nodePort, protocol = "TCP" } of service.spec?.ports ?? [])
         if (nodePort !== undefined) this.byNodePort.set(`${protocol} ${nodePort}`, service);
       const found = new Set<FlowEnd>();
-      for (const { endpoints = [], metadata } of byService.get(key) ?? [])
+      for (const { endpoints = [], metadata } of this.slices.get(key) ?? [])
         for (const { addresses, targetRef } of endpoints) {
           const namespace = targetRef?.namespace ?? metadata.namespace;
           const named = this.byReference.get(`pod/${namespace}/${targetRef?.name ?? ""}`);
@@ -150,31 +204,52 @@ export class FlowEnds {
     return this.backEnds.get(`service/${keyOf(service)}`) ?? [];
   }
 
+  /** The Service that stands before those who answer; undefined: none does. */
+  private serviceAsked(
+    target: FlowEnd,
+    address: Ip | undefined,
+    protocol: LimitedFlow["protocol"],
+    port: number,
+  ): Service | undefined {
+    const named = this.services.get(target.reference);
+    if (named !== undefined) return named;
+    if (target.kind === "pod" || target.kind === "outside") return undefined;
+    const service = address === undefined ? undefined : this.serviceByAddress.get(address);
+    if (service !== undefined) return service;
+    return this.isNodeAsked(target, address)
+      ? this.byNodePort.get(`${protocol.toUpperCase()} ${port}`)
+      : undefined;
+  }
+
+  private isNodeAsked({ kind }: FlowEnd, address: Ip | undefined): boolean {
+    return kind === "node" || (address !== undefined && this.nodesByAddress.has(address));
+  }
+
+  private portBehind(service: Service, protocol: LimitedFlow["protocol"], port: number): number | undefined {
+    return slicePort(service, this.slices.get(keyOf(service)) ?? [], protocol, port);
+  }
+
   private answerersOf(
     target: FlowEnd,
     address: Ip | undefined,
     protocol: LimitedFlow["protocol"],
     port: number,
   ): readonly FlowEnd[] {
-    const named = this.services.get(target.reference);
-    if (named !== undefined) return this.behind(named);
-    if (target.kind === "pod" || target.kind === "outside") return [target];
-    const service = address === undefined ? undefined : this.serviceByAddress.get(address);
+    const service = this.serviceAsked(target, address, protocol, port);
     if (service !== undefined) return this.behind(service);
+    if (target.kind === "pod" || target.kind === "outside") return [target];
     const node = address === undefined ? target : this.nodesByAddress.get(address);
     if (node?.kind === "node") return this.answerersOfNode(node, protocol, port);
     return address === undefined ? [] : (this.podsByAddress.get(address) ?? []);
   }
 
-  /** Who answers on a port of a node: the pods behind a NodePort or a hostPort, pods in its network, or itself. */
+  /** Who answers on a port of a node that is no NodePort: the pods behind a hostPort, pods in its network, or itself. */
   private answerersOfNode(
     node: FlowEnd,
     protocol: LimitedFlow["protocol"],
     port: number,
   ): readonly FlowEnd[] {
     const asked = `${protocol.toUpperCase()} ${port}`;
-    const service = this.byNodePort.get(asked);
-    if (service !== undefined) return this.behind(service);
     return this.onNodePorts.get(`${node.node ?? ""} ${asked}`) ?? [node];
   }
 

@@ -1,15 +1,25 @@
-/** NetworkPolicies of a cluster: whose flows they are about. Which of them they allow is not asked. */
+/** NetworkPolicies of a cluster, which nothing enforces: whose flows they are about, and what their specification says. */
 import { plural } from "#core/base/text-layout.ts";
-import { matchesSelector } from "#contracts/kubernetes/labels.ts";
+import {
+  type PolicyEnd,
+  type PolicyVerdict,
+  type ReadPolicy,
+  openDirections,
+  readNetworkPolicy,
+  selectsPod,
+  verdictOf,
+} from "#contracts/kubernetes/network-policy.ts";
 import type { NetworkPolicy, Pod } from "#contracts/kubernetes/objects.ts";
 import type { FileProblem, ProblemPlace } from "#core/catalogue/file-problem.ts";
+import { familyOf } from "#core/net/ip.ts";
 import type { ClusterObjects } from "../cluster-objects.ts";
+import type { FlowEnd, LimitedFlow } from "../session/flow-limit.ts";
 import {
   type PolicyApi,
-  type PolicyDirection,
   PolicyLimit,
   type SelectedPod,
   type SelectingPolicy,
+  listTitles,
 } from "./policy-limit.ts";
 
 /** Where an object stands, in a file or, without one, by its name. */
@@ -25,74 +35,103 @@ const NETWORK_POLICIES: PolicyApi = Object.freeze({
   sparesOwnNode: true,
 });
 
-/**
- * What a policy isolates its pods for. The same page: without `policyTypes` always for ingress, and for egress when it
- * has a rule for it.
- */
-function directionsOf({ spec }: NetworkPolicy): readonly PolicyDirection[] {
-  const types = spec?.policyTypes ?? [];
-  if (types.length === 0) return (spec?.egress ?? []).length > 0 ? ["ingress", "egress"] : ["ingress"];
-  return (["ingress", "egress"] as const).filter((direction) =>
-    types.some((type) => type.toLowerCase() === direction),
-  );
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
 }
 
-/** A rule as it is stored; the client's type calls `from` otherwise. */
-interface StoredRule {
-  readonly from?: readonly unknown[];
-  readonly to?: readonly unknown[];
-  readonly ports?: readonly unknown[];
+function titleOf({ namespace, name }: Named): string {
+  return `NetworkPolicy ${namespace}/${name}`;
 }
 
-/**
- * Directions with a rule about everybody on every port. API of NetworkPolicy: a rule without peers is about all, one
- * without ports about every port, and what any policy of a pod allows is allowed.
- */
-function openDirections({ spec }: NetworkPolicy): readonly PolicyDirection[] {
-  const isOpen = (rules: readonly StoredRule[]): boolean =>
-    rules.some(({ from = [], to = [], ports = [] }) => from.length + to.length + ports.length === 0);
-  const open: PolicyDirection[] = [];
-  if (isOpen(spec?.ingress ?? [])) open.push("ingress");
-  if (isOpen(spec?.egress ?? [])) open.push("egress");
-  return open;
-}
-
-function titleOf({ metadata }: NetworkPolicy): string {
-  return `NetworkPolicy ${metadata.namespace}/${metadata.name}`;
-}
-
-function selects({ metadata, spec }: NetworkPolicy, { namespace, labels }: SelectedPod): boolean {
-  return namespace === metadata.namespace && matchesSelector(spec?.podSelector ?? {}, labels);
-}
-
-function readPolicy(policy: NetworkPolicy, placeOf: PlaceOfObject): SelectingPolicy {
-  const { namespace, name } = policy.metadata;
+function asSelecting(policy: ReadPolicy, placeOf: PlaceOfObject): SelectingPolicy {
   return {
     title: titleOf(policy),
-    where: placeOf(namespace, name),
-    directions: directionsOf(policy),
+    where: placeOf(policy.namespace, policy.name),
+    directions: policy.directions,
     open: openDirections(policy),
-    selects: (pod) => selects(policy, pod),
+    selects: (pod) => selectsPod(policy, pod),
   };
+}
+
+const PROTOCOLS = Object.freeze({ tcp: "TCP", udp: "UDP", icmp: "ICMP" });
+
+function asPolicyEnd({ pod, address, node }: FlowEnd): PolicyEnd {
+  return { pod, address, node };
+}
+
+const UNDEFINED_WHY: Readonly<Record<"protocol" | "host-network", string>> = Object.freeze({
+  protocol: "leaves ICMP to whoever enforces it",
+  "host-network": "leaves pods in the network of their node to whoever enforces it",
+});
+
+function describeVerdict(verdict: PolicyVerdict): string {
+  switch (verdict.outcome) {
+    case "allowed": {
+      const rules = verdict.rules.map(
+        ({ policy, direction, index }) => `spec.${direction}[${index}] of ${titleOf(policy)}`,
+      );
+      return rules.length === 0 ? "allows it" : `allows it, by ${listTitles(rules)}`;
+    }
+    case "denied":
+      return `denies it: no ${verdict.direction} rule of ${listTitles(verdict.isolatedBy.map(titleOf))} is about it`;
+    case "undefined":
+      return UNDEFINED_WHY[verdict.why];
+  }
+}
+
+/**
+ * What the specification says of a flow; undefined where that is not said: back ends differ, a name comes first, or it goes
+ * by IPv6.
+ */
+function specified(
+  byNamespace: ReadonlyMap<string, readonly ReadPolicy[]>,
+  flow: LimitedFlow,
+): string | undefined {
+  const { source, target, address, answerers, answererPort, isByName } = flow;
+  if (isByName || answererPort === undefined) return undefined;
+  // Ends are known by their first address alone.
+  if (address !== undefined && familyOf(address) === 6) return undefined;
+  // "It is not defined whether this happens before or after NetworkPolicy processing".
+  const isLedOn = answerers.some((each) => each.address !== address);
+  if (isLedOn && source.kind !== "pod")
+    return "leaves what gets another source on its way to whoever enforces it";
+  const stranger = { pod: undefined, address, node: undefined };
+  const isNobodys = answerers.length === 0 && target.kind !== "service";
+  const receivers = isNobodys ? [stranger] : answerers.map(asPolicyEnd);
+  const said = new Set(
+    receivers.map((receiver) => {
+      const ends = { source: asPolicyEnd(source), target: receiver };
+      const namespaces = new Set([source.pod, receiver.pod].flatMap((pod) => pod?.namespace ?? []));
+      const policies = [...namespaces].flatMap((namespace) => byNamespace.get(namespace) ?? []);
+      return describeVerdict(
+        verdictOf(policies, { ...ends, protocol: PROTOCOLS[flow.protocol], port: answererPort }),
+      );
+    }),
+  );
+  const [only] = said;
+  return said.size === 1 ? only : undefined;
 }
 
 /** One limit for all NetworkPolicies that there are. */
 export function networkPolicyLimits(
-  { NetworkPolicy: policies }: ClusterObjects,
+  { NetworkPolicy: stored }: ClusterObjects,
   placeOf: PlaceOfObject,
 ): readonly PolicyLimit[] {
-  if (policies.length === 0) return [];
+  if (stored.length === 0) return [];
+  const policies = stored.map(readNetworkPolicy);
+  const byNamespace = Map.groupBy(policies, ({ namespace }) => namespace);
   return [
     new PolicyLimit(
-      NETWORK_POLICIES,
-      policies.map((policy) => readPolicy(policy, placeOf)),
+      { ...NETWORK_POLICIES, specified: (flow) => specified(byNamespace, flow) },
+      policies.map((policy) => asSelecting(policy, placeOf)),
     ),
   ];
 }
 
-function asSelected({ metadata }: Pod): SelectedPod {
-  const { namespace, name, labels = {} } = metadata;
-  return { namespace, name, labels };
+function asSelected({ metadata }: Pod): Pick<SelectedPod, "namespace" | "labels"> {
+  const { namespace, labels = {} } = metadata;
+  return { namespace, labels };
 }
 
 /**
@@ -105,13 +144,12 @@ export function networkPolicyNotes(
   placeOf: PlaceOfObject,
 ): readonly FileProblem[] {
   const candidates = pods?.map(asSelected);
-  return policies.flatMap((policy) => {
-    const count = candidates?.filter((pod) => selects(policy, pod)).length;
+  return policies.map(readNetworkPolicy).flatMap((policy) => {
+    const count = candidates?.filter((pod) => selectsPod(policy, pod)).length;
     if (count === 0) return [];
     const number = plural(count ?? 0, "pod");
-    const whose =
-      count === undefined ? "" : `: it selects ${number}, for ${directionsOf(policy).join(" and ")}`;
-    const { file, line, column } = placeOf(policy.metadata.namespace, policy.metadata.name);
+    const whose = count === undefined ? "" : `: it selects ${number}, for ${policy.directions.join(" and ")}`;
+    const { file, line, column } = placeOf(policy.namespace, policy.name);
     return {
       code: NETWORK_POLICIES.code,
       file,

@@ -1,9 +1,8 @@
 /** Policies that are stored and not enforced, as a limit: flows of the pods that they select are not judged. */
+import type { PolicyDirection } from "#contracts/kubernetes/network-policy.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 import type { FlowEnd, FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
-
-export type PolicyDirection = "ingress" | "egress";
 
 /** A pod as policies see it. */
 export type SelectedPod = NonNullable<FlowEnd["pod"]>;
@@ -26,6 +25,8 @@ export interface PolicyApi {
   readonly plural: string;
   /** A pod always reaches itself and its own node, and the node the pod, whatever the policies say. */
   readonly sparesOwnNode: boolean;
+  /** What would become of a flow, by the specification: `allows it`; undefined where that cannot be said. */
+  specified?(flow: LimitedFlow): string | undefined;
 }
 
 /** Titles that a message lists; the rest is counted. */
@@ -76,10 +77,13 @@ export class PolicyLimit implements FlowLimit {
       const titles = listTitles(policies.map(({ title }) => title));
       return `${titles} select${policies.length === 1 ? "s" : ""} ${pod.reference} for ${direction}`;
     });
+    parts.push(`${this.api.plural} are stored and not enforced`);
+    const specified = this.api.specified?.(flow);
+    if (specified !== undefined) parts.push(`their specification ${specified}`);
     const where = selections[0]?.policies[0]?.where;
     return {
       code: this.code,
-      message: `${parts.join("; ")}; ${this.api.plural} are stored and not enforced`,
+      message: parts.join("; "),
       ...(where === undefined ? {} : { where }),
     };
   }

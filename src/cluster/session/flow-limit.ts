@@ -5,6 +5,7 @@
 import type { ValueOf } from "#core/base/shape.ts";
 import { KNOWLEDGE_CODES } from "#core/catalogue/codes.ts";
 import { PROBLEM_PLACE } from "#core/catalogue/file-problem.ts";
+import type { PolicyPod } from "#contracts/kubernetes/network-policy.ts";
 import type { Ip } from "#core/net/ip.ts";
 
 /** One end of a flow, as far as limits look at it. */
@@ -16,14 +17,10 @@ export interface FlowEnd {
   readonly os: "windows" | "linux" | "outside";
   /** Name of the node on which it is; undefined for Services and the outside. */
   readonly node: string | undefined;
-  /** Namespace and labels of a pod. */
-  readonly pod?: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly labels: Readonly<Record<string, string>>;
-    /** It has no address but the node's. */
-    readonly isHostNetwork?: boolean;
-  };
+  /** Its own; undefined for Services, and where nobody knows it. */
+  readonly address?: Ip | undefined;
+  /** What policies see of a pod. */
+  readonly pod?: PolicyPod;
 }
 
 /** A flow that is about to be answered. */
@@ -38,6 +35,8 @@ export interface LimitedFlow {
   readonly protocol: "tcp" | "udp" | "icmp";
   /** 0 for ICMP. */
   readonly port: number;
+  /** The port of those who may answer, behind a Service; undefined when the objects do not tell. */
+  readonly answererPort: number | undefined;
   /** A name is resolved first. */
   readonly isByName: boolean;
   /** Whom the resolver asks, with a name. */
