@@ -118,7 +118,7 @@ export interface ClusterFile {
   readonly traitsOverlayShapeReason: string;
   readonly beginEachItemWithHyphen: Template<"noun">;
   readonly textsByPathAdvice: string;
-  readonly writeLengthFromTo29: Template<"valueCount">;
+  readonly writeLengthFromTo29: Template<"valueLength">;
   readonly noBlockOfLengthIs: Template<"value" | "value2">;
   readonly advice: string;
   readonly docsReferenceHnsFaultsMd: string;
@@ -403,11 +403,11 @@ export interface LintRules {
   readonly withoutTypeFlanneldTakesBack: string;
   readonly flanneldHasNoBackEnd: Template<"type" | "meant">;
   readonly flanneldOnWindowsOnlyKnows: string;
-  readonly nodesCannotGetEachOut: Template<"length" | "range" | "rangeCount">;
+  readonly nodesCannotGetEachOut: Template<"length" | "range" | "rangeLength">;
   readonly nodePortEqualsPortWhichKube: Template<"nodePort" | "minor">;
   readonly knowsNoDualStackSo: Template<"title">;
   readonly overlayNetworksOfWindowsCarryNo: string;
-  readonly kubeProxy1OnWindowsOpens: Template<"minor" | "part">;
+  readonly kubeProxy1OnWindowsOpens: Template<"minor" | "family">;
   readonly kubeProxy1OnWindowsPrograms: Template<"minor">;
   readonly onThisOverlayNetworkConnections: string;
   readonly thisIsThPortOf: Template<"blocks" | "blocks2">;
@@ -557,7 +557,7 @@ export interface Reports {
   readonly shardSubjectInput: string;
   readonly verifyShard: string;
   readonly verifyShardMachines: string;
-  readonly thereIsNoReportOf: Template<"part">;
+  readonly thereIsNoReportOf: Template<"flows">;
   readonly stoppedBeforeItsEndRest: string;
   readonly componentDropsLocation: string;
   readonly serviceFrontEnd: string;

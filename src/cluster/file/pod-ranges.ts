@@ -66,7 +66,7 @@ export function assignPodRanges(
   if (given.length === nodes.length) return given;
   if (maskSize.value < clusterCIDR.value.length) {
     const message = `no block of length ${maskSize.value} fits into ${formatPrefix(clusterCIDR.value)}`;
-    const advice = WORDS.writeLengthFromTo29({ valueCount: clusterCIDR.value.length });
+    const advice = WORDS.writeLengthFromTo29({ valueLength: clusterCIDR.value.length });
     reading.reportValue(maskSize.place, message, advice);
     return undefined;
   }

@@ -273,7 +273,7 @@ function partialFindings(
     ...missingShards.map((index) => ({
       about: shardName(index),
       expected,
-      observed: WORDS.thereIsNoReportOf({ part: shares[index - 1] ?? 0 }),
+      observed: WORDS.thereIsNoReportOf({ flows: shares[index - 1] ?? 0 }),
       code,
     })),
     ...stoppedShards.map((index) => ({

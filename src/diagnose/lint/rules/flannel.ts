@@ -288,7 +288,7 @@ const SUBNET_LENGTH: LintRule = {
       message: WORDS.nodesCannotGetEachOut({
         length,
         range: formatRange(range),
-        rangeCount: range.length + 2,
+        rangeLength: range.length + 2,
       }),
     };
   },

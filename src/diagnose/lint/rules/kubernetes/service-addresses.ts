@@ -64,7 +64,7 @@ const DUAL_NODE_PORT = windowsServices("dual-stack-node-port-missing", function*
     at: { path: ["spec", isSaid ? "ipFamilies" : isRequired ? "ipFamilyPolicy" : "clusterIPs"] },
     message: WORDS.kubeProxy1OnWindowsOpens({
       minor: kubernetes.minor,
-      part: families[0] ?? "the first family",
+      family: families[0] ?? "the first family",
     }),
   };
 });
