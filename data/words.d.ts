@@ -238,6 +238,53 @@ export interface CommandLine {
 }
 export function commandLine(): CommandLine;
 
+export interface Flannel {
+  readonly leaseHasRunOutAnd: Template<"lease">;
+  readonly leaseHasRunOutAndAnother: Template<"lease">;
+  readonly foundLeaseForCurrentIp: Template<"own" | "ip">;
+  readonly foundPreviouslyLeasedSubnetThat: Template<"subnet">;
+  readonly outOfSubnetsAllOf: Template<"min" | "max" | "rangeLength">;
+  readonly etcdWatchForFellBehind: Template<"subnetsPrefix" | "revision">;
+  readonly leaseHasBeenRevokedShutting: Template<"own">;
+  readonly anotherNodePublishesLeaseWith: Template<"lease">;
+  readonly flagsIface: string;
+  readonly flagsIfaceRegex: string;
+  readonly flagsIpBlackholeRoute: string;
+  readonly invalidSubnetLeaseRenewMargin: Template<"margin">;
+  readonly takesSubnetForThisNodes: string;
+  readonly errorWaitingForNodeControllerTo: string;
+  readonly timeoutContactingKubeApiFailed: Template<"quoted">;
+  readonly panicAssignmentToEntryIn: Template<"quoted">;
+  readonly nodeHasBeenDeletedIts: Template<"nodeName">;
+  readonly rangeOfNodeIsNow: Template<"nodeName" | "ranges" | "own">;
+  readonly couldNotMatchPatternTo: Template<"pattern" | "available">;
+  readonly failedToGetDefaultInterface: Template<"family">;
+  readonly v6DefaultRouteInterfaceMust: Template<"name" | "name2">;
+  readonly failedToFindInterfaceTo: Template<"reasons">;
+  readonly invalidVxlanBackendConfigVni: Template<"vni" | "vniMin">;
+  readonly invalidVxlanBackendConfigVniDoes: Template<"vni" | "vniMin" | "vniMax">;
+  readonly invalidVxlanBackendConfigPort: Template<"port" | "vxlanPort">;
+  readonly invalidVxlanBackendConfigMacPrefix: Template<"macPrefix">;
+  readonly cannotParseDrMacNetwork: Template<"routerMacText" | "networkName">;
+  readonly nodeHasNoIPv4Subnet: string;
+  readonly vniIsButItIs: Template<"vni">;
+  readonly networkHoldsNodesOwnAddress: Template<"network" | "publicIp">;
+  readonly networkOverlapsNodesOwnRange: Template<"network" | "overlapping" | "name">;
+  readonly configurationIsNotJsonObject: string;
+  readonly networkMustBeAbleTo: Template<"prefix" | "given" | "name" | "networkLength">;
+  readonly interfaceBoundToTookToo: Template<"name">;
+  readonly couldNotApplyHostRoutePolicy: string;
+  readonly yourPublicIPDiffersFromInterface: string;
+  readonly etcdKnowsNoItIs: Template<"path">;
+  readonly flannelConfigNotFoundIn: Template<"prefix">;
+  readonly subnetSpecifiedInFlannelNet: Template<"shown" | "range" | "family" | "nodeName">;
+  readonly failedToConfigureInterfaceIPv: Template<"name" | "family">;
+  readonly isDamagedItsChecksumIs: Template<"path" | "key">;
+  readonly failedToFindInterfaceFor: Template<"address">;
+  readonly waysToOtherNodesAre: string;
+}
+export function flannel(): Flannel;
+
 export interface HnsCommands {
   readonly socket: string;
   readonly dumpToLookAtInstead: string;
@@ -324,6 +371,54 @@ export interface HnsDocuments {
   readonly filterIsItMustBe: Template<"text">;
 }
 export function hnsDocuments(): HnsDocuments;
+
+export interface KubeProxy {
+  readonly rowsHelp: string;
+  readonly rowsHelpNameOfHnsNetworkOf: string;
+  readonly rowsHelpAddressThatLoadBalancingWithout: string;
+  readonly rowsHelpNameOfNodesOwnHns: string;
+  readonly rowsHelpRunUnderServiceControlManager: string;
+  readonly rowsHelpAddressOfApiServerInstead: string;
+  readonly rowsHelpContentTypeOfRequestsTo: string;
+  readonly rowsHelpNameOfThisNodesNode: string;
+  readonly rowsHelpThisNodesAddressAndSo: string;
+  readonly rowsHelpFilesOrFoldersOfManifests: string;
+  readonly rowsHelpMacAddressOfInterfaceWith: string;
+  readonly advice: string;
+  readonly adviceOverlayNetworkNeedsAddressOf: string;
+  readonly adviceNoInterfaceOfThisMachine: string;
+  readonly adviceStartHnsMullionHnsServe: string;
+  readonly adviceRestartKubeProxySoThat: string;
+  readonly noneOfListedEndpointsCan: Template<"listed">;
+  readonly isNotProgrammedAllowsPods: Template<"frontEndText" | "reason">;
+  readonly isNotProgrammedEveryEndpoint: Template<"frontEndText">;
+  readonly externalTrafficPolicyLocalIsTreatedAs: string;
+  readonly sessionAffinityClientIPIsAskedFor: string;
+  readonly invalidArgumentForMullionKubernetes: Template<"word">;
+  readonly checkPathAfterConfigKube: Template<"path">;
+  readonly hostnameOverrideWriteNameOf: string;
+  readonly featureGateIsNotKnown: Template<"name" | "minor">;
+  readonly cannotSetFeatureGateTo: Template<"name" | "isOn" | "isOnByDefault">;
+  readonly settingFeatureGateItWill: Template<"stage" | "name" | "isOn">;
+  readonly nameKubeconfigWithKubeconfigOr: string;
+  readonly neitherKubeconfigFileNorMaster: string;
+  readonly despiteItsNameThisIs: string;
+  readonly mustBeEitherSingleCidr: string;
+  readonly cantDetermineThisNodesIp: string;
+  readonly callToHnsOrKubernetes: string;
+  readonly dsrIsAskedForEnableDSR: string;
+  readonly thisVersionOfHnsDoes: string;
+  readonly about: string;
+  readonly reasonsEacces: string;
+  readonly flagsBeginWithValueThat: string;
+  readonly betaThisMetricRecordsData: string;
+  readonly warning: string;
+  readonly kubeProxyLetsOverlayNetwork: Template<"name">;
+  readonly podIsOnThisNode: Template<"ip">;
+  readonly hnsDoesNotAnswerSeveral: string;
+  readonly endpointAddressesAreNotIPv: Template<"misplaced" | "family">;
+}
+export function kubeProxy(): KubeProxy;
 
 export interface LintRules {
   readonly thisFileIsNeverRead: Template<"first">;

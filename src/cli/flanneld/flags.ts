@@ -4,6 +4,9 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import { FlannelError } from "#programs/flannel/flannel-error.ts";
 import { DEFAULT_OPTIONS, type FlanneldOptions } from "#programs/flannel/flanneld-options.ts";
 import { DEFAULT_ANNOTATION_PREFIX } from "#programs/flannel/kube/node-lease.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 type FlagKind = "text" | "list" | "boolean" | "integer";
 
@@ -27,14 +30,10 @@ const FLAGS: Readonly<Record<string, Flag>> = {
   "etcd-username": flag("text", "", "user of etcd"),
   "healthz-ip": flag("text", "0.0.0.0", "address of the health server"),
   "healthz-port": flag("integer", "0", "port of the health server; 0: none"),
-  iface: flag("list", "", "interface to the other nodes, by name or address; may be given again"),
+  iface: flag("list", "", WORDS.flagsIface),
   "iface-can-reach": flag("text", "", "interface that leads to this address; not on Windows"),
-  "iface-regex": flag("list", "", "interface by a pattern of its name or address; may be given again"),
-  "ip-blackhole-route": flag(
-    "boolean",
-    "false",
-    "drop packets to addresses of this node that no pod has; not on Windows",
-  ),
+  "iface-regex": flag("list", "", WORDS.flagsIfaceRegex),
+  "ip-blackhole-route": flag("boolean", "false", WORDS.flagsIpBlackholeRoute),
   "ip-masq": flag("boolean", "false", "translate what leaves the network of pods"),
   "ip-masq-fully-random-disable": flag("boolean", "false", "choose ports of translations in order"),
   "iptables-forward-rules": flag("boolean", "true", "let packets of pods through FORWARD"),
@@ -192,10 +191,7 @@ export function readFlags(words: readonly string[], variables: Variables): Flann
   const margin = values.integer("subnet-lease-renew-margin");
   const isVersion = values.boolean("version");
   if (!isHelp && !isVersion && (margin <= 0 || margin >= 24 * 60))
-    throw new FlannelError(
-      "flanneld-cannot-start",
-      `Invalid subnet-lease-renew-margin option, out of acceptable range: ${margin} is not in 1 to 1439`,
-    );
+    throw new FlannelError("flanneld-cannot-start", WORDS.invalidSubnetLeaseRenewMargin({ margin }));
   return {
     isHelp,
     isVersion,
@@ -250,7 +246,7 @@ export function helpText(): string {
   return [
     "Usage: flanneld [OPTION]...",
     "",
-    "Takes a subnet for this node's pods, makes its network and the ways to the other nodes.",
+    WORDS.takesSubnetForThisNodes,
     "",
     ...lines,
     "",

@@ -1,6 +1,9 @@
 /** What ends kube-proxy before it has begun, as the user reads it: upstream's sentence first, then where and what to do. */
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 export interface Complaint {
   /** Upstream's sentence. */
@@ -40,16 +43,8 @@ export function formatFailure({ complaints, problems }: StartFailure): string {
 
 /** What to do about a start that failed, by upstream's sentence. */
 const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: string])[] = [
-  [
-    /KUBE_NETWORK and network-flag/,
-    "kube-proxy-without-network-name",
-    "Name the HNS network of the pods: --network-name=cbr0, winkernel.networkName in the file, or the variable KUBE_NETWORK.",
-  ],
-  [
-    /source-vip flag not set/,
-    "kube-proxy-without-source-vip",
-    "An overlay network needs an address of this node's pod range that no pod has: --source-vip, or winkernel.sourceVip.",
-  ],
+  [/KUBE_NETWORK and network-flag/, "kube-proxy-without-network-name", WORDS.advice],
+  [/source-vip flag not set/, "kube-proxy-without-source-vip", WORDS.adviceOverlayNetworkNeedsAddressOf],
   [
     /WinDSR feature gate/,
     "kube-proxy-dsr-without-gate",
@@ -65,20 +60,16 @@ const ADVICE: readonly (readonly [pattern: RegExp, code: KnowledgeCode, advice: 
     "kube-proxy-feature-gate-refused",
     "Add --feature-gates=WinOverlay=true, or featureGates: {WinOverlay: true}.",
   ],
-  [
-    /could not find host mac address/,
-    "kube-proxy-cannot-start",
-    "No interface of this machine has that address. Give the node's address with --bind-address, or the MAC address with --mullion-host-mac.",
-  ],
+  [/could not find host mac address/, "kube-proxy-cannot-start", WORDS.adviceNoInterfaceOfThisMachine],
   [
     /HNS lists no policies|HNS does not tell its version/,
     "hns-unreachable",
-    'Start HNS ("mullion hns serve", or the service hns on Windows), or name it with MULLION_HNS.',
+    WORDS.adviceStartHnsMullionHnsServe,
   ],
   [
     /^the Node \S+ (?:has other addresses|was deleted)/,
     "kube-proxy-cannot-start",
-    "Restart kube-proxy so that it uses the current addresses; a service manager that restarts it does so by itself.",
+    WORDS.adviceRestartKubeProxySoThat,
   ],
   [
     /failed to start proxy (?:healthz|metrics)/,

@@ -1,26 +1,14 @@
 /** What `--help` and `--version` print. */
 import type { KubernetesVersion } from "#programs/kube-proxy/behaviour.ts";
 import { type FlagDefinition, type FlagType, flagsOf } from "#programs/kube-proxy/configuration/flags.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 const COLUMNS = 100;
 const INDENT = " ".repeat(6);
 
-const ABOUT = `kube-proxy of a Windows node: it programs the Services of a cluster as load balancers of HNS.
-
-Flags and configuration are those of Kubernetes' own kube-proxy for Windows; those of Mullion begin with --mullion-. HNS
-is found through MULLION_HNS, then the node's own socket, then Windows.
-
-Usage:
-  kube-proxy [flags]
-
-Examples:
-  kube-proxy --config=/etc/kube-proxy.yaml
-  kube-proxy --kubeconfig=/etc/kubeconfig --network-name=vxlan0 --source-vip=10.244.3.2 --hostname-override=win-1
-  kube-proxy --mullion-manifests=services.yaml --network-name=cbr0 --bind-address=10.0.0.4 --v=2
-  kube-proxy --write-config-to=kube-proxy.yaml
-
-Flags:
-`;
+const ABOUT = `${WORDS.about}\n`;
 
 /** As pflag names the values. */
 const VALUES: Readonly<Record<FlagType, string>> = {

@@ -3,6 +3,9 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from "node:net";
 import { splitHostPort } from "#programs/kube-proxy/configuration/go-texts.ts";
 import type { HttpHandler, Listen } from "#programs/kube-proxy/daemon/health/http-answer.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** Connections at a time; probes and scrapes need a few. */
 const CONNECTIONS_MAX = 256;
@@ -10,7 +13,7 @@ const CONNECTIONS_MAX = 256;
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there already",
   EADDRNOTAVAIL: "this machine does not have the address",
-  EACCES: "this user may not listen there, or Windows has excluded the port",
+  EACCES: WORDS.reasonsEacces,
 };
 
 function reasonOf(error: NodeJS.ErrnoException): Error {

@@ -23,6 +23,9 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { type FileProblem, formatProblem } from "#core/catalogue/file-problem.ts";
 import { describeSystemError } from "../mullion/failure.ts";
 import { StartFailure } from "./complaint.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -60,7 +63,7 @@ export function chooseVersion(argv: readonly string[], variables: Variables): Ku
   if (version !== undefined) return version;
   throw refuse(
     "bad-usage",
-    `invalid argument ${JSON.stringify(word)} for "--mullion-kubernetes" flag: it is not a version that is known here`,
+    WORDS.invalidArgumentForMullionKubernetes({ word: JSON.stringify(word) }),
     `Known are 1.${MINOR_MIN} to 1.${MINOR_MAX}.`,
   );
 }
@@ -138,7 +141,7 @@ async function readConfiguration(
     throw refuse(
       "kube-proxy-configuration-invalid",
       `failed complete: cannot read ${path}: ${describeSystemError(error)}`,
-      `Check the path after --config. "kube-proxy --write-config-to ${path}" writes one with every field.`,
+      WORDS.checkPathAfterConfigKube({ path }),
     );
   }
   const { configuration, problems, warnings } = decodeConfiguration(path, text);
@@ -174,7 +177,7 @@ function applyHostname(configuration: KubeProxyConfiguration, flags: ReadonlyMap
     throw refuse(
       "kube-proxy-configuration-invalid",
       "failed complete: empty hostname-override is invalid",
-      "--hostname-override: write the name of this node's Node object, or leave it out.",
+      WORDS.hostnameOverrideWriteNameOf,
     );
   configuration.hostnameOverride = override.trim().toLowerCase();
 }

@@ -11,6 +11,9 @@ import type { Terminal } from "../mullion/terminal.ts";
 import { StartFailure } from "./complaint.ts";
 import type { Settings, Variables } from "./load-settings.ts";
 import { openManifestFeed } from "./manifest-feed.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 export interface FeedSurroundings {
   readonly terminal: Terminal;
@@ -23,8 +26,7 @@ const SEED_MAX = 2 ** 47;
 
 /** Where the path of the kubeconfig was given. */
 function placeOf({ configFile, configuration }: Settings): string {
-  if (configuration.clientConnection.kubeconfig === "")
-    return "Name a kubeconfig with --kubeconfig, or a server with --master; or run without an API server: --mullion-manifests=services.yaml.";
+  if (configuration.clientConnection.kubeconfig === "") return WORDS.nameKubeconfigWithKubeconfigOr;
   return configFile === undefined
     ? "Check the path after --kubeconfig."
     : `Check clientConnection.kubeconfig in ${configFile.path}.`;
@@ -44,8 +46,7 @@ export async function openFeed(
   const { kubeconfig } = configuration.clientConnection;
   const master = flags.get("master");
   const server = typeof master === "string" && master !== "" ? master : undefined;
-  if (kubeconfig === "" && server === undefined)
-    log.info(0, "Neither kubeconfig file nor master URL was specified, falling back to in-cluster config");
+  if (kubeconfig === "" && server === undefined) log.info(0, WORDS.neitherKubeconfigFileNorMaster);
   try {
     // The client of Kubernetes is loaded only where there is a server.
     const { openApiServerSource } = await import("#contracts/kubernetes/server/api-server-source.node.ts");

@@ -31,6 +31,9 @@ import { NodeRules } from "./node/node-rules.ts";
 import { Readiness } from "./node/readiness.ts";
 import type { Waiting } from "./progress.ts";
 import type { SubnetFiles } from "./node/subnet-file.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /**
  * Pods in the nodes' own range: a route to pods would take what is for nodes.
@@ -46,12 +49,19 @@ function refuseOverlap({ network }: NetworkConfig, external: ExternalInterface):
     if (external.publicIp === undefined || !prefixContains(network, external.publicIp)) return;
     throw new FlannelError(
       "flannel-network-overlaps",
-      `Network ${formatPrefix(network)} holds the node's own address ${formatIp(external.publicIp)}: choose another range for pods`,
+      WORDS.networkHoldsNodesOwnAddress({
+        network: formatPrefix(network),
+        publicIp: formatIp(external.publicIp),
+      }),
     );
   }
   throw new FlannelError(
     "flannel-network-overlaps",
-    `Network ${formatPrefix(network)} overlaps ${formatPrefix(overlapping)}, the nodes' own range on ${external.interface.name}: choose another range for pods`,
+    WORDS.networkOverlapsNodesOwnRange({
+      network: formatPrefix(network),
+      overlapping: formatPrefix(overlapping),
+      name: external.interface.name,
+    }),
   );
 }
 

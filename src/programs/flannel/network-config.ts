@@ -16,6 +16,9 @@ import {
 import { readConfig, unknownFields } from "./config-fields.ts";
 import { FlannelError } from "./flannel-error.ts";
 import { BACKEND, NET_CONF } from "./net-conf.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /** Which subnets of one family nodes get; only an etcd store reads it. */
 export interface SubnetChoice {
@@ -59,10 +62,7 @@ function readJson(text: string): JsonValue {
 export function parseNetworkConfig(text: string): NetworkConfig {
   const value = readJson(text);
   if (!isJsonObject(value))
-    throw new FlannelError(
-      "flanneld-configuration-invalid",
-      'the configuration is not a JSON object such as {"Network": "10.244.0.0/16", "Backend": {"Type": "vxlan"}}',
-    );
+    throw new FlannelError("flanneld-configuration-invalid", WORDS.configurationIsNotJsonObject);
   const given = readConfig(NET_CONF, value);
   const { Backend: backend } = given;
   return Object.freeze({
@@ -132,7 +132,12 @@ function subnetLength(rules: FamilyRules, network: Prefix, given: number | undef
       );
     if (given < network.length + 2)
       throw badLength(
-        `network must be able to accommodate at least four subnets: ${rules.prefix}SubnetLen is ${given}, and ${rules.name} is a /${network.length}`,
+        WORDS.networkMustBeAbleTo({
+          prefix: rules.prefix,
+          given,
+          name: rules.name,
+          networkLength: network.length,
+        }),
       );
     return given;
   }

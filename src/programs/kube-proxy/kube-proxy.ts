@@ -35,6 +35,9 @@ import {
   refuseOptions,
   removeAllPolicyLists,
 } from "./sync/start-up.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** How long kube-proxy waits before it looks for its network again. */
 const NETWORK_RETRY_MS = 1_000;
@@ -176,7 +179,7 @@ export class KubeProxy {
     }
     if (!read.value.isOverlay) return this.run(read.value);
     this.phase = "settling";
-    const message = `kube-proxy lets the overlay network ${name} settle, whose remote subnets may come late`;
+    const message = WORDS.kubeProxyLetsOverlayNetwork({ name });
     const finding: ServiceFinding = { code: "kube-proxy-network-missing", message };
     return { state: "waiting", retryAfterMs: OVERLAY_WAIT_MS, finding };
   }

@@ -8,6 +8,9 @@ import type { Lease, LeaseAttributes, LeaseEvent } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import type { FlanneldBehaviour } from "../release.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /** What is known once the network stands. */
 export interface Registration {
@@ -72,8 +75,5 @@ export class LeaseRequest {
 /** @throws FlannelError what host-gw says behind a NAT. */
 export function refuseTranslation(external: ExternalInterface): void {
   if (external.publicIp === external.address && external.publicIpv6 === external.ipv6Address) return;
-  throw new FlannelError(
-    "flanneld-cannot-start",
-    "your PublicIP differs from interface IP, meaning that probably you're on a NAT, which is not supported by host-gw backend",
-  );
+  throw new FlannelError("flanneld-cannot-start", WORDS.yourPublicIPDiffersFromInterface);
 }

@@ -31,6 +31,9 @@ import {
 import { Backoff, type Progress, done } from "../progress.ts";
 import type { EtcdEvent } from "./etcd-client.ts";
 import type { SubnetRegistry } from "./subnet-registry.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /** How often a subnet is chosen again that another node has just taken. */
 const RACE_TRIES = 10;
@@ -113,7 +116,7 @@ export class EtcdLeaseStore implements LeaseStore {
     if (present !== undefined && present.attributes.publicIp !== lease.attributes.publicIp)
       throw new FlannelError(
         "flannel-lease-conflict",
-        `the lease ${formatSubnets(lease)} has run out, and belongs to another node now`,
+        WORDS.leaseHasRunOutAnd({ lease: formatSubnets(lease) }),
       );
     const timeToLiveMs =
       present === undefined
@@ -122,7 +125,7 @@ export class EtcdLeaseStore implements LeaseStore {
     if (timeToLiveMs === undefined)
       throw new FlannelError(
         "flannel-lease-conflict",
-        `the lease ${formatSubnets(lease)} has run out, and another node has just taken it`,
+        WORDS.leaseHasRunOutAndAnother({ lease: formatSubnets(lease) }),
       );
     return Object.freeze({ ...lease, timeToLiveMs });
   }
@@ -149,10 +152,7 @@ export class EtcdLeaseStore implements LeaseStore {
         const timeToLiveMs = await registry.update(own, attributes);
         return Object.freeze({ ...own, attributes, timeToLiveMs });
       }
-      log.write(
-        "I",
-        `Found lease (${formatSubnets(own)}) for current IP (${ip}) but not compatible with current config, deleting`,
-      );
+      log.write("I", WORDS.foundLeaseForCurrentIp({ own: formatSubnets(own), ip }));
       await registry.remove(own);
     }
     const subnets = this.previousOf(ranges, leases) ?? this.choose(ranges, leases);
@@ -176,10 +176,7 @@ export class EtcdLeaseStore implements LeaseStore {
       log.write("I", `Found previously leased subnet (${formatPrefix(subnet)}), reusing`);
       return { subnet, ipv6Subnet };
     }
-    log.write(
-      "E",
-      `Found previously leased subnet (${formatPrefix(subnet)}) that is not compatible with the Etcd network config, ignoring`,
-    );
+    log.write("E", WORDS.foundPreviouslyLeasedSubnetThat({ subnet: formatPrefix(subnet) }));
     return undefined;
   }
 
@@ -205,7 +202,11 @@ export class EtcdLeaseStore implements LeaseStore {
     if (drawn !== undefined) return Object.freeze(drawn);
     throw new FlannelError(
       "flannel-subnets-exhausted",
-      `out of subnets: all of ${formatIp(range.min)} to ${formatIp(range.max)} with /${range.length} are leased`,
+      WORDS.outOfSubnetsAllOf({
+        min: formatIp(range.min),
+        max: formatIp(range.max),
+        rangeLength: range.length,
+      }),
     );
   }
 }
@@ -266,7 +267,7 @@ class SubnetsWatch {
       compacted: (revision) => {
         this.parts.log.write(
           "W",
-          `etcd watch for ${registry.subnetsPrefix} fell behind compaction horizon (compact rev ${revision}), re-listing and resuming`,
+          WORDS.etcdWatchForFellBehind({ subnetsPrefix: registry.subnetsPrefix, revision }),
         );
         this.later(() => this.relist());
       },
@@ -338,17 +339,13 @@ class SubnetsWatch {
   }
 
   private reportRevoked(): void {
-    this.listener.revoked(
-      `Lease has been revoked. Shutting down daemon. The key ${formatSubnetKey(this.own)} is gone from etcd`,
-    );
+    this.listener.revoked(WORDS.leaseHasBeenRevokedShutting({ own: formatSubnetKey(this.own) }));
   }
 
   /** Another node that says our address writes over our lease: it is unknown which of the two is meant. */
   private ownSeen(lease: Lease): void {
     if (!this.parts.reportsConflicts || equalAttributes(lease.attributes, this.own.attributes)) return;
     this.own = lease;
-    this.listener.conflicted(
-      `another node publishes the lease ${formatSubnets(lease)} with its own data: give each node its own public address`,
-    );
+    this.listener.conflicted(WORDS.anotherNodePublishesLeaseWith({ lease: formatSubnets(lease) }));
   }
 }

@@ -12,6 +12,9 @@ import { parseJson } from "#contracts/cni/json.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import { FlannelError } from "../flannel-error.ts";
 import type { EtcdClient, EtcdEvent, EtcdGrant, EtcdRange, EtcdValue, EtcdWatcher } from "./etcd-client.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface EtcdPlace {
   /** Tried in order; the one that answers is kept until it does not. */
@@ -189,11 +192,7 @@ export class EtcdGatewayClient implements EtcdClient {
     try {
       value = parseJson(text);
     } catch (error) {
-      if (status === 404)
-        throw new FlannelError(
-          "flannel-store-refused",
-          `etcd knows no ${path}: it is older than 3.4, or its JSON gateway is off (--enable-grpc-gateway)`,
-        );
+      if (status === 404) throw new FlannelError("flannel-store-refused", WORDS.etcdKnowsNoItIs({ path }));
       throw unreachable(`etcd answers ${path} with status ${status} and no JSON: ${messageOf(error)}`);
     }
     const answer = objectOf(value);

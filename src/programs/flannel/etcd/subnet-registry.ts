@@ -8,6 +8,9 @@ import { FlannelError } from "../flannel-error.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { type Lease, type LeaseAttributes, formatSubnetKey, parseSubnetKey } from "../leases/lease.ts";
 import type { EtcdClient, EtcdValue } from "./etcd-client.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /** For how long a node keeps its lease without renewing it. */
 export const LEASE_SECONDS = 86_400;
@@ -86,7 +89,7 @@ export class SubnetRegistry {
     if (value !== undefined) return value.value;
     throw new FlannelError(
       "flanneld-configuration-invalid",
-      `flannel config not found in etcd store. Did you create your config using etcdv3 API? The key is ${this.prefix}/config`,
+      WORDS.flannelConfigNotFoundIn({ prefix: this.prefix }),
     );
   }
 

@@ -24,6 +24,9 @@ import {
   podRangesOf,
 } from "./node-lease.ts";
 import type { NodeLeases } from "./node-leases.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface KubeLeaseStoreParts extends FlanneldMode {
   readonly source: KubeSource;
@@ -91,7 +94,7 @@ export class KubeLeaseStore implements LeaseStore {
     if (leases.isSynced) return Promise.resolve(done(undefined));
     const finding: FlannelFinding = {
       code: "flannel-store-unreachable",
-      message: "error waiting for nodeController to sync state: the Nodes cannot be listed",
+      message: WORDS.errorWaitingForNodeControllerTo,
     };
     const retryAfterMs = this.sync.next(nowMs);
     if (retryAfterMs !== undefined) return Promise.resolve({ state: "waiting", retryAfterMs, finding });
@@ -129,17 +132,14 @@ export class KubeLeaseStore implements LeaseStore {
     if (node === undefined)
       return {
         state: "unavailable",
-        message: `timeout contacting kube-api, failed to patch node ${quoted}. Error: there is no such node`,
+        message: WORDS.timeoutContactingKubeApiFailed({ quoted }),
       };
     if ((node.spec?.podCIDR ?? "") === "")
       throw new FlannelError("flannel-node-without-range", `node ${quoted} pod cidr not assigned`);
     const ranges = podRangesOf(node);
     const { publishesToBareNodes, refusesBadConfiguration } = this.differences;
     if (!publishesToBareNodes && Object.keys(annotationsOfNode(node)).length === 0)
-      throw new FlannelError(
-        "flannel-node-without-annotations",
-        `panic: assignment to entry in nil map: node ${quoted} has no annotations, and upstream's flanneld writes into none`,
-      );
+      throw new FlannelError("flannel-node-without-annotations", WORDS.panicAssignmentToEntryIn({ quoted }));
     // Upstream publishes first and looks afterwards.
     if (refusesBadConfiguration && checksRange) checkRanges(config, ranges, nodeName);
     const refused = await this.publish(node, attributes);
@@ -240,9 +240,7 @@ export class KubeLeaseStore implements LeaseStore {
     const { nodeName, annotations: names } = this.parts;
     if (!this.differences.watchesOwnNode) return;
     if (node === undefined) {
-      listener.troubled(
-        `node ${JSON.stringify(nodeName)} has been deleted: its pods keep running, and others lose their way to them`,
-      );
+      listener.troubled(WORDS.nodeHasBeenDeletedIts({ nodeName: JSON.stringify(nodeName) }));
       return;
     }
     let ranges: Pick<Lease, "subnet" | "ipv6Subnet">;
@@ -261,7 +259,11 @@ export class KubeLeaseStore implements LeaseStore {
     });
     if (!isSame) {
       listener.revoked(
-        `the range of node ${JSON.stringify(nodeName)} is ${formatSubnets(ranges)} now, and was ${formatSubnets(own)}: flanneld exits, so that it starts again`,
+        WORDS.rangeOfNodeIsNow({
+          nodeName: JSON.stringify(nodeName),
+          ranges: formatSubnets(ranges),
+          own: formatSubnets(own),
+        }),
       );
       return;
     }

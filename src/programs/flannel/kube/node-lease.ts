@@ -15,6 +15,9 @@ import {
 import { FlannelError } from "../flannel-error.ts";
 import type { Lease, LeaseAttributes } from "../leases/lease.ts";
 import type { NetworkConfig } from "../network-config.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export const DEFAULT_ANNOTATION_PREFIX = "flannel.alpha.coreos.com";
 
@@ -199,7 +202,12 @@ function requireCovered(
   const shown = network === undefined ? "" : formatPrefix(network);
   throw new FlannelError(
     "flannel-network-without-node-range",
-    `subnet ${JSON.stringify(shown)} specified in the flannel net config doesn't contain ${JSON.stringify(formatPrefix(range))} ${family}PodCIDR of the ${JSON.stringify(nodeName)} node`,
+    WORDS.subnetSpecifiedInFlannelNet({
+      shown: JSON.stringify(shown),
+      range: JSON.stringify(formatPrefix(range)),
+      family,
+      nodeName: JSON.stringify(nodeName),
+    }),
   );
 }
 

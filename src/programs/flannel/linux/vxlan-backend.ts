@@ -24,6 +24,9 @@ import { VNI_BITS, formatMacWithColons, formatVxlanData, parseVxlanData } from "
 import { type TunnelPeer, addEntries, removeEntries, routeOf } from "./tunnel-entries.ts";
 import { ensureVxlanDevice } from "./vxlan-device.ts";
 import { type LinuxVxlanOptions, readLinuxVxlanOptions } from "./vxlan-options.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface LinuxVxlanParts extends BackendParts {
   readonly host: LinuxHost;
@@ -220,7 +223,7 @@ export class LinuxVxlanBackend implements Backend {
       if (subnet === undefined)
         throw new FlannelError(
           "flannel-node-without-range",
-          `failed to configure interface ${name}: IPv${family} is enabled but the lease has no IPv${family}`,
+          WORDS.failedToConfigureInterfaceIPv({ name, family }),
         );
       const { host } = this.parts;
       await host.configureVxlan(name, { ip: subnet.address, length: bitsOf(family) }, network);

@@ -11,6 +11,9 @@ import {
 } from "./flannel-host.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import type { NetworkConfig } from "../network-config.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface InterfaceOptions {
   /** Addresses or names, in order. */
@@ -81,9 +84,7 @@ async function byPattern(search: InterfaceSearch, pattern: string): Promise<Matc
   const available = interfaces.map(
     ({ name, addresses }) => `${name}:[${addresses.map(({ ip }) => formatIp(ip)).join(" ")}]`,
   );
-  throw none(
-    `could not match pattern ${pattern} to any of the available network interfaces (${available.join(", ")})`,
-  );
+  throw none(WORDS.couldNotMatchPatternTo({ pattern, available: available.join(", ") }));
 }
 
 async function byReach(search: InterfaceSearch, destination: string): Promise<Match> {
@@ -110,13 +111,9 @@ async function byDefaultRoute(search: InterfaceSearch): Promise<Match> {
     const index = await host.defaultInterface(family);
     const found = interfaces.find((candidate) => candidate.index === index);
     if (found === undefined)
-      throw none(
-        `failed to get default ${family === 6 ? "v6 " : ""}interface: unable to find default gateway interface index`,
-      );
+      throw none(WORDS.failedToGetDefaultInterface({ family: family === 6 ? "v6 " : "" }));
     if (match !== undefined && match.index !== found.index)
-      throw none(
-        `v6 default route interface ${found.name} must be the same with v4 default route interface ${match.name}`,
-      );
+      throw none(WORDS.v6DefaultRouteInterfaceMust({ name: found.name, name2: match.name }));
     match = found;
   }
   if (match === undefined) throw none("none matched ip stack");
@@ -199,7 +196,5 @@ export async function findExternalInterface(search: InterfaceSearch): Promise<Ex
       search.log.write("I", `Could not find valid interface matching ${wanted}: ${messageOf(error)}`);
     }
   }
-  throw none(
-    `Failed to find interface to use that matches the interfaces and/or regexes provided: ${reasons.join("; ")}`,
-  );
+  throw none(WORDS.failedToFindInterfaceTo({ reasons: reasons.join("; ") }));
 }

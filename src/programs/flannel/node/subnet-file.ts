@@ -2,6 +2,9 @@
 import { type IpFamily, type Prefix, parseInterfaceAddress, prefixFamily, prefixOf } from "#core/net/ip.ts";
 import { isSubnetEnvDamaged } from "#contracts/cni/subnet-env.ts";
 import type { FlannelLog } from "../flannel-log.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /** Files of the node. Failing calls reject with an error that says why. */
 export interface SubnetFiles {
@@ -22,7 +25,7 @@ export function previousSubnet(
   log: FlannelLog,
 ): Prefix | undefined {
   if (text !== undefined && isSubnetEnvDamaged(text)) {
-    log.write("E", `${path} is damaged: its checksum is wrong; its ${key} is not used`);
+    log.write("E", WORDS.isDamagedItsChecksumIs({ path, key }));
     return undefined;
   }
   const family: IpFamily = key === "FLANNEL_SUBNET" ? 4 : 6;

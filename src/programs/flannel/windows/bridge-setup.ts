@@ -22,6 +22,9 @@ import { type FlannelInterface, type WindowsHost, interfaceWith } from "../node/
 import type { FlannelLog } from "../flannel-log.ts";
 import { Poll, type Progress, done, failed } from "../progress.ts";
 import type { WindowsHostGwOptions } from "./options.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface BridgeSetupParts {
   readonly client: HcnClient;
@@ -253,10 +256,7 @@ export class BridgeSetup {
         );
       const carrier = interfaceWith(interfaces, ip);
       if (carrier === undefined)
-        throw new FlannelError(
-          "flannel-network-not-ready",
-          `failed to find interface for IP Address ${address}: no interface with given IP found`,
-        );
+        throw new FlannelError("flannel-network-not-ready", WORDS.failedToFindInterfaceFor({ address }));
       await host.enableForwarding(carrier.index);
       log.write("I", `Enabled forwarding on ${carrier.name} index ${carrier.index}`);
       found.push(carrier);

@@ -24,6 +24,9 @@ import { type Progress, Recurring, done, failed } from "../progress.ts";
 import type { FlannelLog } from "../flannel-log.ts";
 import { BridgeSetup } from "./bridge-setup.ts";
 import { type WindowsHostGwOptions, readWindowsHostGwOptions } from "./options.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface WindowsHostGwParts extends BackendParts {
   readonly host: WindowsHost;
@@ -107,7 +110,7 @@ export class WindowsHostGwBackend implements Backend {
     if (subnet === undefined)
       return failed({
         code: "flannel-node-without-range",
-        message: "the node has no IPv4 subnet, and flanneld on Windows knows no other",
+        message: WORDS.nodeHasNoIPv4Subnet,
       });
     const progress = await this.makeNetwork(subnet, nowMs);
     if (progress.state !== "done") return progress;

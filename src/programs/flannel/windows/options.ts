@@ -4,6 +4,9 @@ import { readConfig } from "../config-fields.ts";
 import { FlannelError } from "../flannel-error.ts";
 import { WINDOWS_HOST_GW, WINDOWS_VXLAN } from "../net-conf.ts";
 import { BACKEND_PLACE, type NetworkConfig } from "../network-config.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface WindowsVxlanOptions {
   /** Of the HNS network. */
@@ -30,17 +33,17 @@ export function readWindowsVxlanOptions(
   if (vni < VNI_MIN)
     throw new FlannelError(
       "flannel-vni-below-4096",
-      `invalid VXLAN backend config. VNI [${vni}] must be greater than or equal to ${VNI_MIN} on Windows`,
+      WORDS.invalidVxlanBackendConfigVni({ vni, vniMin: VNI_MIN }),
     );
   if (vni > VNI_MAX && refusesBadConfiguration)
     throw new FlannelError(
       "flannel-vni-other-than-4096",
-      `invalid VXLAN backend config. VNI [${vni}] does not fit into the 16 bits in which nodes publish it: write ${VNI_MIN} to ${VNI_MAX}`,
+      WORDS.invalidVxlanBackendConfigVniDoes({ vni, vniMin: VNI_MIN, vniMax: VNI_MAX }),
     );
   if (port !== VXLAN_PORT)
     throw new FlannelError(
       "flannel-vxlan-port-not-4789",
-      `invalid VXLAN backend config. Port [${port}] is not supported on Windows. Omit the setting to default to port ${VXLAN_PORT}`,
+      WORDS.invalidVxlanBackendConfigPort({ port, vxlanPort: VXLAN_PORT }),
     );
   for (const option of ["DirectRouting", "GBP"] as const)
     if (given[option] === true)
@@ -51,7 +54,7 @@ export function readWindowsVxlanOptions(
   if (!MAC_PREFIX.test(macPrefix))
     throw new FlannelError(
       "flannel-option-not-for-windows",
-      `invalid VXLAN backend config.MacPrefix [${macPrefix}] is invalid, prefix must be of the format xx-xx e.g. 0E-2A`,
+      WORDS.invalidVxlanBackendConfigMacPrefix({ macPrefix }),
     );
   return Object.freeze({ networkName: name === "" ? `flannel.${vni}` : name, vni });
 }

@@ -23,6 +23,9 @@ import {
   managementIpOf,
   overlayDocument,
 } from "./overlay-network.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface OverlaySetupParts {
   readonly client: HcnClient;
@@ -190,7 +193,7 @@ export class OverlaySetup {
       this.phase = next;
       return undefined;
     }
-    const message = `interface bound to ${name} took too long to get ready. Please check your network host configuration`;
+    const message = WORDS.interfaceBoundToTookToo({ name });
     // An address that is none does not become one.
     if (ip === undefined && !this.parts.differences.checksFoundNetwork) return failed(finding(message));
     return this.wait(this.interfacePoll.next(nowMs), finding(`${message} (${address})`));
@@ -208,10 +211,7 @@ export class OverlaySetup {
         await changePolicy(client, this.id, "Add", { Type: "HostRoute", Settings: {} });
       } catch {
         // Upstream's line says no cause either; the node's findings do (`overlay-without-host-route`).
-        log.write(
-          "I",
-          "Could not apply HostRoute policy for local host to local pod connectivity. This policy requires Windows 18321.1000.19h1_release.190117-1502 or newer",
-        );
+        log.write("I", WORDS.couldNotApplyHostRoutePolicy);
       }
     }
     this.phase = "check";

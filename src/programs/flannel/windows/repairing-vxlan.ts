@@ -6,6 +6,9 @@ import type { LeaseEvent } from "../leases/lease.ts";
 import { Backoff, Recurring } from "../progress.ts";
 import { type RemoteSubnet, isSameOverlay, routerMacOf } from "./overlay-network.ts";
 import { WindowsVxlanBackend } from "./vxlan-backend.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 /** How often HNS is compared with what is wanted, and how what failed is tried again. */
 const COMPARE_MS = 60_000;
@@ -60,11 +63,7 @@ export class RepairingVxlanBackend extends WindowsVxlanBackend {
   }
 
   private fail(error: unknown, nowMs: number): void {
-    this.trouble = findingOf(
-      error,
-      "flannel-route-not-programmed",
-      `the ways to other nodes are not all programmed, and are tried again: `,
-    );
+    this.trouble = findingOf(error, "flannel-route-not-programmed", `${WORDS.waysToOtherNodesAre} `);
     this.parts.log.write("E", this.trouble.message);
     this.look.next(nowMs, this.backoff.next());
   }

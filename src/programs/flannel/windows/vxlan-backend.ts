@@ -23,6 +23,9 @@ import {
 import { OverlaySetup } from "./overlay-setup.ts";
 import { RemoteSubnets } from "./remote-subnets.ts";
 import { type WindowsVxlanOptions, readWindowsVxlanOptions } from "./options.ts";
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export interface WindowsVxlanParts extends BackendParts {
   readonly host: WindowsHost;
@@ -116,7 +119,10 @@ export abstract class WindowsVxlanBackend implements Backend {
       if (mac === undefined)
         return failed({
           code: "flannel-network-not-ready",
-          message: `cannot parse DR MAC ${routerMacTextOf(progress.value)}: the network ${this.options.networkName} has no MAC address of its router`,
+          message: WORDS.cannotParseDrMacNetwork({
+            routerMacText: routerMacTextOf(progress.value),
+            networkName: this.options.networkName,
+          }),
         });
       this.routerMac = mac;
       this.phase = "second-lease";
@@ -172,7 +178,7 @@ export abstract class WindowsVxlanBackend implements Backend {
     if (definition === undefined)
       return failed({
         code: "flannel-node-without-range",
-        message: "the node has no IPv4 subnet, and flanneld on Windows knows no other",
+        message: WORDS.nodeHasNoIPv4Subnet,
       });
     this.setup ??= new OverlaySetup(this.parts, definition);
     const progress = await this.setup.advance(nowMs);
@@ -216,11 +222,7 @@ export abstract class WindowsVxlanBackend implements Backend {
     }
     try {
       const { vni, mac } = parseVxlanData(attributes.backendData, VNI_BITS.windows);
-      if (vni < VNI_MIN)
-        throw new FlannelError(
-          "flannel-peer-lease-unusable",
-          `VNI is ${vni} but it is required to be greater than or equal to 4096 on Windows.`,
-        );
+      if (vni < VNI_MIN) throw new FlannelError("flannel-peer-lease-unusable", WORDS.vniIsButItIs({ vni }));
       const providerAddress = attributes.publicIp === undefined ? "" : formatIp(attributes.publicIp);
       return { destinationPrefix: shown, vni, providerAddress, mac };
     } catch (error) {

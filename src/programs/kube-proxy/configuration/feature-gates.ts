@@ -2,6 +2,9 @@
 import { type Table, kubeProxyGates } from "#data/facts.js";
 import { nearestNames } from "#core/base/nearest-name.ts";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 export type GateStage = "ALPHA" | "BETA" | "" | "DEPRECATED";
 
@@ -120,19 +123,19 @@ export function checkGates(gates: Readonly<Record<string, boolean>>, minor: numb
       else
         noted.push({
           ...problem,
-          message: `feature gate ${name} is not known here; kube-proxy of Kubernetes 1.${minor} may know it`,
+          message: WORDS.featureGateIsNotKnown({ name, minor }),
         });
     } else if (gate.isLocked && gate.isOnByDefault !== isOn) {
       refused.push({
         name,
-        message: `cannot set feature gate ${name} to ${isOn}, feature is locked to ${gate.isOnByDefault}`,
+        message: WORDS.cannotSetFeatureGateTo({ name, isOn, isOnByDefault: gate.isOnByDefault }),
         advice: `Kubernetes 1.${minor} has it ${gate.isOnByDefault ? "on" : "off"} for good: remove it.`,
       });
     } else if (gate.stage === "" || gate.stage === "DEPRECATED") {
       const stage = gate.stage === "" ? "GA" : "deprecated";
       noted.push({
         name,
-        message: `Setting ${stage} feature gate ${name}=${isOn}. It will be removed in a future release.`,
+        message: WORDS.settingFeatureGateItWill({ stage, name, isOn }),
         advice: "Remove it.",
       });
     }

@@ -2,6 +2,9 @@
 
 import { FIELDS } from "./configuration.ts";
 import { formatDuration } from "./go-texts.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 export type FlagType =
   | "string"
@@ -46,7 +49,7 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "config",
     type: "string",
-    help: "Configuration file. Other flags are then ignored, except --hostname-override, the logging flags and --mullion-…",
+    help: WORDS.rowsHelp,
   },
   {
     name: "write-config-to",
@@ -61,13 +64,13 @@ const ROWS: readonly FlagDefinition[] = [
     name: "network-name",
     type: "string",
     field: "winkernel.networkName",
-    help: "Name of the HNS network of the pods. Empty: what KUBE_NETWORK says",
+    help: WORDS.rowsHelpNameOfHnsNetworkOf,
   },
   {
     name: "source-vip",
     type: "string",
     field: "winkernel.sourceVip",
-    help: "Address that load balancing without DSR takes as source; overlay networks need it",
+    help: WORDS.rowsHelpAddressThatLoadBalancingWithout,
   },
   {
     name: "enable-dsr",
@@ -80,7 +83,7 @@ const ROWS: readonly FlagDefinition[] = [
     type: "string",
     field: "winkernel.rootHnsEndpointName",
     initial: "cbr0",
-    help: "Name of the node's own HNS endpoint, which answers forwarded health checks",
+    help: WORDS.rowsHelpNameOfNodesOwnHns,
     since: 24,
   },
   {
@@ -94,7 +97,7 @@ const ROWS: readonly FlagDefinition[] = [
     name: "windows-service",
     type: "bool",
     field: "windowsRunAsService",
-    help: "Run under the service control manager; the launcher of this package does it",
+    help: WORDS.rowsHelpRunUnderServiceControlManager,
   },
 
   {
@@ -112,13 +115,13 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "master",
     type: "string",
-    help: "Address of the API server, instead of the one in the kubeconfig",
+    help: WORDS.rowsHelpAddressOfApiServerInstead,
   },
   {
     name: "kube-api-content-type",
     type: "string",
     field: "clientConnection.contentType",
-    help: "Content type of requests to the API server; here they are JSON",
+    help: WORDS.rowsHelpContentTypeOfRequestsTo,
   },
   {
     name: "kube-api-burst",
@@ -135,14 +138,14 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "hostname-override",
     type: "string",
-    help: "Name of this node's Node object. Empty: the name of the machine, in lower case",
+    help: WORDS.rowsHelpNameOfThisNodesNode,
     countsBesideConfig: true,
   },
   {
     name: "bind-address",
     type: "ip",
     field: "bindAddress",
-    help: "This node's address, and so the first address family; nothing is bound to it",
+    help: WORDS.rowsHelpThisNodesAddressAndSo,
   },
   {
     name: "healthz-bind-address",
@@ -369,13 +372,13 @@ const ROWS: readonly FlagDefinition[] = [
   {
     name: "mullion-manifests",
     type: "strings",
-    help: "Files or folders of manifests instead of an API server; may be given more than once",
+    help: WORDS.rowsHelpFilesOrFoldersOfManifests,
     ...OWN,
   },
   {
     name: "mullion-host-mac",
     type: "string",
-    help: "MAC address of the interface with this node's address, where the machine has none; overlay networks need it",
+    help: WORDS.rowsHelpMacAddressOfInterfaceWith,
     ...OWN,
   },
 ];

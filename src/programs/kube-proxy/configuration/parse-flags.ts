@@ -4,6 +4,9 @@ import { parseDuration, splitHostPort } from "./go-texts.ts";
 import { parseGates, parseTruth } from "./feature-gates.ts";
 import type { FlagDefinition } from "./flags.ts";
 import { parseTolerantIp } from "./validate.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 export interface ParsedFlags {
   /** Converted, by name; of one that is given twice the last, lists and pairs added up. */
@@ -132,8 +135,7 @@ class Parser {
     if (words.every((word) => word === "")) return undefined;
     return {
       message: `"kube-proxy" does not take any arguments, got ${JSON.stringify(words)}`,
-      advice:
-        "Flags begin with --. A value that has spaces needs quotes, and a truth value an equals sign: --enable-dsr=true.",
+      advice: WORDS.flagsBeginWithValueThat,
     };
   }
 

@@ -3,6 +3,9 @@ import type { Behaviour } from "../behaviour.ts";
 import { type Ip, type IpFamily, familyOf, parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
 import type { KubeProxyConfiguration } from "./configuration.ts";
 import { formatDuration, splitHostPort } from "./go-texts.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 function familyOfText(text: string): IpFamily | undefined {
   const ip = parseTolerantIp(text);
@@ -105,7 +108,7 @@ function checkHostPort(checks: Checks, name: string, field: string, flag: string
 
 function checkPeriods(checks: Checks, { iptables, configSyncPeriod }: KubeProxyConfiguration): void {
   const period = (ms: number): { readonly Duration: string } => ({ Duration: formatDuration(ms) });
-  const why = "Despite its name this is how often everything is looked at on Windows, too.";
+  const why = WORDS.despiteItsNameThisIs;
   if (configSyncPeriod <= 0)
     checks.add(
       "ConfigSyncPeriod",
@@ -196,8 +199,7 @@ function checkRanges(checks: Checks, configuration: KubeProxyConfiguration): voi
   const { clusterCIDR, nodePortAddresses, detectLocalMode } = configuration;
   const name = "DetectLocalConfiguration.ClusterCIDRs";
   const ranges = clusterCIDR === "" ? [] : clusterCIDR.split(",");
-  const pair =
-    "must be a either a single CIDR or dual-stack pair of CIDRs (e.g. [10.100.0.0/16, fde4:8dba:82e1::/48]";
+  const pair = WORDS.mustBeEitherSingleCidr;
   const families = ranges.map((range) => familyOfRange(range));
   if (ranges.length > 2) checks.add(name, "clusterCIDR", "cluster-cidr", ranges, pair);
   else

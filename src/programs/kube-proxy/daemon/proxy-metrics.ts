@@ -6,6 +6,9 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { IpFamily } from "#core/net/ip.ts";
 import { REPAIR_KINDS, type RepairKind } from "../report.ts";
 import type { FeatureGate } from "../configuration/feature-gates.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** 0.001 × 2^n. */
 const DURATION_BUCKETS: readonly number[] = Array.from(
@@ -231,7 +234,7 @@ export class ProxyMetrics {
     );
     const enabled = new Gauge({
       name: "kubernetes_feature_enabled",
-      help: "[BETA] This metric records the data about the stage and enablement of a k8s feature.",
+      help: WORDS.betaThisMetricRecordsData,
       labelNames: ["name", "stage"],
       registers,
     });

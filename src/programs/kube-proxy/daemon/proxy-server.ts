@@ -27,6 +27,9 @@ import { attempt, failureText, isAway } from "../load-balancers/hns-failure.ts";
 import type { ProxyInterface, KubeProxyOptions } from "../options.ts";
 import type { ServiceFinding } from "../report.ts";
 import type { Klog } from "./klog.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 // From a configuration to a proxier that runs: waits for HNS and its network (kube-proxy.md §2.1, §2.2).
 
@@ -258,10 +261,7 @@ export class ProxyServer {
       log.error(isThere ? "The Node has no address" : "There is no such Node", { node: hostname, advice });
     }
     if (primaryAddress(configuration.bindAddress, addresses).isLoopback)
-      log.info(
-        0,
-        "Can't determine this node's IP, assuming loopback; if this is incorrect, please set the --bind-address flag",
-      );
+      log.info(0, WORDS.cantDetermineThisNodesIp);
   }
 
   /** @returns false when it has ended. */
@@ -350,7 +350,7 @@ export class ProxyServer {
       });
     });
     await Promise.race([this.close(), late]);
-    if (isLate) log.warning("A call to HNS or Kubernetes has not been answered; it is abandoned");
+    if (isLate) log.warning(WORDS.callToHnsOrKubernetes);
     this.finish(ended);
   }
 

@@ -5,9 +5,11 @@
  */
 import type { FlagDefinition } from "../configuration/flags.ts";
 import { formatDuration } from "../configuration/go-texts.ts";
+import { kubeProxy } from "#data/words.js";
 
-const WARNING =
-  "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for debugging purposes only.";
+const WORDS = kubeProxy();
+
+const WARNING = WORDS.warning;
 const COMPONENT = "kube-proxy";
 const SEPARATOR = ": ";
 

@@ -20,6 +20,9 @@ import { type BoundEndpoints, increment } from "./bound-endpoints.ts";
 import { providerAddressOf, readProxyNetwork } from "./proxy-network.ts";
 import type { ServiceEntry } from "./service-entry.ts";
 import type { BackEnds } from "./wanted-load-balancers.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** Creates an endpoint and adds it to what is known of HNS. */
 export async function createProxyEndpoint(
@@ -177,7 +180,7 @@ async function findOrCreate(
   const found = pass.queried.find(id, endpoint.ip);
   if (found !== undefined) return found;
   if (endpoint.nodeName === pass.configuration.hostname) {
-    const message = `The pod ${endpoint.ip} is on this node, and HNS has no endpoint with its address`;
+    const message = WORDS.podIsOnThisNode({ ip: endpoint.ip });
     gathering.findings.push({ code: "service-local-endpoint-missing", message, address: endpoint.ip });
     return undefined;
   }

@@ -3,6 +3,9 @@ import { isPort } from "#core/net/port-range.ts";
 import type { ServiceFinding } from "../report.ts";
 import type { LoadBalancerSlot, ServiceEntry } from "../load-balancers/service-entry.ts";
 import type { BackEnds, WantedLoadBalancer } from "../load-balancers/wanted-load-balancers.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 const FRONT_ENDS = {
   ClusterIP: "The ClusterIP",
@@ -24,7 +27,7 @@ export function noBackEnds(listed: number): ServiceFinding {
     message:
       listed === 0
         ? "No EndpointSlice lists an endpoint for this port"
-        : `None of the ${listed} listed endpoints can be used: none is ready`,
+        : WORDS.noneOfListedEndpointsCan({ listed }),
   };
 }
 
@@ -55,14 +58,14 @@ export function emptyFrontEnd(
     const { code, reason } = localOnly(slot, entry);
     return {
       code,
-      message: `${frontEndText(slot, entry)} is not programmed: ${reason} allows pods of this node alone, and none of them can be used`,
+      message: WORDS.isNotProgrammedAllowsPods({ frontEndText: frontEndText(slot, entry), reason }),
       frontEnd,
     };
   }
   if (isAllowed) return undefined;
   return {
     code: "service-endpoints-terminating",
-    message: `${frontEndText(slot, entry)} is not programmed: every endpoint is terminating or out of service`,
+    message: WORDS.isNotProgrammedEveryEndpoint({ frontEndText: frontEndText(slot, entry) }),
     frontEnd,
   };
 }
@@ -89,14 +92,13 @@ export function unsupportedFeatures(
   if (isExternalPolicyLocal && !hns.hasDsr) {
     findings.push({
       code: "external-traffic-policy-local-without-dsr",
-      message:
-        "externalTrafficPolicy Local is treated as Cluster: this version of HNS has no Direct Server Return",
+      message: WORDS.externalTrafficPolicyLocalIsTreatedAs,
     });
   }
   if (hasClientIpAffinity && !hns.hasSessionAffinity) {
     findings.push({
       code: "session-affinity-unsupported",
-      message: "sessionAffinity ClientIP is asked for, and this version of HNS does not know it",
+      message: WORDS.sessionAffinityClientIPIsAskedFor,
     });
   }
   return findings;

@@ -35,6 +35,9 @@ import type {
   SyncRequest,
 } from "../report.ts";
 import { type ServiceEntry, compareEntries, statusOf } from "../load-balancers/service-entry.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** How a sync ended before its work was done. */
 interface EarlyEnd {
@@ -53,7 +56,7 @@ interface SyncWork {
 const NO_WORK: SyncWork = Object.freeze({ worked: [], events: [], repairs: [] });
 
 function silentHns(): EarlyEnd {
-  const message = "HNS does not answer several calls in a row; what is left is done in a later sync";
+  const message = WORDS.hnsDoesNotAnswerSeveral;
   return { outcome: "hns-unreadable", finding: { code: "hns-service-hangs", message } };
 }
 

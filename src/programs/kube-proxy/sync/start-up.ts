@@ -10,6 +10,9 @@ import type { Behaviour } from "../behaviour.ts";
 import { attempt, failureText } from "../load-balancers/hns-failure.ts";
 import { DEFAULT_NODE_IP, type KubeProxyOptions } from "../options.ts";
 import type { ProxyNetwork } from "../load-balancers/proxy-network.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** Gates as they stand for this run. */
 interface Gates {
@@ -66,11 +69,11 @@ export function refuseNetwork(
   const has = (feature: HnsFeature): boolean => hasFeature(version, feature);
   if (options.enableDSR === true) {
     if (!gates.WinDSR) return "WinDSR feature gate not enabled";
-    if (!has("DSR")) return "DSR is asked for (enableDSR), and this version of HNS does not support it";
+    if (!has("DSR")) return WORDS.dsrIsAskedForEnableDSR;
   }
   if (!network.isOverlay) return undefined;
   if (!gates.WinOverlay) return "WinOverlay feature gate not enabled";
-  if (!has("RemoteSubnet")) return "this version of HNS does not support remote subnets, which overlay needs";
+  if (!has("RemoteSubnet")) return WORDS.thisVersionOfHnsDoes;
   if ((options.sourceVip ?? "") === "") return "source-vip flag not set";
   return hostMacOf(options) === undefined
     ? `could not find host mac address for ${options.nodeIp ?? DEFAULT_NODE_IP}`

@@ -19,6 +19,9 @@ import {
 } from "../tracking/tracked-endpoints.ts";
 import type { TrackedService } from "../tracking/tracked-service.ts";
 import type { ProxierConfiguration, ProxierState } from "./proxier-state.ts";
+import { kubeProxy } from "#data/words.js";
+
+const WORDS = kubeProxy();
 
 /** Gives up the counts of endpoints on remote endpoints, and deletes those that no port counts on any more. */
 async function releaseEndpoints(
@@ -165,7 +168,7 @@ async function changeEndpoints(
 }
 
 function misplacedEvent({ namespace, name, misplaced }: TrackedEndpoints, family: number): ProxyEvent {
-  const message = `Endpoint addresses ${misplaced.join(", ")} are not IPv${family}, as their EndpointSlice says; they are ignored`;
+  const message = WORDS.endpointAddressesAreNotIPv({ misplaced: misplaced.join(", "), family });
   return { type: "Warning", reason: "KubeProxyIncorrectIPVersion", namespace, name, message };
 }
 
