@@ -562,6 +562,59 @@ export interface LintRules {
 }
 export function lintRules(): LintRules;
 
+export interface Plugins {
+  readonly unableToParseIpFrom: Template<"text" | "length">;
+  readonly cnsNamesNetworkInterfaceOf: Template<"type">;
+  readonly failedToReleaseIpAddress: string;
+  readonly failedToAddFileTo: Template<"containerId" | "podInterfaceId" | "error">;
+  readonly cnsOfThisNodeDoes: Template<"origin">;
+  readonly cnsRequestsMoreAddressesBy: string;
+  readonly whatAnswersAtFieldCnsurl: Template<"origin">;
+  readonly whatAnswersAtFieldCnsurlFails: Template<"origin">;
+  readonly failedToRetrieveNamespaceWith: Template<"netns" | "error">;
+  readonly failedToAddHostNCApipaEndpointTo: Template<"id" | "netns" | "error">;
+  readonly failedToAddEndpointTo: Template<"id" | "netns">;
+  readonly failedToGetHcnEndpoint: Template<"id" | "error">;
+  readonly failedToCreateEndpointIpam: Template<"prefix">;
+  readonly failedToCreateEndpointInterface: Template<"type" | "netns">;
+  readonly failedToCreateEndpointHns: Template<"networkId">;
+  readonly azureVnetNodesDefaultRoute: Template<"reason">;
+  readonly fieldExecutionModeIsWhichThis: Template<"execution">;
+  readonly modeHasNoEffectOn: Template<"mode">;
+  readonly removeAzureVnetJsonWhen: string;
+  readonly failedToInitializeKeyValue: string;
+  readonly hcnDoesntSupportDsrPlatform: string;
+  readonly failedToGetIpv6Endpoint: string;
+  readonly delegateDictionaryMustNotHave: Template<"key">;
+  readonly hasNetworkOfOneFamily: Template<"subnetFile">;
+  readonly staysReservedRemoveFileWhen: Template<"ip">;
+  readonly hostLocalAddressOfResult: Template<"ip" | "containerId" | "holds">;
+  readonly portMappingIsLeftOut: Template<"hostPort" | "containerPort" | "protocol">;
+  readonly isNextToTypeWhich: Template<"stray">;
+  readonly damagedDetails: string;
+  readonly ipamFailedToRetrieveSubnet: string;
+  readonly failedToCreateEndpointUnexpected: Template<"isPresent" | "problem">;
+  readonly nothingIsRememberedOfContainer: Template<"containerId" | "ifName" | "name">;
+  readonly wireServerOfAzureIs: Template<"url">;
+  readonly noInterfaceOfThisMachine: Template<"subnet">;
+  readonly failedToExtractNetworkName: string;
+  readonly notEnoughIPsAvailableOf: Template<"family" | "id">;
+  readonly createHostNCApipaEndpointFailedWithErrorUnable: Template<"id">;
+  readonly failedToLoadFlannelSubnet: Template<"error">;
+  readonly isHeldByAnotherProcess: Template<"path" | "waitMs">;
+  readonly networkHasHostBitsSet: Template<"subnetLength" | "network">;
+  readonly hnsHasNoNamespaceWhich: Template<"namespace" | "path">;
+  readonly failedDuringGetEndpointInfoFromNetconf: string;
+  readonly endpointIsInAnotherNamespace: Template<"endpointName" | "netns">;
+  readonly networkHasNoSubnetGive: Template<"name">;
+  readonly endpointIsInNamespaceAlready: Template<"endpointName" | "namespace" | "netns">;
+  readonly networkHasNoSubnetThat: Template<"network" | "address">;
+  readonly ipamGivesWhichIsGateway: Template<"address">;
+  readonly failedToRemoveNewHostComputeEndpoint: Template<"endpointName" | "netns">;
+  readonly unsupportedFieldApiVersionWrite2: Template<"apiVersion">;
+}
+export function plugins(): Plugins;
+
 export interface Reports {
   readonly reportedCniError: string;
   readonly cniReportResult: string;

@@ -10,4 +10,5 @@ export const hnsCommands = () => openWords("hns-commands");
 export const hnsDocuments = () => openWords("hns-documents");
 export const kubeProxy = () => openWords("kube-proxy");
 export const lintRules = () => openWords("lint-rules");
+export const plugins = () => openWords("plugins");
 export const reports = () => openWords("reports");

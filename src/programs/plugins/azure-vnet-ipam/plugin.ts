@@ -27,6 +27,9 @@ import {
   requestSharedPool,
 } from "./pools.ts";
 import { type AddressSources, NODE_ENVIRONMENT, readPools } from "./source.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** The second has addresses of IPv6 and a file of its own. */
 export type AzureIpamName = "azure-vnet-ipam" | "azure-vnet-ipamv6";
@@ -53,8 +56,7 @@ const NAME_SERVER = "168.63.129.16";
 const DEFAULT_ROUTE = defined(parseInterfaceAddress("0.0.0.0/0"), "default route");
 
 /** Where the plugin behaves in two ways: as it is published, and mended. */
-const DAMAGED_DETAILS =
-  "remove azure-vnet-ipam.json when no pod of the node is running: the addresses are read again from Azure, and all are free";
+const DAMAGED_DETAILS = WORDS.damagedDetails;
 
 interface IpamDifferences {
   readonly supportedVersions: readonly string[];

@@ -16,6 +16,9 @@ import {
 import { StructReader, parseJson } from "#contracts/cni/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { AddressPool, Pools } from "./pools.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** What Kubernetes says of the node that the plugin runs on. */
 export interface NodeFacts {
@@ -49,7 +52,7 @@ function nodePools(facts: NodeFacts): Pools {
     .map(parseInterfaceAddress)
     .find((each) => each !== undefined && familyOf(each.ip) === 6);
   if (range === undefined) {
-    const message = "[ipam] Failed to retrieve subnet, node does an IPv6 subnet allocated from Kubernetes";
+    const message = WORDS.ipamFailedToRetrieveSubnet;
     const details = `the node's spec.podCIDRs are [${facts.podCIDRs.join(", ")}]`;
     throw new CniError(CNI_CODES.internal, message, { details });
   }

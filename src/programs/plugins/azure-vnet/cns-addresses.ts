@@ -23,6 +23,9 @@ import { type AzureAllocation, type AzureNic, PLAIN_NIC, type AddressSource } fr
 import { cnsFailure } from "./cns-failure.ts";
 import type { AzureConfiguration } from "./conf.ts";
 import type { PendingReleases } from "./host.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** The next hop of IPv6 in overlays: an address that VFP answers for (cni.md §5.7). */
 const OVERLAY_GATEWAY_V6 = defined(parseIp("fe80::1234:5678:9abc"), "address");
@@ -74,7 +77,7 @@ function readRoutes(
 function requireAddress(text: string, length: number, options: CnsNicOptions): InterfaceAddress {
   const address = parseInterfaceAddress(`${text}/${length}`);
   if (address !== undefined) return address;
-  const message = `Unable to parse IP from response: ${text} with err %w: invalid CIDR address: ${text}/${length}`;
+  const message = WORDS.unableToParseIpFrom({ text, length });
   throw wrong(message, "PodIPConfig", options);
 }
 
@@ -240,7 +243,7 @@ function allocationOf(infos: readonly PodIpInfo[], options: CnsNicOptions): Azur
       }
       default:
         if (options.differences.refusesUnknownNics) {
-          const message = `CNS names a network interface of the type ${JSON.stringify(info.NICType)}, which azure-vnet does not know`;
+          const message = WORDS.cnsNamesNetworkInterfaceOf({ type: JSON.stringify(info.NICType) });
           throw wrong(message, "NICType", options);
         }
     }
@@ -303,7 +306,7 @@ export class CnsAddresses implements AddressSource {
         throw cnsFailure(differences.explains ? "failed to release IP" : action, error, client, differences);
       }
       if (configuration.hasNoAsyncDelete) {
-        const action = "failed to release IP address using ReleaseIPs and async delete is disabled";
+        const action = WORDS.failedToReleaseIpAddress;
         throw cnsFailure(action, error, client, differences);
       }
       await this.leaveToCns();
@@ -369,7 +372,7 @@ export class CnsAddresses implements AddressSource {
     try {
       await pendingReleases.add(containerId, podInterfaceId, differences.writesWholeReleases);
     } catch (error) {
-      const message = `failed to add file to watcher with containerID ${containerId} and podInterfaceID ${podInterfaceId}: error creating file: ${describeError(error)}`;
+      const message = WORDS.failedToAddFileTo({ containerId, podInterfaceId, error: describeError(error) });
       throw new CniError(CNI_CODES.internal, message, { knowledge: "azure-cns-down", cause: error });
     }
   }

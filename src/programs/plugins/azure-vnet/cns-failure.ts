@@ -4,6 +4,9 @@ import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { CNS_CODES } from "../cns/documents.ts";
 import { type CnsClient, CnsError } from "../cns/client.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 interface Meaning {
   /** What the runtime is asked to do; upstream has one code for all. */
@@ -15,14 +18,12 @@ interface Meaning {
 const UNREACHABLE: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-down",
-  step: (origin) =>
-    `CNS of this node does not answer at ${origin} (field "cnsurl"); look at its pod in kube-system`,
+  step: (origin) => WORDS.cnsOfThisNodeDoes({ origin }),
 };
 const EXHAUSTED: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-pool-exhausted",
-  step: () =>
-    "CNS requests more addresses by itself; if that does not help, the subnet or the pod CIDR is full",
+  step: () => WORDS.cnsRequestsMoreAddressesBy,
 };
 const REFUSED: Meaning = {
   code: CNI_CODES.internal,
@@ -32,12 +33,12 @@ const REFUSED: Meaning = {
 const BROKEN: Meaning = {
   code: CNI_CODES.decodingFailure,
   knowledge: "azure-cns-answer-wrong",
-  step: (origin) => `what answers at ${origin} (field "cnsurl") does not speak as CNS does`,
+  step: (origin) => WORDS.whatAnswersAtFieldCnsurl({ origin }),
 };
 const FAILING: Meaning = {
   code: CNI_CODES.tryAgainLater,
   knowledge: "azure-cns-refused",
-  step: (origin) => `what answers at ${origin} (field "cnsurl") fails; look at the log of CNS`,
+  step: (origin) => WORDS.whatAnswersAtFieldCnsurlFails({ origin }),
 };
 
 function meaningOf({ failure, code, message }: CnsError): Meaning {

@@ -5,6 +5,9 @@ import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "#contracts/cni/error.ts";
 import type { CniDns } from "#contracts/cni/result.ts";
 import { type PortMapping, readPortMapping } from "../windows-endpoint/plugin-call.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** The code of errors that the plugin words itself (cni.md §5.2). */
 export const AZURE_ERROR_CODE = 100;
@@ -68,7 +71,7 @@ function refuseBareMetal(reader: StructReader): void {
   if (execution !== "baremetal") return;
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
-    `field "executionMode" is ${JSON.stringify(execution)}, which this azure-vnet does not have; leave it out, or write "v4swift"`,
+    WORDS.fieldExecutionModeIsWhichThis({ execution: JSON.stringify(execution) }),
     { knowledge: "cni-azure-mode-missing" },
   );
 }
@@ -90,10 +93,7 @@ function warningsFor(policies: readonly AzurePolicy[], mode: string): readonly s
   // Row 145: the mode "l2tunnel" exists in documents alone.
   return mode === "" || mode === "bridge" || mode === "l2bridge"
     ? unread
-    : [
-        ...unread,
-        `"mode": ${JSON.stringify(mode)} has no effect on Windows: the network is of the type L2Bridge`,
-      ];
+    : [...unread, WORDS.modeHasNoEffectOn({ mode: JSON.stringify(mode) })];
 }
 
 /** Reads the configuration. @throws DecodeError; CniError for a mode that is not there */

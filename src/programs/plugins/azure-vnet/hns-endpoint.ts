@@ -36,6 +36,9 @@ import type { AzureDns, AzureNetworkRecord } from "./state.ts";
 import type { AzureCall, AzureCaller } from "./call.ts";
 import { cnsFailure } from "./cns-failure.ts";
 import { type HostShell, addGatewayNeighbor } from "./host.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 function dnsDocument(dns: AzureDns, { leavesOutEmptySearch }: AzureDifferences): JsonObject {
   const search = dns.suffix === "" && leavesOutEmptySearch ? [] : dns.suffix.split(",");
@@ -177,7 +180,7 @@ export async function createApipaEndpoint(
   try {
     await caller.hcn("hcnOpenNamespace", (client) => getNamespaceById(client, netns));
   } catch (error) {
-    const text = `Failed to retrieve namespace with GetNamespaceByID for NetNsPath: ${netns} due to error: ${describeError(error)}`;
+    const text = WORDS.failedToRetrieveNamespaceWith({ netns, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
   let id: string;
@@ -195,7 +198,7 @@ export async function createApipaEndpoint(
     } catch {
       // The failure that is being reported is the one that led here.
     }
-    const text = `Failed to add HostNCApipaEndpoint: ${id} to namespace: ${netns} due to error: ${describeError(error)}`;
+    const text = WORDS.failedToAddHostNCApipaEndpointTo({ id, netns, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
 }
@@ -279,7 +282,7 @@ async function attach({ caller, request: { netns } }: AzureCall, id: string): Pr
   try {
     await caller.hcn(namespaceCall, (client) => addNamespaceEndpoint(client, netns, id));
   } catch (error) {
-    const text = `Failed to add endpoint: ${id} to hcn namespace: ${netns} due to error:`;
+    const text = WORDS.failedToAddEndpointTo({ id, netns });
     throw creationFailure(`${text} ${describeError(error)}`, error);
   }
 }
@@ -304,7 +307,7 @@ export async function removeHcnEndpoint(
     endpoint = await caller.hcn("hcnOpenEndpoint", (client) => getEndpointById(client, id));
   } catch (error) {
     if (isMissing(error)) return;
-    const text = `Failed to get hcn endpoint with id: ${id} due to err: ${describeError(error)}`;
+    const text = WORDS.failedToGetHcnEndpoint({ id, error: describeError(error) });
     throw new CniError(CNI_CODES.internal, text, { cause: error });
   }
   const namespace = namespaceOf(endpoint);

@@ -11,6 +11,9 @@ import { familyOf, formatIp } from "#core/net/ip.ts";
 import type { HttpTransport } from "../cns/transport.ts";
 import { formatNetwork } from "./address-source.ts";
 import type { AzureSubnet } from "./state.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export interface AzureHostInterface {
   readonly name: string;
@@ -202,7 +205,7 @@ export async function takeDevice(shell: HostShell, id: string): Promise<string> 
   const { isPresent, problem } = await stateOf(shell, id);
   const isMounted = isPresent === "True" && (problem === NO_PROBLEM || problem === DISABLED);
   if (!isMounted && isPresent !== "False") {
-    const message = `failed to create endpoint: unexpected error with devicePresence ${isPresent} and problemCode ${problem}`;
+    const message = WORDS.failedToCreateEndpointUnexpected({ isPresent, problem });
     throw new CniError(CNI_CODES.internal, message);
   }
   if (isMounted && problem === NO_PROBLEM) {

@@ -16,6 +16,9 @@ import type { AzureContext } from "./context.ts";
 import { azureEndpointName } from "./call.ts";
 import { policiesOf } from "./planning.ts";
 import { type AzureEndpointRecord, findNetwork } from "./state.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** What upstream prints for CHECK. */
 function getResult({ ifName }: PluginRequest, endpoint: AzureEndpointRecord): CniResult {
@@ -50,7 +53,11 @@ export function runCheck(context: AzureContext, request: PluginRequest): Promise
       ({ endpoint }) => endpoint.ifName === request.ifName && endpoint.nicType === "InfraNIC",
     );
     if (found === undefined) {
-      const message = `nothing is remembered of container ${request.containerId} with ${request.ifName} on network ${call.configuration.name}; recreate the container`;
+      const message = WORDS.nothingIsRememberedOfContainer({
+        containerId: request.containerId,
+        ifName: request.ifName,
+        name: call.configuration.name,
+      });
       throw new CniError(CNI_CODES.internal, message);
     }
     const { network, endpoint } = found;

@@ -21,6 +21,9 @@ import {
 import { AZURE_ERROR_CODE } from "./conf.ts";
 import type { AzureDifferences } from "./differences.ts";
 import type { AzureHost } from "./host.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** The file while the lock is held. */
 export interface LockedState {
@@ -95,9 +98,7 @@ async function readState(locked: LockedState, checksSeal: boolean): Promise<Azur
   } catch (error) {
     const isBroken =
       error instanceof JsonError || error instanceof DecodeError || error instanceof DamagedStateError;
-    const details = isBroken
-      ? "remove azure-vnet.json when no pod of the node needs it any more"
-      : "let the plugin's user read azure-vnet.json";
+    const details = isBroken ? WORDS.removeAzureVnetJsonWhen : "let the plugin's user read azure-vnet.json";
     const message = `Failed to start network plugin, err:${describeError(error)}.`;
     const knowledge = "azure-state-unreadable";
     throw new CniError(AZURE_ERROR_CODE, message, { details, knowledge, cause: error });
@@ -123,7 +124,7 @@ export class FileMemory implements AzureMemory {
       );
     } catch (error) {
       if (!(error instanceof StateLockTimeout)) throw error;
-      const action = "Failed to initialize key-value store of network plugin: error Acquiring store lock";
+      const action = WORDS.failedToInitializeKeyValue;
       throw tryAgain(action, error);
     }
   }

@@ -26,6 +26,9 @@ import {
   type AddressSource,
 } from "./address-source.ts";
 import { cnsFailure } from "./cns-failure.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 const WIRE_SERVER = "168.63.129.16";
 const TEST_WIRE_SERVER = "127.0.0.1:11281";
@@ -61,9 +64,7 @@ async function askAgent(
   const url = `http://${server}/machine/plugins/?comp=nmagent&type=GetSupportedApis`;
   const fail = (message: string, cause?: unknown): CniError =>
     new CniError(differences.tryAgainCode, message, {
-      details: differences.explains
-        ? `the wire server of Azure is asked at ${url}, with "multiTenancy" alone`
-        : "",
+      details: differences.explains ? WORDS.wireServerOfAzureIs({ url }) : "",
       knowledge: "azure-wire-server-unreachable",
       cause,
     });

@@ -27,6 +27,9 @@ import type { AzureCall, AzureCaller } from "./call.ts";
 import { plainPolicyOptions, toAzureHnsPolicies } from "./policies.ts";
 import { type AzureHost, addPodRange, ensureDefaultRoute } from "./host.ts";
 import { type AzureInterfaceRecord, type AzureNetworkRecord, findNetwork } from "./state.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** An adapter that is part of a switch already cannot be named to HNS. */
 const SWITCH_ADAPTER_PREFIX = "vEthernet";
@@ -35,7 +38,7 @@ function nextHopOf(subnet: AzurePlan["subnets"][number]): string {
   if (subnet.gateway !== undefined) return formatIp(subnet.gateway);
   throw new CniError(
     CNI_CODES.internal,
-    `failed to create endpoint: IPAM gave no gateway for ${formatNetwork(subnet.prefix)}, and HNS makes no network without one`,
+    WORDS.failedToCreateEndpointIpam({ prefix: formatNetwork(subnet.prefix) }),
   );
 }
 
@@ -220,7 +223,10 @@ export class AzureNetworks {
   private async adoptOrCreate(call: AzureCall, plan: AzurePlan): Promise<string> {
     const isHcn = isNamespaceGuid(call.request.netns);
     if (!isHcn && plan.nic.type !== "InfraNIC") {
-      const message = `failed to create endpoint: an interface of the type ${plan.nic.type} needs an HCN namespace, and CNI_NETNS is ${JSON.stringify(call.request.netns)}`;
+      const message = WORDS.failedToCreateEndpointInterface({
+        type: plan.nic.type,
+        netns: JSON.stringify(call.request.netns),
+      });
       throw new CniError(CNI_CODES.internal, message, { knowledge: "cni-namespace-not-guid" });
     }
     const network = isHcn ? await this.hcnNetwork(call, plan) : await this.hnsNetwork(call, plan);
@@ -234,7 +240,7 @@ export class AzureNetworks {
     const failed = `failed to create endpoint: Failed to create hcn network: ${plan.networkId}`;
     const known = await this.findHcn(caller, plan, failed);
     if (known !== undefined && plan.nic.type === "FrontendNIC") {
-      const text = `failed to create endpoint: HNS network with name:${plan.networkId} already exists. Returning error for transparent network`;
+      const text = WORDS.failedToCreateEndpointHns({ networkId: plan.networkId });
       throw new CniError(this.differences.tryAgainCode, text, {
         details: this.differences.explains ? "the pod that had this interface is not gone yet" : "",
       });
@@ -248,7 +254,7 @@ export class AzureNetworks {
     }
     const reason = await ensureDefaultRoute(this.host.shell, plan.subnets);
     if (reason !== undefined && this.differences.explains)
-      request.warn(`azure-vnet: the node's default route of IPv6 could not be made: ${reason}`);
+      request.warn(WORDS.azureVnetNodesDefaultRoute({ reason }));
     return network;
   }
 

@@ -11,6 +11,9 @@ import { type AzureNic, formatNetwork, type AzureAllocation, hasIpv6, networkOf 
 import { type AzurePod, azureEndpointName, longEndpointName, type AzureCall } from "./call.ts";
 import { type NatRule, azurePortPolicies, ipv6NatPolicies, loopbackPolicies, natRules } from "./policies.ts";
 import { type AzureDns, type AzureSubnet, type AzureState, endpointOf } from "./state.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export interface AzurePlan {
   readonly pod: AzurePod;
@@ -132,7 +135,7 @@ function masterOf(
 function whereMasterWas(nic: AzureNic): string {
   if (nic.type === "FrontendNIC") return `no interface of this machine has the MAC address ${nic.mac}`;
   const subnet = nic.hostSubnet === undefined ? "" : formatNetwork(nic.hostSubnet);
-  return `no interface of this machine has an address in ${subnet}; name one in "master"`;
+  return WORDS.noInterfaceOfThisMachine({ subnet });
 }
 
 /**

@@ -13,6 +13,9 @@ import { type Ip, familyOf, formatIp, parseIp } from "#core/net/ip.ts";
 import { type AzurePolicy, AZURE_ERROR_CODE, type AzureConfiguration } from "./conf.ts";
 import type { AzureAllocation } from "./address-source.ts";
 import type { AzureSubnet } from "./state.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 type AzurePolicyKind = "OutBoundNAT" | "ROUTE" | "L4WFPPROXY" | "PortMapping" | "ACL" | "LoopbackDSR";
 
@@ -120,7 +123,7 @@ function exceptionsOf(reader: StructReader, { addressSpace }: PolicyOptions): re
 
 function destinationOf(reader: StructReader, { hasDsr }: PolicyOptions): string {
   if (!hasDsr) {
-    const message = "hcn doesn't support DSR: platform does not support feature Direct Server Return (DSR)";
+    const message = WORDS.hcnDoesntSupportDsrPlatform;
     throw new CniError(CNI_CODES.internal, message);
   }
   return reader.text("IPAddress");
@@ -289,7 +292,7 @@ export function ipv6NatPolicies(
   if (ipv6Mode !== "ipv6nat") return [];
   const second = subnets[1];
   if (second === undefined) {
-    const message = "failed to get ipv6 endpoint policy: network state doesn't have ipv6 subnet";
+    const message = WORDS.failedToGetIpv6Endpoint;
     throw new CniError(CNI_CODES.internal, message);
   }
   const { ip, length } = second.prefix;

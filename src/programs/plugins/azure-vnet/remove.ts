@@ -23,6 +23,9 @@ import { tryAgain } from "./memory.ts";
 import type { AzureCall, AzureCaller } from "./call.ts";
 import { endpointNameOf } from "./planning.ts";
 import { type FoundEndpoint, allEndpoints } from "./state.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export async function runDel(context: AzureContext, request: PluginRequest): Promise<void> {
   await context.withCall(request, async (call) => {
@@ -40,7 +43,7 @@ function isUnknownNamespace(
 ): boolean {
   if (!configuration.isMultiTenant || !differences.trustsState) return false;
   if (request.netns.trim() === "") {
-    const message = "Failed to extract network name from network config. error: NetNs cannot be empty";
+    const message = WORDS.failedToExtractNetworkName;
     throw new CniError(CNI_CODES.internal, message);
   }
   return !allEndpoints(session.state).some(({ endpoint }) => endpoint.netns === request.netns);

@@ -1,6 +1,9 @@
 /** The addresses that CNS has for pods, and who holds them. */
 import { familyOf, parseIp } from "#core/net/ip.ts";
 import type { IpConfiguration, PodContext } from "./documents.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** A network container whose addresses go to pods: a block that Azure gave to the node. */
 export interface PoolContainer {
@@ -122,9 +125,7 @@ export class AddressPool {
           ({ address, holder }) => holder === undefined && familyOfText(address) === family,
         );
         if (free !== undefined) return free;
-        throw new PoolExhausted(
-          `not enough IPs available of type IPv${family} for ${container.id}, waiting on Azure CNS to allocate more with NC Status: `,
-        );
+        throw new PoolExhausted(`${WORDS.notEnoughIPsAvailableOf({ family, id: container.id })} `);
       });
     });
   }

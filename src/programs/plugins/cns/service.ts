@@ -28,6 +28,9 @@ import {
   PoolExhausted,
 } from "./address-pool.ts";
 import { ensureApipaEndpoint, removeApipaEndpoint } from "./apipa-endpoints.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 const HTTP_OK = 200;
 
@@ -340,7 +343,7 @@ export class CnsService {
     const { client } = this.options;
     const container = [...this.containers.values()].flat().find((each) => each.NetworkContainerID === id);
     if (container === undefined || client === undefined) {
-      const text = `CreateHostNCApipaEndpoint failed with error: Unable to get goal state for the given Network Container: ${id}`;
+      const text = WORDS.createHostNCApipaEndpointFailedWithErrorUnable({ id });
       return answer({ Response: outcome(CNS_CODES.unknownContainer, text), EndpointID: "" });
     }
     try {

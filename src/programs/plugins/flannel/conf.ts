@@ -8,6 +8,9 @@ import { type Prefix, formatPrefix } from "#core/net/ip.ts";
 import type { SubnetEnv } from "#contracts/cni/subnet-env.ts";
 import type { ConfiguredPolicy } from "../windows-endpoint/plugin-call.ts";
 import { addOutboundNatException } from "../windows-endpoint/endpoint-plan.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 const SUBNET_FILE_DEFAULT = "/run/flannel/subnet.env";
 const DATA_FOLDER_DEFAULT = "/var/lib/cni/flannel";
@@ -66,7 +69,7 @@ function checkDelegate(delegate: JsonObject): void {
   if (has("type") && typeof delegate["type"] !== "string")
     throw refuse("'delegate' dictionary, if present, must have (string) 'type' field");
   for (const key of ["name", "ipam"]) {
-    if (has(key)) throw refuse(`'delegate' dictionary must not have '${key}' field, it'll be set by flannel`);
+    if (has(key)) throw refuse(WORDS.delegateDictionaryMustNotHave({ key }));
   }
 }
 
@@ -98,7 +101,7 @@ function windowsDelegate(base: JsonObject, options: DelegateOptions): JsonObject
   const subnet = isIpv6Only ? subnetEnv.ipv6Subnet : subnetEnv.subnet;
   const [network] = networks;
   if (network === undefined || subnet === undefined) {
-    const message = `${configuration.subnetFile} has a network of one family and a subnet of the other`;
+    const message = WORDS.hasNetworkOfOneFamily({ subnetFile: configuration.subnetFile });
     throw new CniError(CNI_CODES.internal, message, { knowledge: "subnet-env-incomplete" });
   }
   const delegate: JsonObject = {

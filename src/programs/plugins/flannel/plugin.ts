@@ -23,6 +23,9 @@ import {
 import { FLANNEL_DIFFERENCES, type FlannelDifferences } from "./differences.ts";
 import { type ScratchFile, ScratchFiles, type ScratchStore } from "./scratch-files.ts";
 import { type SubnetEnv, parseSubnetEnv } from "#contracts/cni/subnet-env.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export interface FlannelOptions extends PluginMode {
   readonly delegate: Delegate;
@@ -139,7 +142,7 @@ export class Flannel implements CniPlugin {
       return parseSubnetEnv(await this.files.readText(subnetFile), subnetFile, this.differences);
     } catch (error) {
       if (error instanceof PluginPanic) throw error;
-      const message = `failed to load flannel 'subnet.env' file: ${describeError(error)}. Check the flannel pod log for this node.`;
+      const message = WORDS.failedToLoadFlannelSubnet({ error: describeError(error) });
       const knowledge = error instanceof CniError ? error.knowledge : "subnet-env-missing";
       throw new CniError(CNI_CODES.internal, message, { knowledge, cause: error });
     }

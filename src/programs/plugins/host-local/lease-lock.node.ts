@@ -24,6 +24,9 @@ import { join } from "node:path";
 import { createFile, openInPlace } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
 import { LeaseStoreError } from "./leases.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** How a lock is taken. */
 export interface LeaseLockOptions {
@@ -37,10 +40,7 @@ const LOCK_FILE_MODE = 0o750;
 const POLL_MS = 5;
 
 function busy(path: string, waitMs: number): LeaseStoreError {
-  return new LeaseStoreError(
-    "busy",
-    `${path} is held by another process and did not come free in ${waitMs} ms`,
-  );
+  return new LeaseStoreError("busy", WORDS.isHeldByAnotherProcess({ path, waitMs }));
 }
 
 /** @returns whether flock(1) did it; false when it cannot, so that the second way is left. */

@@ -6,6 +6,9 @@ import { LIMITS } from "#core/base/limits.ts";
 import { type Ip, addToIp, bitsOf, familyOf, formatIp } from "#core/net/ip.ts";
 import { type InterfaceAddress, lastIp, maskIp, prefixContains } from "#core/net/ip.ts";
 import type { CniIp } from "#contracts/cni/result.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** A range as it is written; everything but the subnet may be left out. */
 export interface RangeSpecification {
@@ -67,7 +70,7 @@ export function checkRange(range: RangeSpecification): AddressRange {
   const network = maskIp(subnet.ip, subnet.length);
   if (network !== subnet.ip) {
     throw new AddressRangeError(
-      `Network has host bits set. For a subnet mask of length ${subnet.length} the network address is ${formatIp(network)}`,
+      WORDS.networkHasHostBitsSet({ subnetLength: subnet.length, network: formatIp(network) }),
     );
   }
   const first = addToIp(network, 1) ?? network;

@@ -37,6 +37,9 @@ import {
   findRange,
   formatRangeSet,
 } from "./leases.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** Where upstream keeps leases. On Windows the drive is that of the current folder. */
 export const DEFAULT_DATA_DIR = "/var/lib/cni/networks";
@@ -245,7 +248,7 @@ function exhausted(code: number, message: string): CniError {
 function refuseDamaged(leases: readonly Lease[]): void {
   const damaged = leases.find(({ damage }) => damage !== undefined);
   if (damaged === undefined) return;
-  const advice = `${formatIp(damaged.ip)} stays reserved; remove the file when no container has the address`;
+  const advice = WORDS.staysReservedRemoveFileWhen({ ip: formatIp(damaged.ip) });
   throw new CniError(CNI_CODES.ioFailure, `host-local: ${damaged.damage ?? ""}: ${advice}`);
 }
 
@@ -358,7 +361,7 @@ export class HostLocal implements CniPlugin {
       const holds = held.map(({ ip }) => formatIp(ip)).join(", ");
       throw new CniError(
         CNI_CODES.internal,
-        `host-local: address ${formatIp(address.ip)} of the result is not reserved for container ${request.containerId}, which holds ${holds}`,
+        WORDS.hostLocalAddressOfResult({ ip: formatIp(address.ip), containerId: request.containerId, holds }),
       );
     }
   }

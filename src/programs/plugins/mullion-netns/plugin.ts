@@ -23,6 +23,9 @@ import type { HcnClient } from "#contracts/hcn/client.ts";
 import { HnsCaller, isMissing } from "../windows-endpoint/plugin-call.ts";
 import type { ScratchStore } from "../flannel/scratch-files.ts";
 import { type AttachmentName, Attachments, type NetnsMapping } from "./attachments.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 const DATA_FOLDER_DEFAULT = "/var/lib/cni/mullion-netns";
 
@@ -198,10 +201,7 @@ export class MullionNetns implements CniPlugin {
     const mapping = this.mappingOf(request.netns);
     if (mapping !== undefined && !(await this.namespaces.exists(mapping.namespace))) {
       const { path, namespace } = mapping;
-      throw new CniError(
-        CNI_CODES.internal,
-        `HNS has no namespace ${namespace}, which stands for ${path}; detach the container and attach it again`,
-      );
+      throw new CniError(CNI_CODES.internal, WORDS.hnsHasNoNamespaceWhich({ namespace, path }));
     }
     await this.delegate.check(call.configuration.delegateType, forDelegate(call, mapping));
   }

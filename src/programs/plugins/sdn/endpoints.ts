@@ -36,6 +36,9 @@ import type { SdnCall } from "./ipam-session.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import { decodeHcnPolicy, parsePortProtocol } from "../windows-endpoint/endpoint-plan.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 // The policies of an endpoint and of a network that is made on demand (cni.md §2.4).
 
@@ -84,10 +87,7 @@ function checkPorts({ hostPort, containerPort }: PortMapping): void {
 function ofMapping(mapping: PortMapping, flags: SdnFlags): readonly PolicyDocument[] {
   const protocol = parsePortProtocol(mapping.protocol);
   if (protocol === undefined) {
-    throw new CniError(
-      CNI_CODES.internal,
-      "failed during GetEndpointInfo from netconf: invalid protocol supplied to port mapping policy",
-    );
+    throw new CniError(CNI_CODES.internal, WORDS.failedDuringGetEndpointInfoFromNetconf);
   }
   const own = flags.localRoutedPortMapping ? NAT_FLAGS.LocalRoutedVip : 0;
   return [

@@ -13,6 +13,9 @@ import {
 } from "../windows-endpoint/hcn-endpoint.ts";
 import { SdnEndpoints } from "./endpoints.ts";
 import type { SdnCall } from "./ipam-session.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export class HardenedSdnEndpoints extends SdnEndpoints {
   /** One of that name on another network is removed, and its address given back. */
@@ -31,7 +34,10 @@ export class HardenedSdnEndpoints extends SdnEndpoints {
   protected override async reuse(target: HcnTarget, endpoint: StoredEndpoint): Promise<void> {
     if (this.endpoints.isAttachedTo(endpoint, target.netns)) return;
     if (await this.endpoints.isAttached(endpoint)) {
-      const message = `endpoint ${target.endpointName} is in another namespace already; call DEL before ADD with ${target.netns}`;
+      const message = WORDS.endpointIsInAnotherNamespace({
+        endpointName: target.endpointName,
+        netns: target.netns,
+      });
       throw new CniError(CNI_CODES.internal, message);
     }
     await this.endpoints.attach(target, endpoint);

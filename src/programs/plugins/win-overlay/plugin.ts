@@ -36,6 +36,9 @@ import {
   type WindowsPluginOptions,
   readWindowsConfiguration,
 } from "../windows-endpoint/windows-plugin.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** The MAC prefix that flanneld, too, takes silently on it. */
 const MAC_PREFIX_DEFAULT = "0E-2A";
@@ -149,7 +152,7 @@ function requireSubnet({ configuration, differences }: Call, view: NetworkView |
     throw new PluginPanic("runtime error: index out of range [0] with length 0");
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
-    `network ${configuration.name} has no subnet; give the HNS network the node's pod subnet`,
+    WORDS.networkHasNoSubnetGive({ name: configuration.name }),
   );
 }
 

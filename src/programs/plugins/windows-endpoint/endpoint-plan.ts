@@ -26,6 +26,9 @@ import type {
   PluginCall,
   PluginTraits,
 } from "./plugin-call.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 const ENDPOINT_POLICY = "EndpointPolicy";
 
@@ -206,9 +209,7 @@ export function addPortMappings(
     if (protocol !== undefined) {
       added.push(endpointPolicy(portMappingPolicy(mapping, protocol, api, mapsPortsForNode)));
     } else if (warns) {
-      options.warn(
-        `port mapping ${hostPort} -> ${containerPort} is left out: HNS maps tcp and udp, not "${mapping.protocol}"`,
-      );
+      options.warn(WORDS.portMappingIsLeftOut({ hostPort, containerPort, protocol: mapping.protocol }));
     }
   }
   return [...policies, ...added];
@@ -263,7 +264,7 @@ function refuse(policy: ConfiguredPolicy, index: number): CniError {
   const why =
     stray === undefined
       ? 'its value must be {"Type": "…", "Settings": {…}}'
-      : `"${stray}" is next to "Type", which is the form of HNS v1; with "apiVersion": 2 it belongs inside "Settings"`;
+      : WORDS.isNextToTypeWhich({ stray });
   return new CniError(CNI_CODES.invalidNetworkConfig, `field "policies[${index}]" cannot be used: ${why}`);
 }
 

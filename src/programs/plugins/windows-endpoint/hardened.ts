@@ -15,6 +15,9 @@ import {
   type WindowsConfiguration,
   isNamespaceGuid,
 } from "./plugin-call.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export class HardenedHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
   /**
@@ -46,7 +49,7 @@ export class HardenedHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
     if (this.endpoints.isAttachedTo(existing, netns)) return { endpoint: existing, isNew: false };
     if (await this.endpoints.isAttached(existing)) {
       const namespace = namespaceOf(existing) ?? "";
-      const message = `endpoint ${endpointName} is in namespace ${namespace} already; call DEL before ADD with ${netns}`;
+      const message = WORDS.endpointIsInNamespaceAlready({ endpointName, namespace, netns });
       throw new CniError(CNI_CODES.internal, message);
     }
     await this.endpoints.attach(target, existing);

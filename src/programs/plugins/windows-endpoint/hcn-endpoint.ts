@@ -46,6 +46,9 @@ import {
   isNamespaceGuid,
 } from "./plugin-call.ts";
 import { type EndpointPlan, toHcnPolicies } from "./endpoint-plan.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 export function dnsOfEndpoint(endpoint: HostComputeEndpoint): CniDns {
   const dns = endpoint.Dns;
@@ -88,7 +91,7 @@ function readAddress(network: StoredNetwork, config: IpConfig): InterfaceAddress
   }
   throw new CniError(
     CNI_CODES.invalidNetworkConfig,
-    `network ${network.Name ?? ""} has no subnet that holds ${config.IpAddress ?? ""}; give the HNS network a subnet`,
+    WORDS.networkHasNoSubnetThat({ network: network.Name ?? "", address: config.IpAddress ?? "" }),
   );
 }
 

@@ -27,6 +27,9 @@ import type { Delegate } from "#contracts/cni/plugin-runner.ts";
 import type { PluginRequest } from "#contracts/cni/plugin.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { InterfaceAddress } from "#core/net/ip.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** One entry of `policies`; the keys of `value` keep their case. */
 export interface ConfiguredPolicy {
@@ -282,7 +285,7 @@ export class IpamSession {
     if (still === undefined) return second;
     throw new CniError(
       CNI_CODES.invalidNetworkConfig,
-      `IPAM gives ${formatInterfaceAddress(still.address)}, which is the gateway of its network; let the range start behind it`,
+      WORDS.ipamGivesWhichIsGateway({ address: formatInterfaceAddress(still.address) }),
       { knowledge: "cni-gateway-is-network-plus-two" },
     );
   }

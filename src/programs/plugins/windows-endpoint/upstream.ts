@@ -13,6 +13,9 @@ import { type EnsuredEndpoint, HcnApi } from "./hcn-api.ts";
 import { type HcnTarget, applyForeignMask, dnsOfEndpoint, withGateway } from "./hcn-endpoint.ts";
 import { HnsApi, dnsOfHnsEndpoint, ipOfHnsEndpoint } from "./hns-api.ts";
 import type { NetworkView, PluginCall, WindowsConfiguration } from "./plugin-call.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** The text of a Go program that indexes an empty list. */
 function indexPanic(): PluginPanic {
@@ -91,10 +94,7 @@ export class UpstreamHcnApi<C extends WindowsConfiguration> extends HcnApi<C> {
       const endpoint = await this.endpoints.find(endpointName);
       if (endpoint !== undefined) await this.endpoints.remove(endpoint);
     } catch (error) {
-      throw annotate(
-        error,
-        `failed to remove the new HostComputeEndpoint ${endpointName} after adding HostComputeNamespace ${netns} failure`,
-      );
+      throw annotate(error, WORDS.failedToRemoveNewHostComputeEndpoint({ endpointName, netns }));
     }
   }
 

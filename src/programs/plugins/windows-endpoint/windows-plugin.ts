@@ -29,6 +29,9 @@ import {
 } from "./plugin-call.ts";
 import { HardenedHcnApi, HardenedHnsApi } from "./hardened.ts";
 import { UpstreamHcnApi, UpstreamHnsApi } from "./upstream.ts";
+import { plugins } from "#data/words.js";
+
+const WORDS = plugins();
 
 /** Keys that people write and no current version reads. */
 const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
@@ -38,10 +41,7 @@ const UNREAD_KEYS: readonly (readonly [key: string, instead: string])[] = [
 
 function chooseApi(apiVersion: number, { checksApiVersion }: EndpointDifferences): HnsApiName {
   if (checksApiVersion && ![0, 1, 2].includes(apiVersion)) {
-    throw new CniError(
-      CNI_CODES.unsupportedField,
-      `unsupported field "apiVersion": ${apiVersion}; write 2 for HCN (containerd) or 1 for HNS v1`,
-    );
+    throw new CniError(CNI_CODES.unsupportedField, WORDS.unsupportedFieldApiVersionWrite2({ apiVersion }));
   }
   return apiVersion === 2 ? "hcn" : "hns";
 }
