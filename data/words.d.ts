@@ -285,6 +285,85 @@ export interface Flannel {
 }
 export function flannel(): Flannel;
 
+export interface Hns {
+  readonly storedEndpointPoliciesFirewall: string;
+  readonly storedNetworkPoliciesVSwitchExtension: string;
+  readonly networkHasNoSetRule: Template<"missing">;
+  readonly endpointsNetworkIsOnAdapter: Template<"adapter">;
+  readonly guestReason: string;
+  readonly dhcpReason: string;
+  readonly machineReason: string;
+  readonly notProcessedReason: Template<"v2Fields">;
+  readonly portFlagsOfDsr: string;
+  readonly hnsDoesNotKnowDisableHostPort: Template<"major" | "minor" | "bit">;
+  readonly hostComputeNamespaceIsSetByService: string;
+  readonly flagsHasEnableDhcp32Network: Template<"type">;
+  readonly ipSubnetIdIsWhichIsNot: Template<"where" | "id" | "name">;
+  readonly ipConfigurationsHasTwoAddressesOf: string;
+  readonly macAddressIsItMustBe: Template<"text">;
+  readonly belongsToEndpointLeaveMacAddress: Template<"mac" | "owner">;
+  readonly endpointWasDetachedAndHas: Template<"id">;
+  readonly hostComputeEndpointsNamesEndpointsThisBuild: Template<"count" | "most">;
+  readonly hnsIsRestoringLoadBalancer: string;
+  readonly endpointIsOfNetworkFirst: Template<"id" | "networkId" | "networkId2" | "what">;
+  readonly thisVersionOfHnsCannot: string;
+  readonly loadBalancerHasNoBack: Template<"id">;
+  readonly portIsItMustBe: Template<"port" | "portMax">;
+  readonly portIsReservedByGuest: Template<"port" | "serviceId">;
+  readonly portCountIsItMustBe: Template<"portCount" | "portMax">;
+  readonly noDynamicPortsInRow: Template<"portCount">;
+  readonly thereIsNoReservationIt: Template<"handle">;
+  readonly noPrivateIsFreeOn: Template<"length">;
+  readonly ipamsHasTypeNetworkOf: Template<"given" | "type">;
+  readonly ipamsHasEntriesOfBoth: string;
+  readonly overlayNetworkHasExactlyOne: Template<"count">;
+  readonly natNetworkHasOneSubnet: string;
+  readonly endpointRepresentsOneOnAnother: Template<"id">;
+  readonly endpointIsDegradedRefreshIt: Template<"id" | "degraded">;
+  readonly endpointHasContainerAlreadyAnd: Template<"id">;
+  readonly endpointWasWrittenByAnother: Template<"id">;
+  readonly infinibandNetworkNeedsRdmaAdapter: string;
+  readonly networkHasIdDeleteIt: Template<"name" | "id">;
+  readonly adapterOfNetworkCannotBe: string;
+  readonly networkHasNoDeleteIt: Template<"name" | "type" | "isolationId">;
+  readonly isSwitchsOwnVNICName: Template<"name">;
+  readonly isWiFiAdapterWhich: Template<"name" | "type">;
+  readonly carriesSwitchOfNetworkNetwork: Template<"name" | "type" | "name2" | "type2">;
+  readonly networkOfTypeNeedsAdapter: Template<"type" | "adapters">;
+  readonly requestHasBracketsBracesAnd: Template<"marks" | "hnsRequestMarksMax">;
+  readonly clientSpeaksVersionAndThis: Template<"version" | "httpVersion">;
+  readonly answerIsLongerThanBytes: Template<"httpResponseBytesMax">;
+  readonly belongsToEndpointDeleteThat: Template<"ip" | "owner">;
+  readonly noAddressIsLeftIn: Template<"names">;
+  readonly macPoolOfNetworkIs: string;
+  readonly hasGatewayWhichIsNot: Template<"where" | "gateway" | "prefix">;
+  readonly macPoolRangesMustGoFrom: Template<"index">;
+  readonly sharing: string;
+  readonly typeLimitsMirrored: string;
+  readonly namesWhichIsNeitherAddress: Template<"where" | "id" | "name">;
+  readonly endpointHasNoLikePolicies: Template<"type" | "missing">;
+  readonly needsNetworkOfTypeL2Bridge: Template<"what" | "name" | "type">;
+  readonly mapsPortOfNodeEndpoints: Template<"where" | "type" | "name">;
+  readonly setHasMemberWhichIs: Template<"set" | "missing">;
+  readonly networkACLNamesWhichIsNeither: Template<"id">;
+  readonly isThisVersionServesPolicy: Template<"at" | "type">;
+  readonly elbPoliciesOfOneList: string;
+  readonly switchPortDoesNotLead: string;
+  readonly frontEndThatNodeServes: string;
+  readonly thereIsFaultAlreadyRemove: Template<"id">;
+  readonly nameOfErrorOfHns: string;
+  readonly thereIsNoWindowsProfile: Template<"text" | "profileNames">;
+  readonly endpointRepresentsOneOnAnotherMachine: Template<"id">;
+  readonly thereIsGuestNetworkService: Template<"id">;
+  readonly containersWereInItBefore: string;
+  readonly otherNetworksAreOnSwitch: Template<"name">;
+  readonly nodeHasNoFreeBlock: string;
+  readonly programOfNodeListensOn: Template<"protocol" | "port">;
+  readonly isolationPolicyWithVsidBelongs: string;
+  readonly degradedByFaultReason: string;
+}
+export function hns(): Hns;
+
 export interface HnsCommands {
   readonly socket: string;
   readonly dumpToLookAtInstead: string;
@@ -371,6 +450,42 @@ export interface HnsDocuments {
   readonly filterIsItMustBe: Template<"text">;
 }
 export function hnsDocuments(): HnsDocuments;
+
+export interface HnsFiles {
+  readonly readable: string;
+  readonly deeper: string;
+  readonly hnsdiagMessage: string;
+  readonly hnsdiagAdvice: string;
+  readonly tableMessage: string;
+  readonly tableAdvice: string;
+  readonly saveOutputAgainWholeConsole: string;
+  readonly listInsideListThisIs: string;
+  readonly thisObjectOfDumpHas: string;
+  readonly whatBeginsHereIsHns: Template<"type">;
+  readonly mullionLintFileReadsPolicies: string;
+  readonly thereAreSoManyProblems: string;
+  readonly readmeText: Template<"position" | "marker" | "owner">;
+  readonly isNotStateFolderIt: Template<"path" | "stranger">;
+  readonly thereIsNoSpaceLeft: Template<"path" | "message">;
+  readonly stateFolderCannotBeUsed: Template<"path" | "message">;
+  readonly storeIsDamagedMoveIt: Template<"path" | "how">;
+  readonly stateFolderIsInUse: Template<"path" | "owner">;
+  readonly isDamagedItIsLock: Template<"file" | "message" | "path">;
+  readonly storeInWasWrittenBy: Template<"path" | "format" | "formatVersion">;
+  readonly storeIsDamagedSeeAll: Template<"path" | "what" | "more">;
+  readonly thereIsNoFolderName: Template<"path">;
+  readonly isNotStateFolderName: Template<"path" | "first">;
+  readonly repairOfStoppedFolderIs: Template<"path" | "message">;
+  readonly textEndsInsideValueIt: string;
+  readonly nameOfFieldHoldsCharacter: string;
+  readonly lists: string;
+  readonly texts: string;
+  readonly refusalsDiskFull: string;
+  readonly diskFailedWhileChangeWas: Template<"path" | "message">;
+  readonly beginPragmaApplicationIdPragma: Template<"applicationId" | "format">;
+  readonly itsSwitchIdBelongsTo: string;
+}
+export function hnsFiles(): HnsFiles;
 
 export interface KubeProxy {
   readonly rowsHelp: string;

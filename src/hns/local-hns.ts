@@ -21,6 +21,9 @@ import { HnsService } from "./service/hns-service.ts";
 import { InProcessHcnClient } from "./service/in-process-client.ts";
 import type { NetworkingOptions } from "./service/network/networking-options.ts";
 import type { ObjectStore } from "./store/store.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 export interface LocalHnsOptions {
   /** The build of Windows: a profile such as `ws2022` or `ws2022.2582`, or a build number. Default `ws2022`. */
@@ -71,7 +74,7 @@ function requireProfile(text: string = PROFILE_DEFAULT): WindowsBuild {
   const windows = parseProfile(text);
   if (windows !== undefined) return windows;
   throw new RangeError(
-    `there is no Windows profile ${JSON.stringify(text)}; write one of ${PROFILE_NAMES.join(", ")}, or a build such as 10.0.20348.2582`,
+    WORDS.thereIsNoWindowsProfile({ text: JSON.stringify(text), profileNames: PROFILE_NAMES.join(", ") }),
   );
 }
 

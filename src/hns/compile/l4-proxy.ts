@@ -29,6 +29,9 @@ import { IpProtocol, ipProtocolName } from "#core/wire/ip-protocol.ts";
 import type { EndpointRecord } from "../service/endpoint/endpoint-record.ts";
 import type { NetworkFrame } from "../service/network/policy-index.ts";
 import { endpointProvenance, networkProvenance, withPolicy } from "./provenance.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 const RULE_PRIORITY = 100;
 const INFERRED = "dataplane.md §2.14, §11 (Q-22)";
@@ -100,8 +103,7 @@ function isLoopback(ip: Ip): boolean {
 export function reasonForProxy(setting: L4ProxyPolicySetting): string | undefined {
   const redirection = redirectionOf(setting);
   if (redirection === undefined) return "neither Destination nor IP is the address of a proxy";
-  if (isLoopback(redirection.proxy))
-    return "a switch port does not lead to 127.0.0.1; name the proxy's address, or use L4WFPPROXY";
+  if (isLoopback(redirection.proxy)) return WORDS.switchPortDoesNotLead;
   const isOther = (protocol: number): boolean => protocol !== IpProtocol.tcp && protocol !== IpProtocol.udp;
   return redirection.protocols.some(isOther) ? "only TCP (6) and UDP (17) are redirected" : undefined;
 }

@@ -3,6 +3,9 @@
  * each object is cut out and given to the parser alone, so that it keeps its place and a broken one breaks no other.
  */
 import { LIMITS } from "#core/base/limits.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 /** A piece of a text: from `start` to before `end`. */
 export interface Extent {
@@ -62,7 +65,7 @@ function endOfBrackets(text: string, start: number): number {
         throw new BrokenJson(`values are nested more than ${LIMITS.documentDepthMax} levels deep`, at);
     } else if (CLOSE.has(unit) && --depth === 0) return at + 1;
   }
-  throw new BrokenJson("the text ends inside a value: it is cut off, or a bracket is missing", start);
+  throw new BrokenJson(WORDS.textEndsInsideValueIt, start);
 }
 
 /** Behind the value that begins at `start`. @throws BrokenJson when none does. */
@@ -124,7 +127,7 @@ function parseKey(source: string, offset: number): string {
   try {
     return JSON.parse(source) as string;
   } catch {
-    throw new BrokenJson("the name of a field holds a character that JSON does not allow", offset);
+    throw new BrokenJson(WORDS.nameOfFieldHoldsCharacter, offset);
   }
 }
 

@@ -5,6 +5,9 @@
  */
 import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 /** A value, and the paths below it whose values the dump does not hold. */
 export interface Restored {
@@ -25,12 +28,7 @@ function words(text: string): ReadonlySet<string> {
 }
 
 /** Fields that hold lists, in either dialect: a list of one may have become its item, or a text. */
-const LISTS: ReadonlySet<string> = words(`
-  Policies Subnets IpSubnets MacPools Extensions SharedContainers References VIPs ExceptionList
-  Exceptions Destinations ResourceList Containers Ipams Ranges Routes IpConfigurations ServerList
-  Search HostComputeEndpoints FrontendVIPs PortMappings Allocators Rules TierAclRules
-  MirroredInterfaces Setting
-`);
+const LISTS: ReadonlySet<string> = words(`\n  ${WORDS.lists}\n`);
 
 /** Fields that hold objects: an empty one is printed as nothing. */
 const OBJECTS: ReadonlySet<string> = words(`
@@ -38,11 +36,7 @@ const OBJECTS: ReadonlySet<string> = words(`
 `);
 
 /** Texts, whatever they look like: a network may be called 1, and a port list is text (hcn.md §1.6). */
-const TEXTS: ReadonlySet<string> = words(`
-  Name Owner NetworkAdapterName SwitchName VirtualNetworkName NatName DNSSuffix DNSDomain
-  DNSServerList Id ID Protocols LocalPorts RemotePorts ServiceName InboundProxyPort OutboundProxyPort
-  Tag Port VirtualNicName PortFriendlyName
-`);
+const TEXTS: ReadonlySet<string> = words(`\n  ${WORDS.texts}\n`);
 
 /** The name of a .NET type stands where a value was. */
 const TYPE_NAME = /^System\.[\w.]+(?:\[[\w.,`]*\])*$/;

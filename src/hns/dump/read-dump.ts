@@ -20,6 +20,9 @@ import { recognizeDialect, recognizeObject } from "./recognize-object.ts";
 import { type TextLine, linesOf } from "./text-lines.ts";
 import { parseDumpItem } from "#contracts/hcn/http/dump-protocol.ts";
 import { DUMP_KINDS, DUMP_VERSION, type DumpItem, type HnsDump } from "#contracts/hcn/dumps.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 // Our own dump as a text: the objects in stored form, which is what the durable store keeps, so nothing is lost on the way
 // back.
@@ -50,12 +53,8 @@ const WRAPPERS_MAX = 4;
 const FIELDS_SHOWN = 5;
 const PATHS_SHOWN = 3;
 
-const READABLE =
-  "Dumps are what these commands print: mullion hns dump; Get-HnsNetwork | ConvertTo-Json -Depth 20 (and " +
-  "Get-HnsEndpoint, Get-HnsPolicyList, Get-HnsNamespace); hnsdiag list all -d.";
-const DEEPER =
-  "Make the dump again with ConvertTo-Json -Depth 20, or with hnsdiag list all -d. Without it these values are unknown, " +
-  "and the service takes the objects without them.";
+const READABLE = WORDS.readable;
+const DEEPER = WORDS.deeper;
 
 /** Fields of an object that stands for a list of objects of one kind. */
 const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
@@ -70,13 +69,12 @@ const NAMED_LISTS: Readonly<Record<string, HcnObjectKind>> = {
 
 /** What shows less than there is, and which command shows all. */
 const HNSDIAG = {
-  message: "this is the output of hnsdiag without -d, which shows names and ids and little else",
-  advice: "hnsdiag list all -d prints the objects themselves. What is not shown is taken as not set.",
+  message: WORDS.hnsdiagMessage,
+  advice: WORDS.hnsdiagAdvice,
 } as const;
 const TABLE: Readonly<Record<keyof typeof HNSDIAG, string>> = {
-  message: "this is a table of PowerShell, which shows the columns that were asked for and cuts long values",
-  advice:
-    "… | ConvertTo-Json -Depth 20 prints the objects themselves. What is not shown is taken as not set.",
+  message: WORDS.tableMessage,
+  advice: WORDS.tableAdvice,
 };
 
 /** Types of policies: their fields stand beside `Type`, or in `Settings`. */
@@ -167,8 +165,7 @@ class DumpReader {
   }
 
   private reportBroken({ message, offset }: BrokenJson): void {
-    const advice =
-      "Save the output again, whole; a console that wraps lines breaks it. The other objects are read.";
+    const advice = WORDS.saveOutputAgainWholeConsole;
     this.problem("hns-dump-unreadable", offset, "", message, advice);
     if (++this.broken < BROKEN_MAX) return;
     this.problem("hns-dump-unreadable", offset, "", "too much of this file is broken to read on", READABLE);
@@ -202,8 +199,7 @@ class DumpReader {
   ): void {
     const { text } = this.source;
     const letter = text[item.start];
-    if (depth > WRAPPERS_MAX)
-      throw new BrokenJson("a list inside a list: this is not a dump of HNS", item.start);
+    if (depth > WRAPPERS_MAX) throw new BrokenJson(WORDS.listInsideListThisIs, item.start);
     if (letter === "{" || letter === "[") this.readContainer(item.start, kind, depth + 1);
     else if (letter === '"') {
       // `hnsdiag … | ConvertTo-Json` makes a text of each line.
@@ -277,7 +273,7 @@ class DumpReader {
       "hns-dump-object-unknown",
       item.start,
       "",
-      "this object of the dump has no kind, no GUID, or no document",
+      WORDS.thisObjectOfDumpHas,
       "Each object is {kind, id, document}; docs/reference/hns-dumps.md shows one.",
     );
   }
@@ -325,9 +321,8 @@ class DumpReader {
     const fields = Object.keys(document);
     const isPolicy = fields.length === 1 || fields.some((field) => POLICY_FIELDS.includes(field));
     if (id === undefined && typeof type === "string" && isPolicy) {
-      const message = `what begins here is an HNS policy (${type}) without the object that it belongs to`;
-      const advice =
-        "mullion lint FILE reads policies by themselves. To look at them here, take the whole object.";
+      const message = WORDS.whatBeginsHereIsHns({ type });
+      const advice = WORDS.mullionLintFileReadsPolicies;
       this.problem("hns-dump-object-unknown", start, "", message, advice);
       return;
     }
@@ -425,7 +420,7 @@ class DumpReader {
   private problem(code: KnowledgeCode, offset: number, field: string, message: string, advice: string): void {
     this.problems.push({ code, message, advice, where: { ...this.placeOf(offset), field } });
     if (this.problems.length < LIMITS.hnsDumpProblemsMax) return;
-    const last = "there are so many problems that the rest of the file is not read";
+    const last = WORDS.thereAreSoManyProblems;
     this.problems.push({
       code,
       message: last,

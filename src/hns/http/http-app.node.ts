@@ -37,6 +37,9 @@ import { InProcessHcnClient } from "../service/in-process-client.ts";
 import type { StoreFault } from "../store/folder-files.node.ts";
 import type { ServerResponse } from "node:http";
 import { ZERO_GUID } from "#contracts/hcn/guid.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // Notifications to those who listen over HTTP: one JSON object per line.
 
@@ -177,7 +180,7 @@ function checkMarks(bytes: Uint8Array): void {
   for (const byte of bytes) if (byte === COMMA || byte === BRACKET || byte === BRACE) marks++;
   if (marks <= LIMITS.hnsRequestMarksMax) return;
   throw new HcnError("HCN_E_INVALID_JSON", {
-    detail: `The request has ${marks} brackets, braces and commas, of at most ${LIMITS.hnsRequestMarksMax}; ask for its objects, or their parts, one by one`,
+    detail: WORDS.requestHasBracketsBracesAnd({ marks, hnsRequestMarksMax: LIMITS.hnsRequestMarksMax }),
   });
 }
 
@@ -197,7 +200,7 @@ async function readBody(context: AppContext): Promise<JsonValue> {
 function checkVersion(version: string | undefined): void {
   if (version === undefined || version === HTTP_VERSION) return;
   throw new HcnError("RPC_S_UNKNOWN_IF", {
-    detail: `The client speaks version ${version} and this service version ${HTTP_VERSION}; take both from one version of Mullion`,
+    detail: WORDS.clientSpeaksVersionAndThis({ version, httpVersion: HTTP_VERSION }),
     explanation: "hns-unreachable",
   });
 }
@@ -309,7 +312,7 @@ export class HnsApp {
       const text = JSON.stringify({ result });
       if (text.length > LIMITS.httpResponseBytesMax) {
         throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-          detail: `The answer is longer than ${LIMITS.httpResponseBytesMax} bytes; ask for the objects one by one`,
+          detail: WORDS.answerIsLongerThanBytes({ httpResponseBytesMax: LIMITS.httpResponseBytesMax }),
         });
       }
       return new Response(text, { headers: JSON_TYPE });

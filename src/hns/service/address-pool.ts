@@ -25,6 +25,9 @@ import {
 } from "#core/net/ip.ts";
 import type { IpSubnetRecord, SubnetRecord, MacRange } from "./network/network-record.ts";
 import type { Mac } from "#core/net/mac.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** Which free address comes next. */
 export type AllocationOrder = "random" | "lowest-first";
@@ -86,7 +89,7 @@ export class AddressPool {
     const owner = this.owners.get(ip);
     if (owner !== undefined) {
       throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-        detail: `${formatIp(ip)} belongs to endpoint ${owner}; delete that endpoint or choose another address`,
+        detail: WORDS.belongsToEndpointDeleteThat({ ip: formatIp(ip), owner }),
       });
     }
   }
@@ -105,7 +108,7 @@ export class AddressPool {
     const names = subnets.map((subnet) => formatPrefix(subnet.prefix)).join(", ");
     // Inferred: no source shows what an exhausted subnet answers.
     throw new HcnError("HCN_E_ADDR_INVALID_OR_RESERVED", {
-      detail: `No address is left in ${names}; delete endpoints or add a subnet`,
+      detail: WORDS.noAddressIsLeftIn({ names }),
     });
   }
 
@@ -229,7 +232,7 @@ export class MacPool {
     }
     // Inferred: no source shows what an exhausted pool answers.
     throw new HcnError("HCN_E_INVALID_ENDPOINT", {
-      detail: "The MAC pool of the network is used up; delete endpoints or give the network a larger MacPool",
+      detail: WORDS.macPoolOfNetworkIs,
     });
   }
 

@@ -33,6 +33,9 @@ import type {
 import { shownPolicies, hasVlans } from "./network/network-facts.ts";
 import type { ServiceContext } from "./service-context.ts";
 import type { SdnRouteRecord } from "./sdn-route-record.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** What stands in health data of everything that is kept without an effect. */
 const NOT_YET = "stored and returned; this version does not act on it";
@@ -40,13 +43,13 @@ const NOT_YET = "stored and returned; this version does not act on it";
 /** Policies of endpoints that never act, with what Windows would do. */
 export const STORED_ENDPOINT_POLICIES: { readonly [T in EndpointPolicyType]?: string } = {
   Encryption: "packets are not encrypted",
-  Firewall: "the firewall of Hyper-V, whose rules Windows keeps outside of HNS, does not run",
+  Firewall: WORDS.storedEndpointPoliciesFirewall,
 };
 
 /** Policies of networks that never act, with what Windows would do. */
 export const STORED_NETWORK_POLICIES: { readonly [T in NetworkPolicyType]?: string } = {
   SourceMacAddress: "frames keep the MAC address of the adapter",
-  VSwitchExtension: "extensions are listed as on or off; their work on frames is not done",
+  VSwitchExtension: WORDS.storedNetworkPoliciesVSwitchExtension,
   NeighborDiscovery: "neighbours are not answered for",
 };
 
@@ -56,9 +59,7 @@ function hasSet(network: NetworkRecord, id: string): boolean {
 
 function missingSet(ids: readonly string[], network: NetworkRecord | undefined): string | undefined {
   const missing = ids.find((id) => network !== undefined && !hasSet(network, id));
-  return missing === undefined
-    ? undefined
-    : `the network has no set ${missing}; the rule is about no address`;
+  return missing === undefined ? undefined : WORDS.networkHasNoSetRule({ missing });
 }
 
 function reasonForAcl(settings: AclPolicySetting, network: NetworkRecord | undefined): string | undefined {
@@ -114,7 +115,7 @@ function reasonForBinding(
   if (InterfaceAlias === adapter) return undefined;
   return InterfaceAlias === ""
     ? "adapters are found by InterfaceAlias, not by their other names"
-    : `the endpoint's network is on adapter ${adapter}, and endpoints have no other`;
+    : WORDS.endpointsNetworkIsOnAdapter({ adapter });
 }
 
 /** What of one policy has no effect where ports get rules. */
@@ -202,17 +203,16 @@ export interface NotEnforced {
 }
 
 /** Inferred: a guest's vNIC belongs to its utility VM. */
-const GUEST_REASON = "the vNIC of a Guest namespace belongs to a utility VM, which this version does not run";
+const GUEST_REASON = WORDS.guestReason;
 
-const DHCP_REASON =
-  "endpoints of this type of network do not ask on the wire, so the endpoint has no address";
+const DHCP_REASON = WORDS.dhcpReason;
 
 const ENDPOINT_FLAGS_STORED = [
   "DisableInterComputeCommunication",
   "EnableMirroring",
 ] as const satisfies readonly (keyof typeof ENDPOINT_FLAGS)[];
 
-const MACHINE_REASON = "the port is one of a virtual machine, which this version does not run";
+const MACHINE_REASON = WORDS.machineReason;
 
 /** What of an endpoint of `network` has no effect. */
 export function notEnforcedOnEndpoint(
@@ -274,7 +274,7 @@ export function undecidedOnEndpoint(
 const NOT_PROCESSED: readonly NotEnforced[] = Object.freeze([
   Object.freeze({
     Type: "SchemaVersion",
-    Reason: `HNS before 9.2 does not process endpoints in v2 form; ${V2_FIELDS.join(", ")} were ignored (overlay-needs-windows-update)`,
+    Reason: WORDS.notProcessedReason({ v2Fields: V2_FIELDS.join(", ") }),
   }),
 ]);
 
@@ -297,7 +297,7 @@ const PORT_FLAG_REASONS: readonly (readonly [keyof typeof LOAD_BALANCER_PORT_FLA
  */
 const PORT_FLAGS_OF_DSR: typeof PORT_FLAG_REASONS = [
   ["UseMux", "back ends answer clients directly with DSR (Flags 1) only"],
-  ["PreserveDip", "packets keep the address of the front end with DSR (Flags 1) only"],
+  ["PreserveDip", WORDS.portFlagsOfDsr],
 ];
 
 function notEnforcedOnMapping(
@@ -359,7 +359,7 @@ function notEnforcedFlags(context: ServiceContext, { flags }: NetworkRecord): re
   const bit = NETWORK_FLAGS.DisableHostPort;
   if ((flags & bit) !== 0 && !context.has("DisableHostPort")) {
     const { Major, Minor } = context.version;
-    const reason = `HNS ${Major}.${Minor} does not know DisableHostPort (${bit}); the host has its vNIC`;
+    const reason = WORDS.hnsDoesNotKnowDisableHostPort({ major: Major, minor: Minor, bit });
     found.push({ Type: "Flags", Reason: reason });
   }
   return found;

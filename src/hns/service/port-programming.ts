@@ -37,6 +37,9 @@ import { hasRules, traitsOf } from "./network/type-traits.ts";
 import type { PhysicalAdapter } from "../ports/adapter-description.ts";
 import type { QuirkSet } from "../failures/quirk-set.ts";
 import type { ServiceState } from "./state.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** Bytes that VXLAN over IPv4 adds to a packet (dataplane.md §2.3). */
 export const ENCAP_OVERHEAD = 50;
@@ -229,8 +232,7 @@ export class PortProgramming {
     const pools = reservedPoolsOf(loadBalancer, surveyed.facts);
     if (pools.length === 0 || this.datapath.reserveHostPools(network.switchId, pools)) return;
     throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
-      detail:
-        "The node has no free block of 64 ports for the load balancer's source NAT; use DSR, or delete load balancers",
+      detail: WORDS.nodeHasNoFreeBlock,
     });
   }
 

@@ -29,6 +29,9 @@ import { PortProgramming } from "./port-programming.ts";
 import { QuirkSet } from "../failures/quirk-set.ts";
 import type { StoredKind } from "../store/stored-object.ts";
 import { ServiceState } from "./state.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** An object that was made, changed or deleted. */
 export interface ChangedObject {
@@ -304,7 +307,7 @@ export class ServiceContext {
     if (!this.datapath.isListening(protocol, port)) return;
     if (!isTranslated && !this.hasQuirk("listener-blocks-front-end")) return;
     throw new HcnError("HCN_E_PORT_ALREADY_EXISTS", {
-      detail: `A program of the node listens on protocol ${protocol}, port ${port}; end it, or choose another port`,
+      detail: WORDS.programOfNodeListensOn({ protocol, port }),
       explanation: "load-balancer-port-already-exists",
     });
   }

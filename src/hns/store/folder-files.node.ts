@@ -25,6 +25,9 @@ import {
   type StoreDisk,
   type StoreLock,
 } from "./store-disk.node.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 /** The lock, and the number of the format where versions of Mullion that knew only SQLite look for it. */
 export const MARKER = "hns.db";
@@ -44,18 +47,7 @@ const OWN_FILES: readonly string[] = [
 /** Where `mullion hns repair` keeps the files that it found. */
 export const KEPT_PREFIX = "before-repair-";
 
-export const README_TEXT: string = `This is the state folder of a Mullion HNS (mullion hns serve --data).
-
-objects-N.snapshot  all objects, one per line: a checksum, and JSON with the HCN v2 document
-                    and, as "internal", what the document does not say.
-changes-N.log       the changes since, one commit per line.
-${POSITION}            up to which change calls were answered.
-${MARKER}              the lock. It holds no objects.
-${OWNER}          the process that has the folder open.
-
-Is it whole?  mullion hns check FOLDER      Mend it:  mullion hns repair FOLDER
-A readable dump that another service can load:  mullion hns dump
-`;
+export const README_TEXT: string = `${WORDS.readmeText({ position: POSITION, marker: MARKER, owner: OWNER })}\n`;
 
 /** A state folder that cannot be used. The message is for people: what is wrong, and what to do. */
 export class StateFolderError extends Error {
@@ -109,26 +101,18 @@ export function checkOwn(path: string, names: readonly string[]): void {
   const isStore = names.includes(MARKER) || names.includes(POSITION);
   const stranger = isStore ? undefined : names.find((name) => !isOwn(name));
   if (stranger === undefined) return;
-  throw new StateFolderError(
-    `${path} is not a state folder: it holds ${stranger}. Name a new or an empty folder.`,
-  );
+  throw new StateFolderError(WORDS.isNotStateFolderIt({ path, stranger }));
 }
 
 export function unusable(path: string, error: unknown): StateFolderError {
   if (error instanceof StateFolderError) return error;
   if (reasonOf(error) === "disk-full")
-    return new StateFolderError(
-      `There is no space left for the state folder ${path} (${messageOf(error)}). Make room and start again.`,
-    );
-  return new StateFolderError(
-    `The state folder ${path} cannot be used: ${messageOf(error)}. Name a folder that this user can write.`,
-  );
+    return new StateFolderError(WORDS.thereIsNoSpaceLeft({ path, message: messageOf(error) }));
+  return new StateFolderError(WORDS.stateFolderCannotBeUsed({ path, message: messageOf(error) }));
 }
 
 function formerDamage(path: string, how: string): StateFolderError {
-  return new DamagedFileError(
-    `The store ${join(path, MARKER)} is damaged (${how}). Move it away and restore a dump, or start empty.`,
-  );
+  return new DamagedFileError(WORDS.storeIsDamagedMoveIt({ path: join(path, MARKER), how }));
 }
 
 /** Takes the lock of a folder that is there. @throws StateFolderError. */
@@ -146,23 +130,17 @@ export function lockFolder(
       throw new StateFolderError(`${file} is a database of another program. Name another folder.`);
     const code = sqliteCodeOf(error);
     if (code === SQLITE_CODES.busy)
-      throw new StateFolderError(
-        `The state folder ${path} is in use by ${ownerOf(disk, path)}. Stop it, or name another folder.`,
-      );
+      throw new StateFolderError(WORDS.stateFolderIsInUse({ path, owner: ownerOf(disk, path) }));
     if (code === SQLITE_CODES.corrupt || code === SQLITE_CODES.notADatabase) {
       if (!names.includes(POSITION)) throw formerDamage(path, messageOf(error));
-      throw new DamagedFileError(
-        `${file} is damaged (${messageOf(error)}). It is the lock of the folder and holds no objects: "mullion hns repair ${path}" makes it again.`,
-      );
+      throw new DamagedFileError(WORDS.isDamagedItIsLock({ file, message: messageOf(error), path }));
     }
     throw unusable(path, error);
   }
 }
 
 function newerFormat(path: string, format: number): StateFolderError {
-  return new StateFolderError(
-    `The store in ${path} was written by a newer Mullion: its format is ${format}, and this one knows ${FORMAT_VERSION}. Update Mullion, or name another folder.`,
-  );
+  return new StateFolderError(WORDS.storeInWasWrittenBy({ path, format, formatVersion: FORMAT_VERSION }));
 }
 
 /** The objects of a folder of format 1. @throws StateFolderError. */
@@ -235,9 +213,7 @@ export function damagedStore(path: string, { damages }: Pick<Inspection, "damage
   const [first] = damages;
   const more = damages.length > 1 ? ` (and ${damages.length - 1} more)` : "";
   const what = first === undefined ? "it does not read" : describeDamage(first);
-  return new StateFolderError(
-    `The store ${path} is damaged: ${what}${more}. See all of it with "mullion hns check ${path}"; "mullion hns repair ${path}" goes back to the last good state.`,
-  );
+  return new StateFolderError(WORDS.storeIsDamagedSeeAll({ path, what, more }));
 }
 
 // Generations: a snapshot, a log and the position that names them.

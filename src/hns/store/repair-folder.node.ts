@@ -15,6 +15,9 @@ import {
 } from "./folder-files.node.ts";
 import { MACHINE_DISK, type StoreDisk, type StoreLock } from "./store-disk.node.ts";
 import { FORMAT_VERSION, POSITION, describeDamage, generationsAmong } from "./store-format.node.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 /** What a check found. */
 export interface FolderReport {
@@ -46,13 +49,10 @@ function storeNames(disk: StoreDisk, path: string): readonly string[] {
   } catch (error) {
     throw new StateFolderError(`The state folder ${path} cannot be read: ${messageOf(error)}.`);
   }
-  if (names === undefined)
-    throw new StateFolderError(`There is no folder ${path}. Name the folder of "mullion hns serve --data".`);
+  if (names === undefined) throw new StateFolderError(WORDS.thereIsNoFolderName({ path }));
   if (names.includes(MARKER) || names.includes(POSITION) || generationsAmong(names).length > 0) return names;
   const first = names.length === 0 ? "it is empty" : `it holds ${names[0] ?? ""}`;
-  throw new StateFolderError(
-    `${path} is not a state folder: ${first}. Name the folder of "mullion hns serve --data".`,
-  );
+  throw new StateFolderError(WORDS.isNotStateFolderName({ path, first }));
 }
 
 function reportOf(path: string, { state, format, damages, recoveries }: Inspection): FolderReport {
@@ -146,9 +146,7 @@ export function repairFolder(path: string, disk: StoreDisk = MACHINE_DISK): Repa
   } catch (error) {
     if (error instanceof StateFolderError) throw error;
     removeQuietly(disk, join(path, `${POSITION}.new`));
-    throw new StateFolderError(
-      `The repair of ${path} stopped: ${messageOf(error)}. The folder is as it was; make room or mend the disk, and call again.`,
-    );
+    throw new StateFolderError(WORDS.repairOfStoppedFolderIs({ path, message: messageOf(error) }));
   } finally {
     lock.close();
   }

@@ -41,6 +41,9 @@ import {
   unusable,
   writeFiles,
 } from "./folder-files.node.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 /** The log is folded into a new snapshot when it is longer than this and than the snapshot. */
 const LOG_BYTES_MAX = 4 * 1024 * 1024;
@@ -70,7 +73,7 @@ interface Waiting {
 // Failures.
 
 const REFUSALS = {
-  "disk-full": ["ERROR_DISK_FULL", "has no space left; nothing was changed. Make room and call again"],
+  "disk-full": ["ERROR_DISK_FULL", WORDS.refusalsDiskFull],
   "read-only": ["ERROR_WRITE_PROTECT", "is on a read-only disk; nothing was changed"],
   "io-error": ["ERROR_WRITE_FAULT", "cannot be written; nothing was changed"],
 } as const;
@@ -83,7 +86,7 @@ function refusal(path: string, { reason, text }: StoreFault, cause: unknown): Hc
 /** The change may be on the disk or not. */
 function outcomeUnknown(path: string, cause: unknown): HcnError {
   return new HcnError("RPC_S_CALL_FAILED", {
-    detail: `The disk failed while the change was written to the state folder ${path} (${messageOf(cause)}): it may be stored or not. Ask for the object before you call again`,
+    detail: WORDS.diskFailedWhileChangeWas({ path, message: messageOf(cause) }),
     explanation: "store-outcome-unknown",
     cause,
   });

@@ -22,6 +22,9 @@ import type { DatabaseSync } from "node:sqlite";
 import { assert } from "#core/base/assert.ts";
 import { linkOrCopy, openInPlace, openNewFile, restrictToOwner } from "#core/base/owner-only.node.ts";
 import { errorCode } from "#core/base/thrown.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
@@ -156,8 +159,7 @@ class SqliteLock implements StoreLock {
       closeSync(handle);
     }
     this.database.exec("PRAGMA synchronous = FULL; PRAGMA fullfsync = ON");
-    this.database.exec(`BEGIN; PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${format};
-      DROP TABLE IF EXISTS objects; DROP TABLE IF EXISTS meta; COMMIT`);
+    this.database.exec(WORDS.beginPragmaApplicationIdPragma({ applicationId: APPLICATION_ID, format }));
     // The log of format 1 goes with it.
     this.database.exec("PRAGMA journal_mode = DELETE");
     this.format = format;

@@ -24,6 +24,9 @@ import type { ServiceContext } from "../service/service-context.ts";
 import { networkDocument, networkDocumentV1 } from "../view/network-view.ts";
 import { type LenientReader, readPrefix, readBaseFields, readPolicyRecords } from "./lenient-reader.ts";
 import { type StoredKindRow, storedKind } from "./stored-kind.ts";
+import { hnsFiles } from "#data/words.js";
+
+const WORDS = hnsFiles();
 
 const NO_MAC = 0 as Mac;
 const NO_EXTENSIONS = Object.freeze({});
@@ -192,8 +195,7 @@ export const STORED_NETWORK: StoredKindRow = storedKind<NetworkRecord>({
   read,
   enter: (context, read_, report) => {
     const network = Object.freeze(complete(context, read_));
-    if (read_.switchId !== "" && network.switchId !== read_.switchId)
-      report("Its switch id belongs to another network; it gets its own switch");
+    if (read_.switchId !== "" && network.switchId !== read_.switchId) report(WORDS.itsSwitchIdBelongsTo);
     if (!bringUpNetwork(context, network))
       report(
         `There is no adapter ${JSON.stringify(network.adapterName ?? "")} here; the network has no switch`,

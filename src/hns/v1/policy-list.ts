@@ -4,6 +4,9 @@ import { HcnError } from "#contracts/hcn/error.ts";
 import { JsonReader, equalJson } from "#contracts/hcn/description/json.ts";
 import type { HostComputeLoadBalancer } from "#contracts/hcn/documents/load-balancer.ts";
 import { LOAD_BALANCER_FORM } from "#contracts/hcn/documents/v1-documents.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 const REFERENCE = /^\/?endpoints\/([^/]+)\/?$/i;
 
@@ -35,7 +38,7 @@ function checkType(policy: JsonReader): void {
   const type = policy.text("Type") ?? "";
   if (type.toLowerCase() === "elb") return;
   throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: `${policy.at("Type")} is ${JSON.stringify(type)}; this version serves policy lists of ELB policies only`,
+    detail: WORDS.isThisVersionServesPolicy({ at: policy.at("Type"), type: JSON.stringify(type) }),
   });
 }
 
@@ -52,7 +55,7 @@ export function loadBalancerFromV1(document: JsonValue): HostComputeLoadBalancer
   if (isOther) {
     // Inferred: the code. A list of several policies was never seen.
     throw new HcnError("HCN_E_INVALID_POLICY", {
-      detail: "The ELB policies of one list differ in VIPs, SourceVIP or IsDSR; make a list of each",
+      detail: WORDS.elbPoliciesOfOneList,
     });
   }
   const endpoints = (reader.texts("References") ?? []).map(endpointOf);

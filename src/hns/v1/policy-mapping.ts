@@ -4,6 +4,9 @@ import type { JsonObject, JsonValue } from "#core/base/json.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { NAT_FLAGS } from "#contracts/hcn/documents/endpoint-policy.ts";
 import type { HnsPolicy, PolicyOwner } from "#contracts/hcn/description/description.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** Fields of one type: v1 name to v2 name. */
 type FieldMap = Readonly<Record<string, string>>;
@@ -132,7 +135,7 @@ function isolationPolicy(owner: PolicyOwner, { VLAN: vlan, VSID: vsid }: HnsPoli
   const [Type, IsolationId] = numberOf(vsid) === 0 ? ["VLAN", vlan ?? 0] : ["VSID", vsid ?? 0];
   if (Type === "VLAN" || owner === "subnet") return { Type, Settings: Object.freeze({ IsolationId }) };
   throw new HcnError("HCN_E_INVALID_POLICY", {
-    detail: "An Isolation policy with a VSID belongs to a subnet; an endpoint has a VLAN at most",
+    detail: WORDS.isolationPolicyWithVsidBelongs,
   });
 }
 

@@ -19,6 +19,9 @@ import { withKept } from "../store/kept-fields.ts";
 import { baseValues, healthData, sortFields } from "./document-fields.ts";
 import { SDN_ROUTE } from "#contracts/hcn/documents/sdn-route.ts";
 import type { SdnRouteRecord } from "../service/sdn-route-record.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** hcn.md §2.10. */
 const STATE_APPLIED = 2;
@@ -34,7 +37,7 @@ export const IGNORED_UPDATE: NotEnforced = Object.freeze({
 
 const DEGRADED_BY_FAULT: NotEnforced = Object.freeze({
   Type: "State",
-  Reason: "An injected fault has degraded it; its rules are in place (hns-fault-injected)",
+  Reason: WORDS.degradedByFaultReason,
 });
 
 /** Degraded is one whose endpoints are all gone (hcn.md §4.4), or one that a fault has made so. */

@@ -30,6 +30,9 @@ import { assert } from "#core/base/assert.ts";
 import { familyOf, formatIp, hostPrefix } from "#core/net/ip.ts";
 import type { Condition } from "#dataplane/vfp/matching/condition.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // The single rules of load balancers, with the names that they have on a node (dataplane.md §2.2.3).
 
@@ -188,7 +191,7 @@ function fullNat(
 function toNodeItself(frontEnd: FrontEnd): Rule {
   const { serving, mapping, tag, vip } = frontEnd;
   const [own] = serving;
-  assert(own !== undefined, "a front end that the node serves has a leg of the node");
+  assert(own !== undefined, WORDS.frontEndThatNodeServes);
   const name = nameOf("NAT", tag, formatIp(vip), mapping.externalPort, mapping.protocol);
   const { ip, port } = own.backEnd;
   return makeRule(frontEnd, name, {

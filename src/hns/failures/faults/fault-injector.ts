@@ -27,6 +27,9 @@ import {
   injectedError,
 } from "./active-faults.ts";
 import { COST_MODEL_TABLE, costModelOf, costOf } from "./cost-model.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // Calls that wait: for a time of the clock, or for a request that lets them go on.
 
@@ -294,8 +297,7 @@ export class FaultInjector implements HnsFaults {
       while (this.active.has(`fault-${this.added}`));
       return `fault-${this.added}`;
     }
-    if (this.active.has(fault.id))
-      throw invalidFault(`there is a fault ${fault.id} already; remove it or choose another id`);
+    if (this.active.has(fault.id)) throw invalidFault(WORDS.thereIsFaultAlreadyRemove({ id: fault.id }));
     return fault.id;
   }
 

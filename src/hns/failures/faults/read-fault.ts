@@ -12,6 +12,9 @@ import {
 } from "#core/catalogue/quirks.ts";
 import type { FaultEffectName, HnsFault, HnsFaultPlan } from "./fault.ts";
 import { CALL_FIELDS, EFFECT_FIELDS, FAULT_ID, type FieldShape, type Fields } from "./fault-fields.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 export const FAULT_PLAN_VERSION = "mullion/v1alpha1";
 export const FAULT_PLAN_KIND = "HnsFaultPlan";
@@ -76,11 +79,7 @@ const READERS: { readonly [S in FieldShape["type"]]: Reader<S> } = {
     const isKnown =
       (typeof value === "string" || typeof value === "number") && hresultOf(value) !== undefined;
     if (isKnown) return value;
-    throw wrong(
-      where,
-      value,
-      "the name of an error of HNS, such as HCN_E_PORT_ALREADY_EXISTS, or an HRESULT",
-    );
+    throw wrong(where, value, WORDS.nameOfErrorOfHns);
   },
   calls: (value, where) => readFields(value, where, CALL_FIELDS, []),
 };

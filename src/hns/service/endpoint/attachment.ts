@@ -27,6 +27,9 @@ import { vlanOf, hasSwitch } from "../network/network-facts.ts";
 import { RemoteEndpointRecord } from "./remote-endpoint.ts";
 import { ENCAP_OVERHEAD } from "../port-programming.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** @throws HcnError HCN_E_ENDPOINT_NOT_FOUND. */
 export function requireEndpoint(context: ServiceContext, id: Guid): EndpointRecord {
@@ -217,7 +220,7 @@ function vnicOf(
 export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void {
   if (!isRemoteEndpoint(endpoint)) return;
   throw new HcnError(isNamespace ? "HCN_E_ENDPOINT_NOT_LOCAL" : "HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-    detail: `Endpoint ${endpoint.id} represents one on another machine (Flags 1) and has no vNIC to attach`,
+    detail: WORDS.endpointRepresentsOneOnAnother({ id: endpoint.id }),
   });
 }
 
@@ -225,7 +228,7 @@ export function checkLocal(endpoint: EndpointRecord, isNamespace: boolean): void
 export function checkHealthy(endpoint: EndpointRecord): void {
   if (endpoint.degraded === undefined) return;
   throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-    detail: `Endpoint ${endpoint.id} is degraded: ${endpoint.degraded}; refresh it, or delete and recreate it`,
+    detail: WORDS.endpointIsDegradedRefreshIt({ id: endpoint.id, degraded: endpoint.degraded }),
     explanation: "hns-object-degraded",
   });
 }
@@ -250,7 +253,7 @@ export function checkSharing(context: ServiceContext, endpoint: EndpointRecord, 
   const flags = context.state.networks.get(endpoint.networkId)?.flags ?? 0;
   if (users === 0 || (flags & NETWORK_FLAGS.DisableSharing) === 0) return;
   throw new HcnError("HCN_E_ENDPOINT_SHARING_DISABLED", {
-    detail: `Endpoint ${endpoint.id} has a container already, and its network has the flag DisableSharing (128)`,
+    detail: WORDS.endpointHasContainerAlreadyAnd({ id: endpoint.id }),
   });
 }
 
@@ -292,7 +295,7 @@ function checkAttachDefects(context: ServiceContext, endpoint: EndpointRecord): 
   const { id } = endpoint;
   if (endpoint.version !== context.objectVersion && context.hasQuirk("stored-object-incompatible")) {
     throw new HcnError("ERROR_WRONG_DISK", {
-      detail: `Endpoint ${id} was written by another version of HNS; delete and recreate it`,
+      detail: WORDS.endpointWasWrittenByAnother({ id }),
       explanation: "hns-stored-object-incompatible",
     });
   }

@@ -27,6 +27,9 @@ import type { ServiceContext } from "../service-context.ts";
 import { type Mac, formatMac, isGroupMac, parseMac } from "#core/net/mac.ts";
 import { readRouteRecords } from "../network/network-validation.ts";
 import type { JsonObject } from "#core/base/json.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // What HNS 9.1 makes of endpoints in v2 form: it does not process them (hcn.md §1.2). Inferred: as all fields that
 // it does not know, those of v2 are ignored (hcn.md §1.6), so that the endpoint gets an address of the service's choice,
@@ -55,15 +58,12 @@ function invalid(detail: string): HcnError {
 
 /** Refuses what this version does not do, and what a request may not say. */
 export function checkEndpointRequest(network: NetworkRecord, endpoint: HostComputeEndpoint): void {
-  if (endpoint.HostComputeNamespace !== undefined)
-    throw invalid(
-      "HostComputeNamespace is set by the service; create the endpoint, then add it to the namespace",
-    );
+  if (endpoint.HostComputeNamespace !== undefined) throw invalid(WORDS.hostComputeNamespaceIsSetByService);
   const { ipams, needsIcs } = traitsOf(network.type);
   // Internet Connection Sharing has a DHCP server of its own.
   const takesDhcp = ipams.includes("Dhcp") || needsIcs;
   if (((endpoint.Flags ?? 0) & ENDPOINT_FLAGS.EnableDhcp) !== 0 && !takesDhcp)
-    throw invalid(`Flags has EnableDhcp (32); a network of type ${network.type} has static addresses only`);
+    throw invalid(WORDS.flagsHasEnableDhcp32Network({ type: network.type }));
 }
 
 // The addresses of a new endpoint: asked for, out of a block, given out, or left to DHCP.
@@ -102,7 +102,7 @@ function blocksOf(network: NetworkRecord, id: Guid, where: string): readonly Add
   );
   if (blocks.length > 0) return blocks;
   throw new HcnError("HCN_E_SUBNET_NOT_FOUND", {
-    detail: `${where}.IpSubnetId is ${id}, which is not a subnet or IP subnet of network ${network.name}`,
+    detail: WORDS.ipSubnetIdIsWhichIsNot({ where, id, name: network.name }),
   });
 }
 
@@ -201,8 +201,7 @@ function withAddress(configs: readonly IpConfig[]): readonly IpConfig[] {
 
 function oneOfEachFamily(records: readonly IpConfigRecord[]): readonly IpConfigRecord[] {
   const families = new Set(records.map((record) => familyOf(record.ip)));
-  if (families.size !== records.length)
-    throw invalid("IpConfigurations has two addresses of one family; an endpoint has at most one of each");
+  if (families.size !== records.length) throw invalid(WORDS.ipConfigurationsHasTwoAddressesOf);
   return Object.freeze(records);
 }
 
@@ -317,13 +316,11 @@ export function readMac(
   }
   const mac = parseMac(text);
   if (mac === undefined || isGroupMac(mac))
-    throw invalid(
-      `MacAddress is ${JSON.stringify(text)}; it must be a unicast MAC such as 00-15-5D-01-02-03`,
-    );
+    throw invalid(WORDS.macAddressIsItMustBe({ text: JSON.stringify(text) }));
   const owner = isRemote ? undefined : ownerOfMac(context, network, mac);
   if (owner !== undefined) {
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-      detail: `${formatMac(mac)} belongs to endpoint ${owner}; leave MacAddress out or choose another one`,
+      detail: WORDS.belongsToEndpointLeaveMacAddress({ mac: formatMac(mac), owner }),
     });
   }
   return { mac, macText: text };

@@ -38,6 +38,9 @@ import {
   readVirtualMachinePort,
   removeVirtualMachinePort,
 } from "../compute-systems/virtual-machine-port.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // What requests do to an endpoint's port: a virtual machine's adapter, refresh, reset, and breaking down (hcn.md §5.2).
 
@@ -77,7 +80,7 @@ export function refreshEndpoint(context: ServiceContext, endpoint: EndpointRecor
 export function resetEndpoint(context: ServiceContext, endpoint: EndpointRecord): void {
   if (isRemoteEndpoint(endpoint)) {
     throw new HcnError("HCN_E_INVALID_REMOTE_ENDPOINT_OPERATION", {
-      detail: `Endpoint ${endpoint.id} represents one on another machine (Flags 1) and has no vNIC to reset`,
+      detail: WORDS.endpointRepresentsOneOnAnotherMachine({ id: endpoint.id }),
     });
   }
   const healed = heal(context, endpoint);

@@ -13,6 +13,9 @@ import { parseModifyRequest } from "#contracts/hcn/documents/request.ts";
 import { NOTIFICATION_TYPES } from "#contracts/hcn/notification.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { GuestNetworkServiceRecord, MirroredInterfaceRecord } from "./guest-network-service-record.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /**
  * The open, query, change or delete of one that is not there. Inferred: as of a namespace, because HCN has no code of
@@ -33,7 +36,7 @@ export function createGuestNetworkService(
   const id = context.chooseId(wantedId ?? document.ID);
   if (context.state.guestNetworkServices.has(id)) {
     throw new HcnError("ERROR_OBJECT_ALREADY_EXISTS", {
-      detail: `There is a guest network service ${id} already; delete it or choose another id`,
+      detail: WORDS.thereIsGuestNetworkService({ id }),
     });
   }
   const service: GuestNetworkServiceRecord = Object.freeze({

@@ -16,6 +16,9 @@ import {
 import { requireGuestNetworkService } from "./guest-network-services.ts";
 import { type GuestNetworkServiceRecord, type Reservation } from "./guest-network-service-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** The dynamic ports of Windows, where ranges are taken from. */
 const DYNAMIC_PORTS = { first: 49_152, last: 65_535 } as const;
@@ -36,7 +39,7 @@ function checkPortRequest({ protocol, access, port }: SinglePortRequest): void {
   if (!Object.values(PORT_ACCESS).some((known) => known === access))
     throw invalid(`access is ${access}; it must be 1 (exclusive) or 2 (shared)`);
   if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
-    throw invalid(`port is ${port}; it must be a whole number from 1 to ${PORT_MAX}`);
+    throw invalid(WORDS.portIsItMustBe({ port, portMax: PORT_MAX }));
 }
 
 function reservePort(
@@ -56,9 +59,7 @@ function reservePort(
   });
   const other = context.state.portReservations.conflictWith(reservation);
   if (other === undefined) return reservation;
-  throw taken(
-    `Port ${request.port} is reserved by guest network service ${other.serviceId}; release it first`,
-  );
+  throw taken(WORDS.portIsReservedByGuest({ port: request.port, serviceId: other.serviceId }));
 }
 
 /** The first start at or behind the dynamic ports' first where no port of the range is taken. */
@@ -83,7 +84,7 @@ function reservePortRange(
   portCount: number,
 ): Reservation {
   if (!Number.isInteger(portCount) || portCount < 1 || portCount > PORT_MAX)
-    throw invalid(`portCount is ${portCount}; it must be a whole number from 1 to ${PORT_MAX}`);
+    throw invalid(WORDS.portCountIsItMustBe({ portCount, portMax: PORT_MAX }));
   const wanted: Reservation = {
     handle: context.prng.guid(),
     serviceId: service.id,
@@ -95,7 +96,7 @@ function reservePortRange(
   };
   const found = findRange(context, wanted, portCount);
   if (found !== undefined) return Object.freeze(found);
-  throw taken(`No ${portCount} dynamic ports in a row are free; release other ranges first`);
+  throw taken(WORDS.noDynamicPortsInRow({ portCount }));
 }
 
 /**
@@ -124,7 +125,7 @@ export function reservePorts(
 /** @throws HcnError ERROR_INVALID_PARAMETER: a handle that is none, or is released already. */
 export function releasePorts(context: ServiceContext, handle: Guid): void {
   if (!context.state.portReservations.release(handle))
-    throw invalid(`There is no reservation ${handle}; it may have been released, or its service deleted`);
+    throw invalid(WORDS.thereIsNoReservationIt({ handle }));
 }
 
 function entryOf(service: GuestNetworkServiceRecord | undefined, reservation: Reservation): PortRangeEntry {

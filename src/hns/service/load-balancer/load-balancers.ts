@@ -16,6 +16,9 @@ import { type EndpointRecord, isRemoteEndpoint } from "../endpoint/endpoint-reco
 import { BACK_ENDS_MAX } from "#core/catalogue/quirks.ts";
 import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import { removeEndpoint } from "../endpoint/endpoints.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // What a load balancer document has to be (hcn.md §4.7, §8.5). Inferred: the order in which its faults are found. First
 // what the document says, then what HNS keeps, then what VFP is asked for, as the texts of the errors name them.
@@ -79,7 +82,7 @@ function checkPorts(context: ServiceContext, backEnds: readonly EndpointRecord[]
   const gone = backEnds.find((endpoint) => endpoint.isPortGone);
   if (gone === undefined) return;
   throw new HcnError("HCN_E_PORT_NOT_FOUND", {
-    detail: `Endpoint ${gone.id} was detached and has no switch port any more; leave it out`,
+    detail: WORDS.endpointWasDetachedAndHas({ id: gone.id }),
   });
 }
 
@@ -89,7 +92,7 @@ function checkCount(context: ServiceContext, count: number): void {
   if (count <= most) return;
   throw new HcnError("ERROR_INVALID_PARAMETER", {
     appendix: "Unable to initialize VFP LB rule: invalid number of destinations.",
-    detail: `HostComputeEndpoints names ${count} endpoints; this build of Windows takes ${most} in one load balancer`,
+    detail: WORDS.hostComputeEndpointsNamesEndpointsThisBuild({ count, most }),
     explanation: "too-many-back-ends",
   });
 }
@@ -135,7 +138,7 @@ export function asRestoring(context: ServiceContext, error: unknown): unknown {
   const isTaken = error instanceof HcnError && error.code === "HCN_E_PORT_ALREADY_EXISTS";
   if (!isTaken || context.state.restoration === undefined) return error;
   return new HcnError("ERROR_ALREADY_EXISTS", {
-    detail: "HNS is restoring the load balancer that had this front end before it restarted; try again later",
+    detail: WORDS.hnsIsRestoringLoadBalancer,
     explanation: "hns-load-balancers-lost",
   });
 }
@@ -180,7 +183,12 @@ export function readBackEndList(
   if (stranger === undefined) return [first, ...others];
   // Inferred: the network is found through the references (hcn.md §8.5), so they have to agree.
   throw new HcnError("HCN_E_INVALID_JSON_REFERENCE", {
-    detail: `Endpoint ${stranger.id} is of network ${stranger.networkId}, the first one of network ${first.networkId}; ${what} belongs to one network`,
+    detail: WORDS.endpointIsOfNetworkFirst({
+      id: stranger.id,
+      networkId: stranger.networkId,
+      networkId2: first.networkId,
+      what,
+    }),
   });
 }
 
@@ -273,7 +281,7 @@ export function modifyLoadBalancer(context: ServiceContext, id: Guid, settings: 
   const document = parseLoadBalancer(settings);
   if (!takesModify(context)) {
     throw new HcnError("E_NOTIMPL", {
-      detail: "This version of HNS cannot change a load balancer; delete and recreate it",
+      detail: WORDS.thisVersionOfHnsCannot,
     });
   }
   if (context.hasQuirk("load-balancer-update-ignored")) {
@@ -316,7 +324,7 @@ export function deleteLoadBalancer(context: ServiceContext, id: Guid): void {
   const isDegraded = !loadBalancer.endpointIds.some((endpointId) => endpoints.has(endpointId));
   if (isDegraded && context.hasQuirk("degraded-load-balancer-not-deleted")) {
     throw new HcnError("HCN_E_DEGRADED_OPERATION", {
-      detail: `Load balancer ${id} has no back end any more; the defect degraded-load-balancer-not-deleted strikes`,
+      detail: WORDS.loadBalancerHasNoBack({ id }),
       explanation: "hns-object-degraded",
     });
   }

@@ -19,6 +19,9 @@ import type { EndpointAttachment, EndpointRecord } from "../endpoint/endpoint-re
 import { HOST_COMPARTMENT, type NamespaceRecord } from "./namespace-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** Replaces a namespace's record and notes it for the store. */
 export function updateNamespace(
@@ -88,7 +91,7 @@ function checkContainerStart(context: ServiceContext, namespace: NamespaceRecord
     throw attachFailed(namespace, `endpoint ${degraded.id} is degraded`, "hns-object-degraded");
   const isUsed = namespace.wasUsed || endpoints.some((endpoint) => endpoint.wasUsed);
   if (isUsed && context.hasQuirk("reattach-refused")) {
-    const why = "containers were in it before, and this build attaches a namespace or endpoint once";
+    const why = WORDS.containersWereInItBefore;
     throw attachFailed(namespace, why, "hns-endpoint-attached-once");
   }
   for (const endpoint of endpoints) checkSharing(context, endpoint, namespace.containers.length);

@@ -26,6 +26,9 @@ import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";
 import type { Prng } from "#core/base/prng.ts";
 import type { HcnErrorCode } from "#contracts/hcn/error-codes.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // The subnet that the service picks for a network that names none (hcn.md §4.1).
 
@@ -57,7 +60,7 @@ export function chooseFreeSubnet(taken: readonly Prefix[], prng: Prng): Prefix {
     }
   }
   throw new HcnError("HCN_E_INVALID_NETWORK", {
-    detail: `No private /${LENGTH} is free on the node; give the network an Ipams entry`,
+    detail: WORDS.noPrivateIsFreeOn({ length: LENGTH }),
   });
 }
 
@@ -72,12 +75,11 @@ function ipamTypeOf(document: HostComputeNetwork, type: NetworkType): IpamType |
   const ipams = document.Ipams ?? [];
   const types = new Set(ipams.map((ipam) => ipam.Type ?? "Static"));
   for (const given of types) {
-    if (!traitsOf(type).ipams.includes(given))
-      throw invalid(`Ipams has the type ${given}; a network of type ${type} has static addresses only`);
+    if (!traitsOf(type).ipams.includes(given)) throw invalid(WORDS.ipamsHasTypeNetworkOf({ given, type }));
   }
   const [first] = types;
   // Inferred: no client sends both.
-  if (types.size > 1) throw invalid("Ipams has entries of both types, Static and DHCP; a network has one");
+  if (types.size > 1) throw invalid(WORDS.ipamsHasEntriesOfBoth);
   return first;
 }
 
@@ -149,7 +151,7 @@ export function checkIsolation(
   ).length;
   if (count === 1) return;
   throw new HcnError(code, {
-    detail: `An Overlay network has exactly one VSID policy, on its subnet; this one has ${count === 0 ? "none" : count}`,
+    detail: WORDS.overlayNetworkHasExactlyOne({ count: count === 0 ? "none" : count }),
   });
 }
 
@@ -165,7 +167,7 @@ export function checkSubnetCount(
   if (type !== "NAT") return;
   const families = new Set(subnets.map((subnet) => prefixFamily(subnet.prefix)));
   if (families.size === subnets.length) return;
-  throw new HcnError(code, { detail: "A NAT network has one subnet of IPv4 and one of IPv6 at most" });
+  throw new HcnError(code, { detail: WORDS.natNetworkHasOneSubnet });
 }
 
 /** Reads the addressing of a create request. @throws HcnError HCN_E_INVALID_NETWORK. */

@@ -10,6 +10,9 @@ import type { NetworkRecord, ExtensionStates } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { isSwitchShared } from "./switch-placement.ts";
 import { traitsOf } from "./type-traits.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** From Server 2022 on VFP and the capture have other ids. */
 const BUILD_NEW_EXTENSIONS = 20_348;
@@ -127,6 +130,6 @@ export function changedExtensions(
   const isShared = isSwitchShared(context, network);
   if (!isShared || !changes.some((change) => isChange(context, network, change))) return extensions;
   throw new HcnError("HCN_E_SHARED_SWITCH_MODIFICATION", {
-    detail: `Other networks are on the switch of network ${network.name}; delete them first`,
+    detail: WORDS.otherNetworksAreOnSwitch({ name: network.name }),
   });
 }

@@ -29,6 +29,9 @@ import { isGroupMac, parseMac } from "#core/net/mac.ts";
 import { isLinkLocal } from "#dataplane/host/ip/address-scope.ts";
 import type { IpSubnetRecord, MacRange, RouteRecord, SubnetRecord } from "./network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 function invalid(code: HcnErrorCode, detail: string): HcnError {
   return new HcnError(code, { detail });
@@ -121,7 +124,7 @@ function checkGateway(gateway: Ip, prefix: Prefix, where: string, code: HcnError
   if (isOnLink && !isMulticastIp(gateway)) return;
   throw invalid(
     code,
-    `${where} has the gateway ${formatIp(gateway)}, which is not an address of ${formatPrefix(prefix)}`,
+    WORDS.hasGatewayWhichIsNot({ where, gateway: formatIp(gateway), prefix: formatPrefix(prefix) }),
   );
 }
 
@@ -193,10 +196,7 @@ export function readMacRanges(network: HostComputeNetwork): readonly MacRange[] 
       const first = parseMac(range.StartMacAddress ?? "");
       const last = parseMac(range.EndMacAddress ?? "");
       if (first === undefined || last === undefined || first > last || isGroupMac(first)) {
-        throw invalid(
-          "HCN_E_INVALID_NETWORK",
-          `MacPool.Ranges[${index}] must go from one unicast MAC address to the same or a higher one`,
-        );
+        throw invalid("HCN_E_INVALID_NETWORK", WORDS.macPoolRangesMustGoFrom({ index }));
       }
       return Object.freeze({ first, last });
     }),

@@ -30,6 +30,9 @@ import type { ServiceContext } from "../service-context.ts";
 import { checkNetworkPolicies, combineNetworkPolicies } from "../policies/network-policies.ts";
 import { aclsOf, checkSetPolicies } from "../policies/set-policies.ts";
 import { traitsOf } from "./type-traits.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 // Which types of network a node can make (hcn.md §2.2, §4.1, §6.1).
 
@@ -60,7 +63,7 @@ export function checkTypeAvailable(context: ServiceContext, type: NetworkType): 
   const { hasVfp, hasIcs } = context.networking;
   if (type === "Infiniband") {
     throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
-      detail: "An Infiniband network needs an RDMA adapter, and the node has none",
+      detail: WORDS.infinibandNetworkNeedsRdmaAdapter,
     });
   }
   if (traitsOf(type).needsVfp && !hasVfp) throw new HcnError("HCN_E_VFP_NOT_ALLOWED");
@@ -72,7 +75,7 @@ function checkUnique(context: ServiceContext, id: Guid, name: string): void {
   for (const network of context.state.networks.values()) {
     if (network.id !== id && (network.name !== name || name === "")) continue;
     throw new HcnError("HCN_E_NETWORK_ALREADY_EXISTS", {
-      detail: `Network ${network.name} has the id ${network.id}; delete it or choose another name`,
+      detail: WORDS.networkHasIdDeleteIt({ name: network.name, id: network.id }),
     });
   }
 }
@@ -176,8 +179,7 @@ function modifyPolicies(
   const given = checkNetworkPolicies(context, documents, isAddition ? network.policies : []);
   if (given.some((policy) => policy.Type === "NetAdapterName")) {
     throw new HcnError("HCN_E_SHARED_SWITCH_MODIFICATION", {
-      detail:
-        "The adapter of a network cannot be changed; delete the network and create it on the other adapter",
+      detail: WORDS.adapterOfNetworkCannotBe,
     });
   }
   checkSetPolicies(context, network.policies, given, request.requestType, () => aclsOf(context, network));
@@ -293,7 +295,11 @@ function checkIsolationStays(network: NetworkRecord, document: NetworkRequest): 
     );
     if (isThere) continue;
     throw new HcnError("HCN_E_REQUEST_UNSUPPORTED", {
-      detail: `Network ${network.name} has no ${Type} ${Settings.IsolationId}; delete it and create it with another one`,
+      detail: WORDS.networkHasNoDeleteIt({
+        name: network.name,
+        type: Type,
+        isolationId: Settings.IsolationId,
+      }),
     });
   }
 }

@@ -8,6 +8,9 @@ import type { NetworkRecord } from "./network-record.ts";
 import type { PhysicalAdapter } from "../../ports/adapter-description.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { traitsOf } from "./type-traits.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** The switch of a network that is about to be made. */
 export interface SwitchPlacement {
@@ -32,7 +35,7 @@ function namesOf(adapters: readonly PhysicalAdapter[]): string {
 function adapterByName(adapters: readonly PhysicalAdapter[], name: string): PhysicalAdapter {
   if (VIRTUAL_ADAPTER.test(name)) {
     throw new HcnError("ERROR_INVALID_PARAMETER", {
-      detail: `${name} is a switch's own vNIC; name the adapter behind it or leave NetAdapterName out`,
+      detail: WORDS.isSwitchsOwnVNICName({ name }),
     });
   }
   const adapter = adapters.find((candidate) => candidate.name.toLowerCase() === name.toLowerCase());
@@ -95,12 +98,17 @@ function obstacleOn(
   const { type } = applicant;
   if (adapter.isVirtual === true) return `${adapter.name} is a virtual adapter`;
   if (adapter.medium === "wireless" && traitsOf(type).needsVfp)
-    return `${adapter.name} is a Wi-Fi adapter, which carries no network of type ${type}`;
+    return WORDS.isWiFiAdapterWhich({ name: adapter.name, type });
   const [first] = networksOn(context, adapter);
   if (first === undefined) return undefined;
   const isShareable = first.type === type && traitsOf(type).sharesSwitch;
   if (isShareable && !first.isIsolated && !applicant.isIsolated) return undefined;
-  return `${adapter.name} carries the switch of ${first.type} network ${first.name}; a ${type} network needs another adapter`;
+  return WORDS.carriesSwitchOfNetworkNetwork({
+    name: adapter.name,
+    type: first.type,
+    name2: first.name,
+    type2: type,
+  });
 }
 
 /** The adapter of a new external network, which it alone or with its like has. */
@@ -117,7 +125,7 @@ function externalAdapter(context: ServiceContext, applicant: Applicant): Physica
   const free = usable.find((adapter) => networksOn(context, adapter).length > 0) ?? usable[0];
   if (free !== undefined) return free;
   throw new HcnError("HCN_E_ADAPTER_NOT_FOUND", {
-    detail: `A network of type ${applicant.type} needs an adapter that it can use; ${namesOf(context.adapters)}`,
+    detail: WORDS.networkOfTypeNeedsAdapter({ type: applicant.type, adapters: namesOf(context.adapters) }),
   });
 }
 

@@ -2,6 +2,9 @@
 import type { IpamType, NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord, SwitchKind } from "./network-record.ts";
 import type { EndpointPolicyType } from "#contracts/hcn/documents/policy-type.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 export interface NetworkTypeTraits {
   readonly switchKind: SwitchKind;
@@ -109,7 +112,7 @@ export function hasRules(network: NetworkRecord): boolean {
 
 // What of a type of network this version does not act out; objects say so in their health data.
 
-const SHARING = "the DHCP server of Internet Connection Sharing does not run in this version";
+const SHARING = WORDS.sharing;
 
 /** Undefined: the type is complete. */
 const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
@@ -122,7 +125,7 @@ const TYPE_LIMITS: { readonly [Type in NetworkType]: string | undefined } = {
   Overlay: undefined,
   Private: undefined,
   Internal: undefined,
-  Mirrored: "frames of the mirrored adapter are not steered to endpoints by this version",
+  Mirrored: WORDS.typeLimitsMirrored,
   Infiniband: undefined,
 };
 

@@ -20,6 +20,9 @@ import { mappedProtocols } from "../endpoint/port-mapping-table.ts";
 import type { ServiceContext } from "../service-context.ts";
 import { checkApplies, checkPolicyFeatures } from "./features.ts";
 import { isSamePolicy } from "./match.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** The endpoint that policies are for. */
 export interface PolicySubject {
@@ -48,7 +51,7 @@ function checkSets(policy: EndpointPolicy, network: NetworkRecord, where: string
     const isKnown = network.policies.some((set) => set.Type === "SetPolicy" && set.Settings.Id === id);
     if (isKnown) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `${where} names ${JSON.stringify(id)}, which is neither an address nor a SetPolicy of network ${network.name}`,
+      detail: WORDS.namesWhichIsNeitherAddress({ where, id: JSON.stringify(id), name: network.name }),
     });
   }
 }
@@ -218,7 +221,7 @@ function withoutRemoved(
   const missing = given.findIndex((wanted) => !present.some((policy) => isSamePolicy(wanted, policy)));
   if (missing >= 0) {
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `The endpoint has no ${given[missing]?.Type ?? "policy"} like Policies[${missing}]; write it as the endpoint shows it`,
+      detail: WORDS.endpointHasNoLikePolicies({ type: given[missing]?.Type ?? "policy", missing }),
     });
   }
   return present.filter((policy) => !given.some((wanted) => isSamePolicy(wanted, policy)));

@@ -14,6 +14,9 @@ import type { ServiceContext } from "../service-context.ts";
 import type { NetworkType } from "#contracts/hcn/documents/network.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import { traitsOf } from "../network/type-traits.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 /** Policies that a service has only from a version on. */
 const TYPE_FEATURES: Partial<Record<NetworkPolicyType | EndpointPolicyType, HnsFeature>> = {
@@ -94,7 +97,7 @@ export function checkPolicyFeatures(
 export function checkTakesSdnRoutes(network: NetworkRecord, what: string): void {
   if (traitsOf(network.type).needsVfp) return;
   throw new HcnError("HCN_E_INVALID_POLICY_TYPE", {
-    detail: `${what} needs a network of type L2Bridge, L2Tunnel or Overlay; ${network.name} is of type ${network.type}`,
+    detail: WORDS.needsNetworkOfTypeL2Bridge({ what, name: network.name, type: network.type }),
   });
 }
 
@@ -112,7 +115,7 @@ const MAPPING_TYPES: readonly NetworkType[] = [
 function checkTakesMappings(network: NetworkRecord, where: string): void {
   if (MAPPING_TYPES.includes(network.type)) return;
   throw new HcnError("HCN_E_MAPPING_NOT_SUPPORTED", {
-    detail: `${where} maps a port of the node; endpoints of ${network.type} networks such as ${network.name} are reached at their own addresses`,
+    detail: WORDS.mapsPortOfNodeEndpoints({ where, type: network.type, name: network.name }),
   });
 }
 

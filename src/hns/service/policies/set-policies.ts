@@ -12,6 +12,9 @@ import type { NetworkPolicy } from "#contracts/hcn/documents/network-policy.ts";
 import { setsOf } from "../../compile/acl.ts";
 import type { NetworkRecord } from "../network/network-record.ts";
 import type { ServiceContext } from "../service-context.ts";
+import { hns } from "#data/words.js";
+
+const WORDS = hns();
 
 function setsIn(policies: readonly NetworkPolicy[]): readonly SetPolicySetting[] {
   return policies.flatMap((policy) => (policy.Type === "SetPolicy" ? [policy.Settings] : []));
@@ -27,7 +30,7 @@ function checkMembers(given: readonly SetPolicySetting[], present: readonly SetP
     const missing = membersOf(set).find((id) => !known.has(id));
     if (missing !== undefined) {
       throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-        detail: `The set ${set.Id} has the member ${missing}, which is not a set of the network; add that one first`,
+        detail: WORDS.setHasMemberWhichIs({ set: set.Id, missing }),
       });
     }
     known.add(set.Id);
@@ -80,7 +83,7 @@ function checkNamed(policies: readonly NetworkPolicy[], present: readonly SetPol
   for (const id of networkAclsIn(policies).flatMap(setsOf)) {
     if (present.some((set) => set.Id === id)) continue;
     throw new HcnError("HCN_E_POLICY_NOT_FOUND", {
-      detail: `A NetworkACL names ${JSON.stringify(id)}, which is neither an address nor a SetPolicy of the network`,
+      detail: WORDS.networkACLNamesWhichIsNeither({ id: JSON.stringify(id) }),
     });
   }
 }
