@@ -134,6 +134,53 @@ export interface ClusterFile {
 }
 export function clusterFile(): ClusterFile;
 
+export interface ClusterInput {
+  readonly windowsHasNoIpipAnd: string;
+  readonly bgpRoutesAddressBlocksAnd: string;
+  readonly itsCniPluginAddressBlocks: string;
+  readonly byRouteTableOfAzure: string;
+  readonly byFabricOfAzureHere: string;
+  readonly podsHaveSecondaryAddressesOf: string;
+  readonly byVpcToRangeOf: string;
+  readonly linuxNodesForwardTranslateAnd: string;
+  readonly openVSwitchForwardsTranslatesAnd: string;
+  readonly eBPFProgramsForwardAndBalance: string;
+  readonly otherTextsAdvice: Template<"wholeObjects">;
+  readonly otherTextsAdviceMullionHnsGetAllF: string;
+  readonly otherTextsAdviceMullionLintReadsSomeParts: Template<"wholeObjects">;
+  readonly thereIsNeitherClusterFile: string;
+  readonly thereIsClusterFileIn: Template<"wholeFileBytesMax">;
+  readonly giveClusterFileAndDump: string;
+  readonly mendItInClusterOr: string;
+  readonly nothingShowsWhichNetworkPods: Template<"driver" | "plugin" | "addresses">;
+  readonly itWasDerivedFromNode: string;
+  readonly isNotReadClusterFile: Template<"what">;
+  readonly nodesWhoseAddressesAreOutside: Template<"network" | "names">;
+  readonly saysWhichIsNotBuild: Template<"kernel">;
+  readonly podsHaveSingleAddressesOf: Template<"subnet">;
+  readonly podsOfAllNodesHave: Template<"subnet">;
+  readonly objectsShowNetworkInWhich: string;
+  readonly hasForWhichDoesNot: Template<"source" | "range" | "what" | "instead">;
+  readonly podsOfHaveAddressesOutside: Template<"moved">;
+  readonly showsAndShowsWhichNetwork: Template<"source" | "network" | "source2" | "title">;
+  readonly showsWithAndWithWhich: Template<"source" | "title" | "mode" | "source2" | "mode2">;
+  readonly asksForDsrAndFeature: Template<"source" | "minor">;
+  readonly hasDsrAndStartsKube: Template<"source" | "said" | "source2" | "done">;
+  readonly encapsulationIsNotForWindows: Template<"source" | "encapsulation">;
+  readonly serviceCIDRsAreMissingWithoutWhich: Template<"source">;
+  readonly windowsDataplaneIsNotHnsSo: Template<"source">;
+  readonly podsShareSubnetInWhich: Template<"pods">;
+  readonly azureCniOverlayHasDual: Template<"minor">;
+  readonly clusterHasIPv6AddressesAnd: string;
+  readonly iPv6AddressesOfPodsFit: string;
+  readonly podsHaveAddressesOfTwo: string;
+  readonly netConfJsonHasVni: Template<"source" | "given">;
+  readonly linuxNodesHaveVniOn: Template<"linux" | "linux2" | "windows" | "windows2">;
+  readonly flannelsBackendIsNotCarried: Template<"kind">;
+  readonly thoseOfKubernetesPageOf: Template<"asDocumented">;
+}
+export function clusterInput(): ClusterInput;
+
 export interface CommandLine {
   readonly about: string;
   readonly exitCodes: string;
@@ -237,6 +284,38 @@ export interface CommandLine {
   readonly printsScriptForShellThat: string;
 }
 export function commandLine(): CommandLine;
+
+export interface Contracts {
+  readonly document: string;
+  readonly objectOperationsCreateRequestIdSchema: string;
+  readonly portOperationsReservePorts: string;
+  readonly isNotFileWithToken: Template<"path">;
+  readonly othersCanReadTokenIn: Template<"path">;
+  readonly tokenInMustBeOne: Template<"path" | "tokenLengthMin">;
+  readonly serverAnswersWithSomethingThat: Template<"plural">;
+  readonly serverSendsLineInWatch: string;
+  readonly serverSendsLineInWatchThat: string;
+  readonly noKubeconfigIsNamedAnd: string;
+  readonly kubeconfigHasNoClusterFor: Template<"currentContext">;
+  readonly addressOfServerIsNot: Template<"address">;
+  readonly adviceBadIndent: string;
+  readonly adviceUnexpectedToken: string;
+  readonly adviceBlockAsImplicitKey: string;
+  readonly argsErrorParsingValueOf: Template<"pair" | "folded">;
+  readonly parametersContent: string;
+  readonly thereIsWindowsOwnHns: string;
+  readonly noHnsWasFoundStart: Template<"looked">;
+  readonly noHnsAnswersAtStart: Template<"address" | "why">;
+  readonly answerOfMustHoldIs: Template<"address" | "expected">;
+  readonly itsChecksumIsWrongIt: string;
+  readonly isDamagedItsChecksumIs: Template<"path">;
+  readonly hNSsDllIsCalledThrough: string;
+  readonly objectNeedsKindGuidAs: Template<"at" | "dumpKinds">;
+  readonly endpointCreateErrorEndpointJson: string;
+  readonly unableToFindResourceThat: Template<"apiVersion" | "plural" | "field">;
+  readonly mergesFieldsOfMappingBut: string;
+}
+export function contracts(): Contracts;
 
 export interface Flannel {
   readonly leaseHasRunOutAnd: Template<"lease">;
@@ -676,6 +755,23 @@ export interface LintRules {
   readonly flannelIpmasqIsTrueOr: Template<"text">;
 }
 export function lintRules(): LintRules;
+
+export interface LogAndErrors {
+  readonly textEndsInMiddleOf: Template<"shorten" | "line">;
+  readonly flagsOfLayerBeginWith: Template<"shorten">;
+  readonly conditionIsLabelColonAnd: Template<"shorten">;
+  readonly textHasCharactersAndIs: Template<"textCount" | "vfpListingCharactersMax">;
+  readonly inferredNote: string;
+  readonly tableOfErrorsDoesNot: string;
+  readonly codeOnSameLineSays: string;
+  readonly doesNotTellCauseWithout: string;
+  readonly bracketsOrQuotesContinueAt: string;
+  readonly whatKubectlDescribePrintsOf: string;
+  readonly writeCodeReasonAndWhen: string;
+  readonly keptOfCellsOfNothing: Template<"cells" | "of" | "label">;
+  readonly ruleOfGroupWithLongest: string;
+}
+export function logAndErrors(): LogAndErrors;
 
 export interface Plugins {
   readonly unableToParseIpFrom: Template<"text" | "length">;

@@ -4,7 +4,9 @@ import { openWords } from "./read-texts.node.ts";
 
 export const clusterFields = () => openWords("cluster-fields");
 export const clusterFile = () => openWords("cluster-file");
+export const clusterInput = () => openWords("cluster-input");
 export const commandLine = () => openWords("command-line");
+export const contracts = () => openWords("contracts");
 export const flannel = () => openWords("flannel");
 export const hns = () => openWords("hns");
 export const hnsCommands = () => openWords("hns-commands");
@@ -12,5 +14,6 @@ export const hnsDocuments = () => openWords("hns-documents");
 export const hnsFiles = () => openWords("hns-files");
 export const kubeProxy = () => openWords("kube-proxy");
 export const lintRules = () => openWords("lint-rules");
+export const logAndErrors = () => openWords("log-and-errors");
 export const plugins = () => openWords("plugins");
 export const reports = () => openWords("reports");

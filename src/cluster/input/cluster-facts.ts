@@ -9,6 +9,9 @@ import type { ClusterFact } from "../session/session.ts";
 import { planApiServer } from "../services/api-server.ts";
 import { type EvidencePlace, placeOfObject } from "./evidence.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 const ASSUMED: EvidencePlace = { source: "assumed", where: undefined };
 
@@ -68,7 +71,7 @@ const COMMAND_LINE: EvidencePlace = { source: "--as-documented", where: undefine
 /** The edition of the Kubernetes page that all Windows nodes run as; none where they run as their builds. */
 function limitsFact({ asDocumented }: ClusterFile, place: EvidencePlace): readonly ClusterFact[] {
   if (asDocumented === undefined) return [];
-  const value = `those of the Kubernetes page of ${asDocumented}, not those of the builds`;
+  const value = WORDS.thoseOfKubernetesPageOf({ asDocumented });
   return [fact("limits", value, place)];
 }
 

@@ -36,6 +36,9 @@ import {
   rangesOf,
 } from "./cluster-ranges.ts";
 import { needsSecondFamily, networkWithoutIpv6, secondFamily, tellLack } from "./second-family-of-dump.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 /** Beside the Windows nodes of manifests that bring none. */
 const LINUX_NODE: JsonObject = { name: "linux-1", os: "linux", address: "10.0.0.21" };
@@ -97,7 +100,7 @@ function machinesOf(nodes: readonly Node[], assumptions: Assumption[]): readonly
   if (far.length > 0) {
     const names = listed(far.map(({ node }) => node.metadata.name));
     assumptions.push({
-      message: `nodes whose addresses are outside ${formatPrefix(network)} are of another network and are left out: ${names}`,
+      message: WORDS.nodesWhoseAddressesAreOutside({ network: formatPrefix(network), names }),
     });
   }
   return near;
@@ -111,7 +114,7 @@ function buildOf(node: Node, assumptions: Assumption[]): string | undefined {
     const said =
       kernel === undefined || kernel === ""
         ? "does not name its build of Windows"
-        : `says ${JSON.stringify(kernel)}, which is not a build of Windows that Mullion knows`;
+        : WORDS.saysWhichIsNotBuild({ kernel: JSON.stringify(kernel) });
     assumptions.push({ node: name, message: `node ${name} ${said}: Server 2022 is taken` });
     return undefined;
   }
@@ -172,8 +175,8 @@ function formatAddressRange({ first, last }: AddressRange): string {
 function sharedSubnetNote({ shape, pods }: ClusterRanges): string {
   const subnet = formatPrefix(pods);
   return shape === "node-subnet"
-    ? `pods have single addresses of the subnet of the nodes, as the dump gives them: ${subnet} is taken for it`
-    : `pods of all nodes have single addresses of one subnet, as the dump gives them: ${subnet} is taken for it`;
+    ? WORDS.podsHaveSingleAddressesOf({ subnet })
+    : WORDS.podsOfAllNodesHave({ subnet });
 }
 
 /** AKS says of its nodes which cluster they are of (https://learn.microsoft.com/en-us/azure/aks/use-labels). */
@@ -200,8 +203,7 @@ function shownFields(
   assumptions: Assumption[],
 ): JsonObject {
   if (shape === "own-subnet" || Object.keys(fields).length === 0) return fields;
-  const message =
-    "the objects show a network in which each node has a range for its pods, and pods share a subnet: an L2Bridge network with these addresses is taken";
+  const message = WORDS.objectsShowNetworkInWhich;
   assumptions.push({ message });
   return {};
 }
@@ -221,7 +223,7 @@ function rangesNotTaken(
     const range = formatPrefix(told.value);
     return [
       {
-        message: `${told.source} has ${range} for ${what}, which does not fit the addresses in use: ${instead} is taken`,
+        message: WORDS.hasForWhichDoesNot({ source: told.source, range, what, instead }),
       },
     ];
   };
@@ -256,7 +258,7 @@ function clusterOfDump(
   assumptions.push(...rangesNotTaken(told, ranges));
   if (ranges.moved.length > 0) {
     assumptions.push({
-      message: `pods of ${listed(ranges.moved)} have addresses outside spec.podCIDR of their node: their ranges are used`,
+      message: WORDS.podsOfHaveAddressesOutside({ moved: listed(ranges.moved) }),
     });
   }
   if (ranges.shape !== "own-subnet") assumptions.push({ message: sharedSubnetNote(ranges) });

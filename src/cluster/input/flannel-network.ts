@@ -5,6 +5,9 @@ import type { NodeOs } from "../file/cluster-file.ts";
 import { type CniEvidence, type Evidence, type EvidencePlace, mappingIn } from "./evidence.ts";
 import type { Contradiction, NetworkAccount } from "./network-account.ts";
 import { flannelBackend, isNetConf } from "./network-signs.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 /** flanneld's own, where net-conf.json says nothing (control-planes.md §1.3, §1.8). */
 const DEFAULTS: Readonly<Record<NodeOs, { readonly vni: number; readonly port: number }>> = {
@@ -92,7 +95,7 @@ function contradictionsOf(
     found.push({
       code: "flannel-vni-below-4096",
       where: backend.where,
-      message: `${backend.source}: net-conf.json has VNI ${given}, and flanneld on Windows takes none below 4096`,
+      message: WORDS.netConfJsonHasVni({ source: backend.source, given }),
     });
   if (backend !== undefined && givenPort !== undefined && givenPort !== DEFAULTS.windows.port)
     found.push({
@@ -106,7 +109,12 @@ function contradictionsOf(
     found.push({
       code: "vxlan-identifiers-differ",
       where: place?.where,
-      message: `Linux nodes have VNI ${vni.linux} on port ${port.linux}, Windows nodes VNI ${vni.windows} on port ${port.windows}: their tunnels do not hear each other`,
+      message: WORDS.linuxNodesHaveVniOn({
+        linux: vni.linux,
+        linux2: port.linux,
+        windows: vni.windows,
+        windows2: port.windows,
+      }),
     });
   }
   return found;
@@ -182,7 +190,7 @@ export function flannelAccount(mode: string | undefined, evidence: Evidence): Ne
       contradictions: [],
       lack: {
         code: "flannel-backend-not-for-windows",
-        message: `flannel's backend ${kind} is not carried out: Windows has vxlan and host-gw alone`,
+        message: WORDS.flannelsBackendIsNotCarried({ kind }),
       },
     };
   const tunnels = flannelTunnels(evidence);

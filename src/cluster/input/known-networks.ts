@@ -7,6 +7,9 @@ import type { Evidence } from "./evidence.ts";
 import { flannelAccount } from "./flannel-network.ts";
 import type { NetworkAccount, NetworkLack } from "./network-account.ts";
 import type { NetworkId, Sign } from "./network-signs.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 type Teller = (mode: string | undefined, evidence: Evidence, at: Sign) => NetworkAccount;
 
@@ -39,9 +42,7 @@ const CALICO: Teller = (mode, evidence, at) => {
       fields: { name: "Calico" },
       lack: notCarriedOut(
         "Calico",
-        backend === "IPIP"
-          ? "Windows has no IPIP, and routes, address blocks and policies are Calico's own"
-          : "BGP routes, address blocks and Felix's policies on every endpoint are Calico's own",
+        backend === "IPIP" ? WORDS.windowsHasNoIpipAnd : WORDS.bgpRoutesAddressBlocksAnd,
       ),
     };
   const vni = calicoVni(evidence);
@@ -51,10 +52,7 @@ const CALICO: Teller = (mode, evidence, at) => {
     routes: "through VXLAN tunnels, to the block of each node",
     vxlan: { vni: String(vni), port: "4789", at },
     fields: { driver: "Overlay", plugin: "hns", name: "Calico", vni },
-    lack: notCarriedOut(
-      "Calico with VXLAN",
-      "its CNI plugin, address blocks, routes to other nodes and Felix's policies on every endpoint are its own",
-    ),
+    lack: notCarriedOut("Calico with VXLAN", WORDS.itsCniPluginAddressBlocks),
   };
 };
 
@@ -72,10 +70,7 @@ const AZURE: Teller = (mode) => ({
   mode: AZURE_MODES[mode ?? "node-subnet"] ?? "pod range per node",
   isModeAssumed: mode === undefined,
   driver: "L2Bridge",
-  routes:
-    mode === KUBENET
-      ? "by a route table of Azure, to the range of each node; here each node has routes to the others"
-      : "by the fabric of Azure; here each node has routes to the others",
+  routes: mode === KUBENET ? WORDS.byRouteTableOfAzure : WORDS.byFabricOfAzureHere,
   fields: {},
   contradictions: [],
 });
@@ -88,10 +83,7 @@ const VPC: Teller = () => ({
   routes: "by the VPC, to each pod's address",
   fields: {},
   contradictions: [],
-  lack: notCarriedOut(
-    "The VPC CNI of EKS",
-    "pods have secondary addresses of their node's adapter, and the VPC routes them, not the nodes",
-  ),
+  lack: notCarriedOut("The VPC CNI of EKS", WORDS.podsHaveSecondaryAddressesOf),
 });
 
 const GKE: Teller = () => ({
@@ -99,7 +91,7 @@ const GKE: Teller = () => ({
   mode: "pod range per node, routed by the VPC (alias ranges)",
   isModeAssumed: false,
   driver: "L2Bridge",
-  routes: "by the VPC, to the range of each node; here each node has routes to the others",
+  routes: WORDS.byVpcToRangeOf,
   fields: { plugin: "win-bridge" },
   contradictions: [],
 });
@@ -128,11 +120,7 @@ const OVN: Teller = (_mode, { configs }, at) => {
       ...(port === 4_789 ? {} : { vxlanPort: port }),
     },
     contradictions: [],
-    lack: notCarriedOut(
-      "OVN-Kubernetes' hybrid overlay",
-      "Linux nodes forward, translate and balance in OVN, and its agent makes the network of Windows nodes",
-      true,
-    ),
+    lack: notCarriedOut("OVN-Kubernetes' hybrid overlay", WORDS.linuxNodesForwardTranslateAnd, true),
   };
 };
 
@@ -144,11 +132,7 @@ const ANTREA: Teller = () => ({
   routes: "by Open vSwitch",
   fields: {},
   contradictions: [],
-  lack: notCarriedOut(
-    "Antrea",
-    "Open vSwitch forwards, translates and balances in a Transparent network, without VFP's rules",
-    true,
-  ),
+  lack: notCarriedOut("Antrea", WORDS.openVSwitchForwardsTranslatesAnd, true),
 });
 
 const CILIUM: Teller = () => ({
@@ -159,11 +143,7 @@ const CILIUM: Teller = () => ({
   routes: "by Cilium",
   fields: {},
   contradictions: [],
-  lack: notCarriedOut(
-    "Cilium",
-    "eBPF programs forward and balance on Linux nodes, and Windows has none of them",
-    true,
-  ),
+  lack: notCarriedOut("Cilium", WORDS.eBPFProgramsForwardAndBalance, true),
 });
 
 const LINUX_ONLY: Teller = (_mode, _evidence, { title = "the network" }) => ({

@@ -23,6 +23,9 @@ import type { Contradiction } from "./network-account.ts";
 import { limitOfLack } from "./network-limits.ts";
 import { type RecognisedNetwork, recogniseNetwork } from "./recognise-network.ts";
 import { isClusterFile, splitText } from "./split-text.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 /** What the texts say. */
 export interface ClusterInput {
@@ -74,7 +77,7 @@ const OTHER_TEXTS: readonly {
   {
     fits: (text) => /^[ \t]*Name:[ \t]+\S/m.test(text) && /^(?:Labels|Annotations):\s/m.test(text),
     what: "what kubectl describe prints, and no object",
-    advice: `mullion explain --log FILE reads its events, and mullion lint the description of a Node. ${WHOLE_OBJECTS}`,
+    advice: WORDS.otherTextsAdvice({ wholeObjects: WHOLE_OBJECTS }),
   },
   {
     fits: (text) => /^(?:[IWEF]\d{4} \d\d:\d\d:\d\d|time="[^"\n]+" level=|level=)/m.test(text),
@@ -89,13 +92,12 @@ const OTHER_TEXTS: readonly {
       /"Type"[ \t]*:[ \t]*"(?:ACL|NAT|ROUTE|SDNRoute|PA)"/.test(text) ||
       showsTableOfIds(text),
     what: "objects or policies of HNS",
-    advice:
-      "mullion hns get all -f FILE shows the objects, and mullion lint FILE reads objects and policies.",
+    advice: WORDS.otherTextsAdviceMullionHnsGetAllF,
   },
   {
     fits: (text) => /^[ \t]*["'{]?[\w"'./-]+[ \t]*:/m.test(text),
     what: "no object: apiVersion and kind are missing",
-    advice: `mullion lint reads some parts by themselves: a spec, annotations of a Node, HNS policies. ${WHOLE_OBJECTS}`,
+    advice: WORDS.otherTextsAdviceMullionLintReadsSomeParts({ wholeObjects: WHOLE_OBJECTS }),
   },
 ];
 
@@ -123,7 +125,7 @@ function emptyTexts(texts: readonly InputText[]): readonly FileProblem[] {
       const message = `no object of this file makes a cluster by itself: ${[...kinds].join(", ")}`;
       return { ...place, message, advice: WHOLE_OBJECTS };
     }
-    const message = "there is neither a cluster file nor a Kubernetes object in this file";
+    const message = WORDS.thereIsNeitherClusterFile;
     const advice =
       "Write a cluster file (examples/two-windows-nodes/cluster.yaml is one), or Kubernetes manifests.";
     return { ...place, message, advice };
@@ -147,8 +149,8 @@ function secondClusterFile(first: InputText, second: InputText): FileProblem {
 
 /** A text that is read as a stream is manifests alone. */
 function clusterFileInLong({ name }: InputText): FileProblem {
-  const message = `there is a cluster file in a text of more than ${LIMITS.wholeFileBytesMax / 1_048_576} MiB`;
-  const advice = "Give the cluster file and the dump a file each, and name both with -f.";
+  const message = WORDS.thereIsClusterFileIn({ wholeFileBytesMax: LIMITS.wholeFileBytesMax / 1_048_576 });
+  const advice = WORDS.giveClusterFileAndDump;
   return { code: "cluster-file-too-large", file: name, line: 1, column: 1, path: "", message, advice };
 }
 
@@ -167,7 +169,7 @@ type FileResult =
 
 function contradictionOf({ code, message, where }: Contradiction): FileProblem {
   const { file = "", line = 0, column = 0 } = where ?? {};
-  const advice = "Mend it in the cluster, or write a cluster file that says which of them holds.";
+  const advice = WORDS.mendItInClusterOr;
   return { code, file, line, column, path: "", message, advice };
 }
 
@@ -183,7 +185,11 @@ function assumedOf({ network }: ClusterFile, { account }: RecognisedNetwork): re
   const messages = [
     ...(account === undefined
       ? [
-          `nothing shows which network the pods have: driver ${network.driver} by ${network.plugin} is taken, with ${ADDRESSES[network.shape]}`,
+          WORDS.nothingShowsWhichNetworkPods({
+            driver: network.driver,
+            plugin: network.plugin,
+            addresses: ADDRESSES[network.shape],
+          }),
         ]
       : []),
     ...(account?.isModeAssumed === true
@@ -226,7 +232,7 @@ function withoutNetwork(
   const parsed = parseClusterFile(JSON.stringify(document), DERIVED, overrides);
   const [first] = problems;
   if (!("cluster" in parsed) || recognised.account === undefined || first === undefined) {
-    const advice = "It was derived from the Node objects: write a cluster file to say it yourself.";
+    const advice = WORDS.itWasDerivedFromNode;
     const derived = "cluster" in parsed ? problems : parsed.problems;
     return {
       problems: derived.map((problem) => ({
@@ -265,7 +271,7 @@ function notesOfUnread(
     code: "cluster-assumed",
     ...place,
     path: "",
-    message: `${what} is not read: the cluster file says what the network is`,
+    message: WORDS.isNotReadClusterFile({ what }),
     advice: "Leave the cluster file out to have it read.",
   }));
 }

@@ -22,6 +22,9 @@ import type { Contradiction, NetworkAccount } from "./network-account.ts";
 import { limitOfContradiction, limitOfLack } from "./network-limits.ts";
 import { type NetworkId, type Sign, ipv4Pool, networkSigns, policyEngine } from "./network-signs.ts";
 import { type ToldCluster, toldCluster } from "./told-ranges.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 export interface RecognisedNetwork {
   /** Undefined: nothing of the input shows a network. */
@@ -83,7 +86,12 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
     ({ network, first }): Contradiction => ({
       code: "network-signs-contradict",
       where: first.where,
-      message: `${first.source} shows ${TITLES[network]}, and ${chosen.first.source} shows ${title}: which network the pods have is not told`,
+      message: WORDS.showsAndShowsWhichNetwork({
+        source: first.source,
+        network: TITLES[network],
+        source2: chosen.first.source,
+        title,
+      }),
     }),
   );
   if (!ONE_MODE.has(chosen.network)) return networks;
@@ -95,7 +103,13 @@ function contradictionsOf(chosen: Candidate, others: readonly Candidate[]): read
     {
       code: "network-signs-contradict",
       where: dissent.where,
-      message: `${dissent.source} shows ${title} with ${dissent.mode ?? ""}, and ${told.source} with ${told.mode ?? ""}: which of them the nodes have is not told`,
+      message: WORDS.showsWithAndWithWhich({
+        source: dissent.source,
+        title,
+        mode: dissent.mode ?? "",
+        source2: told.source,
+        mode2: told.mode ?? "",
+      }),
     },
   ];
 }
@@ -107,7 +121,7 @@ function dsrContradiction({ nodes }: Evidence, { enableDSR }: KubeProxySettings)
   const minor = parseReportedVersion(node?.version ?? "")?.minor ?? KUBERNETES_MINOR_MAX;
   const isOn = enableDSR.gate ?? gateAt("WinDSR", minor)?.isOnByDefault ?? true;
   if (isOn) return [];
-  const message = `${enableDSR.source} asks for DSR, and the feature gate WinDSR is off in Kubernetes 1.${minor}: kube-proxy of Windows nodes ends`;
+  const message = WORDS.asksForDsrAndFeature({ source: enableDSR.source, minor });
   return [{ code: "kube-proxy-dsr-without-gate", where: enableDSR.where, message }];
 }
 
@@ -115,8 +129,9 @@ function dsrContradiction({ nodes }: Evidence, { enableDSR }: KubeProxySettings)
 function proxyContradictions({ enableDSR, ofFiles }: KubeProxySettings): readonly Contradiction[] {
   const other = ofFiles.find(({ value }) => enableDSR !== undefined && value !== enableDSR.value);
   if (other === undefined || enableDSR === undefined) return [];
-  const [said, done] = [other.value, enableDSR.value].map((isOn) => (isOn ? "on" : "off"));
-  const message = `${other.source} has DSR ${said}, and ${enableDSR.source} starts kube-proxy with DSR ${done}: which of them Windows nodes have is not told`;
+  const word = (isOn: boolean): string => (isOn ? "on" : "off");
+  const [said, done] = [word(other.value), word(enableDSR.value)];
+  const message = WORDS.hasDsrAndStartsKube({ source: other.source, said, source2: enableDSR.source, done });
   return [{ code: "kube-proxy-settings-contradict", where: other.where, message }];
 }
 
@@ -134,11 +149,11 @@ function isInstalledOtherwise({ nodes, containers }: Evidence): boolean {
 function lackOf({ source, spec }: InstallationEvidence): string | undefined {
   const encapsulation = textAt(ipv4Pool(spec), "encapsulation");
   if (encapsulation !== "" && encapsulation !== "VXLAN" && encapsulation !== "None")
-    return `${source}: encapsulation ${encapsulation} is not for Windows, where Calico has VXLAN and None: the operator installs nothing there`;
+    return WORDS.encapsulationIsNotForWindows({ source, encapsulation });
   const services = spec["serviceCIDRs"];
   return Array.isArray(services) && services.length > 0
     ? undefined
-    : `${source}: serviceCIDRs are missing, without which the operator installs nothing on Windows`;
+    : WORDS.serviceCIDRsAreMissingWithoutWhich({ source });
 }
 
 /**
@@ -154,9 +169,7 @@ function installationContradictions(evidence: Evidence): readonly Contradiction[
   if (plugin !== "" && plugin !== "Calico") return [];
   const isOn = textAt(spec, "calicoNetwork", "windowsDataplane") === "HNS";
   if (!isOn && isInstalledOtherwise(evidence)) return [];
-  const message = isOn
-    ? lackOf(installation)
-    : `${source}: windowsDataplane is not HNS, so that the operator installs nothing on Windows nodes`;
+  const message = isOn ? lackOf(installation) : WORDS.windowsDataplaneIsNotHnsSo({ source });
   return message === undefined ? [] : [{ code: "calico-installation-not-for-windows", where, message }];
 }
 

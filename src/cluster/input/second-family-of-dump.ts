@@ -23,6 +23,9 @@ import {
 import { type ClusterRanges, type DumpedNode, hasAzureOverlay } from "./cluster-ranges.ts";
 import { isApart } from "./address-ranges.ts";
 import type { Contradiction } from "./network-account.ts";
+import { clusterInput } from "#data/words.js";
+
+const WORDS = clusterInput();
 
 /** What the cluster file says of the second family. */
 export interface DumpedSecondFamily {
@@ -279,12 +282,12 @@ function lackOfSecondFamily(
     return {
       // AKS has dual stack with an overlay or kubenet, EKS has IPv6 on Linux nodes.
       code: "network-not-emulated",
-      reason: `pods share the subnet ${formatPrefix(ranges.pods)}, in which only their IPv4 addresses are carried out`,
+      reason: WORDS.podsShareSubnetInWhich({ pods: formatPrefix(ranges.pods) }),
     };
   if (hasAzureOverlay(machines) && minor < AZURE_MINOR_MIN)
     return {
       code: "service-ipv6-unsupported",
-      reason: `Azure CNI Overlay has dual stack from Kubernetes 1.26.3 on, and this is 1.${minor}`,
+      reason: WORDS.azureCniOverlayHasDual({ minor }),
     };
   const old = nodeWithoutSecondFamily(machines);
   return old === undefined
@@ -302,7 +305,7 @@ export function tellLack(
     const message = `the cluster has IPv6 addresses, and ${reason}: IPv4 alone is taken`;
     findings.push({ code, where: undefined, message });
   } else {
-    assumptions.push({ message: "the cluster has IPv6 addresses, and its network has IPv4 alone here" });
+    assumptions.push({ message: WORDS.clusterHasIPv6AddressesAnd });
   }
   return undefined;
 }
@@ -339,12 +342,11 @@ export function secondFamily(
   if (lack !== undefined) return tellLack(lack, hasWindows, told);
   if (found.movesPods)
     told.assumptions.push({
-      message: "the IPv6 addresses of pods fit no range for each node: pods have others here",
+      message: WORDS.iPv6AddressesOfPodsFit,
     });
   if (hasWindows && !hasAzureOverlay(machines))
     told.assumptions.push({
-      message:
-        "pods have addresses of two families: HNS gives them to pods on Windows nodes, without a CNI plugin",
+      message: WORDS.podsHaveAddressesOfTwo,
     });
   return found;
 }

@@ -15,6 +15,9 @@ import { type StructReader, readStruct, formatJson, parseJson } from "./json.ts"
 import { type JsonObject, isJsonObject } from "#core/base/json.ts";
 import { CNI_CODES, CniError, describeError } from "./error.ts";
 import { type AttachmentKey, type CachedAttachment, type ResultCache, keyText } from "./runtime.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 const KIND = "cniCacheV1";
 /** The last field. The client library ignores fields that it does not know, and writes files without them. */
@@ -67,8 +70,7 @@ function readPairs(reader: StructReader): CachedAttachment["args"] {
 }
 
 function parseAttachment(text: string): CachedAttachment {
-  if (isSealBroken(text, SEAL))
-    throw new Error("its checksum is wrong: it is damaged. Remove it when the container is gone");
+  if (isSealBroken(text, SEAL)) throw new Error(WORDS.itsChecksumIsWrongIt);
   const document = parseJson(text);
   const reader = readStruct(document, "");
   const kind = reader.text("kind");

@@ -9,6 +9,9 @@ import type { JsonObject } from "#core/base/json.ts";
 import type { CniLibrary } from "./library.ts";
 import { type CniDns, type CniResult, parseResult, readDns } from "./result.ts";
 import { OLDEST_VERSION } from "./version.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** Names that every reader of `CNI_ARGS` knows. */
 const COMMON_ARGUMENTS: readonly string[] = ["IgnoreUnknown"];
@@ -19,7 +22,7 @@ function parseIgnoreUnknown(pair: string, value: string): boolean {
   if (folded === "0" || folded === "false") return false;
   throw new CniError(
     CNI_CODES.internal,
-    `ARGS: error parsing value of pair ${JSON.stringify(pair)}: boolean unmarshal error: invalid input ${folded}`,
+    WORDS.argsErrorParsingValueOf({ pair: JSON.stringify(pair), folded }),
   );
 }
 
@@ -143,7 +146,7 @@ export const PARAMETERS: readonly Parameter[] = [
   {
     name: "CNI_NETNS",
     requiredBy: ["ADD", "CHECK"],
-    content: "Linux: a path; Windows: the GUID of an HCN namespace, none, or container:ID",
+    content: WORDS.parametersContent,
   },
   {
     name: "CNI_IFNAME",

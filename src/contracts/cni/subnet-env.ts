@@ -13,6 +13,9 @@ import {
 } from "#core/net/ip.ts";
 import { type SealMarks, isSealBroken, seal } from "#core/base/seal.ts";
 import { CNI_CODES, CniError, PluginPanic } from "./error.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** What it says. At least one of each family's pairs is there. */
 export interface SubnetEnv {
@@ -104,8 +107,7 @@ export function parseSubnetEnv(
   path: string,
   { crashes, checksSeal = false }: { readonly crashes: boolean; readonly checksSeal?: boolean },
 ): SubnetEnv {
-  if (checksSeal && isSubnetEnvDamaged(text))
-    throw fail(`${path} is damaged: its checksum is wrong; restart flanneld, which writes it again`);
+  if (checksSeal && isSubnetEnvDamaged(text)) throw fail(WORDS.isDamagedItsChecksumIs({ path }));
   const values = readValues(text, path, crashes);
   const given = <T>(key: string, read: (value: string) => T): T | undefined => {
     const value = values.get(key);

@@ -25,6 +25,9 @@ import {
   parseNetwork,
   subnetsOf,
 } from "./documents/network.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** As a service answers them. */
 export type StoredNetwork = Stored<HostComputeNetwork>;
@@ -171,7 +174,7 @@ export async function createEndpointOnly(
 ): Promise<Guid> {
   if (endpoint.HostComputeNamespace !== undefined && endpoint.HostComputeNamespace !== "") {
     throw new HcnError("HCN_E_INVALID_ENDPOINT", {
-      detail: "endpoint create error, endpoint json HostComputeNamespace is read only and should not be set",
+      detail: WORDS.endpointCreateErrorEndpointJson,
     });
   }
   const document = requestDocument({ SchemaVersion: SCHEMA_V2_0, ...endpoint, HostComputeNetwork: network });

@@ -7,6 +7,9 @@ import { type LabelRequirement, matchesRequirement } from "./labels.ts";
 import { KINDS } from "./kinds.ts";
 import type { KubeKind, KubeObject } from "./objects.ts";
 import type { Selection } from "./source.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 function invalid(message: string): KubeError {
   return new KubeError("kubernetes-request-invalid", 400, message);
@@ -130,9 +133,7 @@ function readerOf(kind: KubeKind, field: string): FieldReader {
   if (known !== undefined) return known;
   if (BY_KIND[kind]?.includes(field) === true) return (object) => readField(object, field);
   const { plural } = KINDS[kind];
-  throw invalid(
-    `Unable to find "${KINDS[kind].apiVersion}, Resource=${plural}" that match field selector: field label not supported: ${field}`,
-  );
+  throw invalid(WORDS.unableToFindResourceThat({ apiVersion: KINDS[kind].apiVersion, plural, field }));
 }
 
 function parseFieldRequirement(part: string): FieldRequirement {

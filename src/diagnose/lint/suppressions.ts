@@ -16,6 +16,9 @@ import { type Fields, isFields } from "#core/base/json.ts";
 import { fieldsAt, listAt, textAt, valueAt } from "./input/fields.ts";
 import { locateInYaml } from "./input/locate.ts";
 import type { SourceText } from "#core/base/source-text.ts";
+import { logAndErrors } from "#data/words.js";
+
+const WORDS = logAndErrors();
 
 export const IGNORE_ANNOTATION = "mullion.dev/lint-ignore";
 export const CONFIGURATION_FILE = ".mullion-lint.yaml";
@@ -126,7 +129,7 @@ function readEntry(
   index: number,
 ): { readonly entry?: FileSuppression; readonly fault?: SuppressionFault } {
   const at: LintPlace = { path: ["ignore", index] };
-  const fix = "Write code, reason and, when it is not for all files, paths.";
+  const fix = WORDS.writeCodeReasonAndWhen;
   if (!isFields(entry)) return { fault: { at, message: "an entry of ignore is a mapping", fix } };
   const code = textAt(entry, "code") ?? "";
   const reason = (textAt(entry, "reason") ?? "").trim();

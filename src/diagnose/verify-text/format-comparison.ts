@@ -7,6 +7,9 @@ import { PLAIN_STYLE, type TraceStyle } from "#cluster/trace/format-trace.ts";
 import { groupBy } from "#cluster/verify/classes.ts";
 import type { ChangedFlow, SideOutcome, VerifyComparison } from "#cluster/verify/compare.ts";
 import { FLOW_TITLES } from "./format-verify.ts";
+import { logAndErrors } from "#data/words.js";
+
+const TEXTS = logAndErrors();
 
 const VALUE_WIDTH = 12;
 /** Rows of one flow; the JSON has them all. */
@@ -104,9 +107,7 @@ function inputLines({ input }: VerifyComparison, style: TraceStyle): readonly st
 function keptLines({ sides, nothingKept }: VerifyComparison, style: TraceStyle): readonly string[] {
   if (nothingKept !== undefined) return wrap(`Everything was judged: ${nothingKept}.`, style.columns);
   return sides.flatMap(({ label, kept }) =>
-    kept === undefined
-      ? []
-      : [`Kept: ${kept.cells} of ${kept.of} cells of ${label}; nothing that they can touch differs.`],
+    kept === undefined ? [] : [TEXTS.keptOfCellsOfNothing({ cells: kept.cells, of: kept.of, label })],
   );
 }
 

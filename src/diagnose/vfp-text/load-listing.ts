@@ -18,6 +18,9 @@ import {
   RuleFlag,
 } from "#dataplane/vfp/listing/listing.ts";
 import { readAction, readMssDelta } from "#dataplane/vfp/listing/rule-data.ts";
+import { logAndErrors } from "#data/words.js";
+
+const WORDS = logAndErrors();
 
 const MS_PER_SECOND = 1_000;
 
@@ -163,7 +166,7 @@ class Loader {
   private splitPrefixes(rule: Rule, listed: ListedRule, family: 4 | 6): readonly Rule[] {
     const prefixes = rule.condition.destination ?? [];
     if (prefixes.length === 0) {
-      this.note(listed, "left-out", "a rule of a group with longest prefix match needs a destination");
+      this.note(listed, "left-out", WORDS.ruleOfGroupWithLongest);
       return [];
     }
     assert(

@@ -15,6 +15,9 @@ import type {
 } from "#dataplane/vfp/listing/listing.ts";
 import type { ListingProblem, ShownRule } from "./documents.ts";
 import { NO_CONDITIONS, RULE_COUNTERS, RULE_COUNTER_LABELS } from "./print-rules.ts";
+import { logAndErrors } from "#data/words.js";
+
+const WORDS = logAndErrors();
 
 /** A rule with the line that it begins at. */
 export type ReadRule = ListedRule & Required<Pick<ShownRule, "line">>;
@@ -134,7 +137,7 @@ class ListingReader {
     const { rule, section } = this;
     if (rule === undefined || !["rule", "rule-conditions", "data"].includes(section)) return;
     const name = rule.name === "" ? rule.id : rule.name;
-    this.problem(`the text ends in the middle of rule ${shorten(name)}, which begins in line ${rule.line}`);
+    this.problem(WORDS.textEndsInMiddleOf({ shorten: shorten(name), line: rule.line }));
   }
 
   private readLine(raw: string): void {
@@ -314,7 +317,7 @@ class ListingReader {
   private layerFlags(value: string, layer: LayerDraft): number {
     const hex = /^0x([0-9a-f]{1,8})\b/i.exec(value)?.[1];
     if (hex !== undefined) return Number.parseInt(hex, 16);
-    this.broken(layer, `Flags of a layer begin with a number like 0x1, not with ${shorten(value)}`);
+    this.broken(layer, WORDS.flagsOfLayerBeginWith({ shorten: shorten(value) }));
     return 0;
   }
 
@@ -359,7 +362,7 @@ class ListingReader {
 
   private addCondition(item: GroupDraft | RuleDraft, label: string, value: string, text: string): void {
     if (label === "" || value === "")
-      this.broken(item, `a condition is a label, a colon and a value, and ${shorten(text)} is not`);
+      this.broken(item, WORDS.conditionIsLabelColonAnd({ shorten: shorten(text) }));
     else item.conditions.push({ label, value });
   }
 
@@ -474,7 +477,10 @@ function shorten(text: string): string {
 /** Reads a text of at most `LIMITS.vfpListingCharactersMax` characters; never throws. */
 export function parseRules(text: string): ReadListing {
   if (text.length > LIMITS.vfpListingCharactersMax) {
-    const message = `the text has ${text.length} characters, and ${LIMITS.vfpListingCharactersMax} is the most that is read`;
+    const message = WORDS.textHasCharactersAndIs({
+      textCount: text.length,
+      vfpListingCharactersMax: LIMITS.vfpListingCharactersMax,
+    });
     return { ports: [], problems: [{ line: 1, message }], problemsOmitted: 0, otherLines: 0 };
   }
   const reader = new ListingReader();

@@ -12,6 +12,9 @@ import { createRequire } from "node:module";
 import { messageOf } from "#core/base/thrown.ts";
 import { HcnError } from "../error.ts";
 import type { NativeLibraries } from "./native-libraries.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 const GUID_BYTES = 16;
 /** Which byte of the text stands where. */
@@ -87,10 +90,7 @@ function loadKoffi(): typeof Koffi {
   try {
     return createRequire(import.meta.url)("koffi") as typeof Koffi;
   } catch (cause) {
-    throw unloadable(
-      "HNS's DLL is called through the package koffi (npm install koffi), which is missing",
-      cause,
-    );
+    throw unloadable(WORDS.hNSsDllIsCalledThrough, cause);
   }
 }
 

@@ -19,6 +19,9 @@ import {
 import { HcnError } from "../error.ts";
 import { parseGuid } from "../guid.ts";
 import { JsonReader } from "../description/json.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 export const DUMP_PATH = "/hcn/dump";
 export const RESTORE_PATH = "/hcn/restore";
@@ -48,7 +51,7 @@ function requireItems(reader: JsonReader): readonly DumpItem[] {
     const parsed = parseDumpItem(item.whole());
     if (parsed !== undefined) return parsed;
     throw new HcnError("HCN_E_INVALID_JSON", {
-      detail: `${item.at("kind")}: an object needs a kind (${DUMP_KINDS.join(", ")}), a GUID as id, and a document`,
+      detail: WORDS.objectNeedsKindGuidAs({ at: item.at("kind"), dumpKinds: DUMP_KINDS.join(", ") }),
     });
   });
   if (items === undefined) throw reader.fail("objects", "a list of objects");

@@ -17,6 +17,9 @@ import { HttpHcnClient } from "./http-client.node.ts";
 import type { HttpAddress, HttpExchange } from "./http-exchange.node.ts";
 import { DEFAULT_PIPE, parsePipeUrl } from "./pipe-name.ts";
 import { readTokenFile } from "./token-file.node.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -145,12 +148,12 @@ export function findHns(options: FindHnsOptions): HcnClient {
 export function findHnsAddress(options: FindHnsOptions): HttpAddress {
   const found = lookUp(options);
   if (!("computeNetwork" in found)) return found;
-  throw noHnsFound(["there is Windows' own HNS only, and this is for a service of Mullion's"]);
+  throw noHnsFound([WORDS.thereIsWindowsOwnHns]);
 }
 
 function noHnsFound(looked: readonly string[]): HcnError {
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
-    detail: `No HNS was found: ${looked.join("; ")}. Start one with "mullion hns serve", or set MULLION_HNS to unix:/path/to.sock or http://127.0.0.1:PORT`,
+    detail: WORDS.noHnsWasFoundStart({ looked: looked.join("; ") }),
     explanation: "hns-unreachable",
   });
 }

@@ -33,6 +33,9 @@ import {
   parsePortRangeEntry,
   parsePortRangeReservation,
 } from "../documents/port-reservation.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 export { type HttpAddress, formatHttpAddress } from "./http-exchange.node.ts";
 
@@ -114,7 +117,7 @@ const CAUSES: Readonly<Record<string, string>> = {
 
 function unreachable(address: HttpAddress, why: string, cause?: unknown): HcnError {
   return new HcnError("RPC_S_SERVER_UNAVAILABLE", {
-    detail: `No HNS answers at ${formatHttpAddress(address)}: ${why}. Start one with "mullion hns serve" or set MULLION_HNS`,
+    detail: WORDS.noHnsAnswersAtStart({ address: formatHttpAddress(address), why }),
     explanation: "hns-unreachable",
     ...(cause !== undefined && { cause }),
   });
@@ -265,7 +268,7 @@ export class HttpHcnClient implements HcnClient {
 
   private unexpected(expected: string): HcnError {
     return new HcnError("HCN_E_INVALID_JSON", {
-      detail: `The answer of ${formatHttpAddress(this.address)} must hold ${expected}; is it a Mullion HNS of this version?`,
+      detail: WORDS.answerOfMustHoldIs({ address: formatHttpAddress(this.address), expected }),
     });
   }
 

@@ -10,6 +10,9 @@ import { type Schema, component } from "../description/description-schema.ts";
 import { type JsonReader, checkJsonObject, parseJsonText } from "../description/json.ts";
 import { isJsonObject } from "#core/base/json.ts";
 import type { PortRequest } from "../documents/port-reservation.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** A field of a request. */
 export interface RequestField {
@@ -65,8 +68,7 @@ const QUERY: RequestField = {
 };
 const DOCUMENT: Schema = {
   type: "object",
-  description:
-    "The document of the kind: HostComputeNetwork and so on, or its v1 form when the query asks for that.",
+  description: WORDS.document,
 };
 const NOTHING: Schema = { type: "null" };
 const PORT: Schema = { type: "integer", minimum: 1, maximum: 65_535 };
@@ -132,7 +134,7 @@ const OBJECT_OPERATIONS: Rows<"enumerate" | "create" | "query" | "modify" | "del
         isRequired: true,
       },
       id: {
-        schema: { ...TEXT, description: "The GUID to use; the service chooses when it is absent or zero." },
+        schema: { ...TEXT, description: WORDS.objectOperationsCreateRequestIdSchema },
       },
       network: {
         schema: { ...TEXT, description: "For endpoints: the network whose handle Windows is given." },
@@ -265,7 +267,7 @@ const SYSTEM_OPERATIONS: Rows<"systems" | "systems-create" | "systems-modify" | 
 
 const PORT_OPERATIONS: Rows<"reserve-ports" | "release-ports" | "port-reservations"> = {
   "reserve-ports": {
-    summary: "Reserves a port for a guest network service, or with portCount a range",
+    summary: WORDS.portOperationsReservePorts,
     native: "HcnReserveGuestNetworkServicePort, HcnReserveGuestNetworkServicePortRange",
     request: {
       id: ID,

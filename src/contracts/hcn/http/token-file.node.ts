@@ -3,6 +3,9 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { errorCode } from "#core/base/thrown.ts";
 import { writeOwnerFile } from "#core/base/owner-only.node.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 const OTHERS = 0o077;
 const TOKEN_BYTES = 32;
@@ -28,14 +31,9 @@ function makeToken(path: string): string {
 function checkRights(path: string): void {
   const facts = statSync(path);
   if (!facts.isFile() || facts.size > FILE_BYTES_MAX)
-    throw new TokenFileError(
-      `${path} is not a file with a token. Name another one; it is made when it is missing.`,
-    );
+    throw new TokenFileError(WORDS.isNotFileWithToken({ path }));
   if (process.platform === "win32") return;
-  if ((facts.mode & OTHERS) !== 0)
-    throw new TokenFileError(
-      `Others can read the token in ${path}. Run chmod 600 on it, and change the token.`,
-    );
+  if ((facts.mode & OTHERS) !== 0) throw new TokenFileError(WORDS.othersCanReadTokenIn({ path }));
   const uid = process.getuid?.();
   if (uid !== undefined && facts.uid !== uid && facts.uid !== 0)
     throw new TokenFileError(`${path} belongs to another user. Name a file of your own.`);
@@ -49,9 +47,7 @@ export function readTokenFile(path: string): string {
   checkRights(path);
   const token = readFileSync(path, "utf8").trim();
   if (new RegExp(`^[\\x21-\\x7e]{${TOKEN_LENGTH_MIN},}$`).test(token)) return token;
-  throw new TokenFileError(
-    `The token in ${path} must be one line of at least ${TOKEN_LENGTH_MIN} printable characters without spaces. Remove the file to get a new token.`,
-  );
+  throw new TokenFileError(WORDS.tokenInMustBeOne({ path, tokenLengthMin: TOKEN_LENGTH_MIN }));
 }
 
 /** The token in a file, which is made for its owner alone when it is missing. @throws as `readTokenFile`. */

@@ -20,6 +20,9 @@ import type {
 import { ApiConnection } from "./api-connection.node.ts";
 import type { ApiServerPlace } from "./kubeconfig.node.ts";
 import { errorOfStatus } from "./status-error.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** As client-go's pager has it. */
 const PAGE_SIZE = "500";
@@ -122,7 +125,7 @@ export class ApiServerSource implements KubeSource {
       const path = `${collectionPath(kind, selection.namespace)}${queryOf(selection, page)}`;
       const answer = await this.connection.call({ method: "GET", path });
       if (!isFields(answer) || !isFields(answer["metadata"]))
-        throw unreachable(`the server answers with something that is not a list of ${KINDS[kind].plural}`);
+        throw unreachable(WORDS.serverAnswersWithSomethingThat({ plural: KINDS[kind].plural }));
       for (const item of (answer["items"] ?? []) as readonly unknown[]) items.push(objectOf(kind, item));
       const token: unknown = answer["metadata"]["continue"];
       if (typeof token !== "string" || token === "") return { items, resourceVersion: versionOf(answer) };
@@ -219,9 +222,9 @@ function report<Kind extends KubeKind>(
   try {
     event = JSON.parse(line) as unknown;
   } catch (cause) {
-    return unreachable("the server sends a line in a watch that is not JSON", cause);
+    return unreachable(WORDS.serverSendsLineInWatch, cause);
   }
-  if (!isFields(event)) return unreachable("the server sends a line in a watch that is not an event");
+  if (!isFields(event)) return unreachable(WORDS.serverSendsLineInWatchThat);
   const { type, object } = event;
   if (type === "BOOKMARK") {
     onBookmark?.(versionOf(object));

@@ -9,6 +9,9 @@ import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
 import { isFields } from "#core/base/json.ts";
 import { KubeError } from "../error.ts";
 import { readAnyYaml } from "../text/yaml-value.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** Where the server is found. */
 export interface ApiServerPlace {
@@ -97,9 +100,7 @@ function withExecInfo(user: User, cluster: Cluster): User {
 function loadInCluster(config: KubeConfig, { variables = process.env }: ApiServerPlace): void {
   const [host, port] = [variables["KUBERNETES_SERVICE_HOST"], variables["KUBERNETES_SERVICE_PORT"]];
   if ((host ?? "") === "" || (port ?? "") === "") {
-    throw unusable(
-      "no kubeconfig is named, and this process is not a pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set",
-    );
+    throw unusable(WORDS.noKubeconfigIsNamedAnd);
   }
   config.loadFromCluster();
 }
@@ -118,12 +119,12 @@ export async function loadKubeconfig(place: ApiServerPlace): Promise<KubeConfig>
   const cluster = config.getCurrentCluster();
   if (cluster === null) {
     throw unusable(
-      `the kubeconfig has no cluster for the context ${JSON.stringify(config.getCurrentContext() ?? "")}; name one that it has, or set current-context`,
+      WORDS.kubeconfigHasNoClusterFor({ currentContext: JSON.stringify(config.getCurrentContext() ?? "") }),
     );
   }
   const address = server === undefined || server === "" ? cluster.server : server;
   if (!/^https?:\/\/./.test(address) || !URL.canParse(address))
-    throw unusable(`the address of the server, ${JSON.stringify(address)}, is not a URL of http or https`);
+    throw unusable(WORDS.addressOfServerIsNot({ address: JSON.stringify(address) }));
   settle(config, cluster, address);
   return config;
 }

@@ -1,6 +1,9 @@
 /** What all readers of YAML ask of the library: tokens of bounded depth, and its faults in words for people. */
 import { type CST, Lexer, Parser, type YAMLError } from "yaml";
 import { LIMITS } from "#core/base/limits.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** A fault of a text, at an offset of it. */
 export interface YamlFault {
@@ -90,11 +93,10 @@ function plainMessage(message: string): string {
 
 const ADVICE: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: "Indent with spaces.",
-  BAD_INDENT: "Give all items of one list, and all fields of one mapping, the same indentation.",
+  BAD_INDENT: WORDS.adviceBadIndent,
   MISSING_CHAR: "Close what is open before this place, or quote the value.",
-  UNEXPECTED_TOKEN: "Look at the end of the line before: a quote or a bracket may be open there.",
-  BLOCK_AS_IMPLICIT_KEY:
-    "Put the value on its own line, or quote it: a colon followed by a space starts a new field.",
+  UNEXPECTED_TOKEN: WORDS.adviceUnexpectedToken,
+  BLOCK_AS_IMPLICIT_KEY: WORDS.adviceBlockAsImplicitKey,
   MULTILINE_IMPLICIT_KEY: 'Write "field: value"; the colon may be missing.',
 };
 const ADVICE_DEFAULT = "Correct the YAML here, or in the line before.";

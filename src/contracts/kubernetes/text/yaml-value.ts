@@ -30,6 +30,9 @@ import {
   findExcessToken,
   tokensOf,
 } from "./yaml-syntax.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** A fault of a text, with its code. */
 export interface TextFault extends YamlFault {
@@ -215,7 +218,7 @@ class PlainValues {
     const value = this.of(node);
     for (const source of Array.isArray(value) ? value : [value]) {
       if (typeof source !== "object" || source === null || Array.isArray(source)) {
-        const message = "<< merges the fields of a mapping, but this is not a mapping";
+        const message = WORDS.mergesFieldsOfMappingBut;
         throw new Stop(invalid(node?.range[0] ?? 0, message, "Write an alias of a mapping behind <<."));
       }
       for (const [name, field] of Object.entries(source as object))

@@ -7,6 +7,9 @@ import type { FoundError } from "./find-error.ts";
 import { shownText } from "./holes.ts";
 import { decidingCommands, unknownCause } from "./judge.ts";
 import { type Certainty, type KnownError, ORIGIN_TITLES, type Standing } from "./known-error.ts";
+import { logAndErrors } from "#data/words.js";
+
+const WORDS = logAndErrors();
 
 const INDENT = "  ";
 const COLUMNS_MIN = 40;
@@ -17,7 +20,7 @@ export type Emphasis = (text: string) => string;
 const PLAIN: Emphasis = (text) => text;
 
 /** Said of causes that no public source tells. */
-export const INFERRED_NOTE = "The cause follows from the name of the code; no public source explains it.";
+export const INFERRED_NOTE: string = WORDS.inferredNote;
 
 /** The name that people look for: the symbolic one, else the id. */
 export function nameOf(error: Pick<KnownError, "id" | "names">): string {
@@ -132,7 +135,7 @@ export function formatUnknownNumber(hresult: number, width: number, heading: Emp
     : [`certutil -error ${formatNumber(hresult)}`];
   const lines = [
     heading(formatNumber(hresult)),
-    ...wrap("The table of errors does not have this number. It is made of:", Math.max(width, COLUMNS_MIN)),
+    ...wrap(WORDS.tableOfErrorsDoesNot, Math.max(width, COLUMNS_MIN)),
     `${INDENT}severity  ${severity}`,
     `${INDENT}facility  ${facility}${facilityName === undefined ? "" : `, ${facilityName}`}`,
     `${INDENT}code      ${code} (0x${code.toString(16)})${isWin32 ? ": a Win32 error" : ""}`,

@@ -4,6 +4,9 @@
  */
 import { CALLS, type CallId, UNNAMED_CALL } from "./calls.ts";
 import type { Certainty, KnownError, Standing } from "./known-error.ts";
+import { logAndErrors } from "#data/words.js";
+
+const WORDS = logAndErrors();
 
 /** An error of the table as it was read. Places are numbers that grow along the record. */
 export interface ReadError {
@@ -163,11 +166,11 @@ export interface Unexplained extends Pick<KnownError, "texts" | "hresults"> {
 
 /** Why the cause of what was read is not known, in words. */
 export function unknownCause({ texts, hresults, call }: Unexplained): string {
-  if (hresults.length === 0) return "A code on the same line says why it was printed; see that one.";
+  if (hresults.length === 0) return WORDS.codeOnSameLineSays;
   const says = texts[0] === undefined ? "" : ` says "${texts[0]}." It`;
   const where =
     call === undefined
-      ? "does not tell the cause without the call that returned it, and the line names none that is known here"
+      ? WORDS.doesNotTellCauseWithout
       : `has no explanation here for a call that ${CALLS[call].does}`;
   return `The code${says} ${where}.`;
 }

@@ -19,6 +19,9 @@ import { readJsonText } from "./json-text.ts";
 import { kindOfJson, titleOf } from "./kinds-of-json.ts";
 import { locateInJson, locateInYaml } from "./locate.ts";
 import { SourceText, withoutPrompts } from "#core/base/source-text.ts";
+import { logAndErrors } from "#data/words.js";
+
+const WORDS = logAndErrors();
 
 /** A fault of a text that keeps a document from being read. */
 export interface TextFinding {
@@ -52,7 +55,7 @@ function reasonToPassBy(
   if (isTemplate) return "a template whose placeholders are not filled in";
   // Go's reader takes these, and the YAML specification does not.
   return faults.some(({ message }) => /sufficiently indented|missing closing ['"]quote/.test(message))
-    ? "brackets or quotes continue at the left edge, which not every YAML reader accepts"
+    ? WORDS.bracketsOrQuotesContinueAt
     : undefined;
 }
 
@@ -374,9 +377,7 @@ function addShown(into: Recognition, source: SourceText): void {
   const found = object === undefined ? listedObjects(source) : [object];
   into.documents.push(...found);
   if (found.length > 0) return;
-  const reason = described
-    ? "what kubectl describe prints of it is no object: lint reads kubectl get … -o yaml, and explain --log the events"
-    : "not a file that lint reads";
+  const reason = described ? WORDS.whatKubectlDescribePrintsOf : "not a file that lint reads";
   passBy(into, source, 0, reason);
 }
 
