@@ -317,6 +317,61 @@ export interface Contracts {
 }
 export function contracts(): Contracts;
 
+export interface ControlPlane {
+  readonly bodyOfRequestWasIn: Template<"protobuf">;
+  readonly bodyOfRequestWasInUnknown: Template<"types" | "applied">;
+  readonly objectProvidedIsUnrecognizedMust: string;
+  readonly namespaceOfProvidedObjectDoes: string;
+  readonly nameOfObjectDoesNot: Template<"objectName" | "name">;
+  readonly apiVersionOrKindIn: Template<"apiVersion" | "kind" | "apiVersion2" | "kind2">;
+  readonly propagationPolicyOrphanIsNotServed: string;
+  readonly lowercaseRfc1123LabelMust: string;
+  readonly dnsLabelAdvice: string;
+  readonly lowercaseRfc1123SubdomainMust: string;
+  readonly dnsSubdomainAdvice: string;
+  readonly dns1035LabelMustConsist: string;
+  readonly namePartMustConsistOf: string;
+  readonly validLabelMustBeEmpty: string;
+  readonly fileHoldsZeroByteSo: string;
+  readonly ofWasRemovedInKubernetes: Template<"version" | "name" | "removed">;
+  readonly thereAreMoreThanObjects: Template<"manifestObjectsMax">;
+  readonly objectsOfKindAreLeft: Template<"kind" | "version">;
+  readonly flowsThatTheyMayBe: string;
+  readonly objectsOfKindCouldChange: Template<"kind" | "version">;
+  readonly objectsOfKindHaveNo: Template<"kind" | "version">;
+  readonly leaveFieldOutOrGive: string;
+  readonly providedIpIsNotIn: Template<"ip" | "ranges">;
+  readonly serviceHasAddressLeaveSpec: Template<"other">;
+  readonly providedPortIsNotIn: Template<"first" | "last">;
+  readonly leaveFieldOutOrName: Template<"first" | "last">;
+  readonly serviceHasPortLeaveField: Template<"other">;
+  readonly portsFullAdvice: string;
+  readonly comparePodsNodeSelectorAnd: string;
+  readonly podHasAddressWhichIs: Template<"key" | "address">;
+  readonly giveClusterFileRangesOf: string;
+  readonly compareItsNodeSelectorAnd: string;
+  readonly nodeHasNoPodRange: Template<"name">;
+  readonly podWasRejectedFailedTo: string;
+  readonly podWasRejectedFailedToAdmit: string;
+  readonly podWasRejectedPredicateNodeAffinity: string;
+  readonly clusterIpAdvice: string;
+  readonly writeAtLeastOnePort: string;
+  readonly mayOnlyBeSetWhen: string;
+  readonly routeTableHasBeenChanged: Template<"name" | "etag">;
+  readonly routeTableWouldHaveRoutes: Template<"name" | "routesCount" | "routesMax">;
+  readonly operatorMustBeExistsWhen: string;
+  readonly ifPodContainsAnyHostProcess: string;
+  readonly noPrivateAddressOfMachine: Template<"targetNode" | "destinationCidr">;
+  readonly couldNotCreateRouteFor: Template<"uid" | "destinationCidr" | "name" | "tookMs" | "message">;
+  readonly description: string;
+  readonly noManifestDescribesNamespaceOf: Template<"namespace" | "count" | "ending">;
+  readonly forbiddenPodUpdatesMayNot: string;
+  readonly modified: string;
+  readonly nameOfObjectDoesNotMatch: Template<"name" | "name2">;
+  readonly allowedMaximumOperationsInJson: Template<"operationsMax" | "operationsCount">;
+}
+export function controlPlane(): ControlPlane;
+
 export interface Flannel {
   readonly leaseHasRunOutAnd: Template<"lease">;
   readonly leaseHasRunOutAndAnother: Template<"lease">;

@@ -7,6 +7,7 @@ export const clusterFile = () => openWords("cluster-file");
 export const clusterInput = () => openWords("cluster-input");
 export const commandLine = () => openWords("command-line");
 export const contracts = () => openWords("contracts");
+export const controlPlane = () => openWords("control-plane");
 export const flannel = () => openWords("flannel");
 export const hns = () => openWords("hns");
 export const hnsCommands = () => openWords("hns-commands");

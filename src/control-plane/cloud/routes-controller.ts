@@ -11,6 +11,9 @@ import type { Prefix } from "#core/net/ip.ts";
 import type { RouteFault, RoutesProvider } from "./cloud-route.ts";
 import { type FailedAttempt, RouteJobs } from "./route-jobs.ts";
 import { type RoutePlan, planRoutes } from "./route-plan.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 // What the Routes controller says about nodes: their condition NetworkUnavailable, and Events (control-planes.md §6.6, 6 and 7).
 
@@ -85,7 +88,13 @@ async function reportFailure(
     involvedObject: { kind: "Node", name, uid: name },
     type: "Warning",
     reason: "FailedToCreateRoute",
-    message: `Could not create route ${uid} ${route.destinationCidr} for node ${name} after ${formatDuration(tookMs)}: ${fault.message}`,
+    message: WORDS.couldNotCreateRouteFor({
+      uid,
+      destinationCidr: route.destinationCidr,
+      name,
+      tookMs: formatDuration(tookMs),
+      message: fault.message,
+    }),
     count: 1,
     firstTimestamp: time,
     lastTimestamp: time,

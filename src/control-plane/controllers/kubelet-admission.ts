@@ -1,6 +1,9 @@
 /** What a kubelet asks before it starts a pod that stands on its node (k8s.io/kubernetes, `pkg/kubelet/lifecycle`). */
 import type { Node, Pod } from "#contracts/kubernetes/objects.ts";
 import { matchesNode } from "./node-fit.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** The reasons that a refused pod shows. */
 export const KUBELET_REFUSALS: readonly string[] = Object.freeze([
@@ -31,8 +34,7 @@ export function kubeletRefusal(pod: Pod, node: Node): KubeletRefusal | undefined
   if (label !== undefined && nodeOs(node) !== undefined && label !== nodeOs(node)) {
     return {
       reason: "PodOSSelectorNodeLabelDoesNotMatch",
-      message:
-        "Pod was rejected: Failed to admit pod as the `kubernetes.io/os` label doesn't match node label",
+      message: WORDS.podWasRejectedFailedTo,
     };
   }
   const wanted = pod.spec?.os?.name;
@@ -40,14 +42,13 @@ export function kubeletRefusal(pod: Pod, node: Node): KubeletRefusal | undefined
   if (wanted !== undefined && os !== undefined && wanted !== os) {
     return {
       reason: "PodOSNotSupported",
-      message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+      message: WORDS.podWasRejectedFailedToAdmit,
     };
   }
   if (pod.spec !== undefined && !matchesNode(pod.spec, node)) {
     return {
       reason: "NodeAffinity",
-      message:
-        "Pod was rejected: Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector",
+      message: WORDS.podWasRejectedPredicateNodeAffinity,
     };
   }
   return undefined;

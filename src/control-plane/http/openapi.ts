@@ -8,6 +8,9 @@ import { apiFields } from "#data/facts.js";
 import { CheckedFields } from "#core/catalogue/checked-fields.ts";
 import { PROTOBUF_MESSAGES } from "./protobuf-schema.ts";
 import { SERVED_RESOURCES, type ServedResource, apiVersionOf } from "./served-resources.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** What of JSON Schema both versions share. */
 interface OpenApiSchema {
@@ -159,8 +162,7 @@ class Schemas {
   }
 }
 
-const DESCRIPTION =
-  "Names and types of the fields that Mullion knows. What they mean: https://kubernetes.io/docs/reference/kubernetes-api/";
+const DESCRIPTION = WORDS.description;
 
 function schemasOf(
   resources: readonly ServedResource[],

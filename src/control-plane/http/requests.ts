@@ -13,6 +13,9 @@ import type {
 } from "#contracts/kubernetes/source.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { apiVersionOf, type RequestTarget } from "./served-resources.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 const UNSUPPORTED_MEDIA = 415;
 const METHOD_NOT_ALLOWED = 405;
@@ -62,9 +65,7 @@ export function parseBody(bytes: Uint8Array, contentType: string | undefined): u
 function parseText(text: string, type: string): unknown {
   if (type === "application/yaml") return parseYaml(text);
   if (type !== "" && !type.endsWith("json")) {
-    throw unsupportedMedia(
-      `the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ${PROTOBUF}`,
-    );
+    throw unsupportedMedia(WORDS.bodyOfRequestWasIn({ protobuf: PROTOBUF }));
   }
   if (isNestedDeeper(text, LIMITS.documentDepthMax))
     throw badRequest(`the body is nested more than ${LIMITS.documentDepthMax} levels deep`);
@@ -95,7 +96,7 @@ export function readPatch(bytes: Uint8Array, contentType: string | undefined): K
       ? " Server-side apply is not served here; leave out --server-side."
       : "";
     throw unsupportedMedia(
-      `the body of the request was in an unknown format - accepted media types include: ${Object.keys(names).join(", ")}.${applied}`,
+      WORDS.bodyOfRequestWasInUnknown({ types: Object.keys(names).join(", "), applied }),
     );
   }
   const body = parseText(decodeText(bytes), "application/json");
@@ -112,20 +113,23 @@ export function placed(value: unknown, { resource, namespace, name }: RequestTar
   if (!isFields(value)) throw badRequest("the object provided is unrecognized: it is not a mapping");
   const { apiVersion, kind, metadata = {} } = value;
   if (apiVersion === undefined || kind === undefined)
-    throw badRequest('the object provided is unrecognized (must be of type with "kind" and "apiVersion")');
+    throw badRequest(WORDS.objectProvidedIsUnrecognizedMust);
   if (!isFields(metadata)) throw badRequest("metadata is not a mapping");
   const given = metadata["namespace"];
   if (resource.isNamespaced && given !== undefined && given !== "" && given !== namespace) {
-    throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
+    throw badRequest(WORDS.namespaceOfProvidedObjectDoes);
   }
   if (name !== undefined && metadata["name"] !== name) {
-    throw badRequest(
-      `the name of the object (${showValue(metadata["name"])}) does not match the name on the URL (${name})`,
-    );
+    throw badRequest(WORDS.nameOfObjectDoesNot({ objectName: showValue(metadata["name"]), name }));
   }
   if (apiVersion !== apiVersionOf(resource) || kind !== resource.kind) {
     throw badRequest(
-      `the API version or kind in the data (${showValue(apiVersion)}, ${showValue(kind)}) does not match the expected (${apiVersionOf(resource)}, ${resource.kind})`,
+      WORDS.apiVersionOrKindIn({
+        apiVersion: showValue(apiVersion),
+        kind: showValue(kind),
+        apiVersion2: apiVersionOf(resource),
+        kind2: resource.kind,
+      }),
     );
   }
   return { ...value, metadata: resource.isNamespaced ? { ...metadata, namespace } : metadata };
@@ -154,8 +158,7 @@ export function readDeleteOptions(
   const body = bytes.length === 0 ? {} : parseBody(bytes, contentType);
   if (!isFields(body)) throw badRequest("the options of a deletion are a mapping");
   const { preconditions = {}, dryRun = [], propagationPolicy = query("propagationPolicy") } = body;
-  if (propagationPolicy === "Orphan")
-    throw badRequest("propagationPolicy Orphan is not served here: what an object owns goes with it");
+  if (propagationPolicy === "Orphan") throw badRequest(WORDS.propagationPolicyOrphanIsNotServed);
   if (!isFields(preconditions)) throw badRequest("preconditions are a mapping");
   const { uid, resourceVersion } = preconditions;
   return {

@@ -32,6 +32,9 @@ import { splitJson } from "#contracts/kubernetes/text/json-pieces.ts";
 import { splitLongText } from "#contracts/kubernetes/text/long-text.ts";
 import { PlainYamlReader } from "#contracts/kubernetes/text/plain-yaml.ts";
 import { splitYaml } from "#contracts/kubernetes/text/yaml-pieces.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** A value that should be an object, with what is needed to find its fields again. */
 interface Candidate {
@@ -137,7 +140,7 @@ class Loader {
       const piece: Piece = { format: "yaml", text: content, line: 1, column: 0 };
       this.fault(name, placeOf(piece, zero), {
         code: "manifest-invalid-yaml",
-        message: "the file holds a zero byte, so it is not text in UTF-8",
+        message: WORDS.fileHoldsZeroByteSo,
         advice: "Save it as UTF-8 text.",
       });
       return;
@@ -326,7 +329,7 @@ class Loader {
         file: candidate.file,
         ...placeOfField(candidate, below(undefined, "apiVersion")),
         path: "apiVersion",
-        message: `${version} of ${name} was removed in Kubernetes ${removed}; objects of kind ${name} have no effect here and were skipped`,
+        message: WORDS.ofWasRemovedInKubernetes({ version, name, removed }),
         advice: present === undefined ? "Remove it: the kind is gone." : `Write apiVersion: ${present}.`,
       },
     }));
@@ -411,7 +414,7 @@ class Loader {
       this.isFull = true;
       this.fault(file, origin, {
         code: "manifest-too-large",
-        message: `there are more than ${LIMITS.manifestObjectsMax} objects; this one and all behind it are left out`,
+        message: WORDS.thereAreMoreThanObjects({ manifestObjectsMax: LIMITS.manifestObjectsMax }),
         advice: "Take the part of the cluster that the question is about.",
       });
       return;
@@ -457,8 +460,8 @@ type Said = (
 
 const PASSED_POLICY: Said = (kind, version) => [
   "policy-kind-not-enforced",
-  `objects of kind ${kind} (${version}) are left out, and nothing enforces them`,
-  "Flows that they may be about are not judged: mullion explain policy-kind-not-enforced.",
+  WORDS.objectsOfKindAreLeft({ kind, version }),
+  WORDS.flowsThatTheyMayBe,
 ];
 /** What is said of objects that are passed by, by what they could do to a flow. */
 const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.freeze({
@@ -466,12 +469,12 @@ const PASSED_BY: Readonly<Record<FurtherEffect | "nothing", Said>> = Object.free
   "cluster-policy": PASSED_POLICY,
   network: (kind, version) => [
     "manifest-kind-not-carried-out",
-    `objects of kind ${kind} (${version}) could change a flow, and are left out`,
+    WORDS.objectsOfKindCouldChange({ kind, version }),
     "Answers are those of the cluster without them: mullion explain manifest-kind-not-carried-out.",
   ],
   nothing: (kind, version) => [
     "manifest-kind-unknown",
-    `objects of kind ${kind} (${version}) have no effect here and were skipped`,
+    WORDS.objectsOfKindHaveNo({ kind, version }),
     "Nothing to do, unless you expected an effect.",
   ],
 });

@@ -9,6 +9,9 @@ import type { EndpointSlice, KubeObject, Pod } from "#contracts/kubernetes/objec
 import type { ControlPlane } from "./control-plane.ts";
 import { keyOf, referenceOf } from "./object-store.ts";
 import { completePodSpec } from "./admission/pod-template.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 interface Finding {
   readonly code: KnowledgeCode;
@@ -61,7 +64,7 @@ function findPodTrouble(plane: ControlPlane, found: Findings): void {
         code: "pod-unschedulable",
         path: "",
         message: `${makerOf(pod)} stays Pending: ${(condition?.message ?? "").replace(/\.$/, "")}`,
-        advice: "Compare the pod's node selector and tolerations with the labels and taints of the nodes.",
+        advice: WORDS.comparePodsNodeSelectorAnd,
       });
     }
     const { reason = "", message = "" } = pod.status ?? {};
@@ -118,8 +121,8 @@ function findStrangeAddress(plane: ControlPlane, pod: Pod, found: Findings): voi
     found.add(referenceOf(pod), {
       code: "pod-address-outside-range",
       path: "status.podIP",
-      message: `pod ${keyOf(pod.metadata.namespace, pod.metadata.name)} has the address ${address}, which is in no pod range`,
-      advice: "Give the cluster file the ranges of the cluster that was dumped (network.clusterCIDR).",
+      message: WORDS.podHasAddressWhichIs({ key: keyOf(pod.metadata.namespace, pod.metadata.name), address }),
+      advice: WORDS.giveClusterFileRangesOf,
     });
   }
 }
@@ -184,7 +187,7 @@ function findIdleWorkloads(plane: ControlPlane, found: Findings): void {
       code: "daemon-set-without-nodes",
       path: "spec.template.spec.nodeSelector",
       message: `DaemonSet ${keyOf(set.metadata.namespace, set.metadata.name)} fits no node, so it makes no pods`,
-      advice: "Compare its node selector and tolerations with the labels and taints of the nodes.",
+      advice: WORDS.compareItsNodeSelectorAnd,
     });
   }
   for (const job of store.list("CronJob")) {
@@ -200,7 +203,7 @@ function findIdleWorkloads(plane: ControlPlane, found: Findings): void {
     add(node, {
       code: "node-range-exhausted",
       path: "spec.podCIDR",
-      message: `node ${node.metadata.name} has no pod range: the cluster's range is used up`,
+      message: WORDS.nodeHasNoPodRange({ name: node.metadata.name }),
       advice: "Give the cluster a larger range (network.clusterCIDR).",
     });
   }

@@ -7,6 +7,9 @@ import type { KubeKind, KubeObject, KubeObjects } from "#contracts/kubernetes/ob
 import type { KubePatch } from "#contracts/kubernetes/source.ts";
 import { applyJsonPatch } from "./json-patch.ts";
 import { applyStrategicMerge } from "./strategic-merge.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
@@ -51,7 +54,7 @@ export function patchedObject<Kind extends KubeKind>(
     throw new KubeError(
       "kubernetes-request-invalid",
       400,
-      `the name of the object (${String(name)}) does not match the name on the URL (${before.metadata.name})`,
+      WORDS.nameOfObjectDoesNotMatch({ name: String(name), name2: before.metadata.name }),
     );
   }
   const prepared = isFields(result) ? withoutTypeDependentFields(before, result) : result;

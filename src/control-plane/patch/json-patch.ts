@@ -3,6 +3,9 @@ import { type Fields, isFields } from "#core/base/json.ts";
 import { KubeError } from "#contracts/kubernetes/error.ts";
 import { equalJson } from "../memory/deep.ts";
 import type { JsonPatchOperation } from "#contracts/kubernetes/source.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** As many as the API server takes (k8s.io/apiserver, `maxJSONPatchOperations`). */
 const OPERATIONS_MAX = 10_000;
@@ -105,7 +108,10 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
     throw new KubeError(
       "kubernetes-request-invalid",
       413,
-      `The allowed maximum operations in a JSON patch is ${OPERATIONS_MAX}, got ${operations.length}`,
+      WORDS.allowedMaximumOperationsInJson({
+        operationsMax: OPERATIONS_MAX,
+        operationsCount: operations.length,
+      }),
     );
   }
   return operations.reduce<unknown>((at, operation) => {

@@ -11,6 +11,9 @@ import {
 } from "../cloud-route.ts";
 import { DelayedRouteUpdater, type RouteUpdaterOptions } from "./delayed-route-updater.ts";
 import { nodeNameOf, routeNameOf } from "./route-tables.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** A Node with this label, value `false`, is no machine of Azure's. */
 const MANAGED_LABEL = "kubernetes.azure.com/managed";
@@ -79,7 +82,7 @@ export class AzureRoutes implements RoutesProvider {
       return {
         outcome: failedWith({
           code: "route-without-next-hop",
-          message: `no private address of the machine ${targetNode} has the family of ${destinationCidr}`,
+          message: WORDS.noPrivateAddressOfMachine({ targetNode, destinationCidr }),
         }),
       };
     const name = routeNameOf(targetNode, destinationCidr, this.options.isDualStack);

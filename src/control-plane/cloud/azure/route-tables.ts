@@ -3,6 +3,9 @@
  * and the names of their routes, which hold whose they are (§6.6; cloud-provider-azure `azure_routes.go`).
  */
 import { DONE, type Outcome, failedWith } from "../cloud-route.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** Row A15: routes of one table. */
 const ROUTES_MAX = 400;
@@ -48,12 +51,12 @@ export class MemoryRouteTables implements RouteTablesApi {
     if (etag !== "" && etag !== present?.etag)
       return failedWith({
         code: "route-table-changed",
-        message: `route table ${name} has been changed since it was read: the entity tag ${etag} is not the present one`,
+        message: WORDS.routeTableHasBeenChanged({ name, etag }),
       });
     if (routes.length > ROUTES_MAX)
       return failedWith({
         code: "route-table-full",
-        message: `route table ${name} would have ${routes.length} routes: more than ${ROUTES_MAX} are not allowed`,
+        message: WORDS.routeTableWouldHaveRoutes({ name, routesCount: routes.length, routesMax: ROUTES_MAX }),
       });
     this.version++;
     this.tables.set(name.toLowerCase(), Object.freeze({ ...table, etag: `W/"${this.version}"` }));

@@ -31,6 +31,9 @@ import {
   QUALIFIED_NAME,
   textUpTo,
 } from "./names.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 const WINDOWS_OPTIONS: Check = object({ hostProcess: flag });
 
@@ -96,7 +99,7 @@ const tolerationFits: Check = (value, path, faults) => {
   const toleration = mappingOf(value);
   const { key, operator, effect } = toleration;
   if ((isAbsent(key) || key === "") && operator !== "Exists") {
-    const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
+    const detail = WORDS.operatorMustBeExistsWhen;
     faults.invalid(below(path, "operator"), operator ?? "", detail, "Write operator: Exists, or a key.");
   }
   if (operator === "Exists" && typeof toleration["value"] === "string" && toleration["value"] !== "") {
@@ -233,8 +236,7 @@ const hostProcessFits: Check = (value, path, faults) => {
   const settings = containers.map((container) => hostProcessOf(container) ?? inherited ?? false);
   if (!settings.includes(true)) return;
   if (settings.includes(false)) {
-    const detail =
-      "If pod contains any hostProcess containers then all containers must be HostProcess containers";
+    const detail = WORDS.ifPodContainsAnyHostProcess;
     const advice = "Set hostProcess once, in the pod's securityContext.windowsOptions.";
     faults.invalid(below(path, "containers"), "", detail, advice);
   }

@@ -31,6 +31,9 @@ import {
   QUALIFIED_NAME,
   type TextRule,
 } from "./names.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** A port by number, or by the name that it has in the pod. */
 const targetPort: Check = (value, path, faults) => {
@@ -50,7 +53,7 @@ const SERVICE_PORT: Check = object({
 
 const CLUSTER_IP: TextRule = Object.freeze({
   fault: (address: string) => (address === "None" ? undefined : IP_ADDRESS.fault(address)),
-  advice: "Leave the field out, or write None for a headless Service, or an address of the service range.",
+  advice: WORDS.clusterIpAdvice,
 });
 
 const SPEC: Check = object({
@@ -92,7 +95,7 @@ const portsAreThere: Check = (value, path, faults) => {
   const { ports } = spec;
   const isEmpty = isAbsent(ports) || (Array.isArray(ports) && ports.length === 0);
   if (isEmpty && typeOf(spec) !== "ExternalName" && !isHeadless(spec)) {
-    const advice = "Write at least one port, or clusterIP: None for a headless Service.";
+    const advice = WORDS.writeAtLeastOnePort;
     faults.required(below(path, "ports"), advice);
   }
 };
@@ -221,7 +224,7 @@ const policiesFit: Check = (value, path, faults) => {
   const healthPort = spec["healthCheckNodePort"];
   const takesHealthPort = type === "LoadBalancer" && policy === "Local";
   if (typeof healthPort === "number" && healthPort !== 0 && !takesHealthPort) {
-    const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    const detail = WORDS.mayOnlyBeSetWhen;
     faults.invalid(below(path, "healthCheckNodePort"), healthPort, detail, "Remove the field.");
   }
   if (

@@ -1,6 +1,9 @@
 /** The rules for names, labels and ports of k8s.io/apimachinery, `util/validation`, with its sentences. */
 import { stripEnd } from "#core/base/text-edges.ts";
 import { parseInterfaceAddress, parseIp } from "#core/net/ip.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** A rule for a text: what is wrong with it, and what to write instead. */
 export interface TextRule {
@@ -21,31 +24,25 @@ function tooLong(text: string, lengthMax: number): string | undefined {
 export const DNS_LABEL: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 63) return tooLong(text, 63);
-    return LABEL.test(text)
-      ? undefined
-      : "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character";
+    return LABEL.test(text) ? undefined : WORDS.lowercaseRfc1123LabelMust;
   },
-  advice: "Use small letters, digits and hyphens, with a letter or digit at both ends: my-name.",
+  advice: WORDS.dnsLabelAdvice,
 });
 
 /** Names of most objects. */
 export const DNS_SUBDOMAIN: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 253) return tooLong(text, 253);
-    return SUBDOMAIN.test(text)
-      ? undefined
-      : "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+    return SUBDOMAIN.test(text) ? undefined : WORDS.lowercaseRfc1123SubdomainMust;
   },
-  advice: "Use small letters, digits, hyphens and dots, with a letter or digit at both ends: my-name.",
+  advice: WORDS.dnsSubdomainAdvice,
 });
 
 /** Names of Services. */
 export const SERVICE_NAME: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 63) return tooLong(text, 63);
-    return /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text)
-      ? undefined
-      : "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+    return /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(text) ? undefined : WORDS.dns1035LabelMustConsist;
   },
   advice: "Use small letters, digits and hyphens, with a letter first: my-service.",
 });
@@ -66,9 +63,7 @@ export const QUALIFIED_NAME: TextRule = Object.freeze({
     const domainFault = domain === undefined ? undefined : DNS_SUBDOMAIN.fault(domain);
     if (domainFault !== undefined) return `prefix part ${domainFault}`;
     if (name.length > 63) return `name part ${tooLong(name, 63)}`;
-    return QUALIFIED.test(name)
-      ? undefined
-      : "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    return QUALIFIED.test(name) ? undefined : WORDS.namePartMustConsistOf;
   },
   advice: "Write a key such as app, or example.com/app.",
 });
@@ -82,9 +77,7 @@ export const ANNOTATION_KEY: TextRule = Object.freeze({
 export const LABEL_VALUE: TextRule = Object.freeze({
   fault(text: string): string | undefined {
     if (text.length > 63) return tooLong(text, 63);
-    return text === "" || QUALIFIED.test(text)
-      ? undefined
-      : "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    return text === "" || QUALIFIED.test(text) ? undefined : WORDS.validLabelMustBeEmpty;
   },
   advice: "Use letters, digits, hyphens, underscores and dots, at most 63: my-value.",
 });

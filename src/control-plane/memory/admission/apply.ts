@@ -12,6 +12,9 @@ import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
 import { clusterAddresses, nodePortsOf } from "../services/service-addresses.ts";
 import { settle } from "../settle.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** What `apply` did with the objects, in the order in which they were given. */
 export interface KubeApplyReport {
@@ -132,7 +135,7 @@ class Application {
           code: "namespace-created" as const,
           ...place,
           path: "metadata.namespace",
-          message: `no manifest describes the namespace "${namespace}" of ${count} object${count === 1 ? "" : "s"}; it was created`,
+          message: WORDS.noManifestDescribesNamespaceOf({ namespace, count, ending: count === 1 ? "" : "s" }),
           advice: `Create it before you apply the files: kubectl create namespace ${namespace}.`,
         }),
       );

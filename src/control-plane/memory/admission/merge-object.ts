@@ -7,6 +7,9 @@ import type { ServiceRefusal } from "../services/admit-service.ts";
 import { equalJson } from "../deep.ts";
 import { completePodSpec } from "./pod-template.ts";
 import type { ServiceSpec } from "../services/service-defaults.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** A node port that the Service has stays with its port. */
 function keptPorts(before: ServiceSpec, ports: readonly ServicePort[]): readonly ServicePort[] {
@@ -126,7 +129,7 @@ function refusePod(before: Pod, after: Pod): ServiceRefusal | undefined {
   return refuse(
     "spec",
     undefined,
-    "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds`",
+    WORDS.forbiddenPodUpdatesMayNot,
     "Delete the pod first, or use a Deployment.",
   );
 }

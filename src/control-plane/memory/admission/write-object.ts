@@ -15,6 +15,9 @@ import type { ControlPlane } from "../control-plane.ts";
 import { equalJson } from "../deep.ts";
 import { mergeObject, refuseUpdate } from "./merge-object.ts";
 import { keyOf, referenceOf } from "../object-store.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 const NOTHING_RESERVED: Reservations = Object.freeze({
   addresses: new Set<string>(),
@@ -52,8 +55,7 @@ function conflict(kind: KubeKind, name: string, why: string): KubeError {
   return new KubeError("object-changed-meanwhile", 409, message);
 }
 
-const MODIFIED =
-  "the object has been modified; please apply your changes to the latest version and try again";
+const MODIFIED = WORDS.modified;
 
 /** @throws KubeError when somebody else has changed the object, or it is another one of that name. */
 function checkPreconditions(present: KubeObject, given: DeleteOptions): void {

@@ -9,6 +9,9 @@ import type { Service, ServicePort } from "#contracts/kubernetes/objects.ts";
 import { keyOf } from "../object-store.ts";
 import { type ServiceAllocators, familyName } from "./service-addresses.ts";
 import { type ServiceSpec, completeServiceSpec, isHeadless } from "./service-defaults.ts";
+import { controlPlane } from "#data/words.js";
+
+const WORDS = controlPlane();
 
 /** Why a Service cannot be stored. */
 export interface ServiceRefusal {
@@ -38,7 +41,7 @@ function refuseFamily(path: string, value: string, detail: string): ServiceRefus
     code: "service-address-refused",
     path,
     message: `Invalid value: ${value}: ${detail}`,
-    advice: "Leave the field out, or give the cluster a service range of that family.",
+    advice: WORDS.leaveFieldOutOrGive,
   };
 }
 
@@ -84,15 +87,12 @@ function checkAddress(address: string, shown: string, admission: Admission): Ser
   const allocator = admission.allocators.allocatorOf(familyName(familyOf(ip)));
   if (allocator === undefined || !allocator.contains(ip)) {
     const ranges = admission.allocators.addresses.map(String).join(",");
-    const detail = `the provided IP (${formatIp(ip)}) is not in the valid range. The range of valid IPs is ${ranges}`;
+    const detail = WORDS.providedIpIsNotIn({ ip: formatIp(ip), ranges });
     return refuse(detail, "Leave spec.clusterIP out, or name an address of the range.");
   }
   const other = allocator.ownerOf(ip);
   if (other === undefined || other === admission.owner) return undefined;
-  return refuse(
-    "provided IP is already allocated",
-    `Service ${other} has the address: leave spec.clusterIP out, or name a free address.`,
-  );
+  return refuse("provided IP is already allocated", WORDS.serviceHasAddressLeaveSpec({ other }));
 }
 
 function addressesOf(
@@ -139,15 +139,15 @@ function refusePort(port: number, path: string, admission: Admission): ServiceRe
   const isOutside = !ports.contains(port);
   if (!isOutside && (other === undefined || other === admission.owner)) return undefined;
   const detail = isOutside
-    ? `provided port is not in the valid range. The range of valid ports is ${ports.first}-${ports.last}`
+    ? WORDS.providedPortIsNotIn({ first: ports.first, last: ports.last })
     : "provided port is already allocated";
   return {
     code: "service-port-refused",
     path,
     message: `Invalid value: ${port}: ${detail}`,
     advice: isOutside
-      ? `Leave the field out, or name a port from ${ports.first} to ${ports.last}.`
-      : `Service ${other} has the port: leave the field out, or name a free one.`,
+      ? WORDS.leaveFieldOutOrName({ first: ports.first, last: ports.last })
+      : WORDS.serviceHasPortLeaveField({ other: other ?? "" }),
   };
 }
 
@@ -182,7 +182,7 @@ const PORTS_FULL: ServiceRefusal = Object.freeze({
   code: "service-port-refused",
   path: "spec.ports",
   message: "Internal error occurred: failed to allocate a nodePort: range is full",
-  advice: "Delete Services of type NodePort or LoadBalancer, or give the cluster a larger range.",
+  advice: WORDS.portsFullAdvice,
 });
 
 function portsOf(spec: ServiceSpec, admission: Admission): readonly ServicePort[] | ServiceRefusal {
