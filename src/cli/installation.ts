@@ -2,6 +2,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 const NAME = "mullion";
 
@@ -21,9 +24,7 @@ function findManifest(): { readonly folder: string; readonly manifest: Manifest 
     const manifest = readManifest(folder);
     if (manifest?.name === NAME) return { folder, manifest };
     if (dirname(folder) === folder) {
-      throw new Error(
-        `${start} is not part of an installed package ${NAME}; install it with npm, and leave its files there`,
-      );
+      throw new Error(WORDS.isNotPartOfInstalled({ start, name: NAME }));
     }
   }
 }

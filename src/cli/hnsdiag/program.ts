@@ -13,16 +13,11 @@ import { QUERY_V1, listObjects, textOf } from "../mullion/hns/list-objects.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { startTool } from "../programs/start-tool.ts";
 import { type ListedKind, formatDetails, formatTables } from "./format-list.ts";
+import { commands } from "#data/words.js";
 
-const USAGE = `hnsdiag list networks|endpoints|namespaces|loadbalancers|all [ID...] [-d]
-hnsdiag delete networks|endpoints|namespaces|loadbalancers ID...
+const WORDS = commands();
 
-  -d, -df    the objects themselves, as JSON in v1 form
-
-Options of Mullion:
-  --mullion-socket PATH   the service that listens there (default: MULLION_HNS, or the node's socket)
-  --mullion-file FILE     a dump to look at instead of a service; may be repeated
-`;
+const USAGE = `${WORDS.usageHnsdiagListNetworksEndpointsNamespaces}\n`;
 
 /** In the order in which `list all` prints them. */
 const KINDS: readonly HnsKindNames[] = HNS_OBJECT_KINDS.filter(({ plural }) =>

@@ -15,6 +15,9 @@ import { parseKind } from "./get/kinds.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle, writeCapture } from "./trace.ts";
 import { DEMO_EXAMPLE, type DemoRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** A pod that calls and the Service it calls, as `trace` takes them. */
 interface Call {
@@ -58,7 +61,7 @@ async function chooseCall(client: ControlClient): Promise<Call> {
   if (from !== undefined && to !== undefined) return { from: referenceOf(from), to: referenceOf(to) };
   throw new Failure(
     "bad-usage",
-    "the cluster has fewer than two pods, so there is nothing to show",
+    WORDS.clusterHasFewerThanTwo,
     "Give the cluster file two pods, or run: mullion demo",
   );
 }
@@ -87,9 +90,9 @@ function foldTable(table: string): string {
 /** What to do with files of one's own; every line can be typed as it is, with another path. */
 function ownFiles(file: string): string {
   return [
-    "Your own files instead: manifests, a folder, or what kubectl get -A -o yaml prints",
+    WORDS.yourOwnFilesInsteadManifests,
     "  npx mullion verify -f FILE                              what works, and what does not",
-    "  npx mullion trace -f FILE pod/NAME service/NAME         one packet, every rule that decided",
+    `  ${WORDS.npxMullionTraceFFile}`,
     "  npx mullion lint FILE                                   what Windows cannot do, before it runs",
     `All of the above in full: npx mullion demo --full${file === packagedPath(DEMO_EXAMPLE) ? "" : ` -f ${file}`}`,
     "",

@@ -3,6 +3,9 @@ import { connectCluster } from "./cluster/cluster-target.ts";
 import { formatDocument } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { ExecVerbRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 async function listCommands(): Promise<string> {
   // All that simulates: what asks a running cluster starts without it.
@@ -27,8 +30,7 @@ export async function exec(request: ExecVerbRequest, terminal: Terminal): Promis
   if (output === "text") {
     terminal.stdout(report.stdout);
     terminal.stderr(report.stderr);
-    if (!report.isListed)
-      terminal.stderr("Mullion does not have this command: mullion exec --list says which there are.\n");
+    if (!report.isListed) terminal.stderr(`${WORDS.mullionDoesNotHaveThis}\n`);
     if (report.exitCode !== 0) terminal.stderr(`The command ended with exit code ${report.exitCode}.\n`);
   } else terminal.stdout(formatDocument(report, output));
   return report.exitCode === 0 ? 0 : 1;

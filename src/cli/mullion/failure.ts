@@ -5,6 +5,9 @@ import { describeKnownError } from "#cluster/api/error-details.ts";
 import { type SessionProblem, formatFault } from "#cluster/session/session.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Ends a verb. `message` is one sentence without a full stop. */
 export class Failure extends Error {
@@ -75,7 +78,7 @@ export function reportFailure(error: unknown, terminal: Terminal, isDebug: boole
   }
   const message = messageOf(error);
   terminal.stderr(`mullion: internal fault: ${message}\n`);
-  terminal.stderr("    This is a bug in mullion, not in your input. Please report it with the command,\n");
+  terminal.stderr(`    ${WORDS.thisIsBugInMullion}\n`);
   terminal.stderr("    the cluster file and what MULLION_DEBUG=1 adds to this message.\n");
   if (isDebug && error instanceof Error) terminal.stderr(`${error.stack ?? ""}\n`);
   return 2;

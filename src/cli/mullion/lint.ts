@@ -31,6 +31,9 @@ import { packageVersion } from "../installation.ts";
 import { formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import type { LintFormat, LintRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Files that a folder is searched for; a file that is named is read whatever it is called. */
 const ENDINGS: ReadonlySet<string> = new Set(
@@ -162,7 +165,7 @@ function optionsOf({ profile, kubernetes, isWindows }: LintRequest): LintOptions
   if (profile !== undefined && build === undefined)
     throw usage(
       `${JSON.stringify(profile)} is not a build of Windows`,
-      `Write one of ${PROFILE_NAMES.join(", ")}, with a revision if it matters (ws2022.2582), or a build (10.0.20348.2582).`,
+      WORDS.writeOneOfWithRevision({ profileNames: PROFILE_NAMES.join(", ") }),
     );
   const version = kubernetes === undefined ? undefined : parseKubernetes(kubernetes);
   if (kubernetes !== undefined && version === undefined)
@@ -289,7 +292,7 @@ function nothingToRead({ passedBy }: LintReport): Failure {
   return new Failure(
     "input-without-documents",
     `there is nothing here that lint reads${why}`,
-    "Name manifests, CNI configuration or other files that it reads: mullion lint --help",
+    WORDS.nameManifestsCniConfigurationOr,
   );
 }
 

@@ -13,6 +13,9 @@ import type { ExitCode, Terminal } from "./terminal.ts";
 import { printLint } from "./lint.ts";
 import type { MergeFormat, MergeRequest } from "./verbs.ts";
 import { allowFindings, formatReport } from "./verify.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 interface Named<T> {
   readonly name: string;
@@ -23,8 +26,7 @@ function differ(message: string, advice: string): Failure {
   return new Failure("shards-differ", message, advice);
 }
 
-const ADVICE =
-  "Run all shards with the same files, flags and version, each number once, and name exactly their reports.";
+const ADVICE = WORDS.advice;
 
 /** What can be merged, by the kind of its documents. */
 const SHAPES = { VerificationShard: VERIFY_SHARD, LintShard: LINT_SHARD } as const;
@@ -49,10 +51,7 @@ function partIn({ name, text }: InputText): AnyShard {
   const kind = isFields(value) ? value["kind"] : undefined;
   if (!isFields(value) || !isKind(kind)) {
     const found = typeof kind === "string" ? `a ${kind}` : "something else";
-    throw differ(
-      `${file} is no report of a shard: it is ${found}`,
-      "Write one with mullion verify -f FILE --shard 1/4, or mullion lint FILE --shard 1/4.",
-    );
+    throw differ(`${file} is no report of a shard: it is ${found}`, WORDS.writeOneWithMullionVerifyF);
   }
   const { subject } = value;
   const version = isFields(subject) ? subject["version"] : undefined;
@@ -62,8 +61,7 @@ function partIn({ name, text }: InputText): AnyShard {
       "Merge with the version that the shards ran with.",
     );
   const field = badField(SHAPES[kind], value);
-  if (field !== undefined)
-    throw differ(`${file} is no report of a shard: ${field} is not as the schema has it`, ADVICE);
+  if (field !== undefined) throw differ(WORDS.isNoReportOfShard({ file, field }), ADVICE);
   return value as unknown as AnyShard;
 }
 

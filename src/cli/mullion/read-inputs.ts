@@ -8,6 +8,9 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { InputText } from "#cluster/session/session.ts";
 import { Failure, describeSystemError } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** What kubectl takes from a folder. */
 const ENDINGS: readonly string[] = [".yaml", ".yml", ".json"];
@@ -29,14 +32,17 @@ function unreadable(path: string, error: unknown): Failure {
   if (isTooLarge) {
     return new Failure(
       "cluster-file-too-large",
-      `the files are larger than ${LIMITS.inputBytesMax / MEGABYTE} MiB together, the last one ${JSON.stringify(path)}`,
-      "Leave out what the network does not need, such as ConfigMaps and Secrets with large data.",
+      WORDS.filesAreLargerThanMiB({
+        inputBytesMax: LIMITS.inputBytesMax / MEGABYTE,
+        path: JSON.stringify(path),
+      }),
+      WORDS.leaveOutWhatNetworkDoes,
     );
   }
   return new Failure(
     "cluster-file-unreadable",
     `cannot read ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-    "The path is relative to the folder you are in. An example: examples/two-windows-nodes/cluster.yaml",
+    WORDS.pathIsRelativeToFolder,
   );
 }
 

@@ -18,9 +18,12 @@ import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { Failure } from "./failure.ts";
 import type { Terminal } from "./terminal.ts";
 import type { ComparisonRequest } from "./verify-comparison-options.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Why a report of before saves nothing. */
-const NO_STATE = "the report of before has outcomes, and not the state by which some of them could be kept";
+const NO_STATE = WORDS.noState;
 
 /** Verifies the cluster that the texts describe. */
 async function verifyInputs(
@@ -36,7 +39,7 @@ async function verifyInputs(
   const { withKept } = await import("#cluster/verify/kept/verify-again.ts");
   const { part, isInterrupted, kept } = await runVerification(request, terminal);
   if (!isInterrupted) return withKept(reportOf([part]), kept);
-  const advice = "Verify each side by itself, with -o json; --before takes the report.";
+  const advice = WORDS.verifyEachSideByItself;
   throw new Failure(
     "verification-incomplete",
     "a comparison that is stopped has nothing to show",
@@ -73,8 +76,8 @@ function reportIn(value: unknown, file: string): ComparedReport {
   if ("cells" in report) return report;
   throw new Failure(
     "bad-usage",
-    `${JSON.stringify(file)} is not a report of mullion verify: ${report.field} is not as the schema has it`,
-    "Write one with mullion verify -f FILE -o json; its schema is schemas/verify.v1alpha1.json.",
+    WORDS.isNotReportOfMullion({ file: JSON.stringify(file), field: report.field }),
+    WORDS.writeOneWithMullionVerify,
   );
 }
 

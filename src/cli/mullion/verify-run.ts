@@ -23,6 +23,9 @@ import { Failure } from "./failure.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
 import { VerifyWorkers, bytesOf, workersBeside } from "./verify-workers.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 export interface RunRequest {
   readonly inputs: readonly InputText[];
@@ -106,8 +109,7 @@ const FULL = 0.93;
 /** A copy of a cluster takes about a third of what the cluster took to come up, with all that is remembered in it. */
 const COPY_SHARE = 0.35;
 
-const MORE_MEMORY =
-  "Give it more (NODE_OPTIONS=--max-old-space-size=MiB) with --workers 1, or split the attempts over machines: --shard 1/4.";
+const MORE_MEMORY = WORDS.moreMemory;
 
 function mebibytes(bytes: number): number {
   return Math.round(bytes / 2 ** 20);
@@ -118,8 +120,7 @@ function warnOfMemory(size: ClusterSize, terminal: Terminal): void {
   const [needed, limit] = [bytesOf(size), heapLimit()];
   if (needed < limit) return;
   terminal.stderr(
-    `mullion: ${size.nodes} nodes with ${size.pods} pods may take ${mebibytes(needed)} MiB of memory, and Node gives this process ${mebibytes(limit)}.\n` +
-      `    ${MORE_MEMORY}\n`,
+    `${WORDS.mullionNodesWithPodsMay({ nodes: size.nodes, pods: size.pods, mebibytes: mebibytes(needed), mebibytes2: mebibytes(limit), moreMemory: MORE_MEMORY })}\n`,
   );
 }
 
@@ -135,7 +136,7 @@ function checkMemory(when: string, more = 0): void {
   if (used * (1 + more) < limit * FULL) return;
   throw new Failure(
     "memory-nearly-full",
-    `the memory of this process is nearly full ${when}: ${mebibytes(used)} of ${mebibytes(limit)} MiB`,
+    WORDS.memoryOfThisProcessIs({ when, mebibytes: mebibytes(used), mebibytes2: mebibytes(limit) }),
     MORE_MEMORY,
   );
 }
@@ -267,7 +268,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   const tell = (here: number): void =>
     told.tried(queue.cellsDone + here, queue.cells, queue.attempts, helpers?.ready ?? 1);
   try {
-    checkMemory("before a flow is tried, which takes a copy of the cluster", COPY_SHARE);
+    checkMemory(WORDS.beforeFlowIsTriedWhich, COPY_SHARE);
     helpers?.work(queue);
     while (!stop.isAsked) {
       const batch = queue.take();

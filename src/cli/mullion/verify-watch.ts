@@ -17,6 +17,9 @@ import { readClusterInputs } from "./cluster/read-cluster-inputs.ts";
 import { reportFailure } from "./failure.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** How often files are looked at; what was written is read when it has been left alone for as long. */
 const FILES_MS = 250;
@@ -146,7 +149,7 @@ class Screen {
   fail(error: unknown): ExitCode {
     const isDebug = process.env["MULLION_DEBUG"] === "1";
     const code = reportFailure(error, this.terminal, isDebug);
-    this.terminal.stderr("The watch goes on: what was shown before stands until this can be read.\n");
+    this.terminal.stderr(`${WORDS.watchGoesOnWhatWas}\n`);
     this.hasProblem = true;
     return code;
   }

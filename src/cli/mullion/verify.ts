@@ -14,6 +14,9 @@ import { formatDocument, isDocumentFormat } from "./print-document.ts";
 import type { ExitCode, Terminal } from "./terminal.ts";
 import { traceStyle } from "./trace.ts";
 import { ALLOW_NOT_JUDGED, type VerifyFormat, type VerifyRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Words that a shell takes as one. */
 function quoted(word: string): string {
@@ -97,8 +100,7 @@ async function verifyFiles(request: VerifyRequest, terminal: Terminal): Promise<
   const command = traceCommand(target, asDocumented);
   const run = { inputs, overrides, shard: shard ?? WHOLE, workers, allowed, command };
   const { part, isInterrupted } = await runVerification(run, terminal);
-  if (isInterrupted)
-    terminal.stderr("Interrupted: what is printed is what was known until then; the rest was not tried.\n");
+  if (isInterrupted) terminal.stderr(`${WORDS.interruptedWhatIsPrintedIs}\n`);
   if (shard !== undefined) {
     terminal.stdout(formatDocument(part, "json"));
     return isInterrupted ? 130 : hasOwnFindings(part) ? 1 : 0;

@@ -10,6 +10,9 @@ import { SilentFailure } from "../mullion/failure.ts";
 import type { Terminal } from "../mullion/terminal.ts";
 import { startTool } from "../programs/start-tool.ts";
 import type { ComponentDrops, NodePacketCounters, PacketComponent } from "#cluster/views/packet-counters.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 // What `pktmon counters` prints. `All counters are zero.` and the JSON are those of the tool: groups with `Components`,
 // each with `Id`, `Name` and `Counters` of `Inbound` and `Outbound` with `Packets` and `Bytes`. Inferred: the columns of
@@ -138,20 +141,7 @@ function countersJson(nodes: readonly NodePacketCounters[], choice: CounterChoic
   );
 }
 
-const USAGE = `pktmon counters [--type all|flow|drop] [--zero] [--drop-reason] [--include-hidden] [--json]
-
-  -t, --type           what to show (default: all)
-  -z, --zero           components that counted nothing, too
-  -r, --drop-reason    why packets were dropped
-  -i, --include-hidden taken, and changes nothing: no component is hidden
-  --json               as JSON
-
-Options of Mullion:
-  --mullion-file FILE     a cluster file to look into; may be repeated (default: the running cluster)
-  --mullion-name NAME     which running cluster (default: MULLION_NAME, or default)
-  --mullion-socket PATH   the running cluster that listens there
-  --mullion-node NODE     one node (default: all Windows nodes)
-`;
+const USAGE = `${WORDS.usage}\n`;
 
 class UsageError extends Error {}
 
@@ -195,7 +185,7 @@ function parseWords(argv: readonly string[]): Words {
   if (command !== undefined && FLAGS[command] !== "help" && command !== "counters")
     throw new UsageError(
       ["start", "stop", "etl2txt", "etl2pcap"].includes(command)
-        ? `pktmon ${command} is not served: write packets with mullion trace --pcap FILE`
+        ? WORDS.pktmonIsNotServedWrite({ command })
         : `there is no command ${command}`,
     );
   while (words.length > 0) {

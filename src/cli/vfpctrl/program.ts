@@ -20,6 +20,9 @@ import {
   listPortsJson,
   listPortsText,
 } from "./answers.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Finds the cluster that is meant. */
 export type Connect = (target: ClusterTarget, terminal: Terminal) => Promise<ControlClient>;
@@ -30,25 +33,11 @@ const FORWARDING = "get-switch-forwarding-settings";
 const SWITCH_COMMANDS: readonly string[] = [LIST_PORTS, FORWARDING];
 const VERBS: readonly string[] = [...SWITCH_COMMANDS, "sample-unified-flow", ...Object.keys(PORT_COMMANDS)];
 
-const USAGE = `VFP control and diagnostics utility
-
-vfpctrl /list-vmswitch-port [/format 1]
-vfpctrl /get-switch-forwarding-settings
-vfpctrl /port PORT /COMMAND [/layer LAYER] [/group GROUP] [/rule RULE] [/format 1]
-
-Commands about a port:
-${Object.keys(PORT_COMMANDS)
-  .map((name) => `    /${name}\n`)
-  .join("")}
-PORT is the GUID that /list-vmswitch-port shows; here also a friendly name, an address, or pod/NAMESPACE/NAME.
-
-Options of Mullion:
-  --mullion-file FILE      a cluster file to look into; may be repeated (default: the running cluster)
-  --mullion-name NAME      which running cluster (default: MULLION_NAME, or default)
-  --mullion-socket PATH    the running cluster that listens there
-  --mullion-node NODE      which node (default: all Windows nodes; names of ports tell them apart)
-  --mullion-lb-dsr FORM    how ids of LB_DSR rules are written: tag-first (default) or tag-last
-`;
+const USAGE = `${WORDS.usageVfpControlAndDiagnosticsUtility({
+  commands: Object.keys(PORT_COMMANDS)
+    .map((name) => `    /${name}\n`)
+    .join(""),
+})}\n`;
 
 /** Options with a value, in vfpctrl's own spelling. */
 const VALUED: readonly string[] = ["port", "layer", "group", "rule", "format", "switch"];

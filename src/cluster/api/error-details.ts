@@ -5,6 +5,9 @@ import type { ProblemPlace, SessionProblem } from "../session/session.ts";
 import { HcnError } from "#contracts/hcn/error.ts";
 import { type KnowledgeCode, isKnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ErrorDetails } from "./documents.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** The code of faults that are Mullion's own. */
 export const INTERNAL_FAULT = "internal-fault";
@@ -12,7 +15,7 @@ export const INTERNAL_FAULT = "internal-fault";
 /** Codes whose entry says no more than the message. */
 const SELF_EXPLANATORY: readonly KnowledgeCode[] = ["bad-usage", "unknown-code"];
 
-const LOOK_AT_POLICIES = "Look at the policies, ranges and CNI configuration in the cluster file.";
+const LOOK_AT_POLICIES = WORDS.lookAtPolicies;
 
 /** A refusal of the control API. */
 export class ApiError extends Error {

@@ -6,6 +6,9 @@ import type { GapEvent } from "./documents.ts";
 import { ApiError } from "./error-details.ts";
 import type { HeldCluster } from "./held-cluster.ts";
 import { refuseRequest } from "./requests.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Events written at a time, so that a stream never holds many texts. */
 const BATCH_MAX = 256;
@@ -16,10 +19,7 @@ function beginOf(context: Context, newestId: number): number {
   const text = context.req.header("last-event-id") ?? context.req.query("after");
   if (text === undefined) return newestId;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  return refuseRequest(
-    `${JSON.stringify(text)} is not an id of an event`,
-    "Send the last id that you received, or 0 for all stored events.",
-  );
+  return refuseRequest(`${JSON.stringify(text)} is not an id of an event`, WORDS.sendLastIdThatYou);
 }
 
 async function writeBatch(stream: SSEStreamingApi, held: HeldCluster, lastId: number): Promise<number> {

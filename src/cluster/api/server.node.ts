@@ -10,6 +10,9 @@ import { errorCode } from "#core/base/thrown.ts";
 import { ApiError } from "./error-details.ts";
 import { type ClusterPlace, notASocket, placeError, removePlace } from "./state-folder.node.ts";
 import { isListening } from "#contracts/hcn/http/unix-socket.node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const OWNER_ONLY = 0o600;
 const OTHERS_NOTHING = 0o177;
@@ -21,7 +24,7 @@ export function alreadyRunning(place: ClusterPlace): ApiError {
     CONFLICT,
     "cluster-already-running",
     `a cluster ${JSON.stringify(place.name)} is running already`,
-    "Change it with mullion apply -f FILE, end it with mullion down, or give the new one a --name of its own.",
+    WORDS.changeItWithMullionApply,
   );
 }
 
@@ -97,7 +100,7 @@ async function lock(path: string): Promise<() => void> {
         CONFLICT,
         "cluster-already-running",
         `another process keeps ${path}`,
-        "Wait until it has started its cluster. If nothing starts, remove the file.",
+        WORDS.waitUntilItHasStarted,
       );
     }
     await sleep(LOCK_POLL_MS);

@@ -4,6 +4,9 @@ import { LIMITS } from "#core/base/limits.ts";
 import type { ControlRequest, ControlResponse, Transport } from "./client.ts";
 import { ApiError } from "./error-details.ts";
 import type { ClusterPlace } from "./state-folder.node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const UNAVAILABLE = 503;
 
@@ -15,7 +18,7 @@ export function notRunning(place: ClusterPlace, others: readonly string[] = []):
     UNAVAILABLE,
     "cluster-not-running",
     `no cluster ${JSON.stringify(place.name)} is running`,
-    `Bring one up with mullion up -f FILE, or add -f FILE to build it for this command only.${elsewhere}`,
+    WORDS.bringOneUpWithMullion({ elsewhere }),
   );
 }
 
@@ -24,7 +27,7 @@ function unreachable(place: ClusterPlace, why: string): ApiError {
     UNAVAILABLE,
     "cluster-unreachable",
     `the cluster ${JSON.stringify(place.name)} does not answer: ${why}`,
-    "It may have ended just now; see with mullion get nodes, or end it with mullion down.",
+    WORDS.itMayHaveEndedJust,
   );
 }
 

@@ -6,6 +6,9 @@ import { type Stats, lstatSync, mkdirSync, readdirSync, rmSync, rmdirSync } from
 import { tmpdir, userInfo } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 import { ApiError } from "./error-details.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -59,7 +62,7 @@ function checkName(name: string): void {
     USAGE,
     "bad-usage",
     `${JSON.stringify(name)} cannot be the name of a running cluster`,
-    "Use small letters, digits, dots and dashes: at most 63, a letter or digit at both ends.",
+    WORDS.useSmallLettersDigitsDots,
   );
 }
 
@@ -113,7 +116,7 @@ export function placeError(place: ClusterPlace, error: unknown): unknown {
     USAGE,
     "bad-usage",
     `cannot keep a cluster in ${dirname(place.socket)}: ${error.message}`,
-    "Name a place in a folder that is there and that you may write to, with --socket.",
+    WORDS.namePlaceInFolderThat,
   );
 }
 

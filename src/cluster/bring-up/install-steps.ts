@@ -18,6 +18,9 @@ import {
   writtenNetConf,
 } from "./script-files.ts";
 import { ScriptEnds, type Step } from "./step.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const EXTERNAL = "External";
 /** So that nobody can need it (control-planes.md §2.1). */
@@ -137,7 +140,12 @@ function checkManagement(node: ScriptNode, network: HnsNetwork): void {
   if (ManagementIP === "" || ManagementIP === node.address) return;
   node.find(
     "start-script-adapter-wrong",
-    `HNS network ${EXTERNAL} is on ${NetworkAdapterName} with the address ${ManagementIP}, and the node's address is ${node.address}`,
+    WORDS.hnsNetworkIsOnWith({
+      external: EXTERNAL,
+      adapter: NetworkAdapterName,
+      managementAddress: ManagementIP,
+      address: node.address,
+    }),
   );
 }
 

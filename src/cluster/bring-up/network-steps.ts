@@ -20,6 +20,9 @@ import {
   sourceVipRequest,
 } from "./script-files.ts";
 import type { ScriptNode } from "./script-node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Of `FLANNEL_NET_CONF` and `NET_CONF`; undefined: it cannot be read. */
 function networkIn(text: string | undefined): string | undefined {
@@ -42,10 +45,7 @@ async function checkNetConf(node: ScriptNode): Promise<void> {
     );
   const { backend, vni } = node.file.network;
   if (backend === "vxlan" && vni !== SCRIPT_VNI)
-    node.find(
-      "flannel-vni-other-than-4096",
-      `net-conf.json of the scripts names no VNI, so this node has ${SCRIPT_VNI}; the cluster has ${vni}`,
-    );
+    node.find("flannel-vni-other-than-4096", WORDS.netConfJsonOfScripts({ scriptVni: SCRIPT_VNI, vni }));
 }
 
 /** What flanneld on Windows takes when none is named. */
@@ -121,7 +121,11 @@ function checkNetwork(node: ScriptNode, { Name = "", ManagementIP = "" }: HnsNet
   if (ManagementIP === "" || ManagementIP === node.address) return;
   node.find(
     "start-script-adapter-wrong",
-    `HNS network ${Name} has the management address ${ManagementIP}, and the node's address is ${node.address}`,
+    WORDS.hnsNetworkHasManagementAddress({
+      network: Name,
+      managementAddress: ManagementIP,
+      address: node.address,
+    }),
   );
 }
 

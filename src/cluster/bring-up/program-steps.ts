@@ -14,6 +14,9 @@ import { windowsPath } from "./changes.ts";
 import { CNI_CONF, KUBECONFIG, fetchedCniConf } from "./script-files.ts";
 import type { ScriptNode } from "./script-node.ts";
 import type { Step } from "./step.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** `Get-MgmtIpAddress` without a name takes Ethernet, whatever the script was given. */
 const DEFAULT_INTERFACE = "Ethernet";
@@ -40,7 +43,7 @@ export async function checkPodFiles(node: ScriptNode): Promise<void> {
   if (!node.files.has(subnetFile))
     node.find(
       "subnet-env-missing",
-      `${windowsPath(subnetFile)} is not there: each pod fails with "open ${subnetFile}: The system cannot find the path specified."`,
+      WORDS.isNotThereEachPod({ windowsPath: windowsPath(subnetFile), subnetFile }),
     );
   const { runtime, parameters } = node.options;
   if ((await node.files.read(CNI_CONF)) === fetchedCniConf(parameters.networkMode, runtime))
@@ -63,7 +66,7 @@ export const START_KUBELET: Step = {
       unknown !== undefined
         ? `E failed to parse kubelet flag: unknown flag: --${unknown}`
         : nodeIp.includes(" ")
-          ? `E bad --node-ip "${nodeIp}"; must be either a single IP or a dual-stack pair of IPs`
+          ? WORDS.eBadNodeIpMust({ nodeIp })
           : undefined;
     node.start(new KubeletProcess(flags, refusal));
     if (unknown !== undefined)

@@ -8,6 +8,9 @@ import { KubeletProcess } from "./node-process.ts";
 import type { BringUpFinding } from "./report.ts";
 import { ScriptEnds, WaitsForEver, type Step } from "./step.ts";
 import type { ScriptNode } from "./script-node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** What `kubectl get nodes/NAME` says and whether it found one. */
 async function isRegistered(node: ScriptNode): Promise<boolean> {
@@ -91,7 +94,7 @@ export const START_AND_REGISTER: Step = {
       await node.sleep(RUNNING_SECONDS * 1_000);
       throw new ScriptEnds({
         code: "start-script-kubelet-flag-removed",
-        message: `Service [Kubelet] failed to stay in Running state in ${RUNNING_SECONDS} seconds: unknown flag: --${unknown}`,
+        message: WORDS.serviceKubeletFailedToStay({ runningSeconds: RUNNING_SECONDS, unknown }),
       });
     }
     for (let seconds = 0; seconds < REGISTRATION_SECONDS; seconds++) {

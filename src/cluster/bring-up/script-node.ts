@@ -24,11 +24,13 @@ import { type BringUpOptions, scriptNetworkName } from "./options.ts";
 import { proxyFor } from "./proxy-environment.ts";
 import type { BringUpFinding } from "./report.ts";
 import { KUBECONFIG, type Management } from "./script-files.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Inferred: what callers get is ERROR_SERVICE_DISABLED (winerror.h 1058): nobody can start the service on demand. */
 const DISABLED = {
-  Error:
-    "The service cannot be started, either because it is disabled or because it has no enabled devices associated with it. ",
+  Error: `${WORDS.disabledError} `,
   ErrorCode: 0x8007_0422,
 };
 
@@ -189,7 +191,7 @@ export class ScriptNode {
     if (proxy === undefined) return undefined;
     return {
       code: "proxy-takes-api-requests",
-      message: `Unable to connect to the server: requests for ${apiServer} go to the proxy ${proxy}, which does not lead into the cluster`,
+      message: WORDS.unableToConnectToServer({ apiServer, proxy }),
     };
   }
 

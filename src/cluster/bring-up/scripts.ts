@@ -27,6 +27,9 @@ import {
 } from "./program-steps.ts";
 import { REGISTER_NODE, START_AND_REGISTER } from "./register-steps.ts";
 import { ScriptEnds, type Step } from "./step.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const INSTALL = "install.ps1";
 const CLUSTER = "KubeCluster.ps1";
@@ -112,7 +115,7 @@ function clusterScript({ parameters, edits }: BringUpOptions): readonly Step[] {
 export const STOP: Step = {
   script: "stop.ps1",
   name: "Stop all programs",
-  command: "taskkill /im kubelet.exe /f; taskkill /im kube-proxy.exe /f; taskkill /im flanneld.exe /f",
+  command: WORDS.stopCommand,
   perform(node) {
     for (const process of node.processes) process.stop();
     return Promise.resolve();

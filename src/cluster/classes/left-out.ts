@@ -13,6 +13,9 @@ import { RouteRevision } from "#hns/service/network/policy-index.ts";
 import { VfpPort } from "#dataplane/vfp/vfp-port.ts";
 import { SharedValues } from "#hns/compile/compile-cache.ts";
 import { RemoteEndpointRecord } from "#hns/service/endpoint/remote-endpoint.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 interface LeftOut {
   readonly kind: { readonly prototype: object };
@@ -24,7 +27,7 @@ interface LeftOut {
 export const LEFT_OUT: readonly LeftOut[] = [
   {
     kind: Prng,
-    because: "the node's own chance: what it decides later is tried in every way that it can come out",
+    because: WORDS.leftOutBecause,
   },
   {
     kind: IpOutput,
@@ -35,19 +38,18 @@ export const LEFT_OUT: readonly LeftOut[] = [
   {
     kind: RemoteEndpointRecord,
     fields: ["activity0", "activity1", "activity2", "activity3"],
-    because: "an id for the logs of Windows, drawn by the node; nothing else repeats it",
+    because: WORDS.leftOutBecauseIdForLogsOfWindows,
   },
-  { kind: KeptLog, because: "what a program has logged, in the order in which it heard of others" },
+  { kind: KeptLog, because: WORDS.leftOutBecauseWhatProgramHasLoggedIn },
   {
     kind: ServiceContext,
     fields: ["changeCount"],
-    because: "how often HNS was told of something, which depends on the order",
+    because: WORDS.leftOutBecauseHowOftenHnsWasTold,
   },
   {
     kind: Router,
     fields: ["changes"],
-    because:
-      "how often the distributed router was programmed, which depends on the order in which others were heard of",
+    because: WORDS.leftOutBecauseHowOftenDistributedRouterWas,
   },
   { kind: OwnCalls, fields: ["known"], because: "the same count, as kube-proxy has heard of it" },
   {
@@ -58,15 +60,15 @@ export const LEFT_OUT: readonly LeftOut[] = [
   {
     kind: RouteRevision,
     fields: ["change"],
-    because: "which of the ways to other nodes was heard of last; the ways themselves are compared",
+    because: WORDS.leftOutBecauseWhichOfWaysToOther,
   },
   {
     kind: VfpPort,
     fields: ["generation"],
-    because: "how often the port's rules changed, so that flows of before are looked up anew",
+    because: WORDS.leftOutBecauseHowOftenPortsRulesChanged,
   },
   { kind: SharedValues, because: "values that nodes share, found by what they say" },
-  { kind: WeakMap, because: "what was worked out of values that are compared themselves; cannot be walked" },
+  { kind: WeakMap, because: WORDS.leftOutBecauseWhatWasWorkedOutOf },
   { kind: Promise, because: "work that has ended" },
 ];
 

@@ -19,6 +19,9 @@ import { PING } from "./windows/ping.ts";
 import { pipelineCommand } from "./windows/powershell/pipeline.ts";
 import { ROUTE } from "./windows/route.ts";
 import { TRACERT } from "./windows/tracert.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** The commands that there are. */
 export const COMMANDS: readonly ListedCommand[] = [
@@ -79,11 +82,7 @@ function readCommandLine(cluster: Cluster, request: ExecRequest): CommandLine {
   const { shell, words } = withoutShell(os, request.command);
   const [word, ...args] = words;
   if (word === undefined || word.trim() === "")
-    throw new RequestError(
-      "bad-usage",
-      "there is no command",
-      "Write it after --: mullion exec pod/web -- ipconfig. mullion exec --list shows which there are.",
-    );
+    throw new RequestError("bad-usage", "there is no command", WORDS.writeItAfterMullionExec);
   return { sender, os, shell, word, args, command: findCommand(os, shell, word) };
 }
 

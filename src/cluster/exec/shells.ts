@@ -2,6 +2,9 @@
 import type { OperatingSystem } from "#dataplane/host/stack-profile.ts";
 import type { CommandOutput } from "./command.ts";
 import { powershellWords, quoteWord } from "./windows/powershell/words.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 export type Shell = "cmd" | "powershell" | "sh";
 
@@ -66,7 +69,7 @@ const NOT_FOUND: Readonly<Record<Shell, (word: string) => CommandOutput>> = {
   powershell: (word) => ({
     stdout: [],
     stderr: [
-      `${word} : The term '${word}' is not recognized as the name of a cmdlet, function, script file, or operable program. Check the spelling of the name, or if a path was included, verify that the path is correct and try again.`,
+      WORDS.termIsNotRecognizedAs({ word }),
       "At line:1 char:1",
       `+ ${word}`,
       `+ ${"~".repeat(word.length)}`,

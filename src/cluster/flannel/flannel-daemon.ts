@@ -5,13 +5,16 @@ import type { FlannelHost } from "#programs/flannel/node/flannel-host.ts";
 import { KeptLog } from "#programs/flannel/flannel-log.ts";
 import type { Flanneld, FlanneldState } from "#programs/flannel/flanneld.ts";
 import type { ClusterNode } from "../cluster.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** How often a new process asks an API server that does not answer (control-planes.md §1.1, step 2). */
 const FIRST_LIST_MS = 1_000;
 
 const NO_API_SERVER: FlannelFinding = {
   code: "flannel-store-unreachable",
-  message: "error waiting for nodeController to sync state: the API server does not answer",
+  message: WORDS.noApiServerMessage,
 };
 
 export interface FlannelDaemonParts {

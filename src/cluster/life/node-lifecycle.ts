@@ -15,6 +15,9 @@ import { RequestError } from "../request-error.ts";
 import type { RunningPods } from "../pods/running-pods.ts";
 import type { ServiceProxies } from "../services/service-proxies.ts";
 import type { NodeChange, NodeStanding } from "./node-change.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** A range has to hold the network's own addresses and some pods. */
 const LENGTH_MAX = 28;
@@ -44,7 +47,7 @@ function checkJoinRange(
     );
   if (!prefixCovers(clusterCIDR, range) || range.length > LENGTH_MAX)
     return refuse(
-      `${shown} is not a range for the pods of a node of this cluster`,
+      WORDS.isNotRangeForPods({ shown }),
       `Choose one in ${formatPrefix(clusterCIDR)}, with a length up to /${LENGTH_MAX}.`,
     );
   for (const { metadata, spec: other } of nodes) {
@@ -170,7 +173,7 @@ export class NodeLifecycle {
     if (flannel !== undefined) return flannel;
     throw new RequestError(
       "node-action-impossible",
-      `${action} needs a network that a program of the node makes, and here Mullion made it when the cluster came up`,
+      WORDS.needsNetworkThatProgramOf({ action }),
       "Write network: { plugin: flannel, backend: vxlan } in the cluster file.",
     );
   }
@@ -239,7 +242,7 @@ export class NodeLifecycle {
       throw new RequestError(
         "node-action-impossible",
         `node ${node.spec.name} has no HNS: it runs Linux`,
-        "HNS is a service of Windows. For all programs of a node at once: mullion node reboot.",
+        WORDS.hnsIsServiceOfWindows,
       );
     hns.restart(state);
     const namespaces = new Set(hns.enumerate("Namespace"));
@@ -263,7 +266,7 @@ export class NodeLifecycle {
     await work();
     pods.stopOn(name);
     this.standings.set(name, "left");
-    return "the node has left the cluster; its machine stays as it is";
+    return WORDS.nodeHasLeftClusterIts;
   }
 
   private async rejoin(node: ClusterNode, podCIDR: string | undefined): Promise<string> {

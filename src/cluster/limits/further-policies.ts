@@ -7,6 +7,9 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { ProblemPlace } from "#core/catalogue/file-problem.ts";
 import type { FlowEnd, FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
 import { listTitles } from "./policy-limit.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const CODE = "policy-kind-not-enforced";
 
@@ -40,7 +43,7 @@ class FurtherPolicyLimit implements FlowLimit {
   reasonFor(flow: LimitedFlow): LimitReason {
     const own = this.policies.filter((policy) => isAbout(policy, flow));
     const titles = listTitles(own.map(titleOf));
-    const message = `${titles} may be about it, and ${own.length === 1 ? "is" : "are"} left out and not enforced`;
+    const message = WORDS.mayBeAboutItAnd({ titles, isOrAre: own.length === 1 ? "is" : "are" });
     return { code: CODE, message, ...placeOf(own[0]) };
   }
 

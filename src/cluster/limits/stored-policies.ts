@@ -4,6 +4,9 @@ import type { FileProblem } from "#core/catalogue/file-problem.ts";
 import type { Cluster } from "../cluster.ts";
 import type { FlowEnd, FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
 import { listTitles } from "./policy-limit.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const CODE = "hns-policy-not-enforced";
 
@@ -18,7 +21,7 @@ class StoredPolicyLimit implements FlowLimit {
   constructor(stored: Stored) {
     this.stored = stored;
     const whose = listTitles([...stored.keys()]);
-    this.message = `HNS stores policies of endpoints that may decide about packets, and does not act on them: ${whose}`;
+    this.message = WORDS.hnsStoresPoliciesOfEndpoints({ whose });
   }
 
   covers(flow: LimitedFlow): boolean {

@@ -9,9 +9,12 @@ import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import type { Cluster } from "../cluster.ts";
 import type { FlowLimit, LimitReason, LimitedFlow } from "../session/flow-limit.ts";
 import { listTitles } from "./policy-limit.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const CODE = "ipv6-nat-not-settled";
-const WHY = "source NAT of IPv6 is not carried out here, and not shown for Windows";
+const WHY = WORDS.why;
 
 class UntranslatedFamilyLimit implements FlowLimit {
   readonly code: KnowledgeCode = CODE;

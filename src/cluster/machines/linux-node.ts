@@ -28,6 +28,9 @@ import { flannelRules, hostPortRules, portMapRules } from "../services/linux-mas
 import { PodAddresses } from "../pods/pod-addresses.ts";
 import { addressIn, podAddressRanges, secondAddress, secondFamily } from "../networks/networks-of-node.ts";
 import { addSecondFamily } from "./second-family.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Room for the headers of tunnels (dataplane.md §5.4). */
 const OVERLAY_MTU_BYTES = 1_450;
@@ -174,7 +177,11 @@ export class LinuxKubelet implements Kubelet {
     if (wanted === this.gateway) return;
     throw new CniError(
       CNI_CODES.internal,
-      `failed to set bridge addr: ${JSON.stringify(this.bridge.name)} already has an IP address different from ${formatIp(wanted)}/${podCIDR.length}`,
+      WORDS.failedToSetBridgeAddr({
+        name: JSON.stringify(this.bridge.name),
+        wanted: formatIp(wanted),
+        podCIDRLength: podCIDR.length,
+      }),
     );
   }
 

@@ -50,6 +50,9 @@ import {
 } from "../networks/networks-of-node.ts";
 import { PodAddresses } from "../pods/pod-addresses.ts";
 import { hcnClientOf } from "./windows-node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** What a Windows stack gives itself without a server: no address for a pod. */
 const OWN_ADDRESSES: Prefix = Object.freeze(prefixOf(0xa9fe_0000 as Ipv4, 16));
@@ -233,7 +236,10 @@ export class WindowsKubelet implements Kubelet {
     const address = ips.find((ip) => typeof ip === "number");
     if (pod.address !== undefined && address !== pod.address) {
       // CNS chooses by itself, whatever the file asks for.
-      const message = `the plugin gave the pod ${address === undefined ? "no IPv4 address" : formatIp(address)}, and its address in the cluster file is ${formatIp(pod.address)}; leave that out, or choose another IPAM plugin`;
+      const message = WORDS.pluginGavePodAndIts({
+        given: address === undefined ? "no IPv4 address" : formatIp(address),
+        address: formatIp(pod.address),
+      });
       throw new CniError(CNI_CODES.internal, message);
     }
     const address6 = ips.find((ip) => typeof ip === "bigint");

@@ -11,6 +11,9 @@ import type { PodStatusChange } from "#control-plane/memory/pod-status.ts";
 import type { KnowledgeCode } from "#core/catalogue/codes.ts";
 import { runsContainersOf } from "#core/catalogue/profiles.ts";
 import type { NodeSpec } from "../file/cluster-file.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** A container that cannot start. */
 export interface ContainerObstacle {
@@ -45,7 +48,7 @@ function faultOfImage(
   if (builds.length === 0 || builds.some((each) => runsContainersOf(build, each) !== false)) return undefined;
   return {
     code: "image-of-another-build",
-    text: `the image ${image} is made for build ${builds.join(", ")} of Windows, and this node runs build ${build.profile.build}`,
+    text: WORDS.imageIsMadeForBuild({ image, builds: builds.join(", "), build: build.profile.build }),
   };
 }
 
@@ -58,12 +61,11 @@ function refusalOf(image: string): Pick<ContainerObstacle, "reason" | "message">
   if (imagePlatform(image)?.isList === true)
     return {
       reason: "ErrImagePull",
-      message: `failed to pull and unpack image ${JSON.stringify(image)}: no match for platform in manifest: not found`,
+      message: WORDS.failedToPullAndUnpack({ image: JSON.stringify(image) }),
     };
   return {
     reason: "RunContainerError",
-    message:
-      "failed to create containerd task: failed to create shim task: The container operating system does not match the host operating system.",
+    message: WORDS.failedToCreateContainerdTask,
   };
 }
 

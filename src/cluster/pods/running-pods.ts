@@ -15,6 +15,9 @@ import type { Kubelet } from "../machines/kubelet.ts";
 import { type PodDns, podHosts } from "../names/pod-dns.ts";
 import { type ContainerObstacle, isToldBy, obstaclesOf, sharedPorts } from "./container-starts.ts";
 import { NETWORK_ANNOTATION, sandboxOf } from "./pod-object.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** What a kubelet has to say about a pod. */
 export interface PodRemark {
@@ -286,7 +289,7 @@ export const WAITS: KnowledgeCode = "pod-waits-in-input";
 function waitingRemark({ status }: Pod): PodRemark {
   const reasons = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.waiting?.reason ?? []);
   const why = reasons[0] === undefined ? "" : ` (${reasons[0]})`;
-  return { code: WAITS, text: `the input shows it Pending${why} and without an address: it is not started` };
+  return { code: WAITS, text: WORDS.inputShowsItPendingAnd({ why }) };
 }
 
 /** A network that the pod's manifest names, and its node does not have. */
@@ -316,7 +319,7 @@ function strangeAddress(
   if (address === undefined || range === undefined || prefixContains(range, address)) return undefined;
   return {
     code: "pod-address-outside-range",
-    text: `its address ${formatIp(address)} is outside the pod range of its node, ${formatPrefix(range)}`,
+    text: WORDS.itsAddressIsOutsidePod({ address: formatIp(address), range: formatPrefix(range) }),
   };
 }
 
@@ -330,7 +333,7 @@ function remarksOf(pod: Pod, node: ClusterNode, dns: PodDns): readonly PodRemark
   if (node.spec.os === "windows" && isHostNetwork(pod) && !isHostProcess(pod)) {
     remarks.push({
       code: "host-network-unsupported",
-      text: "hostNetwork is not supported on Windows nodes without HostProcess: it gets its own network",
+      text: WORDS.hostNetworkIsNotSupportedOn,
     });
   }
   if (dns.code !== undefined)
@@ -350,7 +353,7 @@ function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): re
     return [
       {
         code: "container-not-running",
-        text: `the input shows its container ${status.name} as ${fault.reason}: nothing of it listens`,
+        text: WORDS.inputShowsItsContainerAs({ name: status.name, reason: fault.reason }),
       },
     ];
   });
@@ -363,7 +366,7 @@ function containerRemarks(pod: Pod, obstacles: readonly ContainerObstacle[]): re
     ...told,
     ...sharedPorts(pod).map(({ containers: [first, second], port, protocol }) => ({
       code: "container-ports-conflict" as const,
-      text: `its containers ${first} and ${second} both declare ${protocol} port ${port}: they share one network, and the second cannot open the port`,
+      text: WORDS.itsContainersAndBothDeclare({ first, second, protocol, port }),
       isTrouble: true,
     })),
   ];

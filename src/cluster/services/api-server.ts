@@ -21,6 +21,9 @@ import {
 import { defined } from "#core/base/assert.ts";
 import type { ClusterFile, NodeSpec } from "../file/cluster-file.ts";
 import { allNetworks } from "../networks/networks-of-node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const API_NAMESPACE = "default";
 const API_SERVICE = "kubernetes";
@@ -255,7 +258,7 @@ export function planApiServer(file: ClusterFile, brought: readonly KubeObject[])
   const taken = isServiceBrought ? undefined : services.find(({ spec }) => spec?.clusterIP === clusterIP);
   if (taken !== undefined) {
     const name = `${taken.metadata.namespace}/${taken.metadata.name}`;
-    const message = `Service ${name} has ${clusterIP}, the address of Service ${API_SERVICE}, which is left out`;
+    const message = WORDS.serviceHasAddressOfService({ name, clusterIP, apiService: API_SERVICE });
     return { places: [], toldBy: undefined, objects: [], isServiceBrought, lack: message };
   }
   const hasEnds = brought.some((object) => object === toldBy && object.kind !== "Node");

@@ -29,6 +29,9 @@ import { type LeftSync, NodeKinds, ORDINARY, hasNothingToSay } from "./proxies-a
 import { driverTraits } from "../file/driver-traits.ts";
 import type { Kubelet } from "../machines/kubelet.ts";
 import { hcnClientOf } from "../machines/windows-node.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Upstream's default of `iptables.syncPeriod`, which winkernel goes by as well (kube-proxy.md §1.1). */
 export const SYNC_PERIOD_MS = 30_000;
@@ -451,7 +454,7 @@ export class ServiceProxies {
   /** Remembers a kube-proxy that takes its node for another one. */
   private noteName({ spec }: ClusterNode, hostname: string): void {
     if (hostname === spec.name) return;
-    const message = `Without --hostname-override kube-proxy goes by the name ${hostname}: no pod of ${spec.name} counts as local`;
+    const message = WORDS.withoutHostnameOverrideKubeProxy({ hostname, name: spec.name });
     const finding: ServiceFinding = { code: "kube-proxy-hostname-override-missing", message };
     this.misnamed.set(spec.name, { node: spec.name, namespace: "", name: "", finding });
   }

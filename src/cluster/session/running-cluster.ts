@@ -62,6 +62,9 @@ import {
   podNotes,
   serviceNotes,
 } from "./session-notes.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** What the control plane said about the objects that the cluster began with. */
 export interface BeginReport {
@@ -397,8 +400,8 @@ export class RunningCluster implements ClusterSession {
         line,
         column,
         path: "spec.ports",
-        message: `Windows nodes balance no connection to port ${port.port}: SCTP is not supported on Windows`,
-        advice: "Give the Service a port of TCP or UDP, if Windows pods are to ask it.",
+        message: WORDS.windowsNodesBalanceNoConnection({ port: port.port }),
+        advice: WORDS.giveServicePortOfTcpOr,
       };
     });
   }
@@ -442,7 +445,7 @@ export class RunningCluster implements ClusterSession {
   private ofOtherNetwork({ spec }: ClusterPod): ServiceFinding | undefined {
     const { network } = this.cluster.file;
     if (spec.network === "host" || spec.podNetwork === network.name) return undefined;
-    const message = `kube-proxy serves network ${network.name} and leaves out pods of its node in network ${spec.podNetwork}`;
+    const message = WORDS.kubeProxyServesNetworkAnd({ name: network.name, podNetwork: spec.podNetwork });
     return { code: "service-back-end-in-other-network", message };
   }
 

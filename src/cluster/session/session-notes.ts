@@ -17,6 +17,9 @@ import type { FlannelTrouble } from "../flannel/flannel-daemons.ts";
 import { type PodOutcome, type PodRemark, WAITS } from "../pods/running-pods.ts";
 import type { ServiceTrouble } from "../services/service-proxies.ts";
 import type { ClusterTrouble } from "./session.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** What may not have come up in a cluster. */
 export interface TroubleSources {
@@ -77,8 +80,8 @@ function outsideRange(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     code: OUTSIDE_RANGE,
     text:
       names.length === 1
-        ? `a pod of the input has no network here, for no pod range of the node has its address: ${listed(names)}`
-        : `${plural(names.length, "pod")} of the input have no network here, for no pod range of the node has their addresses: ${listed(names)}`,
+        ? WORDS.podOfInputHasNo({ names: listed(names) })
+        : WORDS.ofInputHaveNoNetwork({ pods: plural(names.length, "pod"), names: listed(names) }),
   }));
 }
 
@@ -94,7 +97,7 @@ function nodesThatWait(pods: readonly PodOutcome[]): readonly ClusterTrouble[] {
     const isWhole = withNetwork.every(({ pod, running }) => pod.spec?.nodeName !== node || !running);
     if (!isWhole) return [];
     const names = listed(group.map(({ pod }) => keyOf(pod)));
-    const text = `no pod of the node has a network in the input, so that no flow of its pods was tried: ${names}`;
+    const text = WORDS.noPodOfNodeHas({ names });
     return { reference: `node/${node}`, node, code: WAITS, text };
   });
 }
@@ -130,12 +133,11 @@ const ADVICE: Partial<Record<KnowledgeCode, string>> = {
   "host-network-unsupported":
     "Make it a HostProcess pod (securityContext.windowsOptions.hostProcess: true), or take hostNetwork out.",
   "dns-host-network-policy-unsupported": "Write dnsPolicy ClusterFirst, or dnsPolicy None with a dnsConfig.",
-  "pod-waits-in-input": "Nothing to do here: bring a dump in which it runs, or leave its status out.",
+  "pod-waits-in-input": WORDS.advicePodWaitsInInput,
   "pod-port-in-use": "Give the pods of the node's network different ports.",
   "ipam-range-exhausted": "Give the node a larger podCIDR, or the pods more nodes.",
   "dhcp-no-lease": "Write underlay.dhcp.range, make it larger, or write macSpoofing: on.",
-  "pod-address-outside-range":
-    "Write a cluster file with the podCIDR of its nodes, or with the addresses that their adapters have for pods (podAddresses).",
+  "pod-address-outside-range": WORDS.advicePodAddressOutsideRange,
 };
 
 function adviceOn(code: KnowledgeCode): string {
@@ -331,8 +333,8 @@ export function machineNotes(kube: MemoryKube, machines: Machines): readonly Fil
         path: "",
         message: `node ${name} ${what}: ${which}`,
         advice: isThere
-          ? "Machines come with the cluster: give the Node an InternalIP of IPv4, and bring the cluster up again."
-          : `Machines are ${listed([...machines.keys()])}: correct spec.nodeName, or describe the node in the cluster file.`,
+          ? WORDS.machinesComeWithClusterGive
+          : WORDS.machinesAreCorrectSpecNodeName({ listed: listed([...machines.keys()]) }),
       };
     });
 }

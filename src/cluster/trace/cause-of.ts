@@ -11,6 +11,9 @@ import { networkNamed } from "../networks/networks-of-node.ts";
 import type { FollowedAttempt } from "./attempts.ts";
 import type { TraceEnd } from "./find-trace-end.ts";
 import type { TraceLeg, TraceStep, TraceVerdict } from "./trace-report.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Why. Without a code nothing explains the end, or nothing needs to. */
 interface Cause {
@@ -146,7 +149,7 @@ function isolationOf(cluster: Cluster, { from, to }: FollowedAttempt, forward: T
   if (forward.steps.some(isAt)) return undefined;
   return {
     code: "pod-networks-isolated",
-    remark: `The sender is in network ${one.spec.podNetwork}, the receiver in ${podNetwork}, and the two never exchange a packet.`,
+    remark: WORDS.senderIsInNetworkReceiver({ podNetwork: one.spec.podNetwork, podNetwork2: podNetwork }),
   };
 }
 
@@ -178,7 +181,7 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
     const { namespace, name, podNetwork } = stray.spec;
     return {
       code: "service-back-end-in-other-network",
-      remark: `Its back end ${namespace}/${name} is in network ${podNetwork}, and kube-proxy serves ${cluster.file.network.name}.`,
+      remark: WORDS.itsBackEndIsIn({ namespace, name, podNetwork, name2: cluster.file.network.name }),
     };
   }
   const code = codeOf(seen, isEmptyService(cluster, attempt));
@@ -187,6 +190,6 @@ export function causeOf(cluster: Cluster, attempt: FollowedAttempt, seen: SeenPa
     ? { code }
     : {
         code: "mac-spoofing-refused",
-        remark: `The port of ${guard} in the fabric lets the node's own MAC pass alone, so the pod's frames are lost there.`,
+        remark: WORDS.portOfInFabricLets({ guard }),
       };
 }

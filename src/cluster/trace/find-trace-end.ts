@@ -7,6 +7,9 @@ import { type Ip, formatIp, parseIp } from "#core/net/ip.ts";
 import type { Cluster, ClusterPod } from "../cluster.ts";
 import { RequestError } from "../request-error.ts";
 import type { TraceEndDescription } from "./trace-report.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** More names than this help nobody. */
 const KNOWN_MAX = 20;
@@ -30,7 +33,7 @@ export function byIpv6(traceEnd: TraceEnd): TraceEnd {
   throw new RequestError(
     "unknown-object",
     `${description.reference} has no IPv6 address`,
-    "Give the cluster a second family (ipv6.enabled: true in the cluster file; ipFamilyPolicy for a Service).",
+    WORDS.giveClusterSecondFamilyIpv6,
   );
 }
 
@@ -123,7 +126,7 @@ function serviceTraceEnd(service: Service): TraceEnd {
   throw new RequestError(
     "unknown-object",
     `${reference} has no address of its own: ${isExternal ? "it is an ExternalName" : "it is headless"}`,
-    "Ask one of its pods by name, or the name by DNS.",
+    WORDS.askOneOfItsPods,
   );
 }
 
@@ -157,7 +160,7 @@ function withoutNetwork(pod: Pod): RequestError {
   return new RequestError(
     "unknown-object",
     `${reference} has no network: it is ${phase} ${where} (${why.replace(/\.$/, "")})`,
-    "mullion get pods -A shows which pods run; mullion verify says of the others why they do not.",
+    WORDS.mullionGetPodsShowsWhich,
   );
 }
 

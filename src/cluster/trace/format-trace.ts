@@ -16,6 +16,9 @@ import type {
   TraceResolution,
   TraceStep,
 } from "./trace-report.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const LAYER_WIDTH = 27;
 export const INDENT: string = " ".repeat(5);
@@ -242,7 +245,7 @@ export function questionLines(resolution: TraceResolution, style: TraceStyle): s
       ? []
       : block(
           name.includes(".")
-            ? `a name with a dot gets no suffix on Windows: ${unusedSuffixes.join(", ")} not tried`
+            ? WORDS.nameWithDotGetsNo({ unusedSuffixes: unusedSuffixes.join(", ") })
             : `Windows tries the first suffix alone: ${unusedSuffixes.join(", ")} not tried`,
           INDENT,
           style,

@@ -23,6 +23,9 @@ import type {
 } from "./trace-report.ts";
 import { type NameRequest, describeResolution, followLookup, resolveName } from "./trace-name.ts";
 import { type AskedEnd, endAt, readTraceTarget, serviceFromOutside } from "./trace-target.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 export interface TraceRequest {
   readonly from: string;
@@ -60,13 +63,13 @@ function choosePort(cluster: Cluster, to: TraceEnd, protocol: ProbeProtocol): nu
   if (sctp !== undefined && findService(reference, cluster) !== undefined)
     throw new RequestError(
       "service-sctp-unsupported",
-      `${reference} serves SCTP on port ${sctp.port}, which is not supported on Windows: its nodes balance no such connection`,
-      "Give the Service a port of TCP or UDP, or ask one with --port and --protocol.",
+      WORDS.servesSctpOnPortWhich({ reference, port: sctp.port }),
+      WORDS.giveServicePortOfTcp,
     );
   throw new RequestError(
     "bad-usage",
     `${reference} serves no ${wanted} port that the cluster file names`,
-    "Say which port to ask with --port, or ask with --protocol icmp.",
+    WORDS.sayWhichPortToAsk,
   );
 }
 
@@ -94,7 +97,7 @@ function summarize(
     return `The packet did not reach ${name}: another answered (${result.answer.trim()}).`;
   if (verdict === "refused") return `Refused by ${name}: ${result.detail}.`;
   return verdict === "no-answer"
-    ? `The packet reached ${name}, but its answer did not come back: ${drop(legs.reply)}.`
+    ? WORDS.packetReachedButItsAnswer({ name, drop: drop(legs.reply) })
     : `The packet did not reach ${name}: ${drop(legs.forward)}.`;
 }
 
@@ -162,8 +165,8 @@ export function findSender(cluster: Cluster, text: string): Sender {
     "unknown-object",
     isService
       ? `${sender.description.reference} is a Service, which answers and does not ask`
-      : `no machine or pod of the cluster has the address ${text}, so it cannot be the source`,
-    "Name a pod, a node or an outside host as the sender.",
+      : WORDS.noMachineOrPodOf({ text }),
+    WORDS.namePodNodeOrOutside,
   );
 }
 
@@ -307,7 +310,10 @@ function followTo(
   const service = findService(to.description.reference, cluster);
   const isInner = service !== undefined && service.spec?.clusterIP === to.description.address;
   if (!isOutside || !isInner || trace.report.verdict === "answered") return trace;
-  const summary = `${trace.report.summary} ${to.description.address} is an address of the cluster alone, and the outside cannot reach a ClusterIP.`;
+  const summary = WORDS.isAddressOfClusterAlone({
+    summary: trace.report.summary,
+    address: to.description.address,
+  });
   return { ...trace, report: { ...trace.report, summary, code: "cluster-ip-from-outside" } };
 }
 

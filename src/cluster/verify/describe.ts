@@ -20,6 +20,9 @@ import type {
   VerifyCounts,
   VerifyFinding,
 } from "./report.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** A cell with what came of it. */
 export interface Evaluated {
@@ -262,7 +265,7 @@ export function inputFindings(
   const nothing: VerifyFinding = {
     about: `cluster/${cluster}`,
     expected: "flows to try",
-    observed: "no flow was tried: no pod has a network here, or no flow applies",
+    observed: WORDS.noFlowWasTriedNo,
     code: "nothing-tried",
   };
   return [

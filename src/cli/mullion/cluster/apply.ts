@@ -9,6 +9,9 @@ import { readInputs } from "../read-inputs.ts";
 import { reportFindings } from "../report-findings.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { ApplyRequest, DeleteRequest } from "../verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** `deployment.apps/web`. */
 function formatReference({ kind, name }: ObjectReference): string {
@@ -51,7 +54,7 @@ function toReferences(selections: readonly KindSelection[], namespace: string): 
     if (kind.of === "hns") {
       throw new Failure(
         "bad-usage",
-        "objects of HNS belong to the programs that made them, and cannot be deleted directly",
+        WORDS.objectsOfHnsBelongTo,
         "Delete the pod or Service that they serve.",
       );
     }

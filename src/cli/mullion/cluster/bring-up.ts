@@ -22,6 +22,9 @@ import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import { traceStyle } from "../trace.ts";
 import type { BringUpRequest } from "../verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 function findNode({ nodes }: ClusterFile, name: string | undefined): NodeSpec {
   const windows = nodes.filter(({ os }) => os === "windows");
@@ -43,14 +46,14 @@ function checkNetwork(file: ClusterFile): void {
   if (network.plugin !== "flannel")
     throw new Failure(
       "bad-usage",
-      `the start scripts bring up flannel, and the cluster has network.plugin ${network.plugin}`,
-      "Write network: {plugin: flannel, backend: vxlan} or host-gw into the cluster file.",
+      WORDS.startScriptsBringUpFlannel({ plugin: network.plugin }),
+      WORDS.writeNetworkPluginFlannelBackend,
     );
   const name = scriptNetworkName(networkModeOf(file));
   if (network.name === name) return;
   throw new Failure(
     "bad-usage",
-    `the start scripts call the network ${name}, and the cluster file ${network.name}`,
+    WORDS.startScriptsCallNetworkAnd({ name, name2: network.name }),
     `Write network.name: ${name}, or leave it out.`,
   );
 }
@@ -64,7 +67,7 @@ function checkAdapters(node: NodeSpec, { adapters }: BringUpOptions): void {
     names.size === adapters.length
       ? `one of the adapters has to have the node's address ${formatIp(node.address)}`
       : "two adapters have the same name",
-    `Write them in the order in which Windows lists them: --adapter "Ethernet=${formatIp(node.address)}/24".`,
+    WORDS.writeThemInOrderIn({ address: formatIp(node.address) }),
   );
 }
 

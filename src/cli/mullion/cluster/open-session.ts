@@ -26,6 +26,9 @@ import { KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import { judgeAgain, verifyAgain } from "#cluster/verify/kept/verify-again.ts";
 import { loadManifests } from "#control-plane/load/load-manifests.ts";
 import { explainVerification } from "#diagnose/verify-text/explain-verification.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Told how far the bring-up is. */
 export type ReportProgress = (text: string, done: number, total: number) => void;
@@ -93,8 +96,8 @@ function sizeOf({ nodes, pods }: ClusterFile, objects: readonly LoadedObject[]):
 function refuseClusterFile({ name }: InputText): SessionProblem {
   return {
     code: "bad-usage",
-    message: "this is a cluster file, and a cluster takes one only when it comes up",
-    advice: `To start over: mullion down, then mullion up -f ${name}. Manifests can be applied at any time.`,
+    message: WORDS.thisIsClusterFileAnd,
+    advice: WORDS.toStartOverMullionDown({ name }),
     where: { file: name, line: 1, column: 1, field: "" },
   };
 }

@@ -5,6 +5,9 @@ import { parseClusterFile } from "#cluster/file/parse-cluster-file.ts";
 import { formatProblem } from "#core/catalogue/file-problem.ts";
 import { Failure, SilentFailure, describeSystemError } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Problems shown at once; more scroll the first ones away. */
 const SHOWN_MAX = 20;
@@ -22,7 +25,7 @@ export async function readCluster(path: string, terminal: Terminal): Promise<Clu
     throw new Failure(
       isTooLarge ? "cluster-file-too-large" : "cluster-file-unreadable",
       `cannot read the cluster file ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-      "The path is relative to the folder you are in. An example: examples/two-windows-nodes/cluster.yaml",
+      WORDS.pathIsRelativeToFolder,
     );
   }
   const result = parseClusterFile(text, path === "-" ? "standard input" : path);

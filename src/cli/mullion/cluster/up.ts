@@ -11,6 +11,9 @@ import { readClusterInputs } from "./read-cluster-inputs.ts";
 import { LEFT_OUT, reportFindings } from "../report-findings.ts";
 import { type ExitCode, type Terminal, howToEnd } from "../terminal.ts";
 import type { UpRequest } from "../verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** With many steps, one of these is shown: a hundredth of a large cluster is nothing to read. */
 const SHOWN_STEPS = 10;
@@ -81,11 +84,7 @@ async function upInBackground(request: UpRequest, place: ClusterPlace, terminal:
 
 function checkSystem(): void {
   if (process.platform !== "win32") return;
-  throw new Failure(
-    "bad-usage",
-    "a running cluster needs Unix sockets, which Node has not on Windows",
-    "Run Mullion in WSL, or give -f FILE to each verb: the cluster is then built for that command.",
-  );
+  throw new Failure("bad-usage", WORDS.runningClusterNeedsUnixSockets, WORDS.runMullionInWslOr);
 }
 
 export async function up(request: UpRequest, terminal: Terminal): Promise<ExitCode> {

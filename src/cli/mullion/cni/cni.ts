@@ -36,6 +36,9 @@ import {
 } from "./report.ts";
 import type { CniAttachRequest, CniGcRequest, CniTarget, CniVerbs, KeptAttachment } from "./verbs.ts";
 import { isJsonObject } from "#core/base/json.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 // Finds a list of plugins: by the path of its file, or by the name of its network in a folder (cni.md §1.1).
 
@@ -101,10 +104,7 @@ async function findByName(name: string, folder: string, terminal: Terminal): Pro
     }
   }
   if (names.length === 0) {
-    throw usage(
-      `no net configurations found in ${folder}`,
-      "Name the folder with --conf-dir, or write the path of a .conflist file.",
-    );
+    throw usage(`no net configurations found in ${folder}`, WORDS.nameFolderWithConfDir);
   }
   throw usage(
     `no net configuration with name ${JSON.stringify(name)} in ${folder}`,
@@ -155,7 +155,7 @@ function ownPlugins(env: Environment): string {
     throw new Failure(
       "bad-usage",
       `cannot write launchers of the plugins to ${JSON.stringify(folder)}: ${describeSystemError(error)}`,
-      "Name another folder in XDG_CACHE_HOME, or that of the plugins with --plugin-dir.",
+      WORDS.nameAnotherFolderInXdg,
     );
   }
 }
@@ -217,10 +217,7 @@ function parseArgs(text: string): CniAttachment["args"] {
   return text.split(";").map((pair) => {
     const [name = "", value, ...more] = pair.split("=");
     if (name !== "" && value !== undefined && more.length === 0) return [name, value] as const;
-    throw usage(
-      `the CNI arguments have a part that is not a pair: ${JSON.stringify(pair)}`,
-      "Write K=V;K2=V2.",
-    );
+    throw usage(WORDS.cniArgumentsHavePartThat({ pair: JSON.stringify(pair) }), "Write K=V;K2=V2.");
   });
 }
 
@@ -264,10 +261,7 @@ function warnOfUndeclared(
 ): void {
   for (const name of Object.keys(capabilityArgs)) {
     if (plugins.some(({ capabilities }) => capabilities.get(name) === true)) continue;
-    terminal.stderr(
-      `mullion: no plugin of the list declares the capability ${name}, so none is given its value\n` +
-        `    Add "capabilities": {"${name}": true} to the plugin that should have it.\n`,
-    );
+    terminal.stderr(`${WORDS.mullionNoPluginOfList({ name })}\n`);
   }
 }
 
@@ -320,7 +314,7 @@ async function check({ runtime, cache, list }: OpenList, attachment: CniAttachme
     const { containerId, ifName } = attachment;
     throw new CniError(
       CNI_CODES.unknownContainer,
-      `${containerId} ${ifName} is not attached to ${list.name}: the result cache does not have it`,
+      WORDS.isNotAttachedToResult({ containerId, ifName, name: list.name }),
     );
   }
   await runtime.check(list, attachment);

@@ -11,6 +11,9 @@ import { type Column, type Listing, formatListing } from "../table.ts";
 import { type DocumentFormat, formatDocument, isDocumentFormat } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { GetRequest, ListScope } from "../verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** A listing whose rows only its own functions read. */
 type AnyListing = Listing<unknown>;
@@ -79,7 +82,7 @@ function nodeOnly(kind: Kind, scope: ListScope): void {
   if (kind.of === "hns" || scope.node === undefined || NODE_KINDS.has(kind.names.kind)) return;
   throw new Failure(
     "bad-usage",
-    `--node is for pods, services and objects of HNS, and not for ${kind.names.plural}`,
+    WORDS.nodeIsForPodsServices({ plural: kind.names.plural }),
     "Leave out --node.",
   );
 }
@@ -214,6 +217,6 @@ export async function get(request: GetRequest, terminal: Terminal): Promise<Exit
   throw new Failure(
     "unknown-object",
     `there is no ${missing.join(", no ")}${isIn ? ` in namespace ${JSON.stringify(scope.namespace)}` : ""}`,
-    "See what there is: leave out the name, or add -A for all namespaces.",
+    WORDS.seeWhatThereIsLeave,
   );
 }

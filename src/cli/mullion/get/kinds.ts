@@ -3,6 +3,9 @@ import { nearestNames } from "#core/base/nearest-name.ts";
 import { HNS_KINDS, type HnsKind } from "#cluster/api/client.ts";
 import { KUBE_KIND_TABLE, type KubeKindNames, findKubeKind } from "#cluster/api/kube-kinds.ts";
 import { Failure } from "../failure.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** A kind of Kubernetes, or one of HNS. kubectl's names belong to Kubernetes; those of HNS begin with hns. */
 export type Kind =
@@ -87,7 +90,7 @@ function parseSlashed(word: string): KindSelection {
     throw new Failure(
       "bad-usage",
       `${JSON.stringify(word)} is not of the form KIND/NAME`,
-      "Write all of them as KIND/NAME, or the kind first and then names; the namespace goes to -n.",
+      WORDS.writeAllOfThemAs,
     );
   }
   return { kind: parseKind(kind), objects: [name] };

@@ -11,6 +11,9 @@ import { type HnsKindNames, parseHnsKinds } from "./hns-kinds.ts";
 import { nameOf } from "./hns-listings.ts";
 import { QUERY_V1, QUERY_V2, listObjects, textOf } from "./list-objects.ts";
 import type { HnsChangeRequest, HnsCreateRequest, HnsDeleteRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** What hcsshim writes for this version of the documents; without it HNS takes a document for one of v1 (hcn.md §5). */
 const SCHEMA_VERSION = { Major: 2, Minor: 0 };
@@ -37,11 +40,7 @@ async function readDocument(path: string, terminal: Terminal): Promise<JsonObjec
   }
   const [value] = reading.values;
   if (isFields(value) && reading.values.length === 1) return asJson(value);
-  throw new Failure(
-    "bad-usage",
-    `${path} does not hold one object`,
-    "Write one document of HNS, such as mullion hns get network NAME -o yaml prints.",
-  );
+  throw new Failure("bad-usage", `${path} does not hold one object`, WORDS.writeOneDocumentOfHns);
 }
 
 /** YAML may have dates and other things that JSON does not. */

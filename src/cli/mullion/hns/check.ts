@@ -12,6 +12,9 @@ import { usage } from "../options.ts";
 import { formatDocument } from "../print-document.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { HnsFolderRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 const SHOWN_MAX = 20;
 
@@ -22,8 +25,7 @@ function lines(head: string, texts: readonly string[]): string {
 }
 
 function summary({ objects, changes, openings, format }: FolderReport): string {
-  if (format === 1)
-    return `${plural(objects, "object")}, in the database of format 1, whose rows have no checksums; the next start upgrades it.\n`;
+  if (format === 1) return `${WORDS.inDatabaseOfFormat1({ objects: plural(objects, "object") })}\n`;
   return `${plural(objects, "object")} after ${plural(changes, "change")} and ${plural(openings, "opening")}; format ${format}.\n`;
 }
 
@@ -54,10 +56,7 @@ export async function check({ folder, output }: HnsFolderRequest, terminal: Term
     terminal.stdout(
       lines("Damaged, and whole in another place (the next start mends it):", report.recoveries),
     );
-    if (!isWhole)
-      terminal.stdout(
-        `"mullion hns repair ${report.folder}" goes back to the last good state and keeps these files.\n`,
-      );
+    if (!isWhole) terminal.stdout(`${WORDS.mullionHnsRepairGoesBack({ folder: report.folder })}\n`);
   }
   return isWhole ? 0 : 1;
 }

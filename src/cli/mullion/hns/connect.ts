@@ -14,6 +14,9 @@ import { usage } from "../options.ts";
 import type { Terminal } from "../terminal.ts";
 import type { DumpItem } from "#contracts/hcn/dumps.ts";
 import { readDumpFiles } from "./read-dump-files.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 export interface HnsServiceTarget {
   /** Dumps that a service is made from; none: a service that runs. */
@@ -69,22 +72,18 @@ export function asFailure(error: unknown): unknown {
     return new Failure(
       "hns-unreachable",
       message.replace(/[.;]? Start one with .*$/s, ""),
-      "Start one: mullion hns serve. Or name it: --socket PATH, or MULLION_HNS=unix:/path/to.sock.",
+      WORDS.startOneMullionHnsServe,
     );
   }
   if (error.explanation === "hns-fault-injected") {
     return new Failure(
       "hns-fault-injected",
       `HNS refuses a call: ${error.message}`,
-      "Remove the fault: mullion hns fault list, mullion hns fault remove ID.",
+      WORDS.removeFaultMullionHnsFault,
     );
   }
   if (error.explanation === "hns-restore-refused") {
-    return new Failure(
-      "hns-restore-refused",
-      message.replace(/^The/, "the"),
-      "Add --replace to let them go. To see them: mullion hns get all",
-    );
+    return new Failure("hns-restore-refused", message.replace(/^The/, "the"), WORDS.addReplaceToLetThem);
   }
   return error;
 }

@@ -7,6 +7,9 @@ import { withHns } from "./connect.ts";
 import { HNS_OBJECT_KINDS } from "./hns-kinds.ts";
 import { readDumpFiles } from "./read-dump-files.ts";
 import type { HnsDumpRequest, HnsRestoreRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 const NOTES_SHOWN = 20;
 
@@ -32,7 +35,7 @@ async function write(text: string, path: string | undefined, terminal: Terminal)
     throw new Failure(
       "bad-usage",
       `cannot write ${JSON.stringify(path)}: ${describeSystemError(error)}`,
-      "Name another file with --to, or leave it out to print the dump.",
+      WORDS.nameAnotherFileWithTo,
     );
   }
 }

@@ -11,6 +11,9 @@ import { withHns } from "./connect.ts";
 import { type HnsFaultAction, type HnsFaultRequest, asFaultFailure } from "./fault-request.ts";
 import type { FaultStatus, HnsFault } from "#hns/failures/faults/fault.ts";
 import { QUIRKS, type QuirkSetting } from "#core/catalogue/quirks.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Fields of a fault beside its id and effect, as `key=value`. */
 function describeFault(one: HnsFault): string {
@@ -130,8 +133,7 @@ async function act(faults: HnsFaults, action: HnsFaultAction, terminal: Terminal
       for (const { name, setting } of action.settings) {
         await faults.setQuirk(name, setting);
         const { notActedOn } = QUIRK_TEXTS[name];
-        if (notActedOn !== undefined)
-          terminal.stderr(`note: ${name} is set, and this version does not act on it: ${notActedOn}\n`);
+        if (notActedOn !== undefined) terminal.stderr(`${WORDS.noteIsSetAndThis({ name, notActedOn })}\n`);
       }
   }
 }

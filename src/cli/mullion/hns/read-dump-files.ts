@@ -5,6 +5,9 @@ import type { DumpProblem } from "#hns/dump/dumped-object.ts";
 import { type DumpFile, readDumps, withLongNumbers } from "#hns/dump/read-dumps.ts";
 import { Failure, SilentFailure, describeSystemError, reportProblems } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 export interface ReadDumps {
   readonly objects: readonly DumpItem[];
@@ -76,7 +79,7 @@ function nothingFound(paths: readonly string[]): Failure {
   return new Failure(
     "hns-dump-unreadable",
     `there are no objects of HNS in ${paths.map((path) => JSON.stringify(path)).join(", ")}`,
-    "Name the files of a dump, such as the output of hnsdiag list all -d. Folders below are not looked into.",
+    WORDS.nameFilesOfDumpSuch,
   );
 }
 

@@ -24,6 +24,9 @@ import type { FaultInjector } from "#hns/failures/faults/fault-injector.ts";
 import { parseQuirk } from "#core/catalogue/quirks.ts";
 import { applyFile } from "./fault.ts";
 import { asFaultFailure } from "./fault-request.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /**
  * Sets defects and puts plans in force, and says which.
@@ -75,7 +78,7 @@ function readToken(path: string): string {
     if (error instanceof TokenFileError) throw usage("the token cannot be used", error.message);
     throw usage(
       `the token file ${JSON.stringify(path)} cannot be used: ${describeSystemError(error)}`,
-      "Name another file with --token-file; it is made when it is missing.",
+      WORDS.nameAnotherFileWithToken,
     );
   }
 }
@@ -91,10 +94,7 @@ function placeOf({ listen, socket, tokenFile }: HnsServeRequest): Place {
   if (socket !== undefined)
     throw usage("--socket and --listen both say where to listen", "Leave one of them out.");
   if (tokenFile === undefined) {
-    throw usage(
-      "--listen needs --token-file",
-      "Everybody on this machine can reach a TCP port: name a file for the token. It is made when it is missing.",
-    );
+    throw usage("--listen needs --token-file", WORDS.everybodyOnThisMachineCan);
   }
   const { host, port } = parseListen(listen);
   return { address: { host, port, token: readToken(tokenFile) }, tokenFile: resolve(tokenFile) };
@@ -210,9 +210,7 @@ function announce(running: Running, server: HnsHttpServer, place: Place, termina
     `HNS ${version} of ${windows.profile.title}, on ${adapters}, ${keeping}. No packets move.\n`,
   );
   if (windows.hns !== undefined)
-    terminal.stdout(
-      `No profile has HNS ${version}: all but its features is as in ${windows.profile.name}, which is inferred.\n`,
-    );
+    terminal.stdout(`${WORDS.noProfileHasHnsAll({ version, name: windows.profile.name })}\n`);
   if (windows.note !== undefined) terminal.stdout(`${windows.note}\n`);
   for (const text of running.folder?.recoveries ?? []) terminal.stderr(`${running.store}: ${text}\n`);
   reportNotes(running.notes, terminal);

@@ -22,6 +22,9 @@ import { Prng } from "#core/base/prng.ts";
 import { MemoryKube } from "#control-plane/memory/memory-kube.ts";
 import { type Prefix, formatPrefix, parsePrefix, parseIp, parseIpv4 } from "#core/net/ip.ts";
 import { usage } from "../options.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 interface ListenAddress {
   readonly host: string;
@@ -39,10 +42,7 @@ function parseListenAddress(text: string): ListenAddress {
   const port = Number(digits);
   const isAny = host === "0.0.0.0" || host === "::";
   if (match !== null && parseIp(host) !== undefined && port <= PORT_MAX && !isAny) return { host, port };
-  throw usage(
-    `--listen ${JSON.stringify(text)} is not an address with a port`,
-    "Write 127.0.0.1:PORT, or another address of this machine; port 0 takes a free one.",
-  );
+  throw usage(`--listen ${JSON.stringify(text)} is not an address with a port`, WORDS.write127001);
 }
 
 const SEED_MAX = 2 ** 47;

@@ -18,6 +18,9 @@ import { usage } from "../options.ts";
 import { type ListFormat, type Listing, formatListing } from "../table.ts";
 import type { ExitCode, Terminal } from "../terminal.ts";
 import type { InstallRequest, ProgramsRequest, ProgramsVerbs, RunRequest } from "./verbs.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 const LISTING: Listing<Program> = {
   singular: "program",
@@ -70,7 +73,7 @@ function unwritable(folder: string, error: unknown): Failure {
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return usage(
     `cannot write to ${JSON.stringify(folder)}: ${reasons[code] ?? describeSystemError(error)}`,
-    "Do it as a user who may write there, or name another folder.",
+    WORDS.doItAsUserWho,
   );
 }
 
@@ -88,10 +91,7 @@ function checkWindowsLaunchers(names: readonly string[], { root, platform }: Ins
   if (platform !== "win32") return;
   const missing = names.map((name) => windowsLauncher(root, name)).find((path) => !existsSync(path));
   if (missing !== undefined)
-    throw usage(
-      `the launcher ${JSON.stringify(missing)} is missing`,
-      "A package from npm has it; in a clone it is built on Linux: npm run build -- --all",
-    );
+    throw usage(`the launcher ${JSON.stringify(missing)} is missing`, WORDS.packageFromNpmHasIt);
 }
 
 function count(names: readonly string[]): string {
@@ -107,18 +107,13 @@ function install(request: InstallRequest, installation: Installation, terminal: 
   const { folder, isForced } = request;
   const { platform } = installation;
   const names = chosenPrograms(request.names);
-  checkFolder(
-    folder,
-    "Make it, or name the one where the runtime looks for its plugins, such as /opt/cni/bin.",
-  );
+  checkFolder(folder, WORDS.makeItOrNameOne);
   checkWindowsLaunchers(names, installation);
   const before = new Map(names.map((name) => [name, occupantOf(folder, name, platform)]));
   const foreign = names.filter((name) => before.get(name) === "foreign");
   if (foreign.length > 0 && !isForced) {
     tellForeign(folder, foreign, platform, terminal);
-    terminal.stderr(
-      "    Nothing was written. Name the programs that you want, or replace these files with --force.\n",
-    );
+    terminal.stderr(`    ${WORDS.nothingWasWrittenNamePrograms}\n`);
     return 1;
   }
   for (const name of names) {

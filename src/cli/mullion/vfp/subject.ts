@@ -7,6 +7,9 @@ import { type ReadListing, parseRules } from "#diagnose/vfp-text/parse-rules.ts"
 import { type ClusterTarget, connectCluster } from "../cluster/cluster-target.ts";
 import { Failure, describeSystemError } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 export interface Subject {
   /** As messages call it. */
@@ -89,8 +92,8 @@ function asMissingFile(name: string, error: unknown): unknown {
   if (!isFileName || !isNoCluster) return error;
   return new Failure(
     "vfp-listing-unreadable",
-    `there is no file ${JSON.stringify(name)}, and no cluster runs that could have such a port`,
-    "The path is relative to the folder you are in. Save what vfpctrl printed: vfpctrl /list-rule /port GUID > FILE",
+    WORDS.thereIsNoFileAnd({ name: JSON.stringify(name) }),
+    WORDS.pathIsRelativeToFolderYou,
   );
 }
 

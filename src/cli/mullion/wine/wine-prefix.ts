@@ -4,6 +4,9 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { replaceFile } from "#core/base/owner-only.node.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** Where Wine's programs may be. */
 export interface WinePrograms {
@@ -97,7 +100,7 @@ function placeLibraries(libraries: string, folder: string): void {
     const from = join(libraries, name);
     const to = join(system32, name);
     if (!existsSync(from)) {
-      throw new WineMissingError(`${from} is missing. In a clone it is built by: npm run build:shim`);
+      throw new WineMissingError(WORDS.isMissingInCloneIt({ from }));
     }
     if (existsSync(to) && readFileSync(from).equals(readFileSync(to))) continue;
     // A program that runs keeps the file it has loaded.

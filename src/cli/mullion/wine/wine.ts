@@ -13,6 +13,9 @@ import type { WineRequest } from "../verbs.ts";
 import { traceCalls } from "./trace-calls.ts";
 import { EXECUTABLE_HEAD, describeUnfit } from "./windows-executable.ts";
 import { WineMissingError, type WinePrefix, prepareWinePrefix } from "./wine-prefix.ts";
+import { commands } from "#data/words.js";
+
+const WORDS = commands();
 
 /** The address stands among the first lines. */
 const SAID_MAX = 65_536;
@@ -43,10 +46,7 @@ async function openPrefix(): Promise<WinePrefix> {
 /** The service that the user named. Its token goes into a variable: paths mean something else to Windows programs. */
 function givenService(address: string, { profile, data, adapters }: WineRequest): Service {
   if (profile !== undefined || data !== undefined || adapters.length > 0) {
-    throw usage(
-      "--profile, --data and --adapter are for a private service, but MULLION_HNS names a running one",
-      "Leave them out, or unset MULLION_HNS.",
-    );
+    throw usage(WORDS.profileDataAndAdapterAre, "Leave them out, or unset MULLION_HNS.");
   }
   if (!address.startsWith("http://")) {
     throw usage(

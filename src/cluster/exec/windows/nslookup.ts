@@ -7,6 +7,9 @@ import type { NameResult } from "#dataplane/host/resolver/name-result.ts";
 import { resolveName } from "../../trace/trace-name.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import type { Machine } from "../machine.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /**
  * Inferred: the server has no name, since nobody here answers for addresses; with a cluster DNS that does, Windows prints it. The
@@ -38,8 +41,7 @@ function failureLines(result: NameResult, name: string): readonly string[] {
       `*** Request to ${UNKNOWN} timed-out`,
     ];
   const said = result.questions.at(-1)?.outcome;
-  if (said === "no-data")
-    return [`*** No internal type for both IPv4 and IPv6 Addresses (A+AAAA) records available for ${name}`];
+  if (said === "no-data") return [WORDS.noInternalTypeForBoth({ name })];
   return [
     `*** ${UNKNOWN} can't find ${name}: ${said === "name-error" ? "Non-existent domain" : "Server failed"}`,
   ];

@@ -10,6 +10,9 @@ import { resolveName } from "../../trace/trace-name.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import { RequestError } from "../../request-error.ts";
 import type { Machine } from "../machine.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const UINT32_MAX = 4_294_967_295;
 /** A letter, and what the number behind it may be. Inferred: the sentences about options that are wrong. */
@@ -62,7 +65,7 @@ function readArguments(args: readonly string[]): Given {
       if (range === undefined) fault ??= `Bad option ${arg}.`;
       else if (text === undefined) fault ??= `Value must be supplied for option ${arg}.`;
       else if (!/^\d{1,10}$/.test(text) || value < range[0] || value > range[1])
-        fault ??= `Bad value for option ${arg}, valid range is from ${range[0]} to ${range[1]}.`;
+        fault ??= WORDS.badValueForOptionValid({ arg, lowest: range[0], highest: range[1] });
       else if (value > (MOST[option] ?? value)) tooMuch(arg, text, MOST[option] ?? value);
       else numbers[option] = value;
     }
@@ -138,7 +141,7 @@ function ping(machine: Machine, name: string, { numbers, flags }: Given): Comman
   const target = findTarget(machine, name, flags.has("6"));
   if (target === undefined)
     return {
-      stdout: [`Ping request could not find host ${name}. Please check the name and try again.`],
+      stdout: [WORDS.pingRequestCouldNotFind({ name })],
       exitCode: 1,
     };
   const { n: count = 4, l: payloadBytes = BYTES, w: timeoutMs = 4_000, i: ttl } = numbers;

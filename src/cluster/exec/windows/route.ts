@@ -17,6 +17,9 @@ import { formatMac } from "#core/net/mac.ts";
 import { type CommandOutput, type ListedCommand, notBuilt, optionOf } from "../command.ts";
 import type { Machine } from "../machine.ts";
 import { effectiveRoutes } from "./effective-routes.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 const RULE = "=".repeat(75);
 const IPV6_NEXT_LINE = " ".repeat(36);
@@ -105,10 +108,7 @@ const FAILED: Readonly<Record<"add" | "delete", CommandOutput>> = {
 };
 const NOT_NEAR: CommandOutput = {
   stdout: [],
-  stderr: [
-    "The route addition failed: Either the interface index is wrong or the gateway does not lie on the same network as the interface. Check the IP Address Table for the machine.",
-    "",
-  ],
+  stderr: [WORDS.notNearStderr, ""],
   exitCode: 1,
 };
 const DONE: CommandOutput = { stdout: [" OK!"], exitCode: 0 };

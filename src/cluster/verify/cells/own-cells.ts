@@ -10,6 +10,9 @@ import { type Cell, type CellTarget, cellId } from "./cell.ts";
 import { nodeOf, relationOf } from "../facts.ts";
 import type { VerifyModel, VerifySender } from "../model.ts";
 import { targetOf } from "./pod-cells.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Somebody of the model by the reference that the command line knows. */
 function senderBy(model: VerifyModel, reference: string): VerifySender | undefined {
@@ -21,8 +24,8 @@ function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec)
   if (traceEnd.compartment === undefined) {
     throw new RequestError(
       "unknown-object",
-      `no machine or pod of the cluster has the address ${spec.from}, so an expectation cannot begin there`,
-      "Name a pod, a node or an outside host as the sender.",
+      WORDS.noMachineOrPodOfCluster({ from: spec.from }),
+      WORDS.namePodNodeOrOutside,
     );
   }
   return defined(
@@ -34,7 +37,7 @@ function findSender(cluster: Cluster, model: VerifyModel, spec: ExpectationSpec)
 function noPort(spec: ExpectationSpec): RequestError {
   return new RequestError(
     "bad-usage",
-    `the expectation from ${spec.from} to ${spec.to} names no port, and ${spec.to} serves none`,
+    WORDS.expectationFromToNamesNo({ from: spec.from, to: spec.to }),
     "Add port to the expectation, or write protocol: icmp.",
   );
 }
