@@ -5,11 +5,10 @@
  * Inferred: the loopback stands first among interfaces and last elsewhere; routes through a gateway are Manual, others System; no
  * address is leased. What nothing counts, bytes of subinterfaces, is refused.
  */
-import { formatIp, formatPrefix, prefixOf } from "#core/net/ip.ts";
+import { formatIp, formatPrefix, maskOf, prefixOf } from "#core/net/ip.ts";
 import { type CommandOutput, type ListedCommand, notBuilt } from "../command.ts";
 import type { Machine } from "../machine.ts";
 import { LOOPBACK_METRIC, effectiveRoutes } from "./effective-routes.ts";
-import { formatMask } from "./mask.ts";
 
 type Family = 4 | 6;
 
@@ -95,7 +94,9 @@ function blocks(
       typeof ip === "number"
         ? [
             ...field("IP Address", [formatIp(ip)]),
-            ...field("Subnet Prefix", [`${formatPrefix(prefixOf(ip, length))} (mask ${formatMask(length)})`]),
+            ...field("Subnet Prefix", [
+              `${formatPrefix(prefixOf(ip, length))} (mask ${formatIp(maskOf(length))})`,
+            ]),
           ]
         : [],
     );
