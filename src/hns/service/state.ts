@@ -189,6 +189,11 @@ export class ServiceState {
     this.members.delete(id);
   }
 
+  /** The namespace of an id; undefined for none. */
+  namespaceOf(id: Guid | undefined): NamespaceRecord | undefined {
+    return id === undefined ? undefined : this.namespaces.get(id);
+  }
+
   poolOf(networkId: Guid): AddressPool {
     return this.pools.get(networkId) ?? new AddressPool([]);
   }

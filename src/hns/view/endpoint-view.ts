@@ -123,7 +123,7 @@ export function endpointDocument(
 export function endpointDocumentV1(context: ServiceContext, endpoint: EndpointRecord): JsonObject {
   const isOld = context.version.Major < LOWER_CASE_SINCE_MAJOR;
   const spell = (guid: Guid): string => (isOld ? formatUpperGuid(guid) : guid);
-  const namespace = context.state.namespaces.get(endpoint.attachment?.namespaceId ?? "");
+  const namespace = context.state.namespaceOf(endpoint.attachment?.namespaceId);
   const policies = endpoint.policies.map((policy) => policyToV1("endpoint", policy));
   return sortFields(
     withKept(

@@ -56,7 +56,7 @@ function namespaceFor(context: ServiceContext, request: ComputeSystemRequest): N
   const shared = request.sharedContainer;
   const sharedId = shared === undefined ? undefined : context.computeSystems.require(shared).namespaceId;
   const id = request.namespaceId ?? sharedId;
-  const namespace = id === undefined ? undefined : context.state.namespaces.get(id);
+  const namespace = context.state.namespaceOf(id);
   if (id === undefined || namespace !== undefined) return namespace;
   throw new HcnError("HCN_E_NAMESPACE_ATTACH_FAILED", { detail: `There is no namespace ${id}` });
 }

@@ -29,7 +29,7 @@ export function namespaceOfContainer(
   const { state, computeSystems } = context;
   // The registry knows; who is known by name alone has to be looked for.
   const system = computeSystems.get(containerId);
-  if (system !== undefined) return state.namespaces.get(system.namespaceId ?? "");
+  if (system !== undefined) return state.namespaceOf(system.namespaceId);
   return [...state.namespaces.values()].find(({ containers }) => containers.includes(containerId));
 }
 
@@ -85,7 +85,7 @@ function attachToOwnCompartment(
     updateEndpoint(context, endpoint, { containers });
     return;
   }
-  const namespace = context.state.namespaces.get(endpoint.attachment?.namespaceId ?? "");
+  const namespace = context.state.namespaceOf(endpoint.attachment?.namespaceId);
   if (namespace !== undefined) {
     addNamespaceContainer(context, namespace, containerId);
     return;
@@ -137,7 +137,7 @@ export function detachFromContainer(
       detail: `Endpoint ${endpoint.id} is not attached to container ${containerId}`,
     });
   }
-  const namespace = context.state.namespaces.get(endpoint.attachment?.namespaceId ?? "");
+  const namespace = context.state.namespaceOf(endpoint.attachment?.namespaceId);
   if (namespace !== undefined) {
     removeNamespaceEndpoint(context, namespace, endpoint.id);
     return;
