@@ -2,10 +2,14 @@
  * Patterns that take longer than their text is long. `npm run patterns` asks recheck about every pattern of the program: each
  * literal, and each `new RegExp` whose text can be told from the source. What it finds must be mended, or stand in ALLOWED
  * with the reason why no text can be long there. Verdicts are kept in `node_modules/.cache`, by pattern.
+ *
+ * The checker runs as JavaScript in threads of this program: its own process, which it takes when it may choose, has no limit
+ * of time for the search, proves some patterns in minutes that take JavaScript a second, and is not there on every system.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { Worker, isMainThread, parentPort } from "node:worker_threads";
 import { parseAst } from "rolldown/parseAst";
 import { type SourceFile, isTest, readFiles, readImportMap, resolveImport } from "./source-files.ts";
 
@@ -235,10 +239,15 @@ type Check = (source: string, flags: string, options: Readonly<Record<string, un
 /** By name: the types of the package are not needed, and what has it not installed reads so. */
 const CHECKER = "recheck";
 const CACHE = "node_modules/.cache/mullion/patterns.json";
-/** Of the proof. The search for an attack is bounded by steps alone: by time, a busy machine would find what is none. */
-const TIMEOUT_MS = 10_000;
+/** Of the proof, and then of the search for an attack. */
+const TIMEOUT_MS = 15_000;
+/** Of both, when the checker does not look at its clock, or a machine does everything else first. */
+const PATTERN_MS_MAX = 300_000;
+/** Attacks count steps, not time: by time, a busy machine would find what is none. */
 const SEARCH = { incubationTimeout: null, attackTimeout: null, attackLimit: 20_000_000 };
 const AT_ONCE = 2;
+const TOLD_EACH = 50;
+const NO_VERDICT = "not judged in time";
 
 function readCache(): Map<string, string> {
   try {
@@ -248,18 +257,94 @@ function readCache(): Map<string, string> {
   }
 }
 
-/** `safe`, or what is wrong. Where the proof takes too long, a search for an attack decides. */
-async function judge(check: Check, { source, flags }: Pattern): Promise<string> {
+/** What was judged stays judged, also when the program is ended. */
+function writeCache(verdicts: ReadonlyMap<string, string>): void {
+  const known = [...verdicts].filter(([, verdict]) => verdict !== NO_VERDICT);
+  mkdirSync(dirname(CACHE), { recursive: true });
+  writeFileSync(CACHE, JSON.stringify(Object.fromEntries(known)));
+}
+
+/** Asks again, with more patience, when most of the time went to others: what is judged does not depend on them. */
+async function checkInTime(check: Check, { source, flags }: Pattern, checker: string): Promise<Verdict> {
   const plain = flags.replace(/[dgv]/g, "");
-  let verdict = await check(source, plain, { ...SEARCH, timeout: TIMEOUT_MS });
-  if (verdict.status === "unknown")
-    verdict = await check(source, plain, { ...SEARCH, timeout: null, checker: "fuzz" });
+  for (let timeout = TIMEOUT_MS; ; timeout *= 2) {
+    const before = process.threadCpuUsage();
+    const verdict = await check(source, plain, { ...SEARCH, checker, timeout });
+    const { user, system } = process.threadCpuUsage(before);
+    if (verdict.status !== "unknown" || (user + system) / 1_000 > TIMEOUT_MS / 2) return verdict;
+  }
+}
+
+/** `safe`, or what is wrong. Where the proof takes too long, a search for an attack decides. */
+async function judge(check: Check, pattern: Pattern): Promise<string> {
+  let verdict = await checkInTime(check, pattern, "auto");
+  if (verdict.status === "unknown") verdict = await checkInTime(check, pattern, "fuzz");
   if (verdict.status === "safe") return "safe";
-  return `${verdict.status}, ${verdict.complexity?.summary ?? "no verdict in time"}: ${verdict.attack?.pattern ?? ""}`;
+  if (verdict.status === "unknown") return NO_VERDICT;
+  return `${verdict.status}, ${verdict.complexity?.summary ?? ""}: ${verdict.attack?.pattern ?? ""}`;
+}
+
+/** What a thread does: judges the patterns that it is sent, one after the other. */
+async function serve(port: NonNullable<typeof parentPort>): Promise<void> {
+  process.env["RECHECK_BACKEND"] = "pure";
+  const { check } = (await import(CHECKER)) as { readonly check: Check };
+  port.on("message", (pattern: Pattern) => {
+    void judge(check, pattern).then((verdict) => port.postMessage(verdict, []));
+  });
+}
+
+/** A thread that judges, and another one in its place when it does not answer. */
+class Judge {
+  private worker: Worker | undefined;
+
+  async verdictOn(pattern: Pattern): Promise<string> {
+    const worker = (this.worker ??= new Worker(new URL(import.meta.url)));
+    const { promise, resolve: settle, reject } = Promise.withResolvers<string>();
+    worker.once("message", settle).once("error", reject);
+    const limit = setTimeout(() => settle(NO_VERDICT), PATTERN_MS_MAX);
+    worker.postMessage(pattern, []);
+    try {
+      const verdict = await promise;
+      if (verdict === NO_VERDICT) await this.end();
+      return verdict;
+    } finally {
+      clearTimeout(limit);
+      worker.removeAllListeners();
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.worker?.terminate();
+    this.worker = undefined;
+  }
+}
+
+/** Judges what has no verdict yet. */
+async function judgeAll(
+  byKey: ReadonlyMap<string, readonly Pattern[]>,
+  verdicts: Map<string, string>,
+): Promise<void> {
+  const waiting = [...byKey].filter(([key]) => !verdicts.has(key));
+  const beganMs = performance.now();
+  const count = waiting.length;
+  let done = 0;
+  const work = async (): Promise<void> => {
+    const thread = new Judge();
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const [key, [pattern]] = next;
+      if (pattern !== undefined) verdicts.set(key, await thread.verdictOn(pattern));
+      if (++done % TOLD_EACH > 0 && done < count) continue;
+      process.stderr.write(
+        `${done} of ${count} judged, ${((performance.now() - beganMs) / 1_000).toFixed(0)} s\n`,
+      );
+      writeCache(verdicts);
+    }
+    await thread.end();
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
 }
 
 async function main(): Promise<void> {
-  const { check } = (await import(CHECKER)) as { readonly check: Check };
   const files = readPatternFiles();
   const finder = new PatternFinder([...files, ...readFiles("src/**/*.ts")]);
   const paths = files.map(({ path }) => path);
@@ -267,18 +352,9 @@ async function main(): Promise<void> {
   const verdicts = readCache();
   const patterns = paths.flatMap((path) => finder.find(path).patterns);
   const byKey = Map.groupBy(patterns, ({ source, flags }) => `/${source}/${flags}`);
-  const waiting = [...byKey].filter(([key]) => !verdicts.has(key));
-  const work = async (): Promise<void> => {
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      const [key, [pattern]] = next;
-      if (pattern !== undefined) verdicts.set(key, await judge(check, pattern));
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  mkdirSync(dirname(CACHE), { recursive: true });
-  writeFileSync(CACHE, JSON.stringify(Object.fromEntries(verdicts)));
+  await judgeAll(byKey, verdicts);
   for (const [key, places] of byKey) {
-    const verdict = verdicts.get(key) ?? "";
+    const verdict = verdicts.get(key) ?? NO_VERDICT;
     const bad = places.filter(
       ({ source, at }) => !ALLOWED.some((each) => each.source === source && at.startsWith(`${each.file}:`)),
     );
@@ -287,8 +363,7 @@ async function main(): Promise<void> {
   }
   process.stdout.write(`${byKey.size} patterns\n${problems.map((text) => `${text}\n`).join("")}`);
   process.exitCode = problems.length === 0 ? 0 : 1;
-  // The checker keeps a process of its own waiting.
-  process.exit();
 }
 
-if (import.meta.url === pathToFileURL(resolve(process.argv[1] ?? "")).href) await main();
+if (!isMainThread && parentPort !== null) await serve(parentPort);
+else if (import.meta.url === pathToFileURL(resolve(process.argv[1] ?? "")).href) await main();
