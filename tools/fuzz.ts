@@ -15,7 +15,7 @@ import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
 import { BranchCounts, countBranches, listTexts } from "./fuzz/count-branches.ts";
-import type { FuzzResult, Target } from "./fuzz/fuzzer.ts";
+import { type FuzzResult, type Target, fuzz, minimize, tryInput } from "./fuzz/fuzzer.ts";
 import { C_TARGETS, type CTargetName, fuzzC, replayC } from "./fuzz/c-targets.ts";
 
 const CORPORA = "test/corpora";
@@ -100,7 +100,6 @@ async function main(): Promise<void> {
   });
   const counts = countEverything();
   const { listTargets } = await import("./fuzz/targets.ts");
-  const { fuzz, minimize, tryInput } = await import("./fuzz/fuzzer.ts");
   const names = values.target?.split(",");
   const all = await listTargets();
   const targets = all.filter(({ name }) => names === undefined || names.includes(name));
@@ -128,10 +127,9 @@ async function main(): Promise<void> {
   for (const target of targets) {
     const endMs = nowMs() + Number(values.seconds ?? SECONDS) * 1_000;
     const beginMs = nowMs();
-    const take = (): readonly number[] => counts.take();
     const result = await fuzz(target, readCorpus(target.name), {
       seed,
-      take,
+      counts,
       words,
       nowMs,
       isOver: () => nowMs() > endMs,
@@ -140,7 +138,7 @@ async function main(): Promise<void> {
     tell(target, seed, result, seconds);
     if (result.findings.length > 0) process.exitCode = 1;
     if (values.keep === true)
-      writeCorpus(target.name, (await minimize(target, result.corpus, take)).slice(0, 400));
+      writeCorpus(target.name, (await minimize(target, result.corpus, counts)).slice(0, 400));
     lines.push(
       `${target.name} ${result.runs} runs, ${result.features} features, ${result.findings.length} findings, ${seconds.toFixed(0)} s`,
     );

@@ -3,6 +3,7 @@
  * are, so that stacks and messages lead to the source.
  */
 import { parseAst } from "rolldown/parseAst";
+import { assert } from "#core/base/assert.ts";
 
 interface Node {
   readonly type: string;
@@ -85,27 +86,30 @@ export function countBranches(code: string, path: string): string {
   return built + code.slice(at);
 }
 
+/** More than all sources have. */
+const BRANCHES_MAX = 1 << 20;
+/** A count is a byte. */
+const COUNT_MAX = 255;
+
 /** Counts of all branches of the files that are loaded, side by side. */
 export class BranchCounts {
-  private counts = new Uint8Array(1 << 12);
+  private readonly counts = new Uint8Array(BRANCHES_MAX);
+  private readonly touched = new Uint32Array(BRANCHES_MAX);
+  private touchedCount = 0;
   private used = 0;
-  private touched: number[] = [];
   readonly texts: Set<string> = new Set();
 
   /** What a file calls as it is loaded. */
   of(_path: string, count: number): (branch: number) => void {
     const base = this.used;
     this.used += count;
-    if (this.used > this.counts.length) {
-      const larger = new Uint8Array(Math.max(this.used, this.counts.length * 2));
-      larger.set(this.counts);
-      this.counts = larger;
-    }
+    assert(this.used <= BRANCHES_MAX, "there are fewer branches than BRANCHES_MAX");
+    const { counts, touched } = this;
     return (branch) => {
       const at = base + branch;
-      const before = this.counts[at] ?? 0;
-      if (before === 0) this.touched.push(at);
-      if (before < 255) this.counts[at] = before + 1;
+      const before = counts[at] as number;
+      if (before === 0) touched[this.touchedCount++] = at;
+      if (before < COUNT_MAX) counts[at] = before + 1;
     };
   }
 
@@ -114,11 +118,38 @@ export class BranchCounts {
     return this.used;
   }
 
-  /** What ran since the last call: branches with how often, in steps that double. */
+  /** The branches that ran since the last call. */
   take(): readonly number[] {
-    const features = this.touched.map((at) => at * 8 + Math.floor(Math.log2(this.counts[at] ?? 1)));
-    for (const at of this.touched) this.counts[at] = 0;
-    this.touched = [];
-    return features;
+    const branches = [...this.touched.subarray(0, this.touchedCount)];
+    for (const at of branches) this.counts[at] = 0;
+    this.touchedCount = 0;
+    return branches;
   }
+
+  /**
+   * Adds to `known` what ran since the last call: for each branch a bit for how often, in steps that double.
+   * @returns how many of them it did not have.
+   */
+  takeInto(known: KnownBranches): number {
+    const { counts, touched } = this;
+    let fresh = 0;
+    for (let i = 0; i < this.touchedCount; i++) {
+      const at = touched[i] as number;
+      const bit = 1 << (31 - Math.clz32(counts[at] as number));
+      counts[at] = 0;
+      const before = known[at] as number;
+      if ((before & bit) !== 0) continue;
+      known[at] = before | bit;
+      fresh++;
+    }
+    this.touchedCount = 0;
+    return fresh;
+  }
+}
+
+/** Bits by branch. */
+export type KnownBranches = Uint8Array;
+
+export function noBranches(): KnownBranches {
+  return new Uint8Array(BRANCHES_MAX);
 }

@@ -70,12 +70,12 @@ describe("a fuzzer that follows branches", () => {
     const { findings, corpus } = await fuzz(target, [], {
       ...options,
       seed: 1,
-      take: () => counts.take(),
+      counts,
       isOver,
     });
     expect(findings.map(({ what }) => what.split("\n")[0])).toEqual(["TypeError: the defect"]);
     expect(new TextDecoder("latin1").decode(findings[0]?.bytes)).toMatch(/^\{\[Policies/);
-    const kept = await minimize(target, corpus, () => counts.take());
+    const kept = await minimize(target, corpus, counts);
     expect(kept.length).toBeLessThanOrEqual(corpus.length);
     expect(new Set(kept.map((bytes) => target.run(bytes)))).toEqual(
       new Set(corpus.map((bytes) => target.run(bytes))),
@@ -87,7 +87,13 @@ describe("a fuzzer that follows branches", () => {
     const run = (): void => void (now += 3_000);
     const target = { name: "slow", about: "", seeds: [Uint8Array.of(0)], run };
     const isOver = (runs: number): boolean => runs >= 3;
-    const result = await fuzz(target, [], { ...options, seed: 1, take: () => [], isOver, nowMs: () => now });
+    const result = await fuzz(target, [], {
+      ...options,
+      seed: 1,
+      counts: new BranchCounts(),
+      isOver,
+      nowMs: () => now,
+    });
     expect(result.findings.map(({ what }) => what)).toEqual(["took 3000 ms"]);
   });
 

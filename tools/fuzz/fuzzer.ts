@@ -1,6 +1,7 @@
 /** The loop: an input that reaches a branch for the first time, or more often, is kept and changed on. */
 import { Prng } from "#core/base/prng.ts";
 import { change } from "./change-bytes.ts";
+import { type BranchCounts, noBranches } from "./count-branches.ts";
 
 /** What is fuzzed: throws, or takes too long, when something is wrong. */
 export interface Target {
@@ -27,8 +28,8 @@ export interface FuzzResult {
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** What ran since the last call. */
-  take(): readonly number[];
+  /** What an input runs is counted here. */
+  readonly counts: BranchCounts;
   readonly words: readonly Uint8Array[];
   /** True when it is to end; asked after each run. */
   isOver(runs: number): boolean;
@@ -77,25 +78,24 @@ export async function fuzz(
   options: FuzzOptions,
 ): Promise<FuzzResult> {
   const prng = new Prng(options.seed).derive(`fuzz ${target.name}`);
-  const known = new Set<number>();
+  const known = noBranches();
+  const forgotten = noBranches();
+  let features = 0;
   const kept: Uint8Array[] = [];
   const findings: Finding[] = [];
   const places = new Set<string>();
+  const nowMs = (): number => options.nowMs();
   const attempt = async (bytes: Uint8Array): Promise<void> => {
-    options.take();
-    const what = await tryInput(target, bytes, () => options.nowMs());
-    const features = options.take();
+    // What ran between two inputs is of neither.
+    options.counts.takeInto(forgotten);
+    const what = await tryInput(target, bytes, nowMs);
+    const fresh = options.counts.takeInto(known);
+    features += fresh;
     if (what !== undefined && !places.has(placeOf(what))) {
       places.add(placeOf(what));
       findings.push({ bytes, what });
     }
-    let isNew = false;
-    for (const feature of features) {
-      if (known.has(feature)) continue;
-      known.add(feature);
-      isNew = true;
-    }
-    if (isNew && what === undefined) kept.push(bytes);
+    if (fresh > 0 && what === undefined) kept.push(bytes);
   };
   let runs = 0;
   for (const bytes of [...target.seeds, ...corpus]) {
@@ -110,22 +110,22 @@ export async function fuzz(
     await attempt(change(kept[index] ?? new Uint8Array(0), prng, kept, options.words));
     runs++;
   }
-  return { runs, features: known.size, corpus: kept, findings };
+  return { runs, features, corpus: kept, findings };
 }
 
 /** The smallest inputs that together reach what all do: what is worth keeping in a file. */
 export async function minimize(
   target: Target,
   inputs: readonly Uint8Array[],
-  take: () => readonly number[],
+  counts: BranchCounts,
 ): Promise<readonly Uint8Array[]> {
   const known = new Set<number>();
   const kept: Uint8Array[] = [];
   for (const bytes of inputs.toSorted((a, b) => a.length - b.length)) {
-    take();
+    counts.take();
     await tryInput(target, bytes, () => 0);
-    const fresh = take().filter((feature) => !known.has(feature >> 3));
-    for (const feature of fresh) known.add(feature >> 3);
+    const fresh = counts.take().filter((branch) => !known.has(branch));
+    for (const branch of fresh) known.add(branch);
     if (fresh.length > 0) kept.push(bytes);
   }
   return kept;
