@@ -10,15 +10,16 @@ import type { ClusterSession, InputText } from "#cluster/session/session.ts";
 import type { KeptResult, KeptResults } from "#cluster/verify/kept/kept-results.ts";
 import { PlanAgain } from "#cluster/verify/kept/verify-again.ts";
 import type { VerifyPlan } from "#cluster/verify/plan.ts";
+import type { ShardMachines } from "#cluster/verify/machines.ts";
 import type { ShardNumber } from "#cluster/verify/report.ts";
-import { nodesCompared } from "#cluster/classes/node-classes.ts";
+import { compareInShard, nodesCompared, planComparisons } from "#cluster/classes/node-classes.ts";
 import { tryBatch } from "#cluster/verify/machines-of-batch.ts";
 import type { BatchResult } from "#cluster/verify/run-batch.ts";
 import { type VerifyShard, batchesOfShard, shardOf } from "#cluster/verify/shard.ts";
 import { isLong } from "#control-plane/load/manifests.ts";
 import { formatDuration } from "#core/base/duration.ts";
 import { packageVersion } from "../installation.ts";
-import { type ClusterSize, heapLimit, openSession } from "./cluster/open-session.ts";
+import { type ClusterSize, type OpenedCluster, heapLimit, openSession } from "./cluster/open-session.ts";
 import { Failure } from "./failure.ts";
 import { STANDARD_INPUT } from "./read-inputs.ts";
 import type { Terminal } from "./terminal.ts";
@@ -185,6 +186,7 @@ class BatchQueue {
 /** What was raised to be verified. */
 interface Raised {
   readonly session: ClusterSession;
+  readonly memories: OpenedCluster["memories"];
   readonly plan: VerifyPlan;
   readonly helpers: VerifyWorkers | undefined;
 }
@@ -216,7 +218,8 @@ async function raise(
       overrides,
       "when asked",
     );
-    return { session: opened.session, plan: opened.plan(), helpers };
+    const { session, memories } = opened;
+    return { session, memories, plan: opened.plan(), helpers };
   } catch (error) {
     helpers?.end();
     throw error;
@@ -249,6 +252,17 @@ async function runHere(
   }
 }
 
+/** Compares the machines that fall to a shard, which come up for it: which are up already depends on who tried the cells. */
+async function compareMachines(
+  { session, memories }: Raised,
+  shard: ShardNumber,
+  input: string,
+): Promise<ShardMachines> {
+  const comparisons = planComparisons(session.cluster, input);
+  for (const node of nodesCompared(comparisons, shard)) await session.raise(node);
+  return compareInShard(session.cluster, memories(), comparisons, shard);
+}
+
 /**
  * Verifies what the texts describe, or a shard of it.
  * @throws ProblemsError for a cluster file that is wrong; Failure when the memory is nearly full.
@@ -256,13 +270,15 @@ async function runHere(
 export async function runVerification(request: RunRequest, terminal: Terminal): Promise<RunOutcome> {
   const { inputs, overrides, shard, allowed, command } = request;
   const told = new Told(terminal);
-  const { session, plan, helpers } = await raise(request, told, terminal);
+  const raised = await raise(request, told, terminal);
+  const { session, plan, helpers } = raised;
   // What is compared is the whole state: that of a machine which is not up says nothing.
   if (request.known !== undefined) await session.raise();
   const again = request.known === undefined ? undefined : new PlanAgain(plan, request.known);
   const queue = new BatchQueue(session, again?.open ?? plan, shard);
   const input = digestOf(inputs, overrides);
   const stop = { isAsked: false };
+  let machines: ShardMachines | undefined;
   void untilStopped(terminal, stop);
   told.begin();
   const tell = (here: number): void =>
@@ -277,9 +293,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
       else if (helpers?.isBusy === true) await helpers.untilChange(() => tell(0));
       else break;
     }
-    // Which machines came up for the cells depends on who tried them; which are compared does not.
-    for (const node of stop.isAsked ? [] : nodesCompared(plan.cluster, shard, input))
-      await session.raise(node);
+    if (!stop.isAsked) machines = await compareMachines(raised, shard, input);
   } finally {
     helpers?.end();
     told.end();
@@ -287,7 +301,7 @@ export async function runVerification(request: RunRequest, terminal: Terminal): 
   const subject = { version: packageVersion(), input, allowed, command };
   const done = again?.finish(queue.done, new Date().toISOString()) ?? queue.done;
   return {
-    part: shardOf(plan, shard, subject, done),
+    part: shardOf(plan, shard, subject, done, machines),
     isInterrupted: stop.isAsked,
     kept: again?.kept ?? [],
   };

@@ -60,13 +60,13 @@ export interface Comparison {
 /** One of each class, and more until there are enough: which, the seed decides. In the order of the classes. */
 export function comparisonsOf(classes: readonly NodeClass[], seed: string): readonly Comparison[] {
   const prng = new Prng(seed);
-  const all = classes.flatMap(({ first, others }) => others.map((member) => ({ member, like: first })));
+  const byClass = classes.map(({ first, others }) => others.map((member) => ({ member, like: first })));
   const drawn = new Set<Comparison>();
-  for (const { first, others } of classes) {
-    const ofClass = all.filter(({ like }) => like === first);
-    const one = others.length === 0 ? undefined : ofClass[prng.below(ofClass.length)];
+  for (const ofClass of byClass) {
+    const one = ofClass.length === 0 ? undefined : ofClass[prng.below(ofClass.length)];
     if (one !== undefined) drawn.add(one);
   }
+  const all = byClass.flat();
   const left = all.filter((each) => !drawn.has(each));
   while (drawn.size < COMPARED_MAX && left.length > 0)
     for (const each of left.splice(prng.below(left.length), 1)) drawn.add(each);
@@ -104,11 +104,12 @@ interface ShardNumber {
   readonly count: number;
 }
 
-interface ShardComparisons {
+/** What all shards together compare: a function of the input, so that each of them plans the same. */
+export interface ComparisonPlan {
   readonly classes: readonly NodeClass[];
   readonly chosen: readonly Comparison[];
-  /** What falls to the shard. */
-  readonly own: readonly Comparison[];
+  /** What chose them: a digest of the input. */
+  readonly seed: string;
 }
 
 /**
@@ -122,15 +123,20 @@ function canBeCompared({ file }: Cluster): boolean {
   return nodes.every(({ os, compat }) => os === "linux" || compat === "upstream");
 }
 
-function comparisonsIn(cluster: Cluster, { index, count }: ShardNumber, seed: string): ShardComparisons {
+/** `seed`: of the input, so that all shards choose the same. */
+export function planComparisons(cluster: Cluster, seed: string): ComparisonPlan {
   const classes = canBeCompared(cluster) ? classesOf(cluster) : [];
-  const chosen = comparisonsOf(classes, seed);
-  return { classes, chosen, own: chosen.filter((_, position) => position % count === index - 1) };
+  return { classes, chosen: comparisonsOf(classes, seed), seed };
+}
+
+/** What falls to a shard: each as many as the others. */
+function ownComparisons({ chosen }: ComparisonPlan, { index, count }: ShardNumber): readonly Comparison[] {
+  return chosen.filter((_, position) => position % count === index - 1);
 }
 
 /** Nodes whose machines a shard compares, by name: they have to be up. */
-export function nodesCompared(cluster: Cluster, shard: ShardNumber, seed: string): readonly string[] {
-  const { own } = comparisonsIn(cluster, shard, seed);
+export function nodesCompared(plan: ComparisonPlan, shard: ShardNumber): readonly string[] {
+  const own = ownComparisons(plan, shard);
   return [...new Set(own.flatMap(({ member, like }) => [like.spec.name, member.node.spec.name]))];
 }
 
@@ -145,18 +151,18 @@ interface ComparedInShard {
   }[];
 }
 
-/** Compares what falls to a shard: each as many as the others. `seed`: of the input, so that all choose the same. */
+/** Compares what falls to a shard. */
 export function compareInShard(
   cluster: Cluster,
   memories: ProgramMemories,
+  plan: ComparisonPlan,
   shard: ShardNumber,
-  seed: string,
 ): ComparedInShard {
-  const { classes, chosen, own } = comparisonsIn(cluster, shard, seed);
+  const own = ownComparisons(plan, shard);
   const compared = compareAll(cluster, memories, own).map(({ node, like, difference }) => ({
     node,
     like,
     ...(difference === undefined ? {} : { difference }),
   }));
-  return { classes: classes.length, chosen: chosen.length, seed, compared };
+  return { classes: plan.classes.length, chosen: plan.chosen.length, seed: plan.seed, compared };
 }

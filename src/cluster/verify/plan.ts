@@ -15,8 +15,7 @@ import { readModel } from "./model-of-cluster.ts";
 import type { Observation } from "./observation.ts";
 import { ownCells } from "./cells/own-cells.ts";
 import { podCells } from "./cells/pod-cells.ts";
-import type { ShardMachines } from "./machines.ts";
-import type { CellLimit, ShardNumber } from "./report.ts";
+import type { CellLimit } from "./report.ts";
 import { serviceCells } from "./cells/service-cells.ts";
 import { stateCells } from "./cells/state-cells.ts";
 
@@ -149,8 +148,6 @@ export interface VerifyOptions {
   readonly input?: InputRemarks;
   /** What keeps flows from being judged. */
   readonly limits?: readonly FlowLimit[];
-  /** Compares machines of equal nodes, those that fall to a shard; absent: they are not compared. */
-  readonly compareMachines?: (shard: ShardNumber, seed: string) => ShardMachines;
 }
 
 /** Attempts of one batch: a copy of the cluster is made for each, and remembers each connection, some 12 KB of it. */

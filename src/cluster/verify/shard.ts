@@ -15,7 +15,7 @@ import {
   nodesByReference,
   troubleFindings,
 } from "./describe.ts";
-import { SHARD_MACHINES, machineNotes, machinesOf } from "./machines.ts";
+import { SHARD_MACHINES, type ShardMachines, machineNotes, machinesOf } from "./machines.ts";
 import type { VerifyPlan } from "./plan.ts";
 import {
   CELL_OUTCOME,
@@ -173,12 +173,13 @@ export function batchesOfShard(plan: VerifyPlan, { index, count }: ShardNumber):
   return sharesOf(plan, count)[index - 1] ?? [];
 }
 
-/** What a machine has found out, as far as it came. */
+/** What a machine has found out, as far as it came. `machines`: what came of those that it compared. */
 export function shardOf(
   plan: VerifyPlan,
   shard: ShardNumber,
   subject: ShardSubject,
   done: readonly BatchResult[],
+  machines?: ShardMachines,
 ): VerifyShard {
   const { model, limits, options } = plan;
   const nodes = nodesByReference(model);
@@ -192,8 +193,6 @@ export function shardOf(
   const shares = sharesOf(plan, shard.count).map((own) =>
     own.reduce((sum, batch) => sum + (plan.batches[batch]?.positions.length ?? 0), 0),
   );
-  const isWhole = outcomes.length === shares[shard.index - 1];
-  const { compareMachines } = options;
   const { problems, notes, contradictions = [], facts = [] } = options.input ?? { problems: [], notes: [] };
   return {
     apiVersion: DOCUMENT_VERSION,
@@ -208,7 +207,7 @@ export function shardOf(
     shares,
     attempts: done.reduce((sum, { sent }) => sum + sent, 0),
     outcomes,
-    ...(isWhole && compareMachines !== undefined ? { machines: compareMachines(shard, subject.input) } : {}),
+    ...(machines === undefined ? {} : { machines }),
   };
 }
 

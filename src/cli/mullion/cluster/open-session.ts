@@ -1,5 +1,4 @@
 /** Texts → a cluster that is up. The only place that knows who brings it up. */
-import { compareInShard } from "#cluster/classes/node-classes.ts";
 import { getHeapStatistics } from "node:v8";
 import { ProblemsError } from "#cluster/api/error-details.ts";
 import { isFields } from "#core/base/json.ts";
@@ -54,6 +53,8 @@ export interface OpenedCluster extends InputRemarks {
   readonly verify: Verifier;
   /** What `verify` would ask, for whoever asks it in parts. */
   readonly plan: () => VerifyPlan;
+  /** What the programs of its nodes remember, for whoever compares machines whole. */
+  readonly memories: RunningCluster["memories"];
   /** Verifies it, and keeps what is known already of a cluster that was like it. */
   readonly judge: (known: KeptResults, at: string) => Generator<number, VerifyReport, undefined>;
   /** The cluster's Kubernetes API. */
@@ -180,11 +181,8 @@ export async function openSession(
     readManifests,
     verify: verifier(),
     judge: (known, at) => judgeAgain(session.cluster, known, { ...verifyOptions(session, said), at }),
-    plan: () =>
-      planVerification(session.cluster, undefined, {
-        ...verifyOptions(session, said),
-        compareMachines: (shard, seed) => compareInShard(session.cluster, session.memories(), shard, seed),
-      }),
+    plan: () => planVerification(session.cluster, undefined, verifyOptions(session, said)),
+    memories: () => session.memories(),
     openKubeSource: (options) => session.openKubeSource(options),
     problems: refused,
     notes: [...contradictions, ...[...notes, ...begun.notes].map(toSessionProblem)],
