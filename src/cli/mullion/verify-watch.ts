@@ -80,7 +80,7 @@ class WatchedFiles implements Watched {
     for (;;) {
       await nextTurn();
       if (isStopped()) return undefined;
-      const step = work.next();
+      const step = await work.next();
       if (step.done === true) return explainVerification(step.value);
     }
   }

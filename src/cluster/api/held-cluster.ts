@@ -104,7 +104,11 @@ export interface ReadManifests {
 export type ManifestReader = (inputs: readonly InputText[], namespace: string) => ReadManifests;
 
 /** Tries the flows of a cluster; those that nothing has touched since are kept, unless all are to be tried. */
-export type Verifier = (session: ClusterSession, input: InputRemarks, isWhole: boolean) => VerifyReport;
+export type Verifier = (
+  session: ClusterSession,
+  input: InputRemarks,
+  isWhole: boolean,
+) => VerifyReport | Promise<VerifyReport>;
 
 export interface HeldClusterOptions {
   readonly session: ClusterSession;

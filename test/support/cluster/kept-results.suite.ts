@@ -194,9 +194,11 @@ function troubledIn(reports: readonly VerifyReport[]): ReadonlySet<string> {
   );
 }
 
-function reportOrError(verify: () => VerifyReport): VerifyReport | string {
+async function reportOrError(
+  verify: () => VerifyReport | Promise<VerifyReport>,
+): Promise<VerifyReport | string> {
   try {
-    return verify();
+    return await verify();
   } catch (error) {
     return String(error);
   }
@@ -250,11 +252,11 @@ export async function compareAfterChanges(changes: readonly Change[], fields = "
   ];
   const known = new KeptResults();
   let [changed, cells, kept, mixed] = [0, 0, 0, 0];
-  const compare = (what: string): boolean => {
-    const now = reportOrError(() =>
-      verifyAgain(again.session.cluster, known, { ...optionsOf(again.session), at: "before" }),
+  const compare = async (what: string): Promise<boolean> => {
+    const now = await reportOrError(() =>
+      verifyAgain(again.session, known, { ...optionsOf(again.session), at: "before" }),
     );
-    const all = reportOrError(() =>
+    const all = await reportOrError(() =>
       verifyCluster(whole.session.cluster, undefined, optionsOf(whole.session)),
     );
     if (typeof now === "string" || typeof all === "string") {
@@ -269,11 +271,11 @@ export async function compareAfterChanges(changes: readonly Change[], fields = "
     if (now.kept !== undefined && now.kept.cells < now.kept.of) mixed++;
     return true;
   };
-  compare("at the start");
+  await compare("at the start");
   for (const each of changes) {
     const [here, there] = [await attempt(again, each), await attempt(whole, each)];
     expect(here, JSON.stringify(each)).toBe(there);
-    if (here === HANGS || !compare(JSON.stringify(each))) break;
+    if (here === HANGS || !(await compare(JSON.stringify(each)))) break;
     changed++;
   }
   return { changed, cells, kept, mixed };

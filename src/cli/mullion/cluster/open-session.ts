@@ -56,7 +56,7 @@ export interface OpenedCluster extends InputRemarks {
   /** What the programs of its nodes remember, for whoever compares machines whole. */
   readonly memories: RunningCluster["memories"];
   /** Verifies it, and keeps what is known already of a cluster that was like it. */
-  readonly judge: (known: KeptResults, at: string) => Generator<number, VerifyReport, undefined>;
+  readonly judge: (known: KeptResults, at: string) => AsyncGenerator<number, VerifyReport, undefined>;
   /** The cluster's Kubernetes API. */
   readonly openKubeSource: RunningCluster["openKubeSource"];
 }
@@ -72,10 +72,10 @@ function verifyOptions(session: ClusterSession, input: InputRemarks): VerifyOpti
 /** Verifies one cluster again and again. */
 function verifier(): Verifier {
   const known = new KeptResults();
-  return (session, input, isWhole) => {
+  return async (session, input, isWhole) => {
     const at = new Date().toISOString();
     const options = { ...verifyOptions(session, input), at, isWhole };
-    return explainVerification(verifyAgain(session.cluster, known, options));
+    return explainVerification(await verifyAgain(session, known, options));
   };
 }
 
@@ -180,7 +180,7 @@ export async function openSession(
     session,
     readManifests,
     verify: verifier(),
-    judge: (known, at) => judgeAgain(session.cluster, known, { ...verifyOptions(session, said), at }),
+    judge: (known, at) => judgeAgain(session, known, { ...verifyOptions(session, said), at }),
     plan: () => planVerification(session.cluster, undefined, verifyOptions(session, said)),
     memories: () => session.memories(),
     openKubeSource: (options) => session.openKubeSource(options),

@@ -9,6 +9,8 @@ import {
   type SessionWorld,
 } from "#test/support/cluster/session-world.ts";
 import type { VerifyReport } from "../report.ts";
+import type { RunningCluster } from "../../session/running-cluster.ts";
+import type { ClusterSession } from "../../session/session.ts";
 import { KeptResults } from "./kept-results.ts";
 import { verifyAgain } from "./verify-again.ts";
 
@@ -21,6 +23,8 @@ const OBJECTS = [
 
 class Judged {
   private readonly known = new KeptResults();
+  /** Nodes that copies of the cluster have held. */
+  readonly copied: Set<string> = new Set();
   readonly world: SessionWorld;
 
   constructor(world: SessionWorld) {
@@ -31,10 +35,20 @@ class Judged {
     return new Judged(await openSessionWorld(clusterText(), OBJECTS));
   }
 
-  judge(at: string, isWhole = false): VerifyReport {
+  async judge(at: string, isWhole = false): Promise<VerifyReport> {
     const { session } = this.world;
     const options = { troubles: session.troubles(), limits: session.limits(), at, isWhole };
-    return verifyAgain(session.cluster, this.known, options);
+    const askInSteps: ClusterSession["askInSteps"] = (question, touched) =>
+      session.askInSteps((cluster) => {
+        const held = cluster.nodes.filter(({ spec }) => cluster.part?.has(spec.name) !== false);
+        for (const { spec } of held) this.copied.add(spec.name);
+        return question(cluster);
+      }, touched);
+    return verifyAgain(
+      Object.assign(Object.create(session) as RunningCluster, { askInSteps }),
+      this.known,
+      options,
+    );
   }
 }
 
@@ -46,36 +60,56 @@ function judgedAgain({ cells }: VerifyReport): readonly string[] {
 describe("a cluster that is judged again", () => {
   it("keeps everything when nothing has changed, and 30 s change nothing", async () => {
     const judged = await Judged.open();
-    const first = judged.judge("first");
+    const first = await judged.judge("first");
     expect(first.kept).toBeUndefined();
     expect(first.cells.every(({ keptFrom }) => keptFrom === undefined)).toBe(true);
     await judged.world.session.passTime(30_000);
-    const second = judged.judge("second");
+    const second = await judged.judge("second");
     expect(second.kept).toEqual({ cells: first.counts.tried, of: first.counts.tried, since: "first" });
     expect(second.counts).toEqual(first.counts);
-    expect(judged.judge("third").kept?.since).toBe("first");
+    expect((await judged.judge("third")).kept?.since).toBe("first");
   });
 
   it("judges everything when that is asked for", async () => {
     const judged = await Judged.open();
-    const first = judged.judge("first");
-    expect(judged.judge("second", true)).toEqual(first);
-    expect(judged.judge("third").kept?.since).toBe("second");
+    const first = await judged.judge("first");
+    expect(await judged.judge("second", true)).toEqual(first);
+    expect((await judged.judge("third")).kept?.since).toBe("second");
   });
 
   it("judges a Service again that has changed, and what has its pods, and no other Service", async () => {
     const judged = await Judged.open();
-    judged.judge("first");
+    await judged.judge("first");
     await apply(
       judged.world,
       service("other", "selector: { app: b }, ports: [{ port: 81, targetPort: 8080 }]"),
     );
-    const again = judgedAgain(judged.judge("second"));
+    const again = judgedAgain(await judged.judge("second"));
     expect(again.filter((cell) => cell.endsWith(" service/default/other"))).not.toEqual([]);
     expect(again.filter((cell) => cell.endsWith(" service/default/web"))).toEqual(
       again.filter((cell) => cell.includes("pod/default/b-") && cell.endsWith(" service/default/web")),
     );
     expect(again.filter((cell) => !cell.includes("other") && !cell.includes("pod/default/b-"))).toEqual([]);
+  });
+
+  it("copies the machines that its cells touch, and no other", async () => {
+    // win-3 stands for nodes without pods, and nobody asks win-4.
+    const idle = ["win-3", "win-4"].map(
+      (name, index) => `  - { name: ${name}, os: windows, address: 10.0.0.3${index} }\n`,
+    );
+    const text = clusterText().replace("loadBalancers:", `${idle.join("")}loadBalancers:`);
+    const judged = new Judged(await openSessionWorld(text, OBJECTS));
+    await judged.judge("first");
+    judged.copied.clear();
+    await judged.judge("second");
+    expect([...judged.copied]).toEqual([]);
+    await apply(
+      judged.world,
+      service("other", "selector: { app: b }, ports: [{ port: 81, targetPort: 8080 }]"),
+    );
+    await judged.judge("third");
+    expect(judged.copied).toContain("linux-1");
+    expect(judged.copied).not.toContain("win-4");
   });
 
   it("always judges what came out otherwise than expected", async () => {
@@ -84,9 +118,9 @@ describe("a cluster that is judged again", () => {
     const [node] = session.cluster.nodes;
     for (const port of node?.hns?.listSwitches().flatMap((each) => [...each.listPorts()]) ?? [])
       port.vfp.isBlocked = true;
-    const first = judged.judge("first");
+    const first = await judged.judge("first");
     expect(first.counts.findings).toBeGreaterThan(0);
-    const { kept } = judged.judge("second");
+    const { kept } = await judged.judge("second");
     expect(kept?.cells).toBe(
       first.counts.tried - first.findings.filter(({ cell }) => cell !== undefined).length,
     );

@@ -1,9 +1,10 @@
 /** A verification of a cluster that was verified before: only what a change can touch is tried again. */
 import { type VerifyOptions, type VerifyPlan, batchesOf, planVerification } from "../plan.ts";
 import { type VerifyReport, WHOLE } from "../report.ts";
-import { type BatchResult, atOnce, runBatch } from "../run-batch.ts";
+import { tryBatch } from "../machines-of-batch.ts";
+import type { BatchResult } from "../run-batch.ts";
 import { NO_SUBJECT, reportOf, shardOf } from "../shard.ts";
-import type { Cluster } from "../../cluster.ts";
+import type { ClusterSession } from "../../session/session.ts";
 import type { KeptResult, KeptResults } from "./kept-results.ts";
 
 export interface AgainOptions extends VerifyOptions {
@@ -55,25 +56,36 @@ export class PlanAgain {
 }
 
 /**
- * Verifies `cluster` as `verifyCluster` does, and says the same, but for what it says of results that are kept. It pauses
- * now and then; whoever stops it then has lost nothing but what was tried.
+ * Verifies the cluster of `session` as `verifyCluster` does, and says the same, but for what it says of results that are kept. Its
+ * copies hold the machines that its batches touch. It pauses now and then; whoever stops it then has lost nothing but what was
+ * tried.
  * @throws RequestError for an expectation of the cluster file about somebody who does not exist.
  */
-export function* judgeAgain(
-  cluster: Cluster,
+export async function* judgeAgain(
+  session: ClusterSession,
   known: KeptResults,
   options: AgainOptions,
-): Generator<number, VerifyReport, undefined> {
-  const plan = planVerification(cluster, undefined, options);
+): AsyncGenerator<number, VerifyReport, undefined> {
+  // What is compared is the whole state: that of a machine which is not up says nothing.
+  await session.raise();
+  const plan = planVerification(session.cluster, undefined, options);
   if (options.isWhole === true) known.forget();
   const again = new PlanAgain(plan, known);
   const done: BatchResult[] = [];
-  for (const batch of again.open.batches.keys()) done.push(yield* runBatch(again.open, batch));
+  for (const batch of again.open.batches.keys()) done.push(yield* tryBatch(session, again.open, batch));
   const part = shardOf(plan, WHOLE, NO_SUBJECT, again.finish(done, options.at));
   return withKept(reportOf([part]), again.kept);
 }
 
-/** The same at once. */
-export function verifyAgain(cluster: Cluster, known: KeptResults, options: AgainOptions): VerifyReport {
-  return atOnce(judgeAgain(cluster, known, options));
+/** The same without pauses. */
+export async function verifyAgain(
+  session: ClusterSession,
+  known: KeptResults,
+  options: AgainOptions,
+): Promise<VerifyReport> {
+  const work = judgeAgain(session, known, options);
+  for (;;) {
+    const { done, value } = await work.next();
+    if (done === true) return value;
+  }
 }
