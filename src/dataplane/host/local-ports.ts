@@ -99,6 +99,11 @@ function keyOf({ family, protocol, port }: ClaimedPort): number {
   return (family * 0x100 + protocol) * 0x1_0000 + port;
 }
 
+function portOf(key: number): ClaimedPort {
+  const [above, port] = [Math.floor(key / 0x1_0000), key % 0x1_0000];
+  return { family: above >= 6 * 0x100 ? 6 : 4, protocol: above % 0x100, port };
+}
+
 /**
  * Ports of a host's own addresses that something below its stack serves: the node ports of load balancers.
  *
@@ -115,6 +120,11 @@ export class PortClaims {
 
   remove(claimed: ClaimedPort): void {
     this.claims.delete(keyOf(claimed));
+  }
+
+  /** In the order in which they were claimed. */
+  *list(): Iterable<ClaimedPort & { readonly claim: PortClaim }> {
+    for (const [key, claim] of this.claims) yield { ...portOf(key), claim };
   }
 
   /** Who claims the port that the packet is for. */

@@ -49,6 +49,21 @@ export class NatBindings {
     this.clock = clock;
   }
 
+  /** Each static binding with the id of the port that owns it, and those of all that hold it. */
+  *listStatic(): Iterable<StaticBinding & { readonly owner: string; readonly holders: readonly string[] }> {
+    for (const [key, { id: owner }] of this.statics) {
+      const [ip = "", protocol = "", port = ""] = key.split("|");
+      const holders = [...this.held].flatMap(([id, keys]) => (keys.has(key) ? [id] : []));
+      const address = (Number(ip) <= 0xffff_ffff ? Number(ip) : BigInt(ip)) as Ip;
+      yield { ip: address, protocol: Number(protocol), port: Number(port), owner, holders };
+    }
+  }
+
+  /** All else that it has. */
+  get rest(): readonly unknown[] {
+    return [this.blocks, this.trains, this.quoted, this.ports, this.clock];
+  }
+
   /** `binding` belongs to `port`, whatever MAC a frame carries. */
   add(port: SwitchPort, binding: StaticBinding): void {
     const key = bindingKey(binding);

@@ -6,9 +6,18 @@ import { IpProtocol } from "#core/wire/ip-protocol.ts";
 import type { Ip } from "#core/net/ip.ts";
 import { BackEndForecast } from "#dataplane/vfp/actions/back-end.ts";
 
-/** Ports count up from here: below every system's ephemeral range. */
+/** Ports count up from here: below the range of node ports, and below every system's ephemeral range. */
 const FIRST_SOURCE_PORT = 20_000;
-const SOURCE_PORTS = 12_000;
+const SOURCE_PORTS = 10_000;
+/** Systems, and source NAT, take ports from here on. */
+const FIRST_EPHEMERAL_PORT = 32_768;
+
+/** True for a port that somebody may send from, so that answers are for it. */
+export function isClientPort(port: number): boolean {
+  return (
+    (port >= FIRST_SOURCE_PORT && port < FIRST_SOURCE_PORT + SOURCE_PORTS) || port >= FIRST_EPHEMERAL_PORT
+  );
+}
 
 /** The ports of one sender, each but once as long as there are enough. */
 export class SourcePorts {

@@ -7,7 +7,13 @@ import { type Digest, type NamedObjects, StateWalk } from "#core/base/state-dige
 import type { Ip } from "#core/net/ip.ts";
 import type { Compartment } from "#dataplane/host/compartment.ts";
 import type { Cluster } from "../../cluster.ts";
-import { type FrozenState, type ServicePart, ServiceParts, addressesIn } from "./service-parts.ts";
+import {
+  type FrozenState,
+  type ServicePart,
+  ServiceParts,
+  type TouchedPackets,
+  packetsTouchedBy,
+} from "./service-parts.ts";
 
 /** What is no node: the router, hosts outside, machines of the API server, and all that nodes have in common. */
 export const BETWEEN = "between";
@@ -17,12 +23,18 @@ interface MachineState {
   readonly parts: ReadonlyMap<string, ServicePart>;
 }
 
+/** Packets that a change can touch. */
+export interface ChangedPackets extends TouchedPackets {
+  /** Only on this machine; undefined: wherever they go. */
+  readonly machine: string | undefined;
+}
+
 /** What makes a difference between two states of a cluster. */
 export interface StateChange {
   /** Machines whose own state differs. */
   readonly machines: ReadonlySet<string>;
-  /** Addresses that a piece of a Service names which differs. */
-  readonly addresses: ReadonlySet<Ip>;
+  /** What pieces of Services that differ can touch. */
+  readonly packets: readonly ChangedPackets[];
   /** Names of Services that lead elsewhere than before. */
   readonly labels: ReadonlySet<string>;
 }
@@ -67,6 +79,33 @@ function walkOf(
   const walk = new StateWalk(frozen.digests, namesOf(cluster, own), found.readers());
   for (const root of roots) walk.add(root);
   return { digest: walk.finish(), found };
+}
+
+/** Collects what parts that differ can touch: the same parts differ on many machines. */
+class PacketChanges {
+  private readonly byPorts = new Map<
+    string,
+    { readonly addresses: Set<Ip>; readonly ports: TouchedPackets["ports"]; readonly machine: undefined }
+  >();
+  private readonly onMachines = new Map<string, ChangedPackets>();
+
+  add(machine: string, part: ServicePart): void {
+    for (const { addresses, ports } of packetsTouchedBy(part)) {
+      const key = ports?.join() ?? "";
+      if (addresses === undefined) {
+        this.onMachines.set(`${machine} ${key}`, { addresses, ports, machine });
+        continue;
+      }
+      let known = this.byPorts.get(key);
+      if (known === undefined)
+        this.byPorts.set(key, (known = { addresses: new Set(), ports, machine: undefined }));
+      for (const each of addresses) known.addresses.add(each);
+    }
+  }
+
+  get list(): readonly ChangedPackets[] {
+    return [...this.byPorts.values(), ...this.onMachines.values()];
+  }
 }
 
 export class ClusterState {
@@ -116,24 +155,21 @@ export class ClusterState {
   /** What is otherwise than in `before`. */
   changesSince(before: ClusterState): StateChange {
     const machines = new Set<string>();
-    const addresses = new Set<Ip>();
+    const packets = new PacketChanges();
     const labels = new Set<string>();
-    const differs = (part: ServicePart | undefined): void => {
-      if (part === undefined) return;
-      for (const address of addressesIn(part)) addresses.add(address);
-      if (part.label !== undefined) labels.add(part.label);
-    };
     for (const name of new Set([...this.machines.keys(), ...before.machines.keys()])) {
       const [old, now] = [before.machines.get(name), this.machines.get(name)];
       if (old?.digest !== now?.digest) machines.add(name);
       for (const key of new Set([...(old?.parts.keys() ?? []), ...(now?.parts.keys() ?? [])])) {
         const [was, is] = [old?.parts.get(key), now?.parts.get(key)];
         if (was?.digest.text === is?.digest.text) continue;
-        differs(was);
-        differs(is);
+        for (const part of [was, is]) {
+          if (part !== undefined) packets.add(name, part);
+          if (part?.label !== undefined) labels.add(part.label);
+        }
       }
     }
-    return { machines, addresses, labels };
+    return { machines, packets: packets.list, labels };
   }
 
   private enter(

@@ -112,6 +112,23 @@ describe("a cluster that is judged again", () => {
     expect(judged.copied).not.toContain("win-4");
   });
 
+  it("judges what is asked through a node port that has changed, and nothing else of its nodes", async () => {
+    const open = (nodePort: number): string =>
+      service(
+        "other",
+        `type: NodePort, selector: { app: b }, ports: [{ port: 80, targetPort: 8080, nodePort: ${nodePort} }]`,
+      );
+    const judged = await Judged.open();
+    await apply(judged.world, open(30_081));
+    await judged.judge("first");
+    await apply(judged.world, open(30_082));
+    const again = judgedAgain(await judged.judge("second"));
+    expect(again.filter((cell) => cell.includes("node-port"))).not.toEqual([]);
+    // Its pods answer for it, and whoever asks them may meet it.
+    const others = again.filter((cell) => !/node-port|service\/default\/other|pod\/default\/b-/.test(cell));
+    expect(others).toEqual([]);
+  });
+
   it("always judges what came out otherwise than expected", async () => {
     const judged = await Judged.open();
     const { session } = judged.world;

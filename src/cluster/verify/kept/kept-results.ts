@@ -5,12 +5,13 @@
 import { defined } from "#core/base/assert.ts";
 import type { Ip } from "#core/net/ip.ts";
 import type { Cluster } from "../../cluster.ts";
+import type { ClusterFile } from "../../file/cluster-file.ts";
 import type { Cell } from "../cells/cell.ts";
 import type { VerifyModel, VerifySender } from "../model.ts";
 import type { CellResult } from "../observation.ts";
 import type { VerifyPlan } from "../plan.ts";
 import { compartmentOf } from "../stage.ts";
-import { BETWEEN, ClusterState, type StateChange } from "./cluster-state.ts";
+import { BETWEEN, type ChangedPackets, ClusterState, type StateChange } from "./cluster-state.ts";
 import { FrozenState } from "./service-parts.ts";
 
 /** What a cell can touch. */
@@ -18,6 +19,8 @@ interface Reach {
   /** Names of nodes, and `BETWEEN`. */
   readonly machines: ReadonlySet<string>;
   readonly addresses: ReadonlySet<Ip>;
+  /** Those that its packets are for, or come from; without those of clients. */
+  readonly ports: ReadonlySet<number>;
   /** The parts of the name that it asks for. */
   readonly labels: readonly string[];
 }
@@ -59,15 +62,27 @@ function addressesOf(cluster: Cluster, sender: VerifySender): readonly Ip[] {
   return [sender.address, ...own.flatMap(({ addresses }) => addresses.map(({ ip }) => ip))];
 }
 
+/** Where names are asked for, and where flannel's tunnels end on Linux. */
+const EVERYWHERE: readonly number[] = [53, 8_472];
+
+/** Ports that any packet may be for on its way: those to which a Service or a port of a node leads, and those of tunnels. */
+function portsBehind({ pods, services }: VerifyModel, { network, networks }: ClusterFile): readonly number[] {
+  const ofServices = services.flatMap(({ ports }) => ports.flatMap(({ backEnds }) => backEnds));
+  const served = [...ofServices, ...pods.flatMap(({ ports }) => ports)].map(({ port }) => port);
+  return [...EVERYWHERE, ...[network, ...networks].map(({ vxlanPort }) => vxlanPort), ...served];
+}
+
 /** Finds what cells can touch. */
 class ReachFinder {
   private readonly cluster: Cluster;
   private readonly state: ClusterState;
   private readonly servers = new Map<string, VerifySender>();
+  private readonly ports: readonly number[];
 
   constructor({ cluster, model }: VerifyPlan, state: ClusterState) {
     this.cluster = cluster;
     this.state = state;
+    this.ports = [...new Set(portsBehind(model, cluster.file))];
     const { pods, nodes, outside }: VerifyModel = model;
     for (const each of outside) this.servers.set(each.reference, each);
     for (const each of nodes) this.servers.set(each.name, each);
@@ -76,7 +91,7 @@ class ReachFinder {
 
   reachOf({ source, target }: Cell): Reach {
     const sender = defined(source, "a cell that is tried has a sender");
-    const { address, answerers, name = target.question } = target;
+    const { address, answerers, port, name = target.question } = target;
     const ends = addressesOf(this.cluster, sender);
     const answering = (answerers ?? []).map((each) => this.servers.get(each));
     const answeringAt = answering.flatMap((each) =>
@@ -95,16 +110,29 @@ class ReachFinder {
     return {
       machines: new Set([BETWEEN, ...machines, ...serving]),
       addresses: new Set([...ends, ...answeringAt, ...(address === undefined ? [] : [address]), ...asked]),
+      ports: new Set([...this.ports, port]),
       labels: name === undefined ? [] : name.toLowerCase().split("."),
     };
   }
 }
 
-function isTouched({ machines, addresses, labels }: Reach, change: StateChange): boolean {
+/** True where a packet of the cell may be one of those. */
+function mayMeet(
+  { machines, addresses, ports }: Reach,
+  { machine, addresses: named, ports: asked }: ChangedPackets,
+): boolean {
   return (
-    [...machines].some((each) => change.machines.has(each)) ||
-    [...addresses].some((each) => change.addresses.has(each)) ||
-    labels.some((each) => change.labels.has(each))
+    (machine === undefined || machines.has(machine)) &&
+    (asked === undefined || asked.some((each) => ports.has(each))) &&
+    (named === undefined || [...addresses].some((each) => named.has(each)))
+  );
+}
+
+function isTouched(reach: Reach, change: StateChange): boolean {
+  return (
+    [...reach.machines].some((each) => change.machines.has(each)) ||
+    change.packets.some((each) => mayMeet(reach, each)) ||
+    reach.labels.some((each) => change.labels.has(each))
   );
 }
 
