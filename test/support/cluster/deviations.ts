@@ -9,6 +9,8 @@
 import type { Cluster, ClusterNode } from "#cluster/cluster.ts";
 import type { Prng } from "#core/base/prng.ts";
 import { FlowTable } from "#dataplane/vfp/flows/flow-table.ts";
+import { UnifiedFlowTable } from "#dataplane/vfp/flows/unified-flow-table.ts";
+import { UnifiedFlow } from "#dataplane/vfp/flows/unified-flow.ts";
 
 export const DEVIATION_KINDS = [
   "HNS record",
@@ -85,7 +87,8 @@ function shown(value: unknown): string {
 
 /** The parts of an object, as `fork` meets them. */
 function partsOf({ value, path }: Held): readonly { step: Step; value: unknown; path: string }[] {
-  // How a hash table keeps its flows is no setting: one whose capacity is wrong never ends.
+  // How a hash table keeps its flows is no setting: one whose capacity or count is wrong never ends.
+  if (value instanceof UnifiedFlowTable || value instanceof UnifiedFlow) return [];
   if (value instanceof FlowTable)
     return Array.from(value.entries() as Iterable<object>, (flow, index) => {
       return { step: { at: "property", key: "" } as const, value: flow, path: `${path}[${index}]` };
