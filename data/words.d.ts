@@ -260,6 +260,12 @@ export interface ClusterLife {
   readonly withoutHostnameOverrideKubeProxy: Template<"hostname" | "name">;
   readonly nameWithDotGetsNo: Template<"unusedSuffixes">;
   readonly noFlowWasTriedNo: string;
+  readonly noInterfaceWithProperty: Template<"property" | "value">;
+  readonly noObjectWithProperty: Template<"className" | "property" | "pattern">;
+  readonly parameterNeedsArgument: Template<"parameter">;
+  readonly cmdletUnknown: Template<"name">;
+  readonly policyOpenForHostNetwork: string;
+  readonly policyOpenForOtherSource: string;
 }
 export function clusterLife(): ClusterLife;
 
@@ -466,6 +472,7 @@ export interface Contracts {
   readonly endpointCreateErrorEndpointJson: string;
   readonly unableToFindResourceThat: Template<"apiVersion" | "plural" | "field">;
   readonly mergesFieldsOfMappingBut: string;
+  readonly cniInterfaceSandbox: string;
 }
 export function contracts(): Contracts;
 
@@ -568,6 +575,9 @@ export interface Flannel {
   readonly isDamagedItsChecksumIs: Template<"path" | "key">;
   readonly failedToFindInterfaceFor: Template<"address">;
   readonly waysToOtherNodesAre: string;
+  readonly netConfSubnetLen: string;
+  readonly netConfSubnetLenAbsent: string;
+  readonly netConfIpv6SubnetLenAbsent: string;
 }
 export function flannel(): Flannel;
 

@@ -1,4 +1,5 @@
 /** flannel's `net-conf.json` from its description: tables of a page, and the schema. */
+import { describe } from "#core/base/shape.ts";
 import { formatMarkdownTable } from "#core/base/text-layout.ts";
 import type { JsonSchema } from "#core/base/shape.ts";
 import type { ConfigDescription } from "#programs/flannel/config-fields.ts";
@@ -31,8 +32,8 @@ function formatTable({ text, fields }: ConfigDescription): string {
   const rows = Object.entries(fields).map(([name, field]) => [
     `\`${name}\``,
     nounOf(field),
-    field.absent ?? "",
-    field.text,
+    describe(field.absent ?? ""),
+    describe(field.text),
   ]);
   return `${text}\n\n${formatMarkdownTable([["Field", "Value", "When absent", "Meaning"], ...rows])}`;
 }
@@ -60,7 +61,7 @@ function fieldSchema({ is, text, min, max }: Field): JsonSchema {
     type: TYPES[is],
     ...(min !== undefined && { minimum: min }),
     ...(max !== undefined && { maximum: max }),
-    description: text,
+    description: describe(text),
   };
 }
 

@@ -21,6 +21,9 @@ import {
   type SelectingPolicy,
   listTitles,
 } from "./policy-limit.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Where an object stands, in a file or, without one, by its name. */
 export type PlaceOfObject = (namespace: string, name: string) => ProblemPlace;
@@ -62,7 +65,7 @@ function asPolicyEnd({ pod, address, node }: FlowEnd): PolicyEnd {
 
 const UNDEFINED_WHY: Readonly<Record<"protocol" | "host-network", string>> = Object.freeze({
   protocol: "leaves ICMP to whoever enforces it",
-  "host-network": "leaves pods in the network of their node to whoever enforces it",
+  "host-network": WORDS.policyOpenForHostNetwork,
 });
 
 function describeVerdict(verdict: PolicyVerdict): string {
@@ -94,8 +97,7 @@ function specified(
   if (address !== undefined && familyOf(address) === 6) return undefined;
   // "It is not defined whether this happens before or after NetworkPolicy processing".
   const isLedOn = answerers.some((each) => each.address !== address);
-  if (isLedOn && source.kind !== "pod")
-    return "leaves what gets another source on its way to whoever enforces it";
+  if (isLedOn && source.kind !== "pod") return WORDS.policyOpenForOtherSource;
   const stranger = { pod: undefined, address, node: undefined };
   const isNobodys = answerers.length === 0 && target.kind !== "service";
   const receivers = isNobodys ? [stranger] : answerers.map(asPolicyEnd);

@@ -21,6 +21,8 @@ const ALLOWED = [
   "#dataplane/host/probes/probe.ts",
   "#dataplane/host/services/identification-server.ts",
   "#dataplane/vfp/flows/flow-table.ts",
+  "#dataplane/vfp/flows/unified-flow-table.ts",
+  "#dataplane/vfp/flows/unified-flow.ts",
 ];
 
 describe("the naive twin", () => {

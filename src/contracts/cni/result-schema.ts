@@ -1,4 +1,5 @@
 /** Results of ADD as a JSON schema, from their description: all versions in one, because a list says which it has. */
+import { describe } from "#core/base/shape.ts";
 import type { JsonSchema } from "#core/base/shape.ts";
 import { RESULT_MEMBERS, type ResultField, type ResultFields, fieldsIn } from "./result.ts";
 
@@ -16,7 +17,7 @@ const VALUES: Readonly<Record<ResultField["is"], JsonSchema>> = {
 /** What a field is, and which versions have it. */
 export function describeField({ text, since, until }: ResultField): string {
   const from = since === undefined ? "" : ` From ${since}${until === undefined ? "." : ` to ${until}.`}`;
-  return `${text}${from}`;
+  return `${describe(text)}${from}`;
 }
 
 type Described = readonly (readonly [key: string, field: ResultField])[];

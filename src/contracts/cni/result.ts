@@ -5,6 +5,7 @@
  * Inside, a result is what 1.1.0 can say. `formatResult` gives the object of one version with its keys in the
  * order in which the Go library prints them; `parseResult` reads any version.
  */
+import type { Description } from "#core/base/shape.ts";
 import {
   type InterfaceAddress,
   type Ip,
@@ -18,6 +19,9 @@ import { type JsonObject, type JsonValue } from "#core/base/json.ts";
 import { CNI_CODES, CniError } from "./error.ts";
 import { CNI_LIBRARY_1_3, type CniLibrary } from "./library.ts";
 import { NEWEST_VERSION, OLDEST_VERSION } from "./version.ts";
+import { contracts } from "#data/words.js";
+
+const WORDS = contracts();
 
 /** Values of fields, by the word that a field says in `is`. */
 interface ResultValues {
@@ -34,7 +38,7 @@ interface ResultValues {
 export interface ResultField {
   readonly is: keyof ResultValues;
   /** What it is, for schema and page: full sentences. */
-  readonly text: string;
+  readonly text: Description;
   readonly key: string;
   /** In results up to 0.2.0, where that is another one. */
   readonly oldKey?: string;
@@ -66,7 +70,7 @@ const INTERFACE = {
   sandbox: {
     is: "text",
     key: "sandbox",
-    text: "`CNI_NETNS` for interfaces inside the container; empty for those of the host.",
+    text: (): string => WORDS.cniInterfaceSandbox,
   },
   socketPath: { is: "text", key: "socketPath", since: "1.0.0", text: "The socket that stands for it." },
   pciId: { is: "text", key: "pciID", since: "1.0.0", text: "The device of PCI that it is." },

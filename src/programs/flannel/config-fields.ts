@@ -4,6 +4,7 @@
  * case are equal, the last of a name counts.
  */
 import { nearestNames } from "#core/base/nearest-name.ts";
+import type { Description } from "#core/base/shape.ts";
 import { type JsonObject, type JsonValue, isJsonObject } from "#core/base/json.ts";
 import {
   type Ip,
@@ -35,9 +36,9 @@ interface ConfigValues {
 interface ConfigField {
   readonly is: keyof ConfigValues;
   /** What it is, for the page: full sentences. */
-  readonly text: string;
+  readonly text: Description;
   /** What holds without it, in words. */
-  readonly absent?: string;
+  readonly absent?: Description;
   /** Of an integer: both are taken. Without them any whole number is. */
   readonly min?: number;
   readonly max?: number;

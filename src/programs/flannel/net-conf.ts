@@ -2,6 +2,9 @@
  * The one place that names the fields of flannel's `net-conf.json` (control-planes.md §1.3); `config-fields.ts` says what
  * comes from it. What a backend reads differs by system: each program has a structure of its own.
  */
+import { flannel } from "#data/words.js";
+
+const WORDS = flannel();
 
 export const NET_CONF = {
   text: "The configuration of flanneld: what the cluster's pod network is.",
@@ -19,8 +22,8 @@ export const NET_CONF = {
       is: "integer",
       min: 0,
       max: 32,
-      text: "How large the range of a node is; only an etcd store reads it.",
-      absent: "24, or two bits more than the network's where that is smaller than a /22",
+      text: (): string => WORDS.netConfSubnetLen,
+      absent: (): string => WORDS.netConfSubnetLenAbsent,
     },
     SubnetMin: { is: "ipv4", text: "The first range of a node.", absent: "the second of the network" },
     SubnetMax: { is: "ipv4", text: "The last range of a node.", absent: "the last of the network" },
@@ -29,7 +32,7 @@ export const NET_CONF = {
       min: 0,
       max: 128,
       text: "`SubnetLen` of the other family.",
-      absent: "64, or two bits more than the network's where that is smaller than a /62",
+      absent: (): string => WORDS.netConfIpv6SubnetLenAbsent,
     },
     IPv6SubnetMin: { is: "ipv6", text: "`SubnetMin` of the other family.", absent: "as there" },
     IPv6SubnetMax: { is: "ipv6", text: "`SubnetMax` of the other family.", absent: "as there" },

@@ -8,6 +8,9 @@ import type { Adapter, Machine } from "../../machine.ts";
 import type { Cmdlet, CmdletOutput, Given } from "../powershell/cmdlet.ts";
 import { isLike } from "../powershell/cmdlet.ts";
 import { type ObjectKind, makeObject } from "../powershell/objects.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 interface Configuration {
   readonly machine: Machine;
@@ -58,7 +61,7 @@ function show(machine: Machine, given: Given): CmdletOutput {
   return {
     objects,
     fault: {
-      message: `No MSFT_NetIPInterface objects found with property '${property}' equal to '${value}'.  Verify the value of the property and retry.`,
+      message: WORDS.noInterfaceWithProperty({ property, value }),
       category: `ObjectNotFound: (${value}:String)`,
       exception: "CimJobException",
       id: `CmdletizationQuery_NotFound_${property},Get-NetIPInterface`,

@@ -2,6 +2,9 @@
 import { notBuilt } from "../../command.ts";
 import type { Machine } from "../../machine.ts";
 import { type PsObject, type Value, formatValue } from "./objects.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 
 /** Parameters by their whole names; a switch has no value. */
 export type Given = ReadonlyMap<string, string>;
@@ -107,11 +110,7 @@ export function readParameters(cmdlet: Cmdlet, words: readonly string[]): Given 
     else {
       const value = colon < 0 ? queue.shift() : word.slice(colon + 1);
       if (value === undefined)
-        return bindingFault(
-          `Missing an argument for parameter '${found}'. Specify a parameter of type 'System.String' and try again.`,
-          "MissingArgument",
-          name,
-        );
+        return bindingFault(WORDS.parameterNeedsArgument({ parameter: found }), "MissingArgument", name);
       given.set(found, value);
     }
   }
@@ -168,7 +167,7 @@ export function filterObjects(
       return {
         objects: [],
         fault: {
-          message: `No ${className} objects found with property '${property}' equal to '${pattern}'.  Verify the value of the property and retry.`,
+          message: WORDS.noObjectWithProperty({ className, property, pattern }),
           category: `ObjectNotFound: (${pattern}:String)`,
           exception: "CimJobException",
           id: `CmdletizationQuery_NotFound_${property},${name}`,

@@ -15,6 +15,9 @@ import {
   isTextList,
   makeSelection,
 } from "./objects.ts";
+import { clusterLife } from "#data/words.js";
+
+const WORDS = clusterLife();
 import { END, listLines, showObjects, tableLines } from "./print-objects.ts";
 
 /** What goes from stage to stage; lines once it is shown. */
@@ -203,7 +206,7 @@ function unknownStage(segments: readonly (readonly string[])[], line: string): C
   return {
     stdout: [],
     stderr: faultLines(name, line, name, {
-      message: `The term '${name}' is not recognized as the name of a cmdlet, function, script file, or operable program. Check the spelling of the name, or if a path was included, verify that the path is correct and try again.`,
+      message: WORDS.cmdletUnknown({ name }),
       category: `ObjectNotFound: (${name}:String)`,
       exception: "CommandNotFoundException",
       id: "CommandNotFoundException",
